@@ -18,9 +18,20 @@ Conventions of the control plane calls (`Switch`):
   counters are sums. With a `pipeline` (from 0) a call means that one alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum, IntFlag
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypedDict, type_check_only
+from typing import (
+    Any,
+    Final,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    type_check_only,
+)
+
+_T = TypeVar("_T")
 
 Match: TypeAlias = (
     tuple[int, Literal["exact", "optional"], bytes]
@@ -287,9 +298,14 @@ class TableEntry(TypedDict):
     priority: int
     metadata: bytes
     controller_metadata: int
+    idle_timeout_ns: int
     is_const: bool
     counter: tuple[int, int] | None
     """Packets and bytes of the direct counter, if the table has one: summed up over pipelines."""
+    meter: MeterConfig | None
+    """Configuration of the direct meter, if the table has one and it is configured."""
+    elapsed_ns: int
+    """Time since the last hit or the insertion, in a table with idle timeouts."""
 
 @type_check_only
 class Member(TypedDict):
@@ -308,7 +324,6 @@ class Group(TypedDict):
     group_id: int
     members: list[tuple[int, int]]
     """Member id and weight."""
-    max_size: int
 
 @type_check_only
 class CloneSession(TypedDict):
@@ -503,6 +518,9 @@ def p4_budget(bundle: bytes) -> P4Budget:
     Raises ValueError for a program that is too large to estimate.
     """
 
+def program_text(bundle: bytes) -> str:
+    """The program as text: its objects and control-flow graphs (`netkv p4 ir`)."""
+
 def run_stf(bundle: bytes, text: str, name: str, executor: str = "compiled") -> StfResult:
     """Run a packet test (STF) on a fresh switch; raises ValueError for a command that is none."""
 
@@ -593,6 +611,19 @@ class Switch:
     def load(self, bundle: bytes) -> None:
         """Run another program from now on, with empty tables and state."""
 
+    def sibling(self, bundle: bytes) -> Switch:
+        """Another switch with the options of this one."""
+
+    def exchange(self, other: Switch) -> None:
+        """Swap programs and state with another switch, between two batches of packets."""
+
+    def exclusively(self, work: Callable[[Switch], _T]) -> _T:
+        """Call `work` with a switch that has program and state of this one; return its answer.
+
+        Until then, packets and other calls of this switch wait. The switch given to `work` is not
+        to be used afterwards.
+        """
+
     def process(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
         """Run one frame that came in at `port`; returns (port, frame) for each one that leaves."""
 
@@ -616,6 +647,7 @@ class Switch:
         priority: int = 0,
         metadata: bytes = b"",
         controller_metadata: int = 0,
+        idle_timeout_ns: int = 0,
         *,
         pipeline: int | None = None,
     ) -> None: ...
@@ -627,6 +659,7 @@ class Switch:
         priority: int = 0,
         metadata: bytes = b"",
         controller_metadata: int = 0,
+        idle_timeout_ns: int = 0,
         *,
         pipeline: int | None = None,
     ) -> None: ...
@@ -640,6 +673,19 @@ class Switch:
     ) -> None: ...
     def read_entries(self, table_id: int = 0, *, pipeline: int | None = None) -> list[TableEntry]:
         """Entries of a table, or of all tables (0), constant ones included; no default entries."""
+
+    def read_entry(
+        self,
+        table_id: int,
+        matches: Sequence[Match],
+        priority: int = 0,
+        *,
+        pipeline: int | None = None,
+    ) -> TableEntry | None:
+        """The entry with this match and priority; None if there is none."""
+
+    def take_idle_entries(self) -> list[TableEntry]:
+        """Entries that no packet has hit for their `idle_timeout_ns`. Their time starts anew."""
 
     def set_default(
         self,
@@ -709,6 +755,17 @@ class Switch:
     ) -> None:
         """None takes the configuration away: everything is green."""
 
+    def write_direct_meter(
+        self,
+        table_id: int,
+        matches: Sequence[Match],
+        priority: int,
+        config: MeterConfig | None,
+        *,
+        pipeline: int | None = None,
+    ) -> None:
+        """As `write_meter`, for an entry."""
+
     # Replication
 
     def insert_multicast_group(self, group: int, replicas: Sequence[Replica]) -> None: ...
@@ -763,7 +820,6 @@ class Switch:
         profile_id: int,
         group_id: int,
         members: Sequence[tuple[int, int]],
-        max_size: int = 0,
         *,
         pipeline: int | None = None,
     ) -> None: ...
@@ -772,7 +828,6 @@ class Switch:
         profile_id: int,
         group_id: int,
         members: Sequence[tuple[int, int]],
-        max_size: int = 0,
         *,
         pipeline: int | None = None,
     ) -> None: ...

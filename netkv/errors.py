@@ -1,7 +1,7 @@
-"""Errors that a user can cause: their text is a sentence and is all the user gets to see.
+"""Errors that a user can cause. The user sees their text only, which is a sentence.
 
-The command line prints the text without a traceback and exits with `exit_code`; the API answers
-with it. Anything that is not a `NetkvError` is a fault of netkv and keeps its traceback.
+The command line prints the text without a traceback and exits with `exit_code`; the API returns it.
+Any other exception is a fault of netkv and keeps its traceback.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import ClassVar
 
 
 class NetkvError(Exception):
-    """Something went wrong that the user can do something about."""
+    """An error that the user can correct."""
 
     exit_code: ClassVar[int] = 1
 
 
 class UsageError(NetkvError):
-    """What the user asked for is not a thing that netkv knows or can do."""
+    """The user has requested something unknown or unsupported."""
 
     exit_code: ClassVar[int] = 2
 
 
 class MisfitError(UsageError):
-    """A lab or load that a scheme cannot run in or with.
+    """A scheme does not support the lab or the load.
 
-    `path` leads from the scenario to the option that is wrong: field names.
+    `path`: field names from the scenario to the wrong option.
     """
 
     def __init__(self, text: str, *path: str) -> None:
@@ -35,9 +35,9 @@ class MisfitError(UsageError):
 
 
 class FieldError(ValueError):
-    """A value that does not go with others, for validators of models.
+    """A value that contradicts other values, for validators of models.
 
-    `path` leads from the model that refuses it to the value: field names and list indices.
+    `path`: field names and list indices from the validated model to the value.
     """
 
     def __init__(self, text: str, *path: str | int) -> None:
@@ -45,12 +45,12 @@ class FieldError(ValueError):
         self.path = path
 
     def below(self, *path: str | int) -> FieldError:
-        """The same error as a model sees it that holds the other at `path`."""
+        """The same error, for a parent that has the validated model at `path`."""
         return FieldError(str(self), *path, *self.path)
 
 
 def suggest(word: str, options: Iterable[str], *, label: str = "Options") -> str:
-    """The second sentence of an error about a wrong name: the nearest right one, and all of them.
+    """The second sentence of an error about an unknown name: the most similar name, and all names.
 
     Returns e.g. `Did you mean 'zipf'? Options: keys, mix, zipf.`
     """

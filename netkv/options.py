@@ -1,8 +1,8 @@
-"""The base of all models that users fill in: scenarios, labs, loads, and the options of schemes.
+"""The base of all models that users write: scenarios, labs, loads, and the options of schemes.
 
-Rates are operations per second, times seconds, sizes bytes. Unknown fields are errors: a misspelt
-option must never be silently ignored. The docstring of a field is its description, also for users:
-docs/scenario-reference.md is made of them (`make docs`).
+Rates are operations per second, times seconds, sizes bytes. Unknown fields are errors, so that a
+misspelt option is never ignored. The docstring of a field is its description for users:
+docs/scenario-reference.md is generated from these docstrings (`make docs`).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Unit(str):
-    """The unit of a number, beside its `Field`, for the reference of options."""
+    """The unit of a number, an annotation of a field for the reference of options."""
 
 
 class Formerly(str):
-    """An earlier name of an option, beside its `Field`, for the error about that name."""
+    """An earlier name of an option, an annotation of a field for the error about that name."""
 
 
 SECONDS = Unit("s")

@@ -1,8 +1,8 @@
-"""Where the files are that ship with netkv but are not Python: P4 programs, scenarios, the page,
-figures of papers.
+"""Paths of the files of netkv that are not Python: P4 programs, scenarios, the dashboard, figures
+of papers.
 
-All but the last stand in top-level folders of the repository and appear inside the package under
-`data/`: in a checkout through links, in a wheel as files.
+All but the last are in top-level folders of the repository, and inside the package under `data/`:
+in a checkout as links, in a wheel as files.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""Redis as a storage back end: one round trip a batch, and no write lost or half done when the
-server goes away and comes back.
+"""Redis as a storage back end, with one round trip for each batch.
+
+No write is lost or partly done when the server stops and starts again.
 
 Rules
 -----
 1. A batch is one round trip: all reads in one MGET, all writes in one transaction, sent together.
    Redis answers a transaction once it is as durable as its `appendfsync` makes it.
-2. A record beside the others, the *owner*, says who writes here, over which connection, and the
-   number of the last batch. Each transaction writes it, too, and takes place only while it is as
-   this connection has left it (WATCH). So there is one writer, and what a connection that was given
-   up has sent cannot take effect later, wherever it was stuck.
-3. A batch whose answer is lost is in doubt. Over the next connection the owner tells whether it was
-   done; if not, it is done then, before anything else. `ready` says when.
-4. If the owner's number is behind what was answered, Redis has lost acknowledged writes, and if the
-   owner is somebody else, two would undo each other's: then there is nothing to wait for, and
-   `ready` raises.
+2. An additional record, the *owner*, contains the name of the writer, the number of its connection
+   and the number of its last batch. Each transaction also writes the owner, and is carried out only
+   if the owner is unchanged since the connection's last access (WATCH). So there is one writer, and
+   commands of an abandoned connection cannot take effect later.
+3. A batch whose answer is lost is in doubt. After the next connect, the owner record shows whether
+   the batch was done; if not, it is done then, before any other. `ready` returns True afterwards.
+4. If the owner's number is below that of an answered batch, Redis has lost acknowledged writes. If
+   the owner has another name, there is a second writer. Both are permanent, and `ready` raises.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ Command = tuple[bytes | str, ...]
 _OWNER = b"netkv:owner:0001"
 """Clients cannot reach keys that begin with `netkv:`."""
 _AWAY = (RedisError, RedisClusterException, OSError)
-"""What happens while a server is down, starts, or is full; it may pass."""
+"""Temporary errors: the server is down, starts, or is full."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5
 """Seconds between two attempts to connect."""
-_TAKEOVERS = 10
+_TAKEOVER_TRIES = 10
 
 
 @dataclass(frozen=True)
@@ -48,43 +48,45 @@ class _Batch:
     operations: Sequence[Operation]
     reads: list[bytes]
     writes: dict[bytes, bytes | None]
-    """What each key holds behind the batch; None: nothing."""
+    """The value of each key after the batch; None: deleted."""
 
 
 class Redis:
     """The records of one shard. One thread calls `ready`, `send`, `receive` and `execute`."""
 
     def __init__(self, place: Place, *, timeout: float = 2.0, patience: float = 20.0) -> None:
-        """Connects and becomes the one that writes there; waits `patience` seconds for a server
-        that is not ready yet. One that does not answer for `timeout` seconds counts as away.
+        """Connects and becomes the writer; waits up to `patience` seconds for a server that is not
+        ready yet. A server that does not answer for `timeout` seconds counts as down.
 
-        Raises NetkvError if it cannot be.
+        Raises NetkvError if that fails.
         """
         self._place = place
         self._timeout = timeout
         self._name = secrets.token_hex(8).encode()
-        self._life = 0
+        self._connections = 0
+        """Number of connections so far."""
         self._number: int | None = None
-        """Of the last batch that is known to be done; None before the first connection."""
+        """Number of the last batch known to be done; None before the first connection."""
         self._connection: Wire | None = None
-        """Given up by the thread that works with it, set by the one that brings it back."""
+        """None while there is no connection. The thread that uses it drops it; the reconnecting
+        thread sets the next one."""
         self._under_way: _Batch | None = None
         self._in_doubt: _Batch | None = None
-        self._hopeless: NetkvError | None = None
+        self._fatal: NetkvError | None = None
         self._closed = threading.Event()
-        self._returning: threading.Thread | None = None
+        self._reconnecting: threading.Thread | None = None
         self._connection = self._connect_patiently(patience)
 
     def ready(self) -> bool:
-        """Whether it takes a batch, and has done all it has ever taken. Raises NetkvError if that
-        will never be so again."""
-        if self._hopeless is not None:
-            raise self._hopeless
+        """Whether it accepts a batch and has done all earlier ones. Raises NetkvError after a
+        permanent failure."""
+        if self._fatal is not None:
+            raise self._fatal
         return self._connection is not None
 
     def send(self, batch: Sequence[Operation]) -> None:
-        """Begins with a batch; the back end must be ready, and `receive` is called next."""
-        # Checked before anything is sent.
+        """Sends a batch; the back end must be ready, and `receive` is called next."""
+        # All operations are checked before anything is sent.
         writes: dict[bytes, bytes | None] = {}
         reads: dict[bytes, None] = {}
         for kind, key, value in batch:
@@ -110,12 +112,13 @@ class Redis:
                 raise ConnectionError("not ready")
             _send(self._connection, commands)
         except _AWAY:
-            self._give_up()
+            self._reconnect()
 
     def receive(self) -> list[bytes | None] | None:
         """The value of each get of the batch (None: not found), and None for each put and delete.
 
-        Only None: the answer was lost. Its writes are then done when the back end is `ready` again.
+        Returns None instead of a list if the answer was lost. Then the writes are done by the time
+        the back end is `ready` again.
         """
         batch, self._under_way = self._under_way, None
         if batch is None or self._connection is None:
@@ -126,15 +129,15 @@ class Redis:
                 self._confirm(self._connection, batch.writes)
         except _AWAY:
             self._under_way = batch
-            self._give_up()
+            self._reconnect()
             return None
         except NetkvError as error:
-            self._hopeless = error
+            self._fatal = error
             raise
         return _results(batch, found)
 
     def execute(self, batch: Sequence[Operation]) -> list[bytes | None]:
-        """`send` and `receive` in one, for who cannot wait: NetkvError if the answer is lost."""
+        """`send` and `receive` in one; raises NetkvError if the answer is lost."""
         results = None
         if self.ready():
             self.send(batch)
@@ -146,35 +149,35 @@ class Redis:
         return results
 
     def close(self) -> None:
-        """Disconnects. Writes in doubt stay so."""
+        """Disconnects. Writes in doubt stay in doubt."""
         self._closed.set()
-        if self._returning is not None:
-            self._returning.join()
+        if self._reconnecting is not None:
+            self._reconnecting.join()
         if self._connection is not None:
             self._connection.disconnect()
             self._connection = None
 
-    # One connection after the other
+    # Connections
 
-    def _give_up(self) -> None:
-        """The connection is of no use any more; begins to look for another."""
+    def _reconnect(self) -> None:
+        """Drops the broken connection, and starts a thread that connects again."""
         batch, self._under_way = self._under_way, None
         if batch is not None and batch.writes:
             self._in_doubt = batch
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.disconnect()
-        self._returning = threading.Thread(target=self._return, name="redis", daemon=True)
-        self._returning.start()
+        self._reconnecting = threading.Thread(target=self._connect_again, name="redis", daemon=True)
+        self._reconnecting.start()
 
-    def _return(self) -> None:
+    def _connect_again(self) -> None:
         pause = _FIRST_PAUSE
         while not self._closed.is_set():
             try:
                 self._connection = self._connect()
                 return
             except NetkvError as error:
-                self._hopeless = error
+                self._fatal = error
                 return
             except _AWAY:
                 self._closed.wait(pause)
@@ -187,7 +190,7 @@ class Redis:
                 return self._connect()
             except AuthenticationError as error:
                 raise NetkvError(
-                    f"Redis at {self._place} does not let netkv in: {error}. User name and "
+                    f"Redis at {self._place} refuses the login: {error}. User name and "
                     f"password come from NETKV_REDIS_USERNAME and NETKV_REDIS_PASSWORD."
                 ) from error
             except _AWAY as error:
@@ -210,13 +213,13 @@ class Redis:
         return connection
 
     def _take_over(self, connection: Wire) -> None:
-        """Makes this connection the one that writes, and finds out what has become of the batch
-        in doubt (rules 2 and 3)."""
+        """Makes this connection the writer, and finds out whether the batch in doubt was done
+        (rules 2 and 3)."""
         owner = self._place.prefix + _OWNER
-        for _ in range(_TAKEOVERS):
+        for _ in range(_TAKEOVER_TRIES):
             _send(connection, [("WATCH", owner), ("GET", owner)])
             number = self._number_in(_read(connection, 2)[1])
-            self._life += 1
+            self._connections += 1
             mine = self._owner(number)
             commands: list[Command] = [("MULTI",), ("SET", owner, mine), ("EXEC",)]
             _send(connection, [*commands, ("WATCH", owner), ("GET", owner)])
@@ -229,7 +232,7 @@ class Redis:
         raise self._taken()
 
     def _number_in(self, owner: bytes | None) -> int:
-        """The number of the last batch that Redis has."""
+        """The number of the last batch that Redis has; raises NetkvError by rule 4."""
         if owner is None:
             if self._number is not None:
                 raise self._lost("all its records")
@@ -245,12 +248,12 @@ class Redis:
         return int(number)
 
     def _owner(self, number: int) -> bytes:
-        return b"%s %d %d" % (self._name, self._life, number)
+        return b"%s %d %d" % (self._name, self._connections, number)
 
     def _lost(self, what: str) -> NetkvError:
         return NetkvError(
-            f"Redis at {self._place} has come back without {what}. What it keeps is a matter of "
-            f"its 'appendonly' and 'appendfsync' (docs/backends.md)."
+            f"Redis at {self._place} has come back without {what}. Its options 'appendonly' and "
+            f"'appendfsync' determine what it keeps (docs/backends.md)."
         )
 
     def _taken(self) -> NetkvError:
@@ -274,11 +277,11 @@ class Redis:
         commands: list[Command] = [("MULTI",), tuple(puts)]
         if len(deletes) > 1:
             commands.append(tuple(deletes))
-        # Behind the transaction, for the next one.
+        # WATCH follows the transaction: it is for the next one.
         return [*commands, ("EXEC",), ("WATCH", prefix + _OWNER)]
 
     def _confirm(self, connection: Wire, writes: dict[bytes, bytes | None]) -> None:
-        """Reads the answers to a transaction, of which there is one for each command."""
+        """Reads the answers to a transaction, one for each command."""
         assert self._number is not None
         *_, done, _ = _read(connection, 5 if None in writes.values() else 4)
         if done is None:
@@ -291,12 +294,12 @@ def _send(connection: Wire, commands: Sequence[Command]) -> None:
 
 
 def _read(connection: Wire, count: int) -> list[Any]:
-    """Answers as they come; an error is raised."""
+    """Reads `count` answers; raises the error if one is an error."""
     return [connection.read_response(disable_decoding=True) for _ in range(count)]
 
 
 def _results(batch: _Batch, found: Sequence[bytes | None]) -> list[bytes | None]:
-    """The result of each operation in its order, from what was there before."""
+    """The result of each operation in order; `found`: the values before the batch."""
     records = dict(zip(batch.reads, found, strict=True))
     results: list[bytes | None] = []
     for kind, key, value in batch.operations:

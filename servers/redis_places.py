@@ -1,5 +1,6 @@
-"""Where the records of a shard are in Redis: a server of its own, servers that somebody else runs,
-or a Redis Cluster; and under which names.
+"""Locations of the records of a shard in Redis: the server and the prefix of the keys.
+
+The server is one for this shard alone, an external one, or a Redis Cluster.
 
 All records of a shard share a hash tag, so that a cluster keeps them in one slot: a batch can then
 be read by one MGET and written by one transaction there, too. The tags are chosen so that shards
@@ -26,31 +27,31 @@ from redis.retry import Retry
 SOCKET = "redis.sock"
 """The name of a server's socket in its directory."""
 _SWEEP = 1000
-"""Keys that are deleted at once."""
+"""Keys that are deleted by one command."""
 
 
 class Wire(Protocol):
-    """What the back end uses of a connection of redis-py, which does not say what its types are."""
+    """The methods of a redis-py connection that the back end uses; redis-py does not type them."""
 
     def pack_commands(self, commands: Sequence[tuple[bytes | str, ...]]) -> Any:
-        """Commands as they are sent."""
+        """Encodes commands."""
 
     def send_packed_command(self, command: Any, check_health: bool = ...) -> None:
-        """Sends what `pack_commands` has made."""
+        """Sends encoded commands."""
 
     def read_response(self, disable_decoding: bool = ...) -> Any:
-        """The answer to one command; one that is an error is raised."""
+        """Reads the answer to one command; raises it if it is an error."""
 
     def disconnect(self) -> None:
-        """Closes it."""
+        """Closes the connection."""
 
 
 class Place(Protocol):
-    """Where the records of one shard are. `str()` is for people."""
+    """The location of the records of one shard. `str()` describes it for users."""
 
     @property
     def prefix(self) -> bytes:
-        """What the name of each record begins with."""
+        """The prefix of all keys."""
 
     def connect(self, timeout: float) -> Wire:
         """A connection to the server that has the shard now."""
@@ -61,13 +62,13 @@ class Place(Protocol):
 
 @dataclass(frozen=True)
 class Own:
-    """A server that is for this shard alone, with its socket in `directory`."""
+    """A server for this shard alone, with its socket in `directory`."""
 
     directory: Path
 
     @property
     def prefix(self) -> bytes:
-        """Nobody else has keys there."""
+        """Empty, since all keys belong to the shard."""
         return b""
 
     def connect(self, timeout: float) -> Wire:
@@ -135,9 +136,9 @@ class Shared:
 
 @contextlib.contextmanager
 def short_path(directory: Path) -> Iterator[str]:
-    """The path of the socket of the server in `directory`.
+    """A short path of the socket of the server in `directory`.
 
-    It may have 107 bytes; through the directory's descriptor it has about 30.
+    A unix socket's path may have 107 bytes; via a descriptor of its directory it has about 30.
     """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -156,13 +157,13 @@ def place(document: dict[str, Any]) -> Place:
 def shared(
     addresses: Sequence[str], cluster: bool, prefix: str, shard: int, shards: int
 ) -> dict[str, Any]:
-    """The JSON of the place of a shard in servers that somebody else runs."""
+    """The JSON of the place of a shard in external servers."""
     chosen = list(addresses) if cluster else [addresses[shard % len(addresses)]]
     return {"addresses": chosen, "cluster": cluster, "tag": tag(prefix, shard, shards)}
 
 
 def tag(prefix: str, shard: int, shards: int) -> str:
-    """The hash tag of a shard; its slot is in the shard's own part of the slots."""
+    """The hash tag of a shard. Its slot is in the shard's share of all slots."""
     names = (f"{prefix}:{shard}.{variant}" for variant in itertools.count())
     return next(
         name
@@ -172,7 +173,7 @@ def tag(prefix: str, shard: int, shards: int) -> str:
 
 
 def credentials() -> dict[str, Any]:
-    """User name and password, as far as the environment has them."""
+    """User name and password, if they are in the environment."""
     found = {
         "username": os.environ.get("NETKV_REDIS_USERNAME"),
         "password": os.environ.get("NETKV_REDIS_PASSWORD"),
@@ -181,7 +182,7 @@ def credentials() -> dict[str, Any]:
 
 
 class _Cluster(RedisCluster):
-    """What is known of a cluster for the length of a `with`."""
+    """A client of a cluster, with the options of netkv."""
 
     def __init__(self, addresses: Sequence[str], timeout: float) -> None:
         node: Any = ClusterNode
@@ -208,7 +209,8 @@ def _connected(kind: Any, timeout: float, **where: Any) -> Wire:
 
 
 def _options(timeout: float, *, retry: bool = True) -> dict[str, Any]:
-    # A retry in the client could do a batch twice; the back end has rules of its own for that.
+    # No retries in redis-py: they could carry out a batch twice. The back end itself handles lost
+    # answers.
     options: dict[str, Any] = {
         "socket_timeout": timeout,
         "socket_connect_timeout": timeout,

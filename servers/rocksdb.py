@@ -1,7 +1,7 @@
 """RocksDB as a storage back end: durable writes by group commit.
 
-A synced put alone costs a disk flush (some hundreds a second); all writes that a server has at hand
-share one, which is as durable and two orders of magnitude faster. Replies leave after the flush.
+A synced put alone costs a disk flush (some hundreds a second). All queued writes of a server share
+one flush, which is as durable and two orders of magnitude faster. Replies are sent after the flush.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Operation = tuple[str, bytes, bytes | None]
 class RocksDB:
     """One database for all servers of a process; their keys do not overlap.
 
-    Made for one thread: the server node calls `execute` and nobody else.
+    It is for one thread: only the server node calls `execute`.
     """
 
     def __init__(self, path: Path | str) -> None:
-        """Open the database in the directory `path`, or make it.
+        """Open the database in the directory `path`, or create it.
 
         Raises NetkvError if it cannot be opened, for instance because another process has it.
         """
@@ -42,7 +42,7 @@ class RocksDB:
         self._synced.sync = True
 
     def execute(self, batch: Sequence[Operation]) -> list[bytes | None]:
-        """Do a batch in order; returns when its writes are on disk, all of them or none.
+        """Carry out a batch in order and atomically; returns when its writes are on disk.
 
         Returns the value of each get (None: not found), and None for each put and delete.
         """

@@ -1,7 +1,6 @@
-"""How tests wait: for a state, and never for a time to pass.
+"""How tests wait: until a condition holds, never for a fixed time.
 
-A state that a defect prevents never comes, however long a test waits. So patience costs nothing
-where the code is right, and a busy machine fails no test.
+The limit is generous, so that no test fails on a busy machine. Correct code never reaches it.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import typer
 from netkv.cli import completion
 from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, notify, print_json, stdout
+from netkv.cli.target import Target, target_change
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -49,33 +50,61 @@ def up(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
+    target: Target = None,
     executor: Executor = None,
     fabric: Annotated[
         Literal["udp", "veth"] | None,
         typer.Option(
-            help="What frames travel over: UDP sockets (default), or network namespaces in which "
+            help="The links of the rack: UDP sockets (default), or network namespaces in which "
             "any program can use the network across the switch (root)."
         ),
     ] = None,
+    foreground: Annotated[
+        bool,
+        typer.Option(help="Stay until Ctrl-C or SIGTERM, then take the lab down (containers)."),
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Bring a lab up, and leave it up. A lab that is up already is no error."""
+    """Bring a lab up, and leave it up. A lab that is up already is no error.
+
+    With --foreground the exit status is 0 if it was asked to end, and 1 if it ended by itself.
+    """
     from netkv.lab import daemon, veth
 
     name = lab or daemon.DEFAULT_LAB
-    asked = executor_change(changes, executor)
+    asked = target_change(executor_change(changes, executor), target)
     spec = _spec(scheme, scenario, asked + ([f"lab.fabric={fabric}"] if fabric else []), seed)
     if spec.lab.fabric == "veth":
         veth.check()
+    if not foreground:
+        _up(name, spec, json, f"'netkv down {name}' takes it down.")
+        return
+    try:
+        _up(name, spec, json, "Ctrl-C takes it down.")
+    except KeyboardInterrupt:
+        daemon.down(name)
+        return
+    # From here on it is this command's, whatever ends it.
+    try:
+        daemon.watch(name)
+    except KeyboardInterrupt:
+        notify(f"Taking the lab '{name}' down.")
+    finally:
+        daemon.down(name)
+
+
+def _up(name: str, spec: RackSpec, json: bool, end: str) -> None:
+    """Brings a lab up and prints what it is; `end` says how it is taken down."""
+    from netkv.lab import daemon, veth
+
     found = daemon.up(name, spec)
+    for warning in found.warnings:
+        notify(warning)
     if json:
         print_json(found.to_json())
         return
     _print_status(found)
-    notify(
-        f"The lab '{name}' {'was up already' if found.already else 'is up'}. "
-        f"'netkv down {name}' takes it down."
-    )
+    notify(f"The lab '{name}' {'was up already' if found.already else 'is up'}. {end}")
     if spec.lab.fabric == "veth":
         notify(f"Its hosts are network namespaces: ip netns exec {veth.PREFIX}{name}-client bash")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from netkv.cli import completion, p4_bench, p4_budget, p4_steps
+from netkv.cli import completion, p4_bench, p4_budget, p4_compile, p4_corpus, p4_steps
 from netkv.cli.executor import Executor
 from netkv.cli.output import Json, notify, print_json, stdout
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Check, describe, trace, test and time P4 programs.", no_args_is_help=True)
 app.command("bench")(p4_bench.bench)
+app.command("compile")(p4_compile.compile_)
 
 Program = Annotated[
     Path,
@@ -104,7 +105,7 @@ def info(
         return
     from netkv.p4rt import p4info
 
-    description = p4info.from_bundle(bundle)
+    description = p4info.as_p4c(bundle)
     if json:
         from google.protobuf.json_format import MessageToDict
 
@@ -157,16 +158,37 @@ def trace(
 
 
 @app.command()
+def ir(
+    program: Program, include: Includes = None, define: Defines = None, json: Json = False
+) -> None:
+    """Print a program as the engine runs it: objects, then one graph of blocks per control."""
+    from netkv import _engine
+
+    text = _engine.program_text(compiled(program, include, define))
+    if json:
+        print_json({"program": str(program), "ir": text})
+    else:
+        print(text, end="")
+
+
+@app.command()
 def stf(
-    program: Program,
-    test: Annotated[
+    program: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE.stf",
+            metavar="PROGRAM.p4|DIRECTORY",
+            help="P4_16 for v1model, or a folder: all NAME.stf beside a NAME.p4 in it.",
+            autocompletion=completion.p4_files,
+        ),
+    ],
+    test: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE.stf]",
             help="Packets in, packets out.",
             autocompletion=completion.stf_files,
         ),
-    ],
+    ] = None,
     trace: Annotated[
         Literal["failed", "all"] | None,
         typer.Option(
@@ -178,10 +200,22 @@ def stf(
     define: Defines = None,
     json: Json = False,
 ) -> None:
-    """Run a packet test on a program. Exit status 1 if a packet is not as expected."""
+    """Run a packet test on a program, or all of a folder. Exit status 1 if one does not pass."""
     from netkv import _engine
     from netkv.errors import UsageError
 
+    if program.is_dir():
+        if test is not None or trace is not None:
+            raise UsageError("A folder of packet tests takes no FILE.stf and no --trace.")
+
+        def compile_program(file: Path) -> bytes:
+            return _compile(file, include, define)
+
+        if not p4_corpus.run(program, executor or "compiled", compile_program, json=json):
+            raise typer.Exit(1)
+        return
+    if test is None:
+        raise UsageError(f"'{program}' is a program, so it needs a packet test: FILE.stf.")
     bundle = compiled(program, include, define)
     try:
         text = read_text(test)

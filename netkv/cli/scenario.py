@@ -11,6 +11,7 @@ from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, notify, print_json, stdout
 from netkv.cli.plotting import Plots, destinations, write_runs
 from netkv.cli.stored import run_stored
+from netkv.cli.target import Target, target_change
 
 if TYPE_CHECKING:
     from netkv.runs import RunRecord
@@ -159,13 +160,7 @@ def run(
             autocompletion=completion.option("mode"),
         ),
     ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            help="What executes the P4 programs: engine, netkv's own.",
-            autocompletion=completion.option("lab.target"),
-        ),
-    ] = None,
+    target: Target = None,
     executor: Executor = None,
     plot: Plots = None,
     json: Json = False,
@@ -177,13 +172,15 @@ def run(
 
     Exit status 1 if a run failed or a threshold was missed, 130 if it was interrupted.
     """
-    asked = executor_change(changes, executor)
-    scenario = _prepared(name, scheme, asked, seed, repeat, mode, target)
+    asked = target_change(executor_change(changes, executor), target)
+    scenario = _prepared(name, scheme, asked, seed, repeat, mode)
     to = destinations(plot)
     from netkv.runs import walltime
 
     notify(_sentence(walltime.of_scenario(scenario, walltime.stored(scenario.name))))
     result, stored = run_stored(scenario, group)
+    for warning in _warnings(result):
+        notify(warning)
     if json:
         print_json(result.model_dump(mode="json"))
     else:
@@ -201,15 +198,22 @@ def _prepared(
     seed: int | None,
     repeat: int | None,
     mode: str | None,
-    target: str | None,
 ) -> Scenario:
     from netkv.scenarios import loader
     from netkv.scenarios.run_plan import only_schemes
 
-    given = {"mode": mode, "seed": seed, "repeat": repeat, "lab.target": target}
+    given = {"mode": mode, "seed": seed, "repeat": repeat}
     asked = [f"{path}={value}" for path, value in given.items() if value is not None]
     scenario = loader.load(loader.find(name), [*changes, *asked], to_run=True, also=schemes or ())
     return only_schemes(scenario, schemes) if schemes else scenario
+
+
+def _warnings(result: ScenarioResult) -> list[str]:
+    """What the compiler of the target has printed, each once."""
+    from netkv.rack.report import COMPILER
+
+    events = [event for run in result.runs for event in run.events]
+    return list(dict.fromkeys(event.text for event in events if event.node == COMPILER))
 
 
 def _report(result: ScenarioResult, group: str) -> None:

@@ -1,4 +1,4 @@
-"""The client library: programs that use a rack which is up (`netkv up`), whatever its scheme.
+"""The client library, for programs that use a running rack (`netkv up`) with any scheme.
 
     async with await AsyncClient.connect() as rack:
         await rack.put("answer", b"42")

@@ -1,4 +1,4 @@
-"""`AsyncClient`: a rack that is up, for programs of asyncio."""
+"""`AsyncClient`: an asyncio client of a running rack."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from netkv.client.errors import (
 from netkv.client.keys import Name
 
 _More = list[bytes | None] | str | None
-"""Result of an operation beside how it ended (`Session.take`)."""
+"""The detail of a result: values, or a text (`Session.take`)."""
 
 
 class AsyncClient:
-    """A client of a rack that is up, whatever its scheme.
+    """A client of a running rack, with any scheme.
 
-    Any number of operations may be under way, from any tasks of the event loop it was connected
-    in. Keys and values are bytes, or text, which becomes UTF-8. An operation ends within the
-    time-out given to `connect`: with its result or with an error, each a `ClientError`. A task
-    that is cancelled while it waits gets no result; its write may take effect.
+    Any number of operations may be under way, from any tasks of the event loop in which the client
+    was connected. Keys and values are bytes, or text, which is encoded in UTF-8. An operation ends
+    within the time-out given to `connect`, with its result or with a `ClientError`. A task that is
+    cancelled while it waits gets no result; its write may take effect.
     """
 
     def __init__(self, taken: place.Place) -> None:
@@ -46,7 +46,7 @@ class AsyncClient:
         self._waiting: dict[int, asyncio.Future[tuple[str, _More]]] = {}
         self._tokens = 0
         self._over = ""
-        """Why nothing more can be asked."""
+        """Why no further operation is possible; empty while the client is usable."""
         self._session.start()
         self._loop.add_reader(self._session.fileno(), self._handle_results)
 
@@ -77,9 +77,9 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
-        """Gives the place back; nothing happens the second time.
+        """Disconnects, so that another program may use the place; a second call has no effect.
 
-        What is under way ends with `NotConnected`.
+        Pending operations end with `NotConnected`.
         """
         if not self._over:
             self._end("The client was closed.")
@@ -90,7 +90,7 @@ class AsyncClient:
         return (await self.multiget([key]))[0]
 
     async def multiget(self, keys: Sequence[bytes | str]) -> list[bytes | None]:
-        """The values of keys, in their order, each as `get` has it: all of them, or an error."""
+        """The values of keys, in order, each as from `get`; an error if one of them fails."""
         if isinstance(keys, bytes | str):
             raise Rejected(f"'multiget' takes a list of keys, not one: [{keys!r}].")
         names = [self._keys.name(key) for key in keys]
@@ -111,36 +111,36 @@ class AsyncClient:
         """Writes a value of up to 1,024 bytes."""
         name = self._keys.name(key)
         stored = name.pack(value)
-        await self._ask([name], lambda token: self._session.put(token, name.wire, stored))
+        await self._run([name], lambda token: self._session.put(token, name.wire, stored))
 
     async def delete(self, key: bytes | str) -> bool | None:
-        """Deletes a key: whether there was something; None if the scheme does not report it."""
+        """Deletes a key; returns whether it existed, None if the scheme does not report it."""
         name = self._keys.name(key)
-        was_there = await self._ask([name], lambda token: self._session.delete(token, name.wire))
-        assert not isinstance(was_there, list), "only reads end with values"
-        return was_there if self._keys.reports_deletes else None
+        existed = await self._run([name], lambda token: self._session.delete(token, name.wire))
+        assert not isinstance(existed, list), "only reads end with values"
+        return existed if self._keys.reports_deletes else None
 
     def statistics(self) -> dict[str, int]:
-        """Frames "received" and "sent", and "preserved": records kept for the rack because only
-        the switch has them. Until that is 0, a crash of the switch after `close` loses
-        some (docs/client.md)."""
+        """Frames "received" and "sent", and "preserved": number of records of which the client
+        keeps copies because only the switch has them. If `close` is called before that is 0, a
+        crash of the switch may lose such records (docs/client.md)."""
         return self._session.statistics()
 
-    # -------------------------------------------------------------------------------- inside
+    # ------------------------------------------------------------------------------- helpers
 
     async def _read(self, names: list[Name]) -> list[bytes | None]:
         wire = [name.wire for name in names]
-        values = await self._ask(names, lambda token: self._session.get(token, wire))
+        values = await self._run(names, lambda token: self._session.get(token, wire))
         assert isinstance(values, list), "reads end with values"
         return [
             None if stored is None else name.unpack(stored)
             for name, stored in zip(names, values, strict=True)
         ]
 
-    async def _ask(
-        self, names: list[Name], hand_in: Callable[[int], None]
+    async def _run(
+        self, names: list[Name], submit: Callable[[int], None]
     ) -> list[bytes | None] | bool:
-        """Carries an operation out; a write ends with whether its key was there."""
+        """Carries out an operation; for a write it returns whether the key existed."""
         if asyncio.get_running_loop() is not self._loop:
             raise NotConnected("This client was connected in another event loop.")
         if self._over:
@@ -150,7 +150,7 @@ class AsyncClient:
         future = self._waiting[token] = self._loop.create_future()
         try:
             try:
-                hand_in(token)
+                submit(token)
             except RuntimeError as error:
                 raise NotConnected(str(error)) from error
             how, more = await future
@@ -184,7 +184,7 @@ class AsyncClient:
         """The session has results."""
         for token, how, more in self._session.take():
             future = self._waiting.pop(token, None)
-            # A cancelled task does not wait any more.
+            # The task that waited may have been cancelled.
             if future is not None and not future.done():
                 future.set_result((how, more))
         if failure := self._session.failure():

@@ -16,12 +16,12 @@ class NotConnected(ClientError):
 
 
 class OperationTimeout(ClientError, TimeoutError):
-    """Not everything was answered in time. A write may still take effect."""
+    """A part of the operation was not answered in time. A write may still take effect."""
 
     def __init__(self, text: str, missing: str) -> None:
         super().__init__(text)
         self.missing = missing
-        """What was not answered."""
+        """The unanswered part, as text."""
 
 
 class OutcomeUnknown(ClientError):

@@ -1,15 +1,17 @@
-"""Keys and values: as users write them, and as they are on the wire.
+"""The encoding of keys and values: from the user's form to that on the wire.
 
 Rules for schemes whose keys have 16 bytes
 ------------------------------------------
-1. Up to 15 bytes: the bytes, zeros behind them, and 0xF0 | length as the last byte.
-2. 16 bytes with a last byte below 0xF0 are what they are; so programs reach the keys of a load.
-3. All others (longer ones, and those that begin as the stores' own records do): 15 bytes of a
-   BLAKE2b digest and the byte 0xF0, which no key of rule 1 ends with. The whole key stands in front
-   of the value (one byte for its length, then the key) and is compared when it is read: two keys of
-   one digest are an error, never a wrong value.
+1. A key of up to 15 bytes is padded with zeros, and the last byte is 0xF0 | length.
+2. A key of 16 bytes whose last byte is below 0xF0 is not changed, so programs can use the keys of a
+   load.
+3. All other keys (longer ones, and those with the prefix of the stores' own records) become 15
+   bytes of a BLAKE2b digest and the byte 0xF0, which is not the last byte of any key of rule 1. The
+   key itself is stored before the value (one byte for its length, then the key) and compared when
+   the value is read: two keys with the same digest cause an error, never a wrong value.
 
-So no two keys of rules 1 and 2 are one, and a value has the rest of 1,024 bytes.
+So different keys of rules 1 and 2 stay different. With rule 3 the stored key and the value together
+have up to 1,024 bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 MAX_VALUE_BYTES = 1024
 MAX_KEY_BYTES = 255
-"""Of a key with rule 3: its length has one byte."""
+"""Limit of a key with rule 3, since its length has one byte."""
 _TAG = 0xF0
 _RESERVED = b"netkv:"
 
@@ -38,10 +40,10 @@ class Name:
     """A key."""
 
     shown: str
-    """As messages show it."""
+    """The key in messages to users."""
     wire: bytes
     prefix: bytes = b""
-    """What stands in front of its value."""
+    """Bytes that are stored before its value."""
 
     def pack(self, value: bytes | str) -> bytes:
         """The value as it is stored."""
@@ -65,20 +67,20 @@ class Name:
 
 
 class Keys(ABC):
-    """What a scheme makes of keys."""
+    """The key encoding of a scheme."""
 
     reports_deletes: bool
     """Whether a delete reports if there was a value."""
     most_at_once: int
-    """Keys that one operation may read; more are read by several at a time."""
+    """Keys that one operation may read; more keys are read by several operations."""
 
     @abstractmethod
     def name(self, key: bytes | str) -> Name:
-        """The key; raises `Rejected` for one that cannot be."""
+        """The encoded key; raises `Rejected` for an invalid one."""
 
     @abstractmethod
     def server(self, name: Name, servers: int) -> int:
-        """The number of the server that owns the key, of so many."""
+        """The number of the server that owns the key, among `servers` servers."""
 
 
 class FixedKeys(Keys):
@@ -105,7 +107,7 @@ class FixedKeys(Keys):
 
 
 class NamedKeys(Keys):
-    """Keys of 4 to 64 bytes, which are on the wire as they are."""
+    """Keys of 4 to 64 bytes, which are not changed on the wire."""
 
     reports_deletes = False
     most_at_once = 128
@@ -121,7 +123,7 @@ class NamedKeys(Keys):
 
 
 def of_scheme(scheme: Scheme) -> Keys:
-    """The keys that a scheme has."""
+    """The key encoding of `scheme`."""
     return NamedKeys() if scheme.multigets else FixedKeys()
 
 

@@ -34,7 +34,7 @@ class Place:
 
 
 async def take(lab: str | Path | None, timeout: float) -> Place:  # noqa: ASYNC109 (of operations)
-    """Takes a place; raises `NotConnected` if there is no lab, or none is free in it."""
+    """Takes a free place in a lab; raises `NotConnected` if there is no lab or no free place."""
     if not 0 < timeout <= MAX_TIMEOUT_S:
         raise Rejected(
             f"A time-out of {timeout:g} s is not possible: it is more than 0 and at most "

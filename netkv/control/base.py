@@ -1,30 +1,29 @@
-"""What every control plane is: events in, actions out, no I/O, no clock.
+"""The interface of control planes: events in, actions out, no I/O, no clock.
 
-A driver (the lab live, the simulator in virtual time) owns the switch's P4Runtime stream and
-the clock. It passes events to the control plane (`handle`) and carries out the returned actions,
-in order. Four promises bind it:
+A driver (the lab live, the simulator in virtual time) owns the switch's P4Runtime stream and the
+clock. It passes events to the control plane (`handle`) and carries out the returned actions in
+order. The driver guarantees:
 
 1. Every table write (`InsertEntry`, `ModifyEntry`, `DeleteEntry`, `SetDefault`, `CloneSession`,
-   `MulticastGroup`) is answered by exactly one `TableWritten` of the same `write` number, unless
-   the switch restarts first. Writes are carried out in the order they were given, so one list may
-   go into one P4Runtime batch, and not before the frames that precede them are sent; nor
-   are saves.
-   It refuses a write while `MAX_WRITES` others are not answered.
-   In a switch of several pipelines each gets a write in that order, one pipeline after the other,
-   and packets may meet it in some and not yet in others; `TableWritten` says that it is in all.
-2. When `deadline()` is reached it calls `handle(now, Timer())`; an early or superfluous timer
-   changes nothing.
-3. After the switch lost its state (restart, new pipeline) it sends `SwitchRestarted` before any
-   any later event.
-4. A control plane that takes the place of one that died is a new object. The driver loads the
-   program, which empties the switch, and sends `Started`; from then on it carries out nothing more
-   for the one before. Its clock has not run back meanwhile. Why the switch is emptied:
-   docs/architecture.md, "When a controller dies".
+   `MulticastGroup`) is answered by exactly one `TableWritten` with the same `write` number, unless
+   the switch restarts first. Writes are carried out in order, so one list may go into one
+   P4Runtime batch. Writes and saves begin only after the frames before them are sent.
+   The driver refuses a write while `MAX_WRITES` others are unanswered.
+   In a switch of several pipelines the pipelines get a write one after the other. Meanwhile some
+   packets meet the new entry and others do not; `TableWritten` means that all pipelines have it.
+2. When `deadline()` is reached, the driver calls `handle(now, Timer())`. An early or superfluous
+   timer has no effect.
+3. After the switch has lost its state (restart, new pipeline), the driver sends `SwitchRestarted`
+   before any later event.
+4. The successor of a control plane that died is a new object. The driver loads the program, which
+   empties the switch, and sends `Started`. From then on it carries out no action of the
+   predecessor. The successor's clock is not behind the predecessor's. docs/architecture.md, "When
+   a controller dies", explains why the switch is emptied.
 
-Frames may be lost, doubled and reordered; the control plane copes with that itself.
+Frames may be lost, duplicated and reordered; the control plane handles that itself.
 """
 
-# The events are an interface: each takes all there is to know, whether a scheme needs it or not.
+# The `on_…` methods are an interface: schemes need not use all parameters.
 # ruff: noqa: ARG002
 
 from abc import ABC, abstractmethod
@@ -33,13 +32,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
 Nanoseconds: TypeAlias = int
-"""A point on the driver's clock, or a span of it, in nanoseconds."""
+"""A time on the driver's clock, or a duration, in nanoseconds."""
 
 SECOND: Nanoseconds = 1_000_000_000
 MILLISECOND: Nanoseconds = 1_000_000
 
 MAX_WRITES = 65_536
-"""Table writes of a switch that are under way at most, twice what its lookup table has entries."""
+"""Table writes of a switch under way, at most: twice the entries of its lookup table."""
 
 TOO_MANY_WRITES = f"{MAX_WRITES:,} table writes are under way already"
 
@@ -50,18 +49,18 @@ TOO_MANY_WRITES = f"{MAX_WRITES:,} table writes are under way already"
 class Started:
     """The switch runs the scheme's program, with empty tables and zeroed registers.
 
-    The first event of a control plane, also of one that takes the place of another.
+    The first event of every control plane, also of the successor of one that died.
     """
 
     saved: bytes | None = None
-    """What was saved last (`Save`), by this controller or an earlier one; None: nothing."""
+    """The data of the last `Save`, by this controller or an earlier one; None if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchRestarted:
     """The switch runs the program again and has lost every table entry and register.
 
-    Writes and messages from before that are unanswered will not be answered.
+    Earlier writes and messages without an answer will not be answered.
     """
 
 
@@ -72,24 +71,24 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class Preload:
-    """Cache these keys (16 bytes each), the most important first, without a hot-key report."""
+    """Cache these keys (16 bytes each) without a hot-key report, the most important first."""
 
     keys: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """A digest of the switch, of one that the control plane wants (`ControlPlane.digests`)."""
+    """A digest message of the switch, of a type in `ControlPlane.digests`."""
 
     name: str
-    """As in P4Info, e.g. `hot_key_t`."""
+    """Name of the type in P4Info, such as `hot_key_t`."""
     members: Mapping[str, int]
     """Its fields by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class PacketIn:
-    """A frame for the controller, Ethernet header first; the packet-in header is taken off."""
+    """A frame for the controller, without the packet-in header: it begins with Ethernet."""
 
     ingress_port: int
     frame: bytes
@@ -97,7 +96,7 @@ class PacketIn:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """`Save` number `save` is on disk, or could not be written: then what was there still is."""
+    """`Save` number `save` is on disk, or it failed; then the previously saved data remains."""
 
     save: int
     ok: bool
@@ -134,9 +133,10 @@ MatchValue: TypeAlias = int | Range
 
 @dataclass(frozen=True, slots=True)
 class InsertEntry:
-    """Insert a table entry. Names are the full ones of P4Info (`NetkvIngress.lookup.cache`).
+    """Insert a table entry. Names are the full names of P4Info (`NetkvIngress.lookup.cache`).
 
-    `priority` is 0 for exact tables; ranges need one above 0 (larger wins, as in P4Runtime).
+    `priority` is 0 for tables with exact matches, above 0 for ranges (the largest wins, as in
+    P4Runtime).
     """
 
     write: int
@@ -161,7 +161,7 @@ class ModifyEntry:
 
 @dataclass(frozen=True, slots=True)
 class CloneSession:
-    """Make a clone session: clones of it leave through `port`."""
+    """Create a clone session: its clones leave through `port`."""
 
     write: int
     session: int
@@ -170,7 +170,7 @@ class CloneSession:
 
 @dataclass(frozen=True, slots=True)
 class MulticastGroup:
-    """Make a multicast group: a packet that is given to it leaves through each of `ports`."""
+    """Create a multicast group: its packets leave through each of `ports`."""
 
     write: int
     group: int
@@ -199,7 +199,7 @@ class SetDefault:
 
 @dataclass(frozen=True, slots=True)
 class SendFrame:
-    """Send a frame by packet-out. `egress_port` 0: it runs through the pipeline as any other."""
+    """Send a frame by packet-out. With `egress_port` 0 it passes the pipeline like any frame."""
 
     frame: bytes
     egress_port: int = 0
@@ -207,10 +207,10 @@ class SendFrame:
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """Put these bytes in the place of what was saved before: all of it, or nothing, and durably.
+    """Replace the saved data atomically and durably.
 
-    Answered by `Saved`, after a restart of the switch in its next session. What was saved outlives
-    switch and controller. At most one is under way.
+    Answered by `Saved`; after a restart of the switch, in its next session. Saved data outlives
+    switch and controller. At most one save is under way.
     """
 
     save: int
@@ -219,10 +219,10 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class Recovering:
-    """The switch has lost its memory, and from now on it gets back what it had.
+    """A recovery begins: the switch has lost its state, and the control plane restores it.
 
-    `Recovered` ends it. Another `Recovering` means that the switch stopped meanwhile, or its
-    controller did, and that all of it begins anew.
+    `Recovered` is its end. Another `Recovering` means that switch or controller stopped meanwhile
+    and that the recovery begins again.
     """
 
     def describe(self) -> str:
@@ -232,9 +232,9 @@ class Recovering:
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """The switch had lost its memory, and is as before now: how long that took, by phase.
+    """A recovery is complete.
 
-    `phases`: name and seconds, in order. `counts`: what was moved (records, keys, bytes …).
+    `phases`: name and duration in seconds, in order. `counts`: what it moved (records, keys, …).
     """
 
     phases: tuple[tuple[str, float], ...]
@@ -242,7 +242,7 @@ class Recovered:
 
     @property
     def seconds(self) -> float:
-        """All phases together."""
+        """Duration of all phases."""
         return sum(seconds for _, seconds in self.phases)
 
     def describe(self) -> str:
@@ -255,7 +255,7 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something worth an event in the run, with the numbers that belong to it."""
+    """An event for the run's list of events, with its numbers."""
 
     what: str
     fields: Mapping[str, int | str] = field(default_factory=dict)
@@ -269,9 +269,9 @@ class Note:
 TableWrite: TypeAlias = (
     InsertEntry | ModifyEntry | DeleteEntry | SetDefault | CloneSession | MulticastGroup
 )
-Elsewhere: TypeAlias = Save | Recovering | Recovered | Note
-"""What is no matter of the switch."""
-Action: TypeAlias = TableWrite | SendFrame | Elsewhere
+HostAction: TypeAlias = Save | Recovering | Recovered | Note
+"""Actions that the driver carries out without the switch."""
+Action: TypeAlias = TableWrite | SendFrame | HostAction
 
 # -------------------------------------------------------------------------- control plane
 
@@ -285,25 +285,25 @@ class Caches(Protocol):
 
 @runtime_checkable
 class KnowsClients(Protocol):
-    """A control plane to which client processes say that they come and go."""
+    """A control plane where client processes register and deregister."""
 
     def clients_present(self) -> list[int]:
-        """The first client of each process that is there, as far as is known."""
+        """The first client of each process that is present, as far as the controller knows."""
         ...
 
 
 class ControlPlane(ABC):
     """Takes events and returns actions; a subclass for each scheme that needs one.
 
-    A subclass implements the `on_…` methods it cares about as generators; `handle` runs them to
-    their end, so that no state change waits for a reader of the actions.
+    A subclass implements the `on_…` methods it needs as generators. `handle` runs each to its end,
+    so a state change never depends on whether somebody consumes the actions.
     """
 
     digests: ClassVar[tuple[str, ...]] = ()
     """Digests (P4Info names) that the driver must enable and turn into events (`Digest`)."""
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        """Take one event at time `now`; return what must happen next, in this order."""
+        """Handle one event at time `now`; return the actions to carry out, in order."""
         return list(self._dispatch(now, event))
 
     def _dispatch(self, now: Nanoseconds, event: Event) -> Iterable[Action]:
@@ -334,7 +334,7 @@ class ControlPlane(ABC):
         """True once the initial tables are in and every preloaded key is cached or given up."""
 
     def deadline(self) -> Nanoseconds | None:
-        """When to send `Timer`, if nothing happens before; None if there is nothing to wait for."""
+        """When to send `Timer`, if no event happens before; None if no timer is needed."""
         return None
 
     def statistics(self) -> dict[str, int]:
@@ -342,11 +342,11 @@ class ControlPlane(ABC):
         return {}
 
     def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
-        """The switch is up for the first time. Most schemes save nothing."""
+        """The switch is up for the first time; `saved` as in `Started`."""
         yield from self.tables()
 
     def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
-        """The switch is up again, empty."""
+        """The switch is up again, without its state."""
         yield from self.tables()
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
@@ -354,15 +354,15 @@ class ControlPlane(ABC):
         return iter(())
 
     def on_preload(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
-        """A scheme without a cache has nothing to preload."""
+        """Cache `keys`. By default nothing: a scheme without a cache has nothing to preload."""
         return iter(())
 
     def on_digest(self, now: Nanoseconds, digest: Digest) -> Iterator[Action]:
-        """One of `digests`; the scheme knows its fields."""
+        """A digest message has arrived."""
         return iter(())
 
     def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:
-        """A frame for the controller."""
+        """A frame for the controller has arrived."""
         return iter(())
 
     def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:

@@ -1,4 +1,4 @@
-"""The index of a cache: its holders by generation and key, free entry numbers, random samples.
+"""The index of a cache: holders by generation and by key, free entry numbers, random samples.
 
 No operation scans all entries.
 """
@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Holder(Protocol):
-    """The holder of an entry: one insertion of a key, known by its generation."""
+    """The holder of an entry: one insertion of a key, identified by its generation."""
 
     key: bytes
     generation: int
@@ -27,14 +27,14 @@ class CacheIndex(Generic[H]):
     """
 
     def __init__(self, capacity: int) -> None:
-        """`capacity`: entry numbers."""
+        """`capacity`: number of entries."""
         self._capacity = capacity
         self._free = list(range(capacity))
         self._by_generation: dict[int, H] = {}
         self._by_key: dict[bytes, H] = {}
-        # Generations that are cached, in a list to draw from, and where each is in it.
+        # Generations that are cached, in a list to draw from, and the index of each in the list.
         self._cached: list[int] = []
-        self._places: dict[int, int] = {}
+        self._positions: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self._by_generation)
@@ -48,17 +48,17 @@ class CacheIndex(Generic[H]):
 
     @property
     def cached(self) -> int:
-        """Holders that are cached."""
+        """Number of holders that are cached."""
         return len(self._cached)
 
     @property
     def in_flight(self) -> int:
-        """Holders that are not cached: an operation on them is under way."""
+        """Number of holders that are not cached: an operation on each is under way."""
         return len(self._by_generation) - len(self._cached)
 
     @property
     def free_entries(self) -> int:
-        """Free entry numbers."""
+        """Number of free entries."""
         return len(self._free)
 
     def get(self, generation: int) -> H | None:
@@ -71,7 +71,7 @@ class CacheIndex(Generic[H]):
 
     def is_cached(self, generation: int) -> bool:
         """Whether the holder with this generation exists and is cached."""
-        return generation in self._places
+        return generation in self._positions
 
     def take_entry(self) -> int:
         """The lowest free entry number; there must be one."""
@@ -83,19 +83,19 @@ class CacheIndex(Generic[H]):
         self._by_key[holder.key] = holder
 
     def mark_cached(self, generation: int, cached: bool) -> None:
-        """The holder of this generation is cached from now on, or no longer."""
-        if cached and generation not in self._places:
-            self._places[generation] = len(self._cached)
+        """Set whether the holder of this generation is cached."""
+        if cached and generation not in self._positions:
+            self._positions[generation] = len(self._cached)
             self._cached.append(generation)
-        elif not cached and generation in self._places:
-            place = self._places.pop(generation)
+        elif not cached and generation in self._positions:
+            position = self._positions.pop(generation)
             last = self._cached.pop()
             if last != generation:
-                self._cached[place] = last
-                self._places[last] = place
+                self._cached[position] = last
+                self._positions[last] = position
 
     def leave(self, holder: H, *, entry: bool) -> None:
-        """Remove a holder; `entry`: whether its entry number is free now."""
+        """Remove a holder; `entry`: whether to free its entry number."""
         self.mark_cached(holder.generation, cached=False)
         del self._by_generation[holder.generation]
         del self._by_key[holder.key]
@@ -105,14 +105,14 @@ class CacheIndex(Generic[H]):
     def clear(self) -> None:
         """Remove all holders."""
         self._free = list(range(self._capacity))
-        for part in (self._by_generation, self._by_key, self._cached, self._places):
+        for part in (self._by_generation, self._by_key, self._cached, self._positions):
             part.clear()
 
     def sample(self, random: Random, count: int, tries: int, suits: Callable[[H], bool]) -> list[H]:
-        """`count` different cached holders that suit, found with so many draws, or fewer."""
+        """Up to `count` random cached holders that suit; at most `tries` are drawn."""
         found: list[H] = []
-        for place in random.sample(range(len(self._cached)), min(tries, len(self._cached))):
-            holder = self._by_generation[self._cached[place]]
+        for position in random.sample(range(len(self._cached)), min(tries, len(self._cached))):
+            holder = self._by_generation[self._cached[position]]
             if suits(holder):
                 found.append(holder)
                 if len(found) == count:

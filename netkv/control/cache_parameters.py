@@ -19,13 +19,13 @@ class CacheParameters:
 
     `capacity`: entries. `sample_rate`: share of requests that is counted, 0 to 1. `hot_threshold`:
     counted requests in an epoch that make a key hot. `epoch`: length of a statistics epoch in ns.
-    `drawn`: entries that a hot key is compared with. The `max_…` bound what goes on at once.
+    `drawn`: entries that a hot key is compared with. `max_…`: limits of concurrent operations.
     `numbers_per_second`: messages and generations (netkv/control/message_numbers.py). `timeouts`:
     bounds of the wait for a reply.
     """
 
     options: ClassVar[type[SwitchCache]]
-    """What a user may choose, and how many entries the switch has room for."""
+    """The scheme's options, which users set, and the limit of entries."""
 
     capacity: int = 10_000
     sample_rate: float = 1.0
@@ -43,10 +43,10 @@ class CacheParameters:
     def of_cache(cls, spec: RackSpec, **own: Any) -> Self:
         """The parameters for a rack, with the scheme's `own`.
 
-        What waits for hosts follows what hosts and links take.
+        The timeouts are scaled by `lab.scale`, as the delays of hosts and links are.
         """
         options = cls.options.of(spec.lab)
-        assert options.sample_rate is not None, "the scheme has a value of its own"
+        assert options.sample_rate is not None, "the scheme sets its own in `left_out`"
         return cls(
             capacity=options.cache_entries,
             sample_rate=options.sample_rate,
@@ -58,7 +58,7 @@ class CacheParameters:
         )
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a parameter that cannot be."""
+        """Raises ValueError for an invalid parameter."""
         most = self.options.max_entries
         if not 1 <= self.capacity <= most:
             raise ValueError(f"capacity {self.capacity}: the cache has 1 to {most} entries.")

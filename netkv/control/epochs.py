@@ -1,12 +1,12 @@
 """Statistics epochs: their numbers, and when the next one begins.
 
-The switch takes an epoch only if it is ahead of its own, so a controller must
-not begin below an epoch of those before it. The number is therefore the clock's: whole epochs that
-have passed, and 1. A controller that begins an epoch within one that has begun already (after its
-restart, or a restart of the switch) goes on with that one. This does no harm: its counts are
-of this very epoch, and a key that was reported in it is reported again in the next.
+The switch accepts an epoch only if it is newer than its current one, so a controller must begin
+above all epochs of its predecessors. The number is therefore derived from the clock: the number of
+whole epochs that have passed, plus 1. A controller or switch that restarts within an epoch
+continues that epoch. This is harmless: the counts belong to that epoch, and a key that was reported
+in it is reported again in the next.
 
-A switch that got no epoch for more than 32,767 of them takes the next for an old one.
+If a switch gets no epoch for more than 32,767 epochs, it treats the next one as old.
 """
 
 from netkv.control.base import Nanoseconds
@@ -25,11 +25,11 @@ class Epochs:
         """When the next one begins; None while there is none."""
 
     def begin(self, now: Nanoseconds) -> int:
-        """The epoch of this time begins; returns its number."""
+        """Begin the epoch of this time; returns its number."""
         self.current = now // self._length % LAST + 1
         self.ends = now + self._length
         return self.current
 
     def pause(self) -> None:
-        """The switch has lost everything: no epoch ends until one is begun."""
+        """The switch has lost its state: no epoch ends until the next `begin`."""
         self.ends = None

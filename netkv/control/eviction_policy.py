@@ -1,4 +1,4 @@
-"""Which cached key a hot key replaces: eviction by sampled comparison.
+"""The eviction policy: a hot key replaces the coldest of a few randomly drawn cached keys.
 
 Fetching the counters of all cached keys would take too long, so a few are drawn at random and the
 coldest of them is compared with the new key (Jin et al., SOSP 2017, slide "Cache Update").
@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Contender(Protocol):
-    """A key that may replace a cached one; `count`: its requests, as far as is known."""
+    """A key that may replace a cached one; `count`: its requests, None if unknown."""
 
     @property
     def key(self) -> bytes: ...
@@ -29,7 +29,7 @@ class Contest(Generic[C]):
     waiting: set[int]
     """Generations of the entries whose counters are not known yet."""
     counts: dict[int, int] = field(default_factory=dict)
-    """Generation of an entry → how often it was asked for in the epoch."""
+    """Generation of an entry → its requests in the epoch."""
 
     def loser(self, cached: Callable[[int], bool]) -> int | None:
         """The generation of the coldest entry that is colder than the candidate, or None.
@@ -65,12 +65,12 @@ class Contests(Generic[C]):
         self._keys.clear()
 
     def open(self, candidate: C, generations: Iterable[int]) -> Contest[C]:
-        """A contest with the entries of these generations begins."""
+        """Begin a contest with the entries of these generations."""
         self._keys.add(candidate.key)
         return Contest(candidate, set(generations))
 
     def counted(self, contest: Contest[C], generation: int, count: int | None) -> bool:
-        """A counter has arrived, or is given up (None); returns whether it was the last one."""
+        """Add a counter, None if it was given up; returns whether it was the last one."""
         contest.waiting.discard(generation)
         if count is not None:
             contest.counts[generation] = count

@@ -1,12 +1,12 @@
-"""Forwarding tables: which server owns a key, and which port leads to a host.
+"""The forwarding tables of a switch: the owner of each key, and the port to each host.
 
-Every control plane has one `ForwardingTables`. It gives the table writes of partition and routes,
-and keeps account of the initial writes of the control plane: a switch is ready when it has taken
-all of them. `TablesOnly` is the base of control planes that do nothing else; `ForwardingOnly` is
-the one whose switch only forwards.
+Every control plane has one `ForwardingTables`. It creates the table writes of partition and routes,
+and tracks the initial writes of the control plane: they are installed when the switch has confirmed
+all of them. `TablesOnly` is the base of control planes that only write tables; `ForwardingOnly` is
+the control plane of a switch that only forwards.
 """
 
-# Handlers take what the interface gives, needed or not.
+# Handlers have the parameters of the interface, whether they use them or not.
 # ruff: noqa: ARG002
 
 from collections.abc import Iterable, Iterator
@@ -32,27 +32,28 @@ class ForwardingTables:
 
     Rules
     -----
-    1. A switch that has (re)started gets every initial entry before it counts as installed.
+    1. After a (re)start of the switch, the tables are installed when all initial writes are
+       confirmed.
     2. A refused write is a fault of the program or the topology: it is noted, not retried, and the
        tables do not count as installed.
     """
 
     def __init__(self, topology: Topology) -> None:
-        """`topology`: the hosts at the switch."""
+        """`topology`: the hosts and their ports."""
         self._topology = topology
         self._last_write = 0
         self._pending: set[int] = set()
         self._started = False
         self.refused = 0
-        """Initial writes that the switch has refused since its last start."""
+        """Number of initial writes that the switch has refused since its last start."""
 
     def next_write(self) -> int:
-        """A number for a table write, each once."""
+        """A new number for a table write."""
         self._last_write += 1
         return self._last_write
 
     def partition(self) -> Iterator[TableWrite]:
-        """An entry for each server: the key hashes that it owns."""
+        """An entry for each server, with the range of key hashes that it owns."""
         for partition in self._topology.partitions():
             yield InsertEntry(
                 write=self.next_write(),
@@ -76,7 +77,7 @@ class ForwardingTables:
             )
 
     def install(self, writes: Iterable[TableWrite]) -> Iterator[Action]:
-        """Give an empty switch its initial writes: partition, routes, and those of the scheme."""
+        """Send an empty switch its initial writes: partition, routes, and those of the scheme."""
         self._started = True
         self.refused = 0
         self._pending.clear()
@@ -90,14 +91,11 @@ class ForwardingTables:
 
     @property
     def installed(self) -> bool:
-        """Whether the switch has taken every initial write."""
+        """Whether the switch has confirmed every initial write."""
         return self._started and not self._pending and not self.refused
 
     def on_written(self, written: TableWritten) -> Iterator[Action]:
-        """An initial write is answered; nothing happens if it is none of these.
-
-        Writes from before a restart of the switch are none.
-        """
+        """An initial write is answered; other writes, and those before a restart, are ignored."""
         if written.write not in self._pending:
             return
         self._pending.discard(written.write)
@@ -109,19 +107,19 @@ class ForwardingTables:
 
 
 class TablesOnly(ControlPlane):
-    """Base of control planes that are done when the initial writes (`tables`) are."""
+    """Base of control planes that only send the initial writes (`tables`)."""
 
     def __init__(self, topology: Topology) -> None:
-        """`topology`: the hosts at the switch."""
+        """`topology`: the hosts and their ports."""
         self.topology = topology
         self.forwarding = ForwardingTables(topology)
 
     def ready(self) -> bool:
-        """True once every initial entry is in."""
+        """True once the switch has confirmed every initial write."""
         return self.forwarding.installed
 
     def statistics(self) -> dict[str, int]:
-        """`writes_refused`: table entries that the switch did not take."""
+        """`writes_refused`: table writes that the switch has refused."""
         return {"writes_refused": self.forwarding.refused}
 
     def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
@@ -134,7 +132,7 @@ class TablesOnly(ControlPlane):
         yield from self.forwarding.install(self.tables())
 
     def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
-        """An initial entry is in, or refused."""
+        """An initial write is confirmed or refused."""
         yield from self.forwarding.on_written(written)
 
 

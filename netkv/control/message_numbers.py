@@ -1,21 +1,20 @@
-"""Numbers that no controller before this one has used, from the clock alone.
+"""Message numbers that no earlier controller has used, derived from the clock alone.
 
-Servers keep the message numbers of a controller in a deduplication window, also when it has
-crashed: a number that is not newer counts as a late copy. Switch and servers know entries by
-generation. The next controller has no state, so its numbers must be above all earlier ones.
+Servers keep the message numbers of a controller in a deduplication window, also after it has
+crashed: a number that is not newer counts as a late copy. Switch and servers identify entries by
+generation. A new controller has no state, so its numbers must be above all earlier ones.
 
 Rules
 -----
-1. Number n is used only when the clock has reached n / `per_second` seconds. So a
-   controller that starts at that time or later, and begins above `now * per_second`, is above all
-   used numbers. This also holds when restarts follow each other at once, and when the clock begins
-   at 0.
+1. Number n is used only when the clock has reached n / `per_second` seconds. So a controller that
+   starts at that time or later, and begins above `now * per_second`, is above all used numbers.
+   This also holds for restarts in quick succession, and for a clock that begins at 0.
 2. Unused numbers add up: after an idle second, `per_second` numbers may be used at once.
 3. On the wire a number has 32 bits and is never 0. It is compared as a serial number, which is
-   right as long as the two are less than half of the range apart.
+   correct as long as the two numbers are less than half of the range apart.
 
-The rate is a choice between how fast a cache can be filled, three numbers for each key, and how
-old the traces of an earlier controller may be when another one starts:
+The rate limits how fast a cache can be filled, at three numbers for each key. Half of the range
+limits how long ago an earlier controller may have used its numbers:
 
     per_second   keys a second   half of the range
          1,024             341   24 days
@@ -23,7 +22,7 @@ old the traces of an earlier controller may be when another one starts:
      1,048,576         349,525   34 minutes
 
 A switch driver takes some 10,000 table writes a second (Jin et al., SOSP 2017, slide "Cache
-Update"), so the default does not slow a controller down.
+Update"), so the default rate does not limit a controller.
 """
 
 from netkv.control.base import SECOND, Nanoseconds
@@ -32,18 +31,18 @@ _RANGE = 1 << 32
 
 
 class MessageNumbers:
-    """A sequence of numbers. It does not wrap here; on the wire it does."""
+    """A sequence of numbers without wrap-around; `wire` maps them to 32 bits."""
 
     def __init__(self, per_second: int) -> None:
-        """`per_second`: how many numbers a second may be used, from 1."""
+        """`per_second`: how many numbers may be used in a second, at least 1."""
         if per_second < 1:
             raise ValueError(f"numbers_per_second {per_second}: at least 1 is needed.")
         self._rate = per_second
         self._last = 0
-        self._ahead = 0  # of the clock, because a server has seen later numbers
+        self._ahead = 0  # lead over the clock, after `go_above`
 
     def start(self, now: Nanoseconds) -> None:
-        """Begin above everything that was used before `now`."""
+        """Begin above all numbers used before `now`."""
         self._last = max(self._last, now * self._rate // SECOND)
 
     def take(self) -> int:
@@ -58,7 +57,7 @@ class MessageNumbers:
         return -(-(number - self._ahead) * SECOND // self._rate)
 
     def go_above(self, wire: int) -> None:
-        """Go on above a number that a server has seen, if it is newer than the last taken."""
+        """Continue above a number that a server has seen, if it is newer than the last taken."""
         distance = (wire - self._last) % _RANGE
         if distance < _RANGE // 2:
             self._last += distance
@@ -66,10 +65,10 @@ class MessageNumbers:
 
 
 def wire(number: int) -> int:
-    """A number as it is in a frame: 32 bits, not 0."""
+    """The number in a frame: 32 bits, not 0."""
     return number % _RANGE
 
 
 def is_newer(a: int, b: int) -> bool:
-    """Whether `a` comes after `b`, both as they are in frames (rule 3)."""
+    """Whether `a` is newer than `b`, both as in frames (rule 3)."""
     return 0 < (a - b) % _RANGE < _RANGE // 2

@@ -1,4 +1,4 @@
-"""Messages from and to a controller. Their frames are the engine's (engine/wire)."""
+"""Messages from and to a controller. The engine encodes and decodes their frames (engine/wire)."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ NO_BITS = Bit(0)
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What the switch knows about a cached key."""
+    """The cache metadata of a key: its generation, its version and its cells (`bitmap`)."""
 
     generation: int
     version: int = 0
@@ -49,8 +49,8 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Which write made a record (incarnation of the switch, number), which filling of an entry,
-    bits."""
+    """A version stamp: the write of a record (incarnation of the switch, number), the generation of
+    an entry, and bits."""
 
     incarnation: int = 0
     number: int = 0
@@ -60,7 +60,7 @@ class Stamp:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which entry of the switch a message is about; `number` is of a snapshot, or a count."""
+    """The entry that a message is about; `number` is that of a snapshot, or a count."""
 
     entry: int
     number: int = 0
@@ -68,7 +68,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A netkv message without its addresses. `length` is the true length of the value in bytes."""
+    """A netkv message without its addresses. `length` is that of the stored value in bytes, also if
+    the message does not carry the value."""
 
     op: Op
     key: bytes
@@ -83,7 +84,7 @@ class Message:
     place: Place | None = None
 
     def reply(self, **changes: object) -> "Message":
-        """The reply to this request: same sender, request and key, the op after it."""
+        """The reply to this request: the next op, with the same sender, request and key."""
         fields: dict[str, object] = {
             "op": Op(self.op + 1),
             "key": self.key,
@@ -103,7 +104,7 @@ class Datagram:
 
 
 def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SERVICE_IP) -> bytes:
-    """The whole Ethernet frame of a message, by default from the controller to the service."""
+    """The Ethernet frame of a message, by default from the controller to the service."""
     mark, stamp, place = message.mark, message.stamp, message.place
     return write_frame(
         message.op,

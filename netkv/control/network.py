@@ -1,14 +1,14 @@
-"""Racks of several switches: which cable goes into which port, and what each switch must know.
+"""Networks of one or several switches: cables, ports, and the topology of each switch.
 
-Pure functions from a description to a `Network`. Rules:
+Pure functions turn a description into a `Network`. Rules:
 
 1. Every host and every end of a cable has a port of its own: client i is at port i, server i at
    101 + i, the coordinator at 401; cables to other switches are at 301 and up, in the order of the
    description.
-2. A frame takes a shortest path. Where several are equally long, the number of the host it goes to
-   picks one, so all frames to a host take one way and hosts are spread evenly over the ways.
-3. No switch but the first rewrites a request: the others find the owner's address in it and route.
-   A switch caches keys of its own servers only, so between a cache and a server lies one cable.
+2. A frame takes a shortest path. If several are equally short, the number of the destination host
+   selects one. So all frames to a host take one path, and hosts are spread evenly over the paths.
+3. Only the first switch rewrites a request: the others find the owner's address in it and route.
+   A switch caches keys of its own servers only, so a cache and its server are one cable apart.
 """
 
 from collections import deque
@@ -37,7 +37,7 @@ _COORDINATOR_PORT = 401
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A host and the switch it hangs at. `host.port` is the port of that switch."""
+    """A host and the switch to which it is attached, at port `host.port`."""
 
     name: str
     """`client-1`, `server-0` or `coordinator`."""
@@ -58,7 +58,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class SwitchPlan:
-    """A switch: what its control plane must know, and what is plugged into it."""
+    """A switch: the topology for its control plane, and its cables."""
 
     name: str
     topology: Topology
@@ -68,15 +68,15 @@ class SwitchPlan:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Switches and hosts, and the cables between them. Names are unique over both."""
+    """Switches and hosts, and the cables between them. No two of them have the same name."""
 
     switches: tuple[SwitchPlan, ...]
     links: tuple[Link, ...]
-    """Between switches; the cables of hosts are in `hosts`."""
+    """Cables between switches; those of hosts are in `hosts`."""
     hosts: tuple[Attachment, ...]
     """Clients 1, 2, …, then servers 0, 1, …"""
     coordinator: Attachment | None = None
-    """Who splits multiget requests, where that is a host; not one of `hosts`."""
+    """The host that splits multiget requests, if there is one; it is not in `hosts`."""
 
     def switch(self, name: str) -> SwitchPlan:
         """The switch of that name; raises KeyError."""
@@ -84,8 +84,8 @@ class Network:
 
     def peers(self) -> dict[tuple[str, int], tuple[str, int]]:
         """(switch, port) → (switch, port) at the other end of the cable, in both directions."""
-        there = {(link.a, link.a_port): (link.b, link.b_port) for link in self.links}
-        return there | {b: a for a, b in there.items()}
+        forward = {(link.a, link.a_port): (link.b, link.b_port) for link in self.links}
+        return forward | {b: a for a, b in forward.items()}
 
 
 # ---------------------------------------------------------------------------- descriptions
@@ -103,8 +103,8 @@ def racks(
     """`count` racks, each with a switch (`tor-0`, …), joined by the switch `core`.
 
     The first `client_racks` have clients only, the others have the servers. With 0 the clients are
-    spread over all racks, beside the servers. One rack alone is `rack`. A coordinator is where
-    client 1 is.
+    spread over all racks, beside the servers. A single rack is `rack`, without `core`. A
+    coordinator is at the switch of client 1.
     """
     if count == 1:
         return rack(clients=clients, servers=servers, coordinator=coordinator)
@@ -137,10 +137,10 @@ def spine_leaf(
     """`layers` layers of `switches` switches, each joined to all of the next layer.
 
     Servers are at the last layer (`leaf-0`, …), spread evenly. The layers above are `spine-0`, …
-    or, if there are several, `spine1-0`, …, `spine2-0`, …, from the clients on. Clients are at
-    `client_switches` switches of their own (`edge-0`, …), each joined to all of the first layer,
-    so that every request passes all layers (DistReach, section IV-A). A coordinator is where
-    client 1 is.
+    or, if there are several such layers, `spine1-0`, …, `spine2-0`, …, beginning at the clients.
+    Clients are at `client_switches` separate switches (`edge-0`, …), each joined to all of the
+    first layer, so that every request passes all layers (DistReach, section IV-A). A coordinator is
+    at the switch of client 1.
     """
     for what, number in (("layers", layers), ("switches in a layer", switches)):
         if number < 1:
@@ -174,27 +174,27 @@ def lay_out(
     """Any network: names of switches, cables between them, and the switch of each host.
 
     `clients`: the switch of client 1, 2, …; `servers`: of server 0, 1, …; `coordinator`: of the
-    coordinator, if there is to be one. Several cables between two
-    switches are allowed. Raises ValueError for a network that cannot be, with what is wrong in it.
+    coordinator, if there is to be one. Several cables between two switches are allowed. Raises
+    ValueError, with the reason, for an invalid network.
     """
     others = [] if coordinator is None else [coordinator]
     _check(switches, cables, clients, servers, others)
     links = tuple(_links(cables, others))
     hosts = tuple(_attach(clients, servers))
-    middle = None
+    splitter = None
     if coordinator is not None:
-        middle = Attachment("coordinator", coordinator_at(_COORDINATOR_PORT), coordinator, False)
-    ways = _Ways(switches, links)
+        splitter = Attachment("coordinator", coordinator_at(_COORDINATOR_PORT), coordinator, False)
+    paths = _Paths(switches, links)
     racks = [name for name in switches if name in servers]
-    plans = (_plan(name, ways, hosts, middle, links, racks) for name in switches)
-    return Network(tuple(plans), links, hosts, middle)
+    plans = (_plan(name, paths, hosts, splitter, links, racks) for name in switches)
+    return Network(tuple(plans), links, hosts, splitter)
 
 
-# ---------------------------------------------------------------------------------- inside
+# --------------------------------------------------------------------------------- helpers
 
 
 def _spread(hosts: int, switches: Sequence[str]) -> list[str]:
-    """A switch for each host: neighbours together, numbers at most one apart."""
+    """The switch of each host: consecutive hosts share one, and the loads differ by at most one."""
     return [switches[i * len(switches) // hosts] for i in range(hosts)]
 
 
@@ -253,27 +253,27 @@ def _attach(clients: Sequence[str], servers: Sequence[str]) -> Iterator[Attachme
 
 def _plan(
     name: str,
-    ways: "_Ways",
+    paths: "_Paths",
     hosts: Sequence[Attachment],
     coordinator: Attachment | None,
     links: Sequence[Link],
     racks: Sequence[str],
 ) -> SwitchPlan:
-    def seen(at: Attachment) -> Host:
-        port = at.host.port if at.switch == name else ways.port(name, at.switch, at.host.index)
+    def from_here(at: Attachment) -> Host:
+        port = at.host.port if at.switch == name else paths.port(name, at.switch, at.host.index)
         return replace(at.host, port=port)
 
     topology = Topology(
-        clients=tuple(seen(at) for at in hosts if not at.is_server),
-        servers=tuple(seen(at) for at in hosts if at.is_server),
+        clients=tuple(from_here(at) for at in hosts if not at.is_server),
+        servers=tuple(from_here(at) for at in hosts if at.is_server),
         local=frozenset(at.host.index for at in hosts if at.is_server and at.switch == name),
-        coordinator=None if coordinator is None else seen(coordinator),
+        coordinator=None if coordinator is None else from_here(coordinator),
         rack=racks.index(name) + 1 if name in racks else 0,
         splitters=tuple(
             Host(number, splitter_ip(number), mac_of(splitter_ip(number)), port)
             for number, switch in enumerate(racks, start=1)
             if switch != name
-            for port in (ways.port(name, switch, number),)
+            for port in (paths.port(name, switch, number),)
         ),
     )
     attached = hosts if coordinator is None else (*hosts, coordinator)
@@ -283,7 +283,7 @@ def _plan(
     return SwitchPlan(name, topology, ports)
 
 
-class _Ways:
+class _Paths:
     """Shortest paths between switches."""
 
     def __init__(self, switches: Sequence[str], links: Sequence[Link]) -> None:
@@ -304,7 +304,7 @@ class _Ways:
         return nearer[number % len(nearer)]
 
     def _to(self, goal: str) -> dict[str, int]:
-        """How many cables lie between each switch and `goal`."""
+        """The distance of each switch to `goal`, in cables."""
         distance = self._distances.get(goal)
         if distance is None:
             distance = self._distances[goal] = {goal: 0}

@@ -1,4 +1,4 @@
-"""Messages that wait for a reply: numbers, time-outs, retries with capped back-off."""
+"""Requests that wait for a reply: numbers, timeouts, retransmission with limited back-off."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ class _Lane:
     """The requests to one receiver."""
 
     pending: dict[int, None] = field(default_factory=dict)  # numbers, the oldest first
-    held: deque[_Pending] = field(default_factory=deque)  # too far above the oldest
+    held: deque[_Pending] = field(default_factory=deque)  # beyond the receiver's window
 
 
 class Outstanding:
@@ -41,17 +41,19 @@ class Outstanding:
 
     Rules
     -----
-    1. Every request has a number of its own; a retry repeats it, so a receiver knows a duplicate.
-    2. A request leaves (`ready`) when the clock has reached its number (`MessageNumbers`), in the
-       order in which they were added, and not while its receiver has yet to answer one whose number
-       is `WINDOW` below: the receiver would take a repetition of that one for a late copy.
-    3. A reply counts once, and only with the number, op and key of a request that waits.
-    4. A request is sent at most `tries` times, each wait twice as long as the one before, up to a
-       limit. The first wait follows what replies to the same op took (`RoundTrip`).
+    1. Every request has its own number. A retransmission has the same number, so a receiver
+       recognizes it as a duplicate.
+    2. Requests are sent (`ready`) in the order in which they were added, each when the clock has
+       reached its number (`MessageNumbers`). A request is held back while its receiver has not
+       answered one whose number is `WINDOW` below or more: the receiver would treat a
+       retransmission of that one as a late copy.
+    3. A reply counts once, and only with the number, op and key of a pending request.
+    4. A request is sent at most `tries` times. Each timeout is twice as long as the previous one,
+       up to a limit. The first one depends on the round trips of the same op (`RoundTrip`).
     """
 
     def __init__(self, numbers: MessageNumbers, timeouts: Timeouts) -> None:
-        """`numbers` may be shared with others that take from the same sequence."""
+        """`numbers` may be shared with other users of the same sequence."""
         self.numbers = numbers
         self._timeouts = timeouts
         self._round_trips: dict[Op, RoundTrip] = {}
@@ -77,9 +79,9 @@ class Outstanding:
         value: bytes = b"",
         to: int = SERVICE_IP,
     ) -> int:
-        """A request to `lane`, which is a receiver that remembers numbers, or None.
+        """Add a request to IPv4 address `to`; `ready` sends it. Returns its number.
 
-        `to` is the IPv4 address that it goes to. Returns its number. It leaves with `ready`.
+        `lane`: the number of a receiver with a deduplication window, None for one without.
         """
         number = self.numbers.take()
         request = wire(number)
@@ -94,7 +96,7 @@ class Outstanding:
         return request
 
     def ready(self, now: Nanoseconds) -> Iterator[Message]:
-        """The requests that are to be sent now for the first time."""
+        """The requests to be sent now for the first time."""
         while self._ready and self.numbers.usable(self._ready[0].number) <= now:
             pending = self._ready.popleft()
             if pending.message.request not in self._pending:
@@ -109,11 +111,11 @@ class Outstanding:
             yield pending.message
 
     def frame(self, message: Message) -> bytes:
-        """The frame of a request that waits."""
+        """The frame of a pending request."""
         return encode(message, destination=self._pending[message.request].to)
 
     def answered(self, now: Nanoseconds, reply: Message) -> Message | None:
-        """The request that `reply` answers, which no longer waits; None if there is none."""
+        """Remove and return the request that `reply` answers; None if there is none."""
         pending = self._pending.get(reply.request)
         if pending is None or pending.sent is None:
             return None
@@ -129,7 +131,7 @@ class Outstanding:
         return request
 
     def cancel(self, request: int) -> None:
-        """Stop waiting for `request`; nothing happens if it does not wait."""
+        """Remove `request`; nothing happens if it is not pending."""
         pending = self._pending.pop(request, None)
         if pending is None:
             return
@@ -143,14 +145,14 @@ class Outstanding:
             heapify(self._queue)
 
     def clear(self) -> None:
-        """Stop waiting for anything. Numbers go on: old replies stay unknown."""
+        """Remove all requests. The numbering continues, so late replies match no request."""
         for part in (self._pending, self._ready, self._lanes, self._queue):
             part.clear()
 
     def expired(self, now: Nanoseconds) -> Iterator[tuple[Message, bool]]:
-        """Requests whose wait is over at `now`, each with whether it is to be sent again.
+        """Requests whose timeout has passed, each with whether it is to be sent again.
 
-        One that is not has been given up, and no longer waits.
+        Otherwise it has been given up and is no longer pending.
         """
         while self._queue and self._queue[0][0] <= now:
             due, request = heappop(self._queue)
@@ -168,7 +170,7 @@ class Outstanding:
             yield pending.message, True
 
     def deadline(self) -> Nanoseconds | None:
-        """When the next wait is over, or the next request may leave."""
+        """When the next timeout ends, or the next request may be sent."""
         leaves = self.numbers.usable(self._ready[0].number) if self._ready else None
         while self._queue:
             due, request = self._queue[0]
@@ -178,7 +180,7 @@ class Outstanding:
             heappop(self._queue)
         return leaves
 
-    # ------------------------------------------------------------------------- inside
+    # ------------------------------------------------------------------------- helpers
 
     def _round_trip(self, op: Op) -> RoundTrip:
         found = self._round_trips.get(op)
@@ -196,6 +198,6 @@ class Outstanding:
             return
         lane = self._lanes[pending.lane]
         del lane.pending[pending.number]
-        # Requests that are still too far above the oldest are held again.
+        # `ready` holds those again that are still beyond the window.
         self._ready.extendleft(reversed(lane.held))
         lane.held.clear()

@@ -20,14 +20,14 @@ def no_action(_now: Nanoseconds, _reply: Message | None) -> Iterable[Action]:
 
 
 ANSWERS = frozenset((Status.OK, Status.NOT_FOUND, Status.STALE, Status.TOO_LARGE))
-"""Any other status means "not now"."""
+"""Statuses that answer a request with `insist`; any other status means "not now"."""
 
 
 @dataclass(frozen=True, slots=True)
 class To:
-    """A receiver: without a name, one whose silence is not noted.
+    """A receiver. Without a name its silence is not noted.
 
-    `lane`: of one with a deduplication window (`Outstanding`).
+    `lane`: its number in `Outstanding`, if it has a deduplication window.
     """
 
     name: str = ""
@@ -60,7 +60,7 @@ class PendingRequests:
 
     Rules
     -----
-    1. A reply counts once, and only for the number of a pending request; a copy changes nothing.
+    1. A reply counts once, and only with the number of a pending request; a copy has no effect.
     2. A request with `insist` is sent until it is answered. When its tries are used up, it is sent
        again under a new number, and its receiver is noted as silent, once until it answers. A reply
        that means "not now" does not answer it.
@@ -68,7 +68,7 @@ class PendingRequests:
     """
 
     def __init__(self, outstanding: Outstanding, tries: int, counts: Counter[str]) -> None:
-        """`tries` of a message, before its receiver counts as silent."""
+        """`tries`: transmissions of a request before its receiver counts as silent."""
         self._outstanding = outstanding
         self._tries = tries
         self._counts = counts
@@ -79,7 +79,7 @@ class PendingRequests:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def ask(
+    def send(
         self,
         op: Op,
         key: bytes,
@@ -93,12 +93,12 @@ class PendingRequests:
         tries: int = 0,
         insist: bool = False,
     ) -> PendingRequest:
-        """Send a request; `tries` 0 means the usual number."""
+        """Send a request with the next `ready`; `tries` 0 means the default number."""
         tries = tries or self._tries
         pending_request = PendingRequest(
             op, key, to, then, mark, stamp, place, value, tries, insist
         )
-        self._send(pending_request)
+        self._add(pending_request)
         return pending_request
 
     def cancel(self, request: PendingRequest | None) -> None:
@@ -117,7 +117,7 @@ class PendingRequests:
         return self._outstanding.deadline()
 
     def ready(self, now: Nanoseconds) -> Iterator[SendFrame]:
-        """Requests that are sent for the first time now."""
+        """The requests to be sent now for the first time."""
         for message in self._outstanding.ready(now):
             yield SendFrame(self._outstanding.frame(message))
 
@@ -135,7 +135,7 @@ class PendingRequests:
         yield from pending_request.then(now, reply)
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
-        """Repeat requests, and give up those without a try left."""
+        """Retransmit requests, and give up those without a try left."""
         for message, again in self._outstanding.expired(now):
             if again:
                 yield SendFrame(self._outstanding.frame(message))
@@ -147,11 +147,11 @@ class PendingRequests:
                 self.silent.add(name)
                 yield Note("no answer", {"from": name, "to": pending_request.op.name})
             if pending_request.insist:
-                self._send(pending_request)
+                self._add(pending_request)
             else:
                 yield from pending_request.then(now, None)
 
-    def _send(self, pending_request: PendingRequest) -> None:
+    def _add(self, pending_request: PendingRequest) -> None:
         pending_request.request = self._outstanding.add(
             pending_request.op,
             pending_request.key,

@@ -1,9 +1,9 @@
-"""Switches of several pipelines, as a Tofino has them.
+"""The pipelines of a switch such as a Tofino.
 
-Each pipeline has its own instance of all that a program keeps: tables, registers, counters. A frame
-meets those of the port at which it comes in while it is in ingress, and those of the port at which
-it leaves while it is in egress; one that recirculates comes in again where it left. The controller
-writes a table in one pipeline after the other, so for a moment they differ.
+Each pipeline has its own instance of a program's tables, registers and counters. Ingress uses those
+of the port at which a frame arrives, egress those of the port at which it leaves. A recirculated
+frame arrives again in the pipeline that it has left. The controller writes a table in one pipeline
+after the other, so for a moment their contents differ.
 """
 
 from __future__ import annotations

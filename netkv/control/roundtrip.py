@@ -1,9 +1,9 @@
-"""How long to wait for a reply: what replies took so far, and how much that varied.
+"""The retransmission timeout, estimated from round-trip times.
 
 The estimate is TCP's (Jacobson 1988, RFC 6298): smoothed round trip plus four times its smoothed
 deviation, but at least twice the round trip. Karn's rule holds: a message that was repeated gives
-no sample, since the answered copy is unknown; until another gives one, new messages wait as
-long as the repeated one does.
+no sample, since nobody knows which copy was answered. Until another message gives a sample, new
+messages have the timeout of the repeated one.
 """
 
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from netkv.control.base import MILLISECOND, Nanoseconds
 
 LATEST = 16
-"""A new message may wait so many times as long as a repeated one at most, if replies need that."""
+"""Limit of the timeout of a new message, as a multiple of `Timeouts.longest` (see `late`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Bounds of the wait for a reply, in nanoseconds.
+    """Bounds of the timeout, in nanoseconds.
 
-    `first`: before anything was measured. `shortest`: however fast replies are; it must cover what
-    is not the network's doing, such as a controller that is busy. `longest`: of any wait, however
-    often a message was repeated.
+    `first`: the timeout before the first sample. `shortest`: the minimum, however fast replies are;
+    it must cover delays outside the network, such as a busy controller. `longest`: the maximum,
+    however often a message was repeated.
     """
 
     first: Nanoseconds = 20 * MILLISECOND
@@ -35,25 +35,25 @@ class Timeouts:
             )
 
     def scaled(self, factor: float) -> "Timeouts":
-        """For hosts and links that take `factor` times as long, and the controller as before.
+        """The bounds for hosts and links that are `factor` (at least 1) times as slow.
 
-        `factor` is at least 1. The shortest wait stays: it is the controller's own.
+        `shortest` stays the same, since it covers delays of the controller.
         """
         return Timeouts(round(self.first * factor), self.shortest, round(self.longest * factor))
 
 
 class RoundTrip:
-    """The wait for replies of one kind."""
+    """The timeout of one kind of request."""
 
     def __init__(self, bounds: Timeouts) -> None:
         self._bounds = bounds
         self._mean: Nanoseconds | None = None
         self._deviation: Nanoseconds = 0
         self.timeout = bounds.first
-        """How long to wait for the reply to a new message."""
+        """The timeout of a new message."""
 
     def sample(self, took: Nanoseconds) -> None:
-        """The reply to a message that was sent once took so long."""
+        """Add the round-trip time of a message that was sent once."""
         if self._mean is None:
             self._mean = took
             self._deviation = took // 2
@@ -66,16 +66,16 @@ class RoundTrip:
         self.timeout = max(wait, self._bounds.shortest)
 
     def back_off(self, waited: Nanoseconds) -> Nanoseconds:
-        """A message has waited in vain; returns how long it waits next."""
+        """A message has had no reply within `waited`; returns its next timeout."""
         wait = min(2 * waited, max(waited, self._bounds.longest))
         self.timeout = max(self.timeout, wait)
         return wait
 
     def late(self, waited: Nanoseconds) -> None:
-        """A message was answered that had been repeated, the last time to wait so long.
+        """A repeated message was answered; `waited` is its last timeout.
 
-        If it was repeated at the longest interval, then that may be shorter than replies take, and
-        no message would ever be answered before it is repeated.
+        If that was the longest timeout, replies may take longer than it. Then every message would
+        be repeated before its reply arrives, so new messages get a longer timeout.
         """
         if waited >= self._bounds.longest:
             self.timeout = max(self.timeout, min(2 * waited, LATEST * self._bounds.longest))

@@ -1,9 +1,9 @@
-"""Which cells of the switch's value arrays belong to which cached key.
+"""Allocation of the cells of the switch's value arrays to cached keys.
 
 A value of n chunks takes one cell in each of n of the 8 arrays, all at one index, the row (Jin et
-al., SOSP 2017, slide "Variable-Length On-Chip Key-Value Cache"). Rows are shared by values with
-disjoint bitmaps. Allocation is first fit; when no row has enough free cells although the cells
-would suffice in all, `plan_move` says which values to move to make a row free enough.
+al., SOSP 2017, slide "Variable-Length On-Chip Key-Value Cache"). Values with disjoint bitmaps share
+a row. Allocation is first fit. If there are enough free cells but no row has enough of them,
+`plan_move` chooses values to move to other rows.
 """
 
 from collections.abc import Hashable
@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 ARRAYS = 8
 MAX_ROWS = 65_536
-ROWS_TRIED = 16  # of each number of free cells, when values are to be moved
+ROWS_TRIED = 16  # rows that `plan_move` examines for each number of free cells
 
 Owner = TypeVar("Owner", bound=Hashable)
 
@@ -61,19 +61,19 @@ class Slots(Generic[Owner]):
         return self._slots.get(owner)
 
     def room_without(self, owner: Owner) -> int:
-        """How many chunks would fit into the row of `owner` if it left."""
+        """How many chunks would fit into the row of `owner` if its slot were released."""
         row = self._slots[owner].row
         return ARRAYS - self._used[row].bit_count() + self._slots[owner].chunks
 
     @property
     def free_cells(self) -> int:
-        """Cells that no slot has."""
+        """Number of cells that no slot has."""
         return self.rows * ARRAYS - self._cells
 
     def allocate(self, owner: Owner, chunks: int, not_in: int | None = None) -> Slot | None:
-        """Give `owner` a slot of `chunks` cells (1 to 8) in the first row with room, or None.
+        """Give `owner` a slot of `chunks` cells (1 to 8) in the first row with room.
 
-        `not_in`: a row to stay out of, because it is being cleared.
+        Returns None if no row has room. `not_in`: a row to skip.
         """
         _check_chunks(chunks)
         if owner in self._slots:
@@ -84,7 +84,7 @@ class Slots(Generic[Owner]):
         return self._take(owner, row, chunks)
 
     def release(self, owner: Owner) -> None:
-        """The slot of `owner` is free again; nothing happens if it has none."""
+        """Free the slot of `owner`; nothing happens if it has none."""
         slot = self._slots.pop(owner, None)
         if slot is None:
             return
@@ -93,15 +93,15 @@ class Slots(Generic[Owner]):
         self._set_used(slot.row, self._used[slot.row] & ~slot.bitmap)
 
     def clear(self) -> None:
-        """All slots are free."""
+        """Free all slots."""
         self.__init__(self.rows)  # type: ignore[misc]
 
     def plan_move(self, chunks: int) -> tuple[Owner, ...]:
-        """Owners that must move out of their row, so that it has room for `chunks` more cells.
+        """Owners to move out of one row, so that it has room for `chunks` cells.
 
-        Moved in this order, each by `allocate(…, not_in=its row)`, they all find room. Of the rows
-        looked at, the one is chosen from which the fewest cells move. Empty if there is room
-        already, or if no moves help.
+        If they move in this order, each by `allocate(…, not_in=its row)`, all find room. Among the
+        rows examined, the one with the fewest cells to move is chosen. The result is empty if there
+        is room already, or if no moves help.
         """
         _check_chunks(chunks)
         if self._first_row(chunks) is not None:
@@ -115,7 +115,7 @@ class Slots(Generic[Owner]):
                     best = (moved, leaving)
         return best[1] if best else ()
 
-    # ------------------------------------------------------------------------- inside
+    # ------------------------------------------------------------------------- helpers
 
     def _first_row(self, chunks: int, not_in: int | None = None) -> int | None:
         firsts = (pool.first(not_in) for pool in self._pools[chunks:])
@@ -156,7 +156,7 @@ class Slots(Generic[Owner]):
         return tuple(reversed(leaving))
 
     def _fit_elsewhere(self, row: int, leaving: tuple[Owner, ...]) -> bool:
-        """Whether all of them find room in other rows: tried out, and undone."""
+        """Whether all of them find room in other rows: allocates the cells and undoes it."""
         undo: list[tuple[int, int]] = []
         for owner in leaving:
             chunks = self._slots[owner].chunks
@@ -171,7 +171,7 @@ class Slots(Generic[Owner]):
 
 
 class _Pool:
-    """A set of rows that gives its lowest in logarithmic time."""
+    """A set of rows that finds its lowest in logarithmic time."""
 
     def __init__(self) -> None:
         self._rows: set[int] = set()
@@ -187,7 +187,7 @@ class _Pool:
             self._heap = sorted(self._rows)
 
     def first(self, without: int | None = None) -> int | None:
-        """The lowest row of the pool but `without`."""
+        """The lowest row of the pool other than `without`."""
         while self._heap and self._heap[0] not in self._rows:
             heappop(self._heap)
         if not self._heap:

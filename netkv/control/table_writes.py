@@ -1,4 +1,4 @@
-"""Table writes that are under way, and the callback of each."""
+"""Table writes without an answer, and the callback of each."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
@@ -10,11 +10,11 @@ Done: TypeAlias = Callable[[Nanoseconds, bool], Iterable[Action]]
 
 
 class TableWrites:
-    """Table writes that are not answered.
+    """Table writes without an answer.
 
     Rules
     -----
-    1. A write is done when the switch has confirmed it: then its last pipeline has it.
+    1. A write is done when the switch has confirmed it: then all pipelines have it.
     2. A refused write is noted and not repeated: the program or the topology is wrong.
     """
 
@@ -30,7 +30,7 @@ class TableWrites:
         return write
 
     def on_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
-        """A write is answered; nothing happens if it is not under way here."""
+        """A write is answered; nothing happens if it is not registered here."""
         found = self._waiting.pop(written.write, None)
         if found is None:
             return
@@ -41,5 +41,5 @@ class TableWrites:
         yield from done(now, written.ok)
 
     def clear(self) -> None:
-        """The switch has restarted: writes under way will not be answered."""
+        """The switch has restarted: it will not answer earlier writes."""
         self._waiting.clear()

@@ -1,6 +1,6 @@
-"""Who is at which switch port, and which server owns which keys.
+"""The topology of a switch: its ports and hosts, and the server that owns each key.
 
-Addresses and the owners of keys are the engine's (engine/wire); ports come from the lab.
+The engine (engine/wire) computes addresses and owners of keys; ports come from the lab.
 """
 
 from collections.abc import Iterator, Sequence
@@ -44,7 +44,7 @@ LAST_HOST_PORT = 500
 """Ports 1 to 500 lead to hosts and other switches."""
 
 LAST_RACK = 255
-"""The number of a rack has a byte in the header of a split multiget, and 0 is none."""
+"""A rack's number has one byte in the header of a split multiget; 0 means no rack."""
 
 
 def client_ip(index: int) -> int:
@@ -66,7 +66,7 @@ def splitter_ip(rack: int) -> int:
 
 def _host_number(kind: str, index: int, first: int) -> int:
     if not first <= index <= MAX_CLIENTS:
-        # Clients have the lower half of the sender numbers, servers the upper one.
+        # Sender numbers of clients are the lower half of the range, those of servers the upper.
         numbers = f"{first} to {MAX_CLIENTS}"
         raise ValueError(f"{kind} {index} has no address: the numbers are {numbers}.")
     return index
@@ -74,8 +74,11 @@ def _host_number(kind: str, index: int, first: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A client, a server, the coordinator (0) or another switch that splits requests (its rack):
-    number, addresses and the switch port that leads there."""
+    """A destination: its number, its addresses and the switch port to it.
+
+    It is a client, a server, the coordinator (number 0) or another switch that splits requests
+    (number of its rack).
+    """
 
     index: int
     ip: int
@@ -99,14 +102,14 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """What one switch has to know: every host, and the port that leads towards it.
+    """All hosts as one switch reaches them, each with the port that leads towards it.
 
-    `local`: numbers of the servers that are attached to this very switch, or None for all of them.
-    Its cache, if the scheme has one, keeps keys of these servers only: between switch and server no
-    other switch may see (and miss) a write.
-    `rack`: the number of the rack whose switch this is, or 0: one without servers. Racks are those
-    switches that have servers, from 1 in the order of the network's description.
-    `splitters`: the switches of the other racks, by their addresses 10.3.0.rack.
+    `local`: numbers of the servers that are attached to this switch, or None for all of them. Its
+    cache, if the scheme has one, holds keys of these servers only, so that every write to a cached
+    key passes this switch.
+    `rack`: the number of this switch's rack, or 0 if it has no servers. The switches with servers
+    are numbered from 1, in the order of the network's description.
+    `splitters`: the switches of the other racks, with their addresses 10.3.0.rack.
     """
 
     clients: tuple[Host, ...]
@@ -118,7 +121,7 @@ class Topology:
 
     def __post_init__(self) -> None:
         if not self.servers:
-            raise ValueError("A topology needs at least one server: nobody would own a key.")
+            raise ValueError("A topology needs at least one server: each key needs an owner.")
         for host in self.hosts():
             if not 1 <= host.port <= LAST_HOST_PORT:
                 raise ValueError(
@@ -165,7 +168,7 @@ class Topology:
                 yield server
 
     def partitions(self) -> Iterator[Partition]:
-        """The ranges of key hashes, one a server, which cover the hash space without overlap."""
+        """A range of key hashes for each server; together they cover the hash space, disjointly."""
         n = len(self.servers)
         for i, server in enumerate(self.servers):
             low, high = _engine.partition_range(i, n)

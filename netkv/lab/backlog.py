@@ -1,13 +1,13 @@
-"""Bounded queues of a controller: events for the control plane, and actions of it.
+"""Bounded queues of a controller: events for its control plane, and actions of the control plane.
 
 Rules
 -----
-1. Everything that waits is limited. What is dropped for that is counted by name.
-2. Reports of hot records wait behind all other events, and take none of their room. So neither a
-   recovery nor an answer waits for them.
+1. All queues are limited. Dropped messages are counted by name.
+2. Reports of hot records have a separate queue with lower priority, so that neither a recovery nor
+   an answer waits for them.
 3. Answers to table writes and saves are never dropped: there is one for each, and both are limited.
 4. A table write beyond the limit is refused, with an answer to the control plane.
-5. A backlog belongs to one connection to the switch, and ends with it.
+5. The queues belong to one connection to the switch, and end with it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from netkv.control import base
 from netkv.control.messages import is_report
 
 MAX_EVENTS = 65_536
-"""Packets that wait for the control plane; reports apart."""
+"""Packets that wait for the control plane, without reports."""
 MAX_REPORTS = 16_384
-"""Reports of hot records that wait for it."""
+"""Reports of hot records that wait for the control plane."""
 MAX_FRAMES = 65_536
-"""Frames that wait to be sent; acknowledgements of reports apart."""
+"""Frames that wait to be sent, without acknowledgements of reports."""
 MAX_ACKNOWLEDGEMENTS = 1024
 MAX_NOTES = 1024
 
@@ -32,19 +32,20 @@ class Events:
     """Events that the control plane has not handled yet; of one asyncio loop."""
 
     def __init__(self, dropped: Counter[str]) -> None:
-        """`dropped` counts what finds no room: `events_dropped`, `reports_dropped`."""
+        """`dropped`: counters of dropped events, `events_dropped` and `reports_dropped`."""
         self._dropped = dropped
-        self._answers: deque[base.Event] = deque()
+        self._events: deque[base.Event] = deque()
+        """All events but reports."""
         self._packets = 0
-        """Packets among them."""
+        """Number of packets in `_events`."""
         self._reports: deque[base.Event] = deque()
         self._arrived = asyncio.Event()
 
     def __len__(self) -> int:
-        return len(self._answers) + len(self._reports)
+        return len(self._events) + len(self._reports)
 
     def put(self, event: base.Event) -> None:
-        """Takes an event, or drops it."""
+        """Queues an event, or drops it."""
         packet = isinstance(event, base.PacketIn)
         if _is_report(event):
             if len(self._reports) >= MAX_REPORTS:
@@ -56,7 +57,7 @@ class Events:
                 self._dropped["events_dropped"] += 1
                 return
             self._packets += packet
-            self._answers.append(event)
+            self._events.append(event)
         self._arrived.set()
 
     async def get(self) -> base.Event:
@@ -64,15 +65,15 @@ class Events:
         while not self:
             self._arrived.clear()
             await self._arrived.wait()
-        if not self._answers:
+        if not self._events:
             return self._reports.popleft()
-        event = self._answers.popleft()
+        event = self._events.popleft()
         self._packets -= isinstance(event, base.PacketIn)
         return event
 
     def answers_to_saves(self) -> list[base.Saved]:
-        """Those that the control plane has not handled."""
-        return [event for event in self._answers if isinstance(event, base.Saved)]
+        """Queued answers to saves."""
+        return [event for event in self._events if isinstance(event, base.Saved)]
 
 
 def _is_report(event: base.Event) -> bool:
@@ -86,27 +87,27 @@ def _is_report(event: base.Event) -> bool:
 
 
 class Actions:
-    """What was decided and is not carried out, in the order of the decisions."""
+    """Actions of the control plane that are not carried out yet, in order."""
 
     def __init__(self, dropped: Counter[str]) -> None:
-        """`dropped` counts what finds no room: `frames_dropped`, `acknowledgements_dropped`,
+        """`dropped`: counters of dropped actions, `frames_dropped`, `acknowledgements_dropped` and
         `notes_dropped`."""
         self._dropped = dropped
         self._actions: deque[tuple[int, base.Action]] = deque()
         self._waiting: Counter[str] = Counter()
-        """Of each kind that is limited."""
+        """Number of queued actions of each limited kind."""
         self._writes = 0
-        """Table writes that are not answered."""
-        self.decided = asyncio.Event()
+        """Number of table writes without an answer."""
+        self.added = asyncio.Event()
         """Set while there may be actions."""
 
     def __bool__(self) -> bool:
         return bool(self._actions)
 
     def add(self, cuts: int, action: base.Action) -> base.TableWritten | None:
-        """Takes an action, with the number of cuts of the channel when it was decided, or drops it.
+        """Queues an action, or drops it; `cuts`: number of cuts of the channel so far.
 
-        Returns the answer to a table write that is refused.
+        Returns the answer to a refused table write.
         """
         if isinstance(action, base.TableWrite):
             if self._writes >= base.MAX_WRITES:
@@ -119,18 +120,18 @@ class Actions:
                 return None
             self._waiting[name] += 1
         self._actions.append((cuts, action))
-        self.decided.set()
+        self.added.set()
         return None
 
     def pop(self) -> tuple[int, base.Action]:
-        """The next one."""
+        """Removes and returns the next action."""
         cuts, action = self._actions.popleft()
         if (kind := _kind(action)) is not None:
             self._waiting[kind[0]] -= 1
         return cuts, action
 
-    def leading_writes(self) -> list[base.TableWrite]:
-        """The table writes at the head, taken off."""
+    def pop_writes(self) -> list[base.TableWrite]:
+        """Removes and returns the table writes at the head of the queue."""
         writes: list[base.TableWrite] = []
         while self._actions and isinstance(write := self._actions[0][1], base.TableWrite):
             writes.append(write)
@@ -138,16 +139,16 @@ class Actions:
         return writes
 
     def answered(self, writes: int) -> None:
-        """So many table writes are answered."""
+        """`writes` table writes are answered."""
         self._writes -= writes
 
     def saves(self) -> list[base.Save]:
-        """Saves that are not carried out."""
+        """Queued saves."""
         return [action for _, action in self._actions if isinstance(action, base.Save)]
 
 
 def _kind(action: base.Action) -> tuple[str, int] | None:
-    """What an action is counted as and how many of the kind may wait; None: another rule holds."""
+    """The limited kind of an action, and its limit; None if the action has another limit."""
     match action:
         case base.SendFrame(frame):
             if is_report(frame):

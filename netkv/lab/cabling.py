@@ -5,8 +5,9 @@ the fabric `veth` it is a pair of interfaces, except for external clients, which
 All clients of the load share switch port 1, external clients (programs that use the rack,
 `netkv.client`) have ports from 2 on, the servers of one process share port 100 + its index, and the
 coordinator, if the scheme has one, is at port 90; the switch finds the port of a host from its IP
-address (docs/wire-format.md). A process takes the place of an external client by binding the peer's
-end of its cable, and releases it when it ends.
+address (docs/wire-format.md). A switch that runs elsewhere has the ports that the lab's file names.
+A process becomes an external client by binding the peer's end of its cable; this lasts until it
+ends.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ from typing import Any
 
 from netkv import _engine
 from netkv.control import topology
-from netkv.control.topology import CPU_PORT
-from netkv.lab import ports
+from netkv.lab import ports, target
 from netkv.lab.spec import RackSpec
 from netkv.lab.veth import Host, VethFabric
 from netkv.rack.nodes import Client, Coordinator, Servers, partitions
@@ -29,6 +29,8 @@ CLIENT_PORT = 1
 FIRST_EXTERNAL_PORT = 2
 COORDINATOR_PORT = 90
 FIRST_SERVER_PORT = 100
+EXTERNAL = "external-"
+"""Begins the names of external clients' places, from 1, for the ports of a switch elsewhere."""
 
 SINKS = (_engine.NETKV_PORT, _engine.MULTIGET_PORT)
 """UDP ports of requests for one key and for several: their frames are the nodes' business, so the
@@ -40,7 +42,7 @@ programs use it. (`xdp` would keep them from the stack.)"""
 
 @dataclass(frozen=True)
 class Cable:
-    """One switch port and what is plugged into it."""
+    """One switch port and its two addresses."""
 
     port: int
     switch: str
@@ -65,22 +67,22 @@ class Cable:
 
 @dataclass(frozen=True)
 class Cabling:
-    """All addresses of a rack; they stay the same while its nodes come and go."""
+    """All addresses of a rack; they do not change when nodes restart."""
 
     client: Cable
     servers: tuple[Cable, ...]
     """One for each server process."""
     partitions: tuple[tuple[int, ...], ...]
-    """The servers (indices) in each server process."""
+    """Indices of the servers in each server process."""
     p4runtime: str
-    """Where the switch's P4Runtime server listens."""
+    """Address of the switch's P4Runtime server."""
     external_clients: tuple[Cable, ...] = ()
     """One for each program that may use the rack."""
     coordinator: Cable | None = None
 
     @property
     def cables(self) -> tuple[Cable, ...]:
-        """All of them."""
+        """All cables."""
         others = () if self.coordinator is None else (self.coordinator,)
         return (self.client, *self.external_clients, *self.servers, *others)
 
@@ -97,18 +99,32 @@ def hosts(spec: RackSpec, coordinated: bool = False) -> list[Host]:
 
     Each has the address of the first client or server in it.
     """
-    found = [_host(Client.NAME, CLIENT_PORT, topology.client_ip(1))]
+    addresses = {Client.NAME: topology.client_ip(1)}
     for index, share in enumerate(partitions(spec.lab)):
-        address = topology.server_ip(share[0])
-        found.append(_host(f"{Servers.NAME}{index}", FIRST_SERVER_PORT + index, address))
+        addresses[f"{Servers.NAME}{index}"] = topology.server_ip(share[0])
     if coordinated:
-        found.append(_host(Coordinator.NAME, COORDINATOR_PORT, topology.COORDINATOR_IP))
-    return found
+        addresses[Coordinator.NAME] = topology.COORDINATOR_IP
+    numbers = port_numbers(spec, 0, coordinated)
+    return [_host(name, numbers[name], address) for name, address in addresses.items()]
 
 
 def _host(name: str, port: int, address: int) -> Host:
     mac = topology.mac_of(address).to_bytes(6, "big").hex(":")
     return Host(name, port, f"{IPv4Address(address)}/8", mac)
+
+
+def port_numbers(spec: RackSpec, external_clients: int, coordinated: bool) -> dict[str, int]:
+    """The switch port of each node, by its name: clients, servers, and the coordinator.
+
+    Raises `UsageError` for a node without a port, if the switch is one that runs elsewhere.
+    """
+    wanted = {Client.NAME: CLIENT_PORT}
+    wanted |= {f"{EXTERNAL}{n + 1}": FIRST_EXTERNAL_PORT + n for n in range(external_clients)}
+    processes = len(partitions(spec.lab))
+    wanted |= {f"{Servers.NAME}{n}": FIRST_SERVER_PORT + n for n in range(processes)}
+    if coordinated:
+        wanted[Coordinator.NAME] = COORDINATOR_PORT
+    return target.port_numbers(spec.lab, wanted)
 
 
 def plug(
@@ -117,9 +133,10 @@ def plug(
     coordinated: bool = False,
     fabric: VethFabric | None = None,
 ) -> Cabling:
-    """Chooses free addresses; `external_clients` is the number of their places.
+    """Chooses free addresses, with cables for `external_clients` external clients.
 
-    With a `fabric` of the `hosts` of the rack the cables are its interfaces.
+    With a `fabric` of the `hosts` of the rack the other cables are its interfaces. Raises
+    `UsageError` for a node without a port, if the switch is one that runs elsewhere.
     """
     cabling = _plug(spec, external_clients, coordinated)
     if fabric is None:
@@ -140,38 +157,18 @@ def plug(
 
 def _plug(spec: RackSpec, external_clients: int, coordinated: bool) -> Cabling:
     shares = partitions(spec.lab)
-    numbers = [
-        CLIENT_PORT,
-        *range(FIRST_EXTERNAL_PORT, FIRST_EXTERNAL_PORT + external_clients),
-        *range(FIRST_SERVER_PORT, FIRST_SERVER_PORT + len(shares)),
-        COORDINATOR_PORT,
-    ]
+    numbers = port_numbers(spec, external_clients, coordinated)
     *free, p4runtime = (f"127.0.0.1:{port}" for port in ports.free_ports(2 * len(numbers) + 1))
-    cables = [Cable(*cable) for cable in zip(numbers, free[::2], free[1::2], strict=True)]
+    cables = [Cable(*each) for each in zip(numbers.values(), free[::2], free[1::2], strict=True)]
+    servers = 1 + external_clients
     return Cabling(
         client=cables[0],
-        external_clients=tuple(cables[1 : 1 + external_clients]),
-        servers=tuple(cables[1 + external_clients : -1]),
+        external_clients=tuple(cables[1:servers]),
+        servers=tuple(cables[servers : servers + len(shares)]),
         partitions=shares,
-        p4runtime=p4runtime,
+        p4runtime=target.elsewhere(spec.lab) or p4runtime,
         coordinator=cables[-1] if coordinated else None,
     )
-
-
-def switch_config(
-    spec: RackSpec, cabling: Cabling, bundle: Path, links: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """Configuration of the switch node; `links` are impaired (`LiveLinkedNode.links`)."""
-    return {
-        "bundle": str(bundle),
-        "seed": spec.seed,
-        "executor": spec.lab.executor,
-        "pipelines": spec.lab.pipelines,
-        "ports": [[cable.port, *cable.switch_end] for cable in cabling.cables],
-        "cpu_port": CPU_PORT,
-        "links": links,
-        "p4runtime": cabling.p4runtime,
-    }
 
 
 def server_config(
@@ -183,10 +180,10 @@ def server_config(
     stores: list[dict[str, Any]],
     slow: float,
 ) -> dict[str, Any]:
-    """Configuration of the `index`-th server node; `data` is where its store may keep files.
+    """Configuration of the `index`-th server node; `data`: directory for the files of its store.
 
-    `stores` are the places of its servers' records in Redis, if they are there. `slow` divides its
-    service rate.
+    `stores`: locations of its servers' records in Redis, if it is the back end. `slow`: divisor of
+    its service rate.
     """
     size = spec.workload.value_size
     return {
@@ -225,7 +222,7 @@ def coordinator_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
 
 
 def client_config(spec: RackSpec, cabling: Cabling, role: str) -> dict[str, Any]:
-    """Configuration of the load generator, whose clients play `role`."""
+    """Configuration of the load generator, whose clients have the role `role`."""
     return {
         **cabling.client.peer_end,
         **load_config(spec, role),
@@ -233,7 +230,7 @@ def client_config(spec: RackSpec, cabling: Cabling, role: str) -> dict[str, Any]
 
 
 def external_client_configs(spec: RackSpec, cabling: Cabling, role: str) -> list[dict[str, Any]]:
-    """Configurations of external clients (`_engine.Session`), one for each place."""
+    """Configurations of the external clients (`_engine.Session`)."""
     return [
         {
             "bind": cable.peer,

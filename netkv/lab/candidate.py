@@ -1,13 +1,14 @@
-"""The lab's controller as a candidate among the P4Runtime clients of its switch.
+"""The lab's controller in the P4Runtime arbitration of its switch.
 
 Rules
 -----
-1. Whoever has the higher election id is primary: another client may take the switch over while the
-   lab is up. That is no failure. The controller yields: it writes nothing, and gets nothing from
-   the switch, whose tables stay as they are.
-2. It waits as a backup (election id 0, which is never primary). When the switch has no primary, it
-   claims an id above all that were used, and a session begins: the other client may have changed
-   anything, so the program is loaded anew, as after a restart of the switch.
+1. The client with the highest election id is primary, so another client may take over the switch
+   while the lab is up. That is no failure. The controller then writes nothing, and receives nothing
+   from the switch, whose tables stay as they are.
+2. The controller waits as a backup (without an election id, so it is never primary). When the
+   switch has no primary, it claims an id above all used ones, and a session begins. The other
+   client may have changed the switch, so the program is loaded again, as after a restart of the
+   switch.
 3. Each change is reported once.
 """
 
@@ -20,32 +21,34 @@ from netkv.p4rt.client import ControllerError, NotPrimaryError
 from netkv.p4rt.errors import Code
 
 DEVICE_ID = 1
+"""Of every switch that netkv starts."""
 ONLY_BACKUP = 0
-"""The election id that is never primary."""
+"""Stands for no election id: such a client is never primary."""
 
 
 class Candidate:
-    """The role of the controller; it outlives restarts of the switch."""
+    """The arbitration state of the controller; it outlives restarts of the switch."""
 
-    def __init__(self, address: str, on_change: Callable[[str], object]) -> None:
-        """`address` is that of the P4Runtime server; `on_change` gets sentences."""
+    def __init__(self, address: str, device_id: int, on_change: Callable[[str], object]) -> None:
+        """`address`: of the P4Runtime server; `on_change` is called with a text for users."""
         self._address = address
+        self._device_id = device_id
         self._on_change = on_change
         self._state: Literal["connecting", "backup", "primary"] = "connecting"
         self._election_id: int | None = None
         self._other: int | None = None
-        """Election id of the client that is primary in its place, if that is known."""
+        """Election id of the other client that is primary, if known."""
         self._yielded = False
 
     def connecting(self) -> None:
-        """There is no connection: it ended, or was never there."""
+        """There is no connection."""
         self._state, self._election_id, self._other = "connecting", None, None
 
     def backup(self, error: ControllerError) -> None:
-        """The controller is not primary, or has ceased to be."""
+        """The controller is not primary, or not any more."""
         self.connecting()
         if error.code is Code.NOT_FOUND:
-            # Nobody is: it is about to claim.
+            # There is no primary: the controller is about to claim an id.
             return
         self._state = "backup"
         self._other = error.highest if isinstance(error, NotPrimaryError) else None
@@ -68,11 +71,11 @@ class Candidate:
             )
 
     def to_json(self) -> dict[str, Any]:
-        """For `netkv status`."""
+        """The state for `netkv status`."""
         return {
             "state": self._state,
             "p4runtime": self._address,
-            "device_id": DEVICE_ID,
+            "device_id": self._device_id,
             "election_id": self._election_id,
             "primary": self._state == "primary",
             "other_election_id": self._other,

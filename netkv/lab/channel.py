@@ -2,13 +2,11 @@
 
 Rules
 -----
-1. A cut stalls what goes over a connection and is answered: a table write that has not left waits,
-   and so does the answer of one that has, until the channel is whole. TCP does the same: it sends
-   again until it gets an acknowledgement.
-2. What the switch sends by itself, and frames that are sent through it, are lost: packet-ins and
-   digests, packet-outs. A switch does not keep them for a controller that it cannot reach, and a
-   control plane has to live with the loss of any of them.
-3. Nobody can connect while the channel is cut: a switch that restarts meanwhile is set up after.
+1. A cut delays table writes and their answers until the channel is restored, as TCP does with
+   retransmissions.
+2. Packet-ins, digests and packet-outs are lost during a cut. A switch does not store them for an
+   unreachable controller, and control planes must tolerate the loss of any of them.
+3. No connection is possible during a cut: a switch that restarts meanwhile is set up afterwards.
 """
 
 from __future__ import annotations
@@ -21,34 +19,34 @@ class ControlChannel:
 
     def __init__(self) -> None:
         self.cuts = 0
-        """How often it was cut so far."""
+        """Number of cuts so far."""
         self.lost = 0
-        """Packets and digests that were lost on it."""
-        self._whole = asyncio.Event()
-        self._whole.set()
+        """Number of packets and digests lost on it."""
+        self._connected = asyncio.Event()
+        self._connected.set()
 
     @property
     def is_cut(self) -> bool:
-        """Whether nothing passes."""
-        return not self._whole.is_set()
+        """Whether the channel is cut."""
+        return not self._connected.is_set()
 
     def cut(self) -> None:
-        """From now on nothing passes."""
+        """Cuts the channel."""
         if not self.is_cut:
             self.cuts += 1
-            self._whole.clear()
+            self._connected.clear()
 
     def heal(self) -> None:
-        """From now on everything passes."""
-        self._whole.set()
+        """Restores the channel."""
+        self._connected.set()
 
-    async def whole(self) -> None:
-        """Waits until it is not cut."""
-        await self._whole.wait()
+    async def connected(self) -> None:
+        """Waits until the channel is not cut."""
+        await self._connected.wait()
 
     def loses(self, since: int | None = None) -> bool:
-        """Whether a packet is lost, and counts it: the channel is cut, or was since `cuts` was
-        `since`."""
+        """Whether a packet is lost; counts it. It is lost if the channel is cut, or was cut after
+        `cuts` had the value `since`."""
         lost = self.is_cut or (since is not None and since != self.cuts)
         self.lost += lost
         return lost

@@ -1,19 +1,19 @@
-"""Drives a control plane on a live switch, over P4Runtime and in wall time.
+"""Drives a control plane on a live switch, over P4Runtime and in wall-clock time.
 
 Rules
 -----
-1. The control plane (netkv/schemes/NAME) decides; this module and `session` only carry events in
-   and actions out, in order.
-2. A session begins with a connection and a fresh program, and ends when the stream breaks.
-3. After a session has ended, the next one begins as soon as the switch answers again, with
+1. This module and `session` pass events to the control plane (netkv/schemes/NAME) and carry out its
+   actions, in order.
+2. A session begins with a connection and a newly loaded program, and ends when the stream breaks.
+3. After the end of a session, the next one begins as soon as the switch answers again, with
    `SwitchRestarted`: loading the program empties the switch, whether it had restarted or not.
-4. A controller that is stopped loses its state, except what it has saved. The next one begins as
-   the first did, with `Started`: it loads the program, which empties the switch, and preloads
-   nothing. Why it is emptied: docs/architecture.md, "When a controller dies".
-5. `channel` describes what a cut of the control channel does.
+4. A controller that is stopped loses its state, except its saved state. The next one begins like
+   the first, with `Started`: it loads the program, which empties the switch, and preloads nothing.
+   docs/architecture.md, "When a controller dies", explains why.
+5. `channel` describes the effects of a cut of the control channel.
 6. Another P4Runtime client may become primary (`candidate`). That ends the session, too.
-7. Saves belong to the controller, not to a session: one that is under way when the switch stops is
-   carried out, and answered in the next session.
+7. Saves belong to the controller, not to a session: a save that is under way when the switch stops
+   is carried out, and answered in the next session.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from netkv.control import base
 from netkv.control.topology import Topology
 from netkv.errors import NetkvError
 from netkv.lab.cabling import Cabling
-from netkv.lab.candidate import DEVICE_ID, ONLY_BACKUP, Candidate
+from netkv.lab.candidate import ONLY_BACKUP, Candidate
 from netkv.lab.channel import ControlChannel
 from netkv.lab.saving import SaveFile, Saver
 from netkv.lab.session import ControlSession
 from netkv.lab.spec import RackSpec
+from netkv.lab.target import Target
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 from netkv.schemes import Scheme
 
@@ -50,7 +51,7 @@ class Controller:
         scheme: Scheme,
         spec: RackSpec,
         cabling: Cabling,
-        bundle: Path,
+        target: Target,
         *,
         channel: ControlChannel,
         preload: Sequence[bytes],
@@ -59,10 +60,10 @@ class Controller:
         on_recovery: Callable[[base.Recovering | base.Recovered], object],
         on_failure: Callable[[str], None],
     ) -> None:
-        """`saved` is the file for what it saves, and holds what the one before has saved.
+        """`saved`: the save file, with the data of the previous controller.
 
-        `on_note` is called with sentences for the list of events, `on_failure` with a fault that
-        ends it.
+        `on_note` is called with texts for the list of events, `on_failure` with a fault that ends
+        the controller.
         """
         topology = Topology.of_ports(
             [
@@ -74,16 +75,16 @@ class Controller:
         )
         self.control_plane = scheme.control_plane(spec, topology)
         self.bytes = 0
-        """Between controller and switch so far, both directions: P4Runtime messages."""
-        self.candidate = Candidate(cabling.p4runtime, self._note)
+        """Bytes of P4Runtime messages between controller and switch so far, both directions."""
+        self.candidate = Candidate(cabling.p4runtime, target.device_id, self._note)
         self._address = cabling.p4runtime
-        self._bundle = bundle
+        self._target = target
         self._channel = channel
         self._preload = tuple(preload)
         self._save_file = SaveFile(saved)
         self._saver = Saver(self._save_file, self._saved)
         self._answers: list[base.Event] = []
-        """`Saved` that came while the switch was away."""
+        """`Saved` events that arrived without a session."""
         self._on_note = on_note
         self._last_note = ""
         self._on_recovery = on_recovery
@@ -95,28 +96,28 @@ class Controller:
 
     @property
     def cached(self) -> int:
-        """How many keys are cached."""
+        """Number of cached keys."""
         return len(self.cached_keys())
 
     def cached_keys(self) -> set[bytes]:
-        """The keys that the control plane has cached; none while the switch is away."""
+        """The keys that the control plane has cached; none without a session."""
         if self._session is None or not isinstance(self.control_plane, base.Caches):
             return set()
         return set(self.control_plane.cached_keys())
 
     def clients_present(self) -> list[int]:
-        """Clients that have not deregistered; none while it does not run."""
+        """Registered clients; none while the controller does not run."""
         if not self.running or not isinstance(self.control_plane, base.KnowsClients):
             return []
         return self.control_plane.clients_present()
 
     def statistics(self) -> dict[str, int]:
-        """Counts of the control plane, `dropped`, and `sessions`: set-ups of the switch."""
+        """Counters of the control plane, those of `dropped`, and the number of `sessions`."""
         counts = {**self.control_plane.statistics(), "sessions": self._session_count}
         return {**counts, **self.dropped()}
 
     def dropped(self) -> dict[str, int]:
-        """What found no room so far (`backlog`, and `P4RuntimeClient.dropped`)."""
+        """Counters of dropped messages (`backlog`, and `P4RuntimeClient.dropped`)."""
         return dict(self._dropped)
 
     @property
@@ -125,11 +126,11 @@ class Controller:
         return self._task is not None and not self._task.done()
 
     async def start(self) -> None:
-        """Starts; `ready` waits until the switch is set up."""
+        """Starts the controller; `ready` waits until the switch is set up."""
         self._task = asyncio.create_task(self._run(), name="controller")
 
     async def ready(self, timeout: float) -> None:  # noqa: ASYNC109
-        """Waits until tables and preloaded keys are in; raises `NetkvError` after `timeout` s."""
+        """Waits until the control plane is ready; raises `NetkvError` after `timeout` seconds."""
         deadline = time.monotonic() + timeout
         while not self.control_plane.ready():
             assert self._task is not None
@@ -144,7 +145,7 @@ class Controller:
             await asyncio.sleep(_READY_POLL)
 
     async def stop(self) -> None:
-        """Ends; what was on its way is dropped."""
+        """Stops the controller; pending events and actions are dropped."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -165,19 +166,22 @@ class Controller:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _sessions(self) -> None:
-        """One session after the other."""
+        """Runs one session after the other."""
         saved = await asyncio.to_thread(self._save_file.read)
         while True:
             await self._run_session(saved)
 
     async def _run_session(self, saved: bytes | None) -> None:
-        """One session: from connecting to the end of the stream."""
-        await self._channel.whole()
-        client = P4RuntimeClient(self._address, device_id=DEVICE_ID, election_id=ONLY_BACKUP)
+        """Runs one session, from the connection to the end of the stream."""
+        await self._channel.connected()
+        device_id = self._target.device_id
+        client = P4RuntimeClient(self._address, device_id=device_id, election_id=ONLY_BACKUP)
         try:
             await client.connect(CONNECT_TIMEOUT, self.candidate.backup)
             self.candidate.primary(client.election_id)
-            await client.set_pipeline(await asyncio.to_thread(self._bundle.read_bytes))
+            if self._target.keeps_replication:
+                await client.clear_replication()
+            await client.set_pipeline(*await asyncio.to_thread(self._target.program().read))
             session = ControlSession(
                 client,
                 self._channel,
@@ -187,7 +191,7 @@ class Controller:
                 self._dropped,
             )
             await session.enable_digests()
-            await self._channel.whole()
+            await self._channel.connected()
         except ControllerError as error:
             await client.close()
             self._ended(error)
@@ -216,7 +220,8 @@ class Controller:
             await client.close()
 
     def _ended(self, error: ControllerError) -> None:
-        """A session, or the attempt to begin one, has ended; raises what ends the controller."""
+        """A session, or the attempt to begin one, has ended; re-raises an error that ends the
+        controller."""
         if error.not_primary:
             self.candidate.backup(error)
         elif error.disconnected:
@@ -230,8 +235,8 @@ class Controller:
         else:
             self._session.put(answer)
 
-    def _carry_out(self, action: base.Elsewhere) -> None:
-        """Does what is no matter of the switch."""
+    def _carry_out(self, action: base.HostAction) -> None:
+        """Carries out an action without the switch."""
         match action:
             case base.Save():
                 self._saver.save(action)

@@ -1,8 +1,8 @@
 """Labs that outlive a command: `netkv up`, `status` and `down`.
 
-`up` starts a detached supervisor process (`python -m netkv.lab.supervisor NAME`) that holds the
-rack and listens on the socket `control` in the lab's directory. `down` asks it to stop and removes
-every trace; it also cleans up after a supervisor that is gone.
+`up` starts a detached supervisor process (`python -m netkv.lab.supervisor NAME`) that runs the rack
+and listens on the socket `control` in the lab's directory. `down` stops it and removes all its
+processes and files; it also cleans up after a supervisor that has died.
 """
 
 from __future__ import annotations
@@ -17,24 +17,26 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from netkv import schemes
 from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab import state
 from netkv.lab.process import child_environment
 from netkv.lab.spec import RackSpec
+from netkv.rack.report import COMPILER
 
 DEFAULT_LAB = state.DEFAULT_LAB
 UP_TIMEOUT = 120.0
 DOWN_TIMEOUT = 15.0
 REQUEST_TIMEOUT = 15.0
 _POLL = 0.05
+_WATCH_INTERVAL = 0.5
 
 
 @dataclass(frozen=True)
 class LabStatus:
-    """What is known about a lab."""
+    """The status of a lab."""
 
     name: str
     state: str
@@ -48,12 +50,17 @@ class LabStatus:
     directory: str
     events: list[dict[str, Any]]
     controller: dict[str, Any] | None = None
-    """The controller, if one runs: `pid` (the supervisor's, in which it runs), and as
-    `netkv.lab.candidate` has it `state` (`primary`, `backup`, `connecting`), `p4runtime`
-    (host:port), `device_id`, `election_id` (None unless primary), `primary`, `other_election_id`
-    (of the client that is primary instead)."""
+    """The controller, if one runs: `pid` (of the supervisor, in which it runs), and its
+    arbitration state (`netkv.lab.candidate`): `state` (`primary`, `backup`, `connecting`),
+    `p4runtime` (host:port), `device_id`, `election_id` (None unless primary), `primary`,
+    `other_election_id` (of another client that is primary)."""
     already: bool = False
-    """`up` found it up."""
+    """Whether the lab was up before `up`."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What p4c has printed about the program."""
+        return [str(event["text"]) for event in self.events if event["node"] == COMPILER]
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -61,10 +68,10 @@ class LabStatus:
 
 
 def up(name: str, spec: RackSpec) -> LabStatus:
-    """Brings a lab up, or finds that it is up already (`already`), and waits until it is ready.
+    """Starts a lab, unless it is up already (`already`), and waits until it is ready.
 
-    Raises `NetkvError` with the supervisor's error if the lab does not come up; then nothing of
-    it is left. A lab that is up with another specification is a `UsageError`.
+    Raises `NetkvError` with the supervisor's error if the lab does not start; then it is removed.
+    Raises `UsageError` if a lab of that name is up with another specification.
     """
     state.check_name(name)
     schemes.of(spec)
@@ -90,8 +97,20 @@ def up(name: str, spec: RackSpec) -> LabStatus:
     return _with(status(name), already=already)
 
 
+def watch(name: str) -> NoReturn:
+    """Stays as long as the lab is up, and raises `NetkvError` when it has ended."""
+    while True:
+        time.sleep(_WATCH_INTERVAL)
+        _reap()
+        lab = state.load(name)
+        if lab is None:
+            raise NetkvError(f"The lab '{name}' was taken down.")
+        if not lab.alive:
+            raise NetkvError(f"The supervisor of the lab '{name}' has ended.{_tail(lab)}")
+
+
 def down(name: str) -> bool:
-    """Takes a lab down and removes every trace of it; False if there was none."""
+    """Stops a lab and removes all its processes and files; returns False if there was none."""
     state.check_name(name)
     lab = state.load(name)
     if lab is not None and lab.alive:
@@ -145,7 +164,7 @@ def all_labs() -> list[LabStatus]:
 
 
 def request(name: str, message: dict[str, Any]) -> dict[str, Any]:
-    """Asks the supervisor of a lab; raises `NetkvError` if it does not answer or refuses.
+    """Sends a request to the supervisor of a lab; raises `NetkvError` if it fails.
 
     - `{"do": "status"}` → `events`, `running`, `controller`
     - `{"do": "sample"}` → a `RackSample` as JSON
@@ -171,9 +190,9 @@ def request(name: str, message: dict[str, Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def socket_path(directory: Path) -> Iterator[str]:
-    """The path of a lab's socket, short however long the state directory's is.
+    """A short path of a lab's socket, also if the path of the state directory is long.
 
-    A unix socket's path may have 107 bytes; through the directory's descriptor it has about 30.
+    A unix socket's path may have 107 bytes; via a descriptor of its directory it has about 30.
     """
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -206,7 +225,7 @@ def _spawn(lab: state.Lab) -> state.Identity | None:
 
 
 _supervisors: list[subprocess.Popen[bytes]] = []
-"""Started by this process: to be waited for when they end, or they stay zombies while it runs."""
+"""Supervisors started by this process, which must reap them when they end."""
 
 
 def _reap() -> None:

@@ -15,7 +15,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from netkv import schemes
+from netkv.errors import NetkvError
 from netkv.lab import ports, state, veth
+from netkv.lab.bmv2 import toolchain
 from netkv.lab.spec import LabSpec
 from netkv.schemes import registry
 
@@ -50,6 +52,7 @@ def run() -> list[Check]:
         _engine,
         _schemes,
         _programs,
+        _bmv2,
         _loopback,
         _buffers,
         _processors,
@@ -116,6 +119,29 @@ def _programs() -> Check:
             return Check("programs", "fail", f"{scheme.program} does not compile: {first}", hint)
     names = dict.fromkeys(scheme.program for scheme in variants.values())
     return Check("programs", "ok", f"{', '.join(names)} compile")
+
+
+def _bmv2() -> Check:
+    found, missing = [], []
+    for name, find in (("p4c", toolchain.compiler), (toolchain.SWITCH, toolchain.switch)):
+        try:
+            program = find()
+        except toolchain.MissingError:
+            missing.append(name)
+        except NetkvError as error:
+            return Check("bmv2", "warn", str(error), toolchain.HOW_TO_GET)
+        else:
+            found.append(f"{program.path} {program.version}")
+    if missing:
+        text = f"no {' and no '.join(missing)} on PATH: labs cannot use the target 'bmv2'"
+        return Check("bmv2", "warn", text, toolchain.HOW_TO_GET)
+    if not toolchain.switch().thrift:
+        hint = (
+            "This simple_switch_grpc was built without Thrift, so an egress queue of it keeps 64 "
+            "packets and bursts are cut. One built with '--with-thrift' takes longer queues."
+        )
+        return Check("bmv2", "warn", ", ".join(found), hint)
+    return Check("bmv2", "ok", f"{', '.join(found)}; labs can use it as target")
 
 
 def _loopback() -> Check:

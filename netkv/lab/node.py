@@ -1,4 +1,4 @@
-"""The program of a node process: `python -m netkv.lab.node switch|server|client`.
+"""The program of a node process: `python -m netkv.lab.node KIND`, a kind of `KINDS`.
 
 The first line on stdin is the configuration (JSON); each further line is a command
 `{"id": n, "do": NAME, ...}` that is answered on stdout with `{"id": n, "result": ...}` or
@@ -172,8 +172,22 @@ class CoordinatorProcess:
         return self._node.failure()
 
 
+def _bmv2(config: dict[str, Any]) -> Node:
+    from netkv.lab.external_switch import Bmv2Switch
+
+    return Bmv2Switch(config)
+
+
+def _external_switch(config: dict[str, Any]) -> Node:
+    from netkv.lab.external_switch import ExternalSwitch
+
+    return ExternalSwitch(config)
+
+
 KINDS: dict[str, Callable[[dict[str, Any]], Node]] = {
     "switch": SwitchProcess,
+    "bmv2": _bmv2,
+    "external-switch": _external_switch,
     "server": ServerProcess,
     "coordinator": CoordinatorProcess,
     "client": ClientProcess,

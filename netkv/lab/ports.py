@@ -28,10 +28,10 @@ def _highest() -> int:
 def free_ports(count: int) -> list[int]:
     """`count` different ports of 127.0.0.1 that were free, for UDP and TCP, a moment ago.
 
-    They are all held until the last is found; another process may still be quicker afterwards, so
-    the process that binds them has to retry with others. Raises `NetkvError` if there are too few.
+    All are bound until the last one is found. Another process may bind one afterwards, so the
+    caller must retry with others. Raises `NetkvError` if there are too few.
     """
-    # The one place where chance is not from the seed: two racks must not pick the same ports.
+    # The only random draw without the seed: two racks must not choose the same ports.
     choose = random.SystemRandom()
     with contextlib.ExitStack() as held:
         found: list[int] = []

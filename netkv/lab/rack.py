@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from netkv import schemes
-from netkv.lab import cabling
+from netkv.lab import cabling, target
 from netkv.lab.cabling import Cabling
 from netkv.lab.process import BusyPortError, NodeProcess
 from netkv.lab.rack_nodes import (
@@ -39,7 +39,7 @@ from netkv.lab.stale_clients import StaleClientReaper
 from netkv.lab.veth import VethFabric
 from netkv.rack.base import Rack
 from netkv.rack.nodes import partitions, redis_servers
-from netkv.rack.report import RackEvent, RackSample
+from netkv.rack.report import COMPILER, RackEvent, RackSample
 
 _ADDRESS_TRIES = 5
 """How often to choose other addresses when another process took one."""
@@ -65,11 +65,17 @@ class LiveRack(Rack):
         """`directory` takes logs and data. `on_processes` is called with the newest process of
         each node when one was started or has ended.
 
-        Raises `UsageError` for a scheme that does not exist or cannot run in this lab.
+        Raises `UsageError` for a scheme that does not exist or cannot run in this lab, and for a
+        node without a port of a switch that runs elsewhere.
         """
         super().__init__(spec, schemes.of(spec), on_event)
         self.directory = directory
         self.bundle = directory / "program.bundle"
+        self.target = target.of(spec.lab, self.bundle)
+        # Before anything is compiled.
+        external = self.scheme.external_clients(spec.lab)
+        cabling.port_numbers(spec, external, self.scheme.coordinated)
+        self._prepared = False
         self.shards = Shards(spec.lab, self.data)
         self.controller = LiveController(self)
         self.switch = LiveSwitch(LiveSwitch.NAME, self)
@@ -123,11 +129,26 @@ class LiveRack(Rack):
         self.bundle.write_bytes(bundle)
         super().take_program(bundle)
 
+    async def compile(self) -> None:
+        await super().compile()
+        await self._prepare_target()
+
+    async def _prepare_target(self) -> None:
+        """Compiles the program for the target, unless that was done."""
+        if not self._prepared:
+            self._prepared = True
+
+            def note(text: str) -> None:
+                self.emit("note", COMPILER, text)
+
+            await self.target.prepare(self.scheme, self.spec.lab, self.program_hash, note)
+
     async def start(self) -> None:
         self.emit("starting", "rack", f"Bringing up {self.scheme.title}.")
         try:
             if not self.program_hash:
                 await self.compile()
+            await self._prepare_target()
             # A rack that comes up has no memory, also if another one ran in this directory.
             self.controller.forget()
             if self.shards.foreign:

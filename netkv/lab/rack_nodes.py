@@ -32,7 +32,7 @@ class LiveNode(nodes.Node):
     """A node that is a process."""
 
     KIND: ClassVar[Kind]
-    """Of the process (`netkv.lab.node`)."""
+    """Of the process (`netkv.lab.node`), unless `_kind` says otherwise."""
 
     def __init__(self, name: str, rack: LiveRack) -> None:
         self.name = name
@@ -104,7 +104,11 @@ class LiveNode(nodes.Node):
 
     def _new_process(self, log: Path) -> NodeProcess:
         config = self._configuration()
-        return NodeProcess(self.name, self.KIND, config, log, self._rack.process_ended)
+        return NodeProcess(self.name, self._kind, config, log, self._rack.process_ended)
+
+    @property
+    def _kind(self) -> Kind:
+        return self.KIND
 
     @abstractmethod
     def _configuration(self) -> dict[str, Any]:
@@ -112,15 +116,17 @@ class LiveNode(nodes.Node):
 
 
 class LiveSwitch(LiveNode, nodes.Switch):
-    """The process with the engine and its P4Runtime server."""
+    """The process that stands for the switch: what it does depends on the target."""
 
-    KIND = "switch"
+    @property
+    def _kind(self) -> Kind:
+        return self._rack.target.kind
 
     def _configuration(self) -> dict[str, Any]:
         rack = self._rack
         links = [link for node in rack.linked_nodes for link in node.links()]
         rack.controller.switch_launched()
-        return cabling.switch_config(rack.spec, rack.cabling, rack.bundle, links)
+        return rack.target.switch_config(rack.spec, rack.cabling, links)
 
 
 class LiveRedisServer(LiveNode, nodes.RedisServer):
@@ -206,7 +212,7 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
         durable = backend != "memory"
         if storage == "kept" and not durable:
             raise UsageError(
-                f"The records of '{self.name}' cannot be kept: a store in memory is gone with its "
+                f"The records of '{self.name}' cannot be kept: a store in memory ends with its "
                 f"process ('lab.backend: rocksdb' and 'redis' keep them)."
             )
         if storage == "lost" and backend == "redis":
@@ -310,7 +316,7 @@ class LiveController(nodes.Controller):
             rack.scheme,
             rack.spec,
             rack.cabling,
-            rack.bundle,
+            rack.target,
             channel=self._channel,
             preload=preload,
             saved=self._saved,

@@ -1,7 +1,8 @@
-"""A redis-server of a rack: a child process that answers PING on the socket in its directory.
+"""A redis-server of a rack, as a child process.
 
-It is no node of netkv's protocol, but starts, fails and has events like one. It ends with the
-process that started it (`netkv.lab.tied`).
+It does not speak the protocol of `netkv.lab.node`, but has the interface of `NodeProcess`: PING on
+the socket in its directory shows that it is ready and healthy. It ends with the process that
+started it (`netkv.lab.tied`).
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from netkv.rack.nodes import NodeError
 
 Fsync = Literal["always", "everysec", "never"]
 
-_FIRST_LOOK = 0.02
-"""Seconds between two looks whether it is up."""
-_LOOK = 1.0
-"""Seconds between two looks whether it is still well."""
+_START_POLL_S = 0.02
+"""Seconds between two PINGs during the start."""
+_HEALTH_POLL_S = 1.0
+"""Seconds between two PINGs afterwards."""
 _PING_TIMEOUT_S = 3.0
-"""Seconds that an answer to PING may take."""
+"""Seconds to wait for the answer to PING."""
 
 
 def program() -> str:
-    """Where redis-server is; raises NetkvError if it is not installed."""
+    """The path of redis-server; raises NetkvError if it is not installed."""
     found = shutil.which("redis-server")
     if found is None:
         raise NetkvError(
@@ -45,7 +46,7 @@ def program() -> str:
 
 
 def command_line(fsync: Fsync) -> list[str]:
-    """Starts a server in the working directory; it keeps its records and its socket there."""
+    """The command for a server with its records and its socket in the working directory."""
     from netkv.servers.redis_places import SOCKET
 
     options = {
@@ -65,8 +66,8 @@ def command_line(fsync: Fsync) -> list[str]:
 
 @contextlib.contextmanager
 def running(directory: Path, fsync: Fsync) -> Iterator[None]:
-    """A server that is no node of a rack, over the records in `directory`; it may still be loading
-    them at first."""
+    """A server without a rack, with the records in `directory`; it may still be loading them when
+    this returns."""
     process = subprocess.Popen(
         _tied(command_line(fsync)),
         stdin=subprocess.DEVNULL,
@@ -86,7 +87,7 @@ def _tied(command: list[str]) -> list[str]:
 
 
 class RedisServer(NodeProcess):
-    """A running redis-server. Not restartable: make another one over the same directory."""
+    """A running redis-server. It cannot be restarted; create another one on the same directory."""
 
     def __init__(
         self,
@@ -97,8 +98,7 @@ class RedisServer(NodeProcess):
         on_exit: Callable[[NodeProcess], None],
         on_note: Callable[[str], object],
     ) -> None:
-        """`on_note` is called with a sentence when it does not answer any more and when it does
-        again."""
+        """`on_note` is called with a text when it stops answering and when it answers again."""
         super().__init__(name, "redis", {}, log, on_exit)
         self._directory = directory
         self._fsync = fsync
@@ -124,7 +124,7 @@ class RedisServer(NodeProcess):
         self._reader = asyncio.create_task(self._wait(), name=f"wait for {self.name}")
 
     async def configure(self, timeout: float = READY_TIMEOUT) -> None:  # noqa: ASYNC109
-        """Waits until it answers; raises `NodeError`, and then it is gone."""
+        """Waits until it answers; raises `NodeError`, after killing it, if it does not."""
         deadline = time.monotonic() + timeout
         try:
             while not await self._answers():
@@ -134,12 +134,12 @@ class RedisServer(NodeProcess):
                     raise NodeError(
                         f"The node '{self.name}' was not ready within {timeout:g} s.{self._tail()}"
                     )
-                await asyncio.sleep(_FIRST_LOOK)
+                await asyncio.sleep(_START_POLL_S)
         except BaseException:
             await self.kill()
             raise
         self.ready = {"socket": str(self._directory)}
-        self._health = asyncio.create_task(self._look_after(), name=f"look after {self.name}")
+        self._health = asyncio.create_task(self._check_health(), name=f"health of {self.name}")
 
     async def command(
         self,
@@ -147,11 +147,11 @@ class RedisServer(NodeProcess):
         arguments: dict[str, Any] | None = None,  # noqa: ARG002
         timeout: float = 0,  # noqa: ARG002, ASYNC109
     ) -> Any:
-        """Always a `NodeError`."""
+        """Raises `NodeError`: a redis-server has no commands of netkv."""
         raise NodeError(f"The node '{self.name}' is a redis-server; it does not know '{do}'.")
 
     async def stop(self) -> None:
-        """Ends it in order; kills it if it does not go."""
+        """Ends the process with SIGTERM; kills it if that takes too long."""
         self.expected_to_exit = True
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
@@ -170,18 +170,18 @@ class RedisServer(NodeProcess):
             # An end before that is raised by `configure`.
             self._on_exit(self)
 
-    async def _look_after(self) -> None:
-        well = True
+    async def _check_health(self) -> None:
+        healthy = True
         while True:
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_HEALTH_POLL_S)
             answers = await self._answers()
-            if answers != well and self.running:
+            if answers != healthy and self.running:
                 word = "answers again" if answers else f"has not answered for {_PING_TIMEOUT_S:g} s"
                 self._on_note(f"The node '{self.name}' {word}.")
-                well = answers
+                healthy = answers
 
     async def _answers(self) -> bool:
-        """Whether it is well; one that still loads its records is not yet."""
+        """Whether it answers PING with PONG; while it loads its records it does not."""
         from netkv.servers.redis_places import short_path
 
         try:

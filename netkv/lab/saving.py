@@ -1,13 +1,13 @@
-"""The save file of a lab's controller, which is replaced as a whole or not at all.
+"""The save file of a lab's controller, which is replaced atomically and durably.
 
 Rules
 -----
-1. A save is a temporary file in the same directory, synced, renamed over what was there, and the
-   directory synced: a reader finds this save or the one before, also after a power cut.
-2. Saves are carried out one after another in the order they were given, each answered once.
+1. A save writes a temporary file in the same directory, syncs it, renames it to the save file, and
+   syncs the directory. A reader finds this save or the previous one, also after a power failure.
+2. Saves are carried out one after another, in order, and each is answered once.
 3. At most `MAX_SAVES` wait; a further one is refused.
-4. A controller that has ended changes nothing any more. Its save that a thread is still writing is
-   thrown away, even if the next controller has read and saved since.
+4. A controller that has ended cannot change the file any more: a save that a thread is still
+   writing is discarded, even if the next controller has read and saved since.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from netkv.control import base
 from netkv.errors import NetkvError
 
 MAX_SAVES = 16
-"""A control plane has one under way; each session may leave one behind."""
+"""A control plane has one save under way; each earlier session may have left another one."""
 
 TOO_MANY_SAVES = f"{MAX_SAVES} saves wait already"
 
 
 class SaveFile:
-    """The file as one controller sees it. Its calls block: they belong on a thread."""
+    """The save file, opened by one controller. Its methods block, so they belong on a thread."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -38,10 +38,10 @@ class SaveFile:
         self._renaming = threading.Lock()
 
     def read(self) -> bytes | None:
-        """What was saved last; None if nothing was. Raises `NetkvError`.
+        """The data of the last save; None if there was none. Raises `NetkvError`.
 
-        A file that cannot be read is no empty one: a controller that went on without it might
-        throw away what is nowhere else.
+        An unreadable file is an error: a controller that began without it could overwrite records
+        that exist nowhere else.
         """
         try:
             return self._path.read_bytes()
@@ -53,9 +53,9 @@ class SaveFile:
             ) from error
 
     def write(self, data: bytes) -> bool:
-        """Puts `data` in the place of what was saved; False if the file was closed meanwhile.
+        """Replaces the saved data; returns False if `close` was called meanwhile.
 
-        Raises `NetkvError`; then what was saved before still is.
+        Raises `NetkvError`; then the previous save remains.
         """
         directory = self._path.parent
         try:
@@ -81,13 +81,13 @@ class SaveFile:
         return True
 
     def close(self) -> None:
-        """From now on nothing is replaced."""
+        """Prevents further changes of the file."""
         with self._renaming:
             self._closed = True
 
 
 class Saver:
-    """Carries out the saves of one controller while its driver goes on."""
+    """Carries out the saves of one controller in the background."""
 
     def __init__(self, file: SaveFile, answer: Callable[[base.Saved], object]) -> None:
         self._file = file
@@ -95,14 +95,14 @@ class Saver:
         self._waiting: asyncio.Queue[base.Save] = asyncio.Queue()
 
     def save(self, action: base.Save) -> None:
-        """Takes a save; `answer` is called when it is done."""
+        """Queues a save; `answer` is called when it is done."""
         if self._waiting.qsize() >= MAX_SAVES:
             self._answer(base.Saved(action.save, False, TOO_MANY_SAVES))
         else:
             self._waiting.put_nowait(action)
 
     async def run(self) -> None:
-        """Runs until it is cancelled; then what is under way changes nothing any more."""
+        """Runs until it is cancelled; then a save that is under way has no effect any more."""
         try:
             while True:
                 action = await self._waiting.get()

@@ -2,11 +2,10 @@
 
 Rules
 -----
-1. Actions are carried out in the order in which the control plane gave them. Consecutive table
-   writes go into one Write.
-2. Queues are limited, and answers go before reports of hot records (`backlog`).
-3. What belongs to a session (writes not answered, packets not handled) ends with it. Saves and
-   their answers belong to the controller (`saves_left`, `answers_left`).
+1. Actions are carried out in order. Consecutive table writes go into one Write request.
+2. Queues are limited, and answers have priority over reports of hot records (`backlog`).
+3. Unanswered writes and unhandled packets are dropped at the end of a session. Saves and their
+   answers belong to the controller (`saves_left`, `answers_left`).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from netkv.p4rt import entities, updates
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 
 _DIGEST_DELAY_NS = 5_000_000
-"""How long the switch may gather digests into a list."""
+"""For how long the switch may gather digests into a list."""
 _DIGEST_LIST = 64
 _DIGEST_ACK_NS = 1_000_000_000
 """After this long without acknowledgement the switch may report the same key again."""
@@ -38,21 +37,21 @@ class ControlSession:
         channel: ControlChannel,
         control_plane: base.ControlPlane,
         note_bytes: Callable[[int], None],
-        carry_out: Callable[[base.Elsewhere], None],
+        carry_out: Callable[[base.HostAction], None],
         dropped: Counter[str],
     ) -> None:
-        """`carry_out` does what is no matter of the switch; `dropped` counts what found no room."""
+        """`carry_out` carries out actions without the switch; `dropped`: counters of drops."""
         self._client = client
         self._channel = channel
         self._names = client.names
         self._control_plane = control_plane
         self._note_bytes = note_bytes
-        self._carry_out_elsewhere = carry_out
+        self._carry_out_on_host = carry_out
         self._events = Events(dropped)
         self._actions = Actions(dropped)
 
     async def enable_digests(self) -> None:
-        """Asks the switch for the digests that the control plane wants."""
+        """Enables the digests of the control plane in the switch."""
         wanted = [
             entities.insert(
                 self._names.digest(
@@ -68,15 +67,15 @@ class ControlSession:
             await self._client.write(wanted)
 
     def put(self, event: base.Event) -> None:
-        """Takes an event for the control plane."""
+        """Queues an event for the control plane."""
         self._events.put(event)
 
     def saves_left(self) -> list[base.Save]:
-        """After the end: saves that are not carried out."""
+        """Saves that were not carried out before the end of the session."""
         return self._actions.saves()
 
     def answers_left(self) -> list[base.Saved]:
-        """After the end: answers to saves that the control plane has not got."""
+        """Answers to saves that were not handled before the end of the session."""
         return self._events.answers_to_saves()
 
     async def run(self, first: Sequence[base.Event]) -> None:
@@ -94,16 +93,16 @@ class ControlSession:
                 task.cancel()
             results = await asyncio.gather(*tasks, return_exceptions=True)
         errors = [error for error in results if isinstance(error, Exception)]
-        # A fault of ours, if there is one, is worth more than the broken stream that it causes.
+        # A fault of netkv causes a broken stream, so it is raised in preference to that.
         faults = [error for error in errors if not isinstance(error, ControllerError)]
         if errors:
             raise (faults or errors)[0]
         assert done
 
     async def _decide(self, first: Sequence[base.Event]) -> None:
-        """Feeds events and the timer to the control plane; the only place that calls it."""
+        """Passes events and timers to the control plane; no other code calls `handle`."""
         timed = False
-        # A timer that came due while the switch was away comes after the event about that.
+        # The first events precede a timer that became due while the switch was down.
         beginning = deque(first)
         while True:
             event = beginning.popleft() if beginning else await self._next_event(timed)
@@ -114,11 +113,11 @@ class ControlSession:
                 refused = self._actions.add(self._channel.cuts, action)
                 if refused is not None:
                     self.put(refused)
-            # Neither many events nor a timer that is always due may starve the other tasks.
+            # Many events, or a timer that is always due, must not starve the other tasks.
             await asyncio.sleep(0)
 
     async def _next_event(self, timed: bool) -> base.Event:
-        """The timer if it is due and was not the last event, else what comes first."""
+        """A timer, if it is due and was not the last event (`timed`); else the next event."""
         deadline = self._control_plane.deadline()
         rest = None if deadline is None else (deadline - time.monotonic_ns()) / 1e9
         if rest is not None and rest <= 0:
@@ -134,27 +133,27 @@ class ControlSession:
     async def _carry_out(self) -> None:
         while True:
             if not self._actions:
-                self._actions.decided.clear()
-                await self._actions.decided.wait()
-            if writes := self._actions.leading_writes():
+                self._actions.added.clear()
+                await self._actions.added.wait()
+            if writes := self._actions.pop_writes():
                 await self._write(writes)
                 continue
             cuts, action = self._actions.pop()
             match action:
                 case base.SendFrame(frame, egress_port):
-                    # It may have waited behind a write that stalled.
+                    # The channel may have been cut while the frame waited behind a write.
                     if self._channel.loses(since=cuts):
                         continue
                     packet = self._names.packet_out(frame, {"egress_port": egress_port, "pad": 0})
                     self._note_bytes(packet.ByteSize())
                     await self._client.packet_out(packet)
                 case base.Save() | base.Recovering() | base.Recovered() | base.Note():
-                    self._carry_out_elsewhere(action)
+                    self._carry_out_on_host(action)
 
     async def _write(self, writes: Sequence[base.TableWrite]) -> None:
-        """Carries out table writes that stand together and answers each."""
+        """Carries out consecutive table writes and answers each."""
         messages = [updates.update(self._names, write) for write in writes]
-        await self._channel.whole()
+        await self._channel.connected()
         self._note_bytes(sum(message.ByteSize() for message in messages))
         failed: dict[int, str] = {}
         try:
@@ -164,9 +163,9 @@ class ControlSession:
                 raise
             failed = {index: str(each) for index, each in refused.failed.items()}
             if not failed:
-                # The Write was refused as a whole.
+                # The switch has refused the whole Write request.
                 failed = dict.fromkeys(range(len(writes)), str(refused))
-        await self._channel.whole()
+        await self._channel.connected()
         self._actions.answered(len(writes))
         for index, write in enumerate(writes):
             error = failed.get(index, "")

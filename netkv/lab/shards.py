@@ -1,7 +1,7 @@
-"""The shards of a rack in Redis, which have the records of its storage servers.
+"""The shards of a rack in Redis: each contains the records of one storage server.
 
-A shard is a redis-server that belongs to the rack (a node of it, `redis-0`, ...), or a part of the
-keys of Redis servers outside of the rack (`lab.redis.addresses`).
+A shard is a redis-server of the rack (its nodes `redis-0`, ...), or a part of the keys of Redis
+servers outside the rack (`lab.redis.addresses`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Shards:
     """The shards of a rack, by storage server."""
 
     def __init__(self, lab: LabSpec, data: Callable[[str], Path]) -> None:
-        """`data` is where a node may keep files."""
+        """`data` returns the directory for a node's files."""
         self._lab = lab
         self._data = data
         self._own = redis_servers(lab)
-        """The servers whose shard is a node of the rack."""
+        """Servers whose shard is a redis-server of the rack."""
 
     def new_server(
         self,
@@ -36,20 +36,20 @@ class Shards:
         on_exit: Callable[[NodeProcess], None],
         on_note: Callable[[str], object],
     ) -> RedisServer:
-        """The redis-server with the records of a storage server, to be started."""
+        """Creates, but does not start, the redis-server for the records of a storage server."""
         fsync = self._lab.redis.fsync
         return RedisServer(_name(server), self._directory(server), fsync, log, on_exit, on_note)
 
     def places(self, servers: Iterable[int]) -> list[dict[str, Any]]:
-        """Where these servers find their records (`redis_places.place`); empty without Redis."""
+        """Locations of these servers' records (`redis_places.place`); empty without Redis."""
         if self._lab.backend != "redis":
             return []
         return [self._place(server) for server in servers]
 
     def wipe(self, servers: Iterable[int], down: Container[int]) -> None:
-        """Deletes the records of these servers; `down` are those whose redis-server does not run.
+        """Deletes the records of these servers; `down`: those whose redis-server does not run.
 
-        Takes a while; raises NetkvError.
+        It may take long. Raises NetkvError.
         """
         from redis.exceptions import RedisClusterException, RedisError
 
@@ -67,7 +67,7 @@ class Shards:
 
     @property
     def foreign(self) -> bool:
-        """Whether the records are in Redis servers outside of the rack."""
+        """Whether the records are in Redis servers outside the rack."""
         return self._lab.backend == "redis" and not self._own
 
     def _place(self, server: int) -> dict[str, Any]:
@@ -83,5 +83,5 @@ class Shards:
 
 
 def _name(server: int) -> str:
-    """The node with the records of a storage server."""
+    """Name of the node with the records of a storage server."""
     return f"{RedisNode.NAME}{server}"

@@ -12,7 +12,7 @@ from netkv.options import BYTES, RATE, SECONDS, Spec
 from netkv.schemes import all_schemes
 
 MAX_STORED_KEYS = 100_000_000
-"""Keys of a store that has to be loaded."""
+"""Limit of the keys of a store that must be loaded."""
 
 MAX_KEYS_IN_MULTIGET = 128
 DEFAULT_KEY_SIZE = 16
@@ -46,23 +46,23 @@ class ClosedLoop(Spec):
     """Keep a fixed number of requests outstanding."""
 
     outstanding: Annotated[int, Field(ge=1, le=65536)]
-    """Requests under way at any time, over all clients together; each reply lets the next one go.
-    """
+    """Requests under way at any time, of all clients together; after each reply the next one is
+    sent."""
 
 
 class Poisson(Spec):
     """Open loop: exponential gaps between intended send times."""
 
     rate: Annotated[float, Field(gt=0), RATE]
-    """Operations offered, over all clients together, whether or not replies come."""
+    """Offered operations of all clients together, whether or not replies arrive."""
 
 
 class Saturate(Spec):
-    """Open loop whose rate follows the loss, to find what the rack can take.
+    """Open loop whose rate is adapted to the loss, to find the capacity of the rack.
 
-    Jin et al., SOSP 2017, section 6.1, measure in this way. The share of operations that are lost
-    is kept between half of `loss` and `loss`. An operation is lost at its deadline; with a `retry`
-    as long as the deadline every dropped frame counts.
+    Jin et al., SOSP 2017, section 6.1, measure in this way. The share of lost operations is kept
+    between half of `loss` and `loss`. An operation is lost at its deadline; if `retry` is as long
+    as the deadline, every dropped frame counts.
     """
 
     loss: Annotated[float, Field(gt=0, le=0.5)]
@@ -71,7 +71,7 @@ class Saturate(Spec):
     rate: Annotated[float, Field(gt=0), RATE]
     """Rate to begin with, over all clients together."""
     every: Annotated[float, Field(gt=0), SECONDS]
-    """Time between two looks at the loss; longer than `deadline`."""
+    """Time between two adaptations of the rate; longer than `deadline`."""
 
 
 class UniformSize(Spec):
@@ -120,14 +120,14 @@ class Shift(Spec):
     keys: Annotated[int, Field(ge=1)] = 200
     """How many keys change rank at once."""
     top: Annotated[int, Field(ge=1)] = 10_000
-    """With `random`: how many of the most popular keys those that are replaced are drawn from."""
+    """With `random`: the replaced keys are drawn from this many of the most popular keys."""
     every: Annotated[float, Field(gt=0), SECONDS] = 10.0
     """Time from one shift to the next in the measured part."""
 
     @model_validator(mode="before")
     @classmethod
     def _as_many_as_move(cls, data: Any) -> Any:
-        """Kinds that do not use `top` may move any number of keys without it."""
+        """With kinds that do not use `top`, its default does not limit `keys`."""
         if not isinstance(data, dict) or "top" in data or data.get("kind") == "random":
             return data
         keys = data.get("keys")
@@ -146,7 +146,7 @@ class Shift(Spec):
 
 
 def check_shift(shift: Shift, workload: WorkloadSpec) -> None:
-    """Raises `FieldError`, seen from the shift, if the load cannot have it."""
+    """Raises `FieldError`, with a path that begins at the shift, if it does not suit the load."""
     if workload.mix == "ycsb-d":
         raise FieldError(
             "popularity cannot shift with 'mix: ycsb-d', where the newest keys are the most popular"
@@ -164,11 +164,11 @@ def check_shift(shift: Shift, workload: WorkloadSpec) -> None:
 
 
 class WorkloadSpec(Spec):
-    """What the clients ask for."""
+    """The requests of the clients."""
 
     keys: Annotated[int, Field(ge=1, le=1_000_000_000_000)] = 100_000
-    """Keys that exist at the start. A store in memory holds only what was written, so their number
-    costs nothing there; other back ends take up to 100,000,000 and are loaded with all of them."""
+    """Keys that exist at the start. A store in memory contains written records only, so their
+    number costs nothing there; other back ends are loaded with all keys, up to 100,000,000."""
     zipf: Annotated[float, Field(ge=0, le=1.2)] = 0.99
     """Skew of the keys' popularity, the exponent of Zipf's law; 0 is uniform."""
     mix: Mix | None = None
@@ -190,10 +190,10 @@ class WorkloadSpec(Spec):
     key_size: Annotated[int, Field(ge=4, le=64), BYTES] = DEFAULT_KEY_SIZE
     """Bytes of a key. Only schemes for multigets take another size than 16."""
     arrivals: ClosedLoop | Saturate | Poisson = ClosedLoop(outstanding=64)
-    """When requests are sent: as many as are outstanding, at a rate, or at the rate that the rack
-    can take."""
+    """When requests are sent: with a fixed number outstanding, at a fixed rate, or at the largest
+    rate that the rack can serve."""
     shift: Shift | None = None
-    """A popularity shift, again and again; left out, popularity stays."""
+    """A periodic popularity shift; left out: none."""
 
     @model_validator(mode="after")
     def _shares(self) -> WorkloadSpec:
@@ -215,7 +215,7 @@ class WorkloadSpec(Spec):
 
 
 class RackSpec(Spec):
-    """All that is needed to bring a rack up."""
+    """The specification of a rack and its load."""
 
     scheme: str
     lab: LabSpec = LabSpec()
@@ -234,10 +234,10 @@ class RackSpec(Spec):
 
 
 def check_load(lab: LabSpec, workload: WorkloadSpec, deadline: float) -> None:
-    """Raises `FieldError`, seen from the model with `lab` and `workload`, for a load that the lab
-    cannot have.
+    """Raises `FieldError` if the lab does not support the load.
 
-    `deadline`: seconds after which a request without a reply is lost.
+    The path of the error begins at the model with `lab` and `workload`. `deadline`: seconds after
+    which a request without a reply is lost.
     """
     arrivals = workload.arrivals
     if isinstance(arrivals, Saturate) and arrivals.every <= deadline:

@@ -1,10 +1,10 @@
 """Deregisters external clients (`netkv.client`) that crashed, with the controller.
 
-An external client has its place in the rack as long as it has the UDP address of that place bound.
-Clients of some schemes register with the controller and deregister when they end (`KnowsClients`).
-A client that crashed does not deregister, and the controller would wait for it forever. So the rack
-deregisters it: it binds the client's address, which proves that its process is gone, and sends the
-deregistration from there.
+An external client binds the UDP address of its cable as long as it runs. Clients of some schemes
+register with the controller and deregister when they end (`KnowsClients`). A client that crashed
+does not deregister, and the controller would wait for it forever. So the rack deregisters it: it
+binds the client's address, which proves that its process has ended, and sends the deregistration
+from there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 _INTERVAL_S = 5.0
-"""Between two checks."""
+"""Seconds between two checks."""
 
 
 class StaleClientReaper:
@@ -38,7 +38,7 @@ class StaleClientReaper:
         self._task = asyncio.create_task(self._run(), name="stale-client reaper")
 
     async def stop(self) -> None:
-        """Stops checking; nothing happens the second time."""
+        """Stops checking; a second call has no effect."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
@@ -54,7 +54,7 @@ class StaleClientReaper:
 def _deregister(client: dict[str, Any]) -> None:
     from netkv import _engine
 
-    # If the address is in use, the client runs, or another one has taken its place.
+    # If the address is in use, the client runs, or another one has bound the address since.
     with contextlib.suppress(OSError):
         session = _engine.Session(json.dumps(client))
         session.start()

@@ -2,8 +2,8 @@
 
     $NETKV_HOME (or ~/.local/state/netkv)/labs/NAME/lab.json, control (socket), logs/, data/
 
-A process is known by its pid, its start time and the boot of its host, so a pid that the kernel
-has given to another process is never taken for ours, and never killed.
+A process is identified by its pid, its start time and the boot of its host. So if the kernel reuses
+a pid for another process, that process is never killed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from netkv.errors import NetkvError, UsageError
 
 DEFAULT_LAB = "lab"
-"""The lab that commands are about unless they name another."""
+"""The default lab of commands."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _GONE_TIMEOUT = 3.0
 
@@ -37,7 +37,7 @@ class Identity:
     start: int
     """Clock ticks from boot to its start."""
     boot: str
-    """Which boot of the machine."""
+    """Id of the boot of the machine."""
 
     @property
     def alive(self) -> bool:
@@ -51,7 +51,7 @@ def identity(pid: int) -> Identity | None:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return None
-    # The name, in parentheses, may itself hold blanks and parentheses.
+    # The name, in parentheses, may itself contain blanks and parentheses.
     state, *fields = text[text.rindex(")") + 2 :].split()
     if state in ("Z", "X"):
         return None
@@ -75,16 +75,16 @@ class Lab:
     state: str = "starting"
     """`starting`, `ready`, `failed` (a node failed) or `broken` (never came up)."""
     text: str = ""
-    """Why it failed, as a sentence."""
+    """Why it failed."""
     created: float = 0.0
     """Seconds since the epoch."""
     spec: dict[str, Any] = field(default_factory=dict)
     external_clients: list[dict[str, Any]] = field(default_factory=list)
-    """Configurations of external clients (`cabling.external_client_configs`), one a place."""
+    """Configurations of external clients (`cabling.external_client_configs`)."""
 
     @property
     def directory(self) -> Path:
-        """Where everything of the lab is."""
+        """The directory of the lab."""
         return labs() / self.name
 
     @property
@@ -93,7 +93,7 @@ class Lab:
         return self.supervisor is not None and self.supervisor.alive
 
     def save(self) -> None:
-        """Writes lab.json; a reader sees the old or the new one, never half."""
+        """Replaces lab.json atomically."""
         self.directory.mkdir(parents=True, exist_ok=True)
         target = self.directory / "lab.json"
         draft = target.with_suffix(".json.new")
@@ -113,7 +113,7 @@ def labs() -> Path:
 
 
 def check_name(name: str) -> str:
-    """The name, if a lab can have it; raises `UsageError`."""
+    """Returns the name if it is valid for a lab; raises `UsageError` otherwise."""
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"'{name}' cannot be the name of a lab: names have up to 40 small letters, digits and "
@@ -124,7 +124,7 @@ def check_name(name: str) -> str:
 
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
-    """Holds the lock over all labs: creation, removal and sweeping happen one at a time."""
+    """Holds the lock of all labs, so that creation, removal and sweeping happen one at a time."""
     try:
         labs().mkdir(parents=True, exist_ok=True)
         descriptor = os.open(labs(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -134,7 +134,7 @@ def locked() -> Iterator[None]:
             f"Set NETKV_HOME to a directory that can be written."
         ) from error
     try:
-        # The lock sits on the directory itself, so no lock file is ever left behind.
+        # The lock is on the directory itself, so no lock file is left over.
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
@@ -165,14 +165,14 @@ def names() -> list[str]:
 
 
 def create(name: str, spec: dict[str, Any], supervisor: Identity | None) -> Lab:
-    """Makes the directory of a new lab. The caller holds the lock and has swept."""
+    """Creates the directory of a new lab. The caller holds the lock and has called `sweep`."""
     lab = Lab(check_name(name), supervisor=supervisor, created=time.time(), spec=spec)
     lab.save()
     return lab
 
 
 def remove(name: str) -> None:
-    """Ends every process of a lab that is still there and deletes its directory."""
+    """Kills the running processes of a lab and deletes its directory."""
     lab = load(name)
     if lab is not None:
         processes = [*lab.nodes.values()]
@@ -183,7 +183,7 @@ def remove(name: str) -> None:
 
 
 def sweep() -> list[str]:
-    """Removes the labs without a supervisor; returns their names. Holds the lock."""
+    """Removes the labs without a supervisor; returns their names. Takes the lock."""
     swept = []
     with locked():
         for name in names():

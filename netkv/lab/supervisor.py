@@ -1,10 +1,10 @@
-"""The process behind `netkv up`: holds a rack and answers on the lab's socket.
+"""The process behind `netkv up`: it runs a rack and answers requests on the lab's socket.
 
     python -m netkv.lab.supervisor NAME
 
-lab.json in the lab's directory has the specification; this process keeps its `state` and `nodes`
-right. SIGTERM and SIGINT end the lab in order. When this process is killed, its nodes see their
-stdin end and go too.
+lab.json in the lab's directory has the specification; this process updates its `state` and `nodes`.
+SIGTERM and SIGINT stop the lab. If this process is killed, the stdin of its nodes is closed, and
+they end, too.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Supervisor:
         )
 
     async def run(self) -> None:
-        """Brings the rack up, serves requests until `stop`, takes it down."""
+        """Starts the rack, serves requests until `stop`, stops the rack."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
@@ -61,7 +61,7 @@ class Supervisor:
         finally:
             stop.cancel()
             up.cancel()
-            # The rack's own clean-up runs inside the task that was cancelled.
+            # The cancelled task `up` stops the rack before it ends.
             await asyncio.wait({up, stop})
             await self._rack.stop()
         if not up.cancelled() and (error := up.exception()) is not None:

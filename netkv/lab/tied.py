@@ -1,7 +1,8 @@
 """Starts a program that ends with its parent: `tied.py PARENT PROGRAM [ARGUMENT...]`.
 
-Becomes the program, so that its process id is the one that the parent knows. The kernel kills it
-when the parent goes, however that ends. Only the standard library: it is run as a file, quickly.
+It replaces itself with the program by `exec`, so that the parent knows its process id. The kernel
+kills the program when the parent ends, in whatever way. It imports the standard library only, so
+that it starts quickly as a script.
 """
 
 import ctypes
@@ -19,7 +20,7 @@ def main() -> None:
     if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         sys.exit(f"prctl: {os.strerror(ctypes.get_errno())}")
     if os.getppid() != int(parent):
-        sys.exit("The process that wanted this is gone.")
+        sys.exit("The parent process has ended.")
     os.execv(command[0], command)
 
 

@@ -1,8 +1,8 @@
-"""The table of metrics: everything that is measured of a run, declared once.
+"""The table of metrics: the declaration of every metric of a run.
 
-A metric is a row of a table: `common` has those of all runs, and a scheme brings its own
+A metric is a row of the table: `common` has those of all runs, and a scheme has its own
 (`Scheme.metrics`, in the scheme's folder). Results, the run store, thresholds, tables, figures,
-comparisons, the API, the dashboard and the reference documents are made from these rows.
+comparisons, the API, the dashboard and the reference documents are derived from these rows.
 """
 
 from netkv.metrics.metric import Metric

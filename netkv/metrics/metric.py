@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 Sense: TypeAlias = Literal["higher", "lower", "zero"]
 """Which values are better. `zero`: every other value is an error of the system."""
 Repeats: TypeAlias = Literal["mean", "sum", "all"]
-"""How the values of repeated runs become one. `all`: true if all of them are."""
+"""How the values of repeated runs are combined. `all`: true if all of them are."""
 OverTime: TypeAlias = Literal["rate", "ratio", "sum", "last", "worst"]
-"""How the values of neighbouring intervals become one. Rates and ratios are means weighted by
+"""How the values of neighbouring intervals are combined. Rates and ratios are means weighted by
 time, which is exact for rates only. `worst` is the largest."""
 SHARE = "0 to 1"
-"""Unit of what is shown in percent."""
+"""Unit of values that are shown in percent."""
 TRUTH = "0 or 1"
-"""Unit of what is true or false."""
+"""Unit of truth values."""
 AT_LEAST_ONE = "1 or more"
-"""Unit of a quotient that cannot be smaller."""
+"""Unit of a quotient that is at least 1."""
 
 
 def _every_scheme(_scheme: Scheme) -> bool:
@@ -32,42 +32,42 @@ def _every_scheme(_scheme: Scheme) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Metric:
-    """One thing that is measured."""
+    """The declaration of a metric."""
 
     name: str
-    """In documents, `expect` lines, plots and the run store."""
+    """Name in documents, `expect` lines, plots and the run store."""
     label: str
-    """On axes and in tables."""
+    """Label of axes and tables."""
     meaning: str
-    """Sentences for the reference."""
+    """Description for the reference."""
     source: Source
-    """How its value comes from the samples of a rack."""
+    """How its value is computed from the samples of a rack."""
     unit: str = ""
     """Unit, or range of a number without one; empty for plain counts."""
     sense: Sense | None = None
     repeats: Repeats = "mean"
     time: OverTime | None = None
-    """None: it is known of whole runs only."""
+    """None: it exists for whole runs only."""
     absent: Value = None
-    """Its value for runs of schemes that do not have it, and for runs without samples."""
+    """Its value for runs of schemes without it, and for runs without samples."""
     whole: str | None = None
-    """Of a metric that is known over time only: the metric that stands for it of a whole run.
-    Without one that is its last value in the measured part."""
+    """For a metric that exists over time only: the metric of the whole run that replaces it. None:
+    the last value in the measured part."""
     column: str = ""
     """Heading of its column in comparisons; empty: it has none. Metrics with the same heading are
     added up."""
     compared: bool = False
-    """Whether comparisons have it as data; those with a column do."""
+    """Whether the data of comparisons contain it although it has no column."""
     summary: bool = False
-    """Whether the summary of a scenario has it."""
+    """Whether the summary of a scenario contains it."""
     applies: Callable[[Scheme], bool] = _every_scheme
-    """Which schemes have it, of a metric that is not a scheme's own."""
+    """Whether a scheme has it; for common metrics."""
     shown: Callable[[Scheme], bool] = _every_scheme
-    """For which schemes tables and figures show it; for the others it is a constant."""
+    """Whether tables and figures show it for a scheme. For the others it is a constant."""
 
     @property
     def recorded(self) -> bool:
-        """Whether results and the run store hold it; others are derived from what they hold."""
+        """Whether results and the run store contain it; other metrics are derived from them."""
         return not isinstance(self.source, Derived | Gauge)
 
     @property

@@ -1,7 +1,7 @@
-"""Sources of metrics: how a value comes from the samples of a rack.
+"""Sources of metrics: they compute the value of a metric from the samples of a rack.
 
-A source reads each sample of a rack and folds it into a total, from which the value of the run
-follows. Samples of all phases are folded in the order in which they were taken.
+A source folds each sample of a rack into a total, and computes the value of the run from the total.
+Samples of all phases are folded in the order in which they were taken.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 Value: TypeAlias = bool | int | float | None
 Reading: TypeAlias = Callable[["RackSample"], Any]
-"""Takes a number from a sample."""
+"""Reads a number from a sample."""
 Part: TypeAlias = Literal["measured", "after warm-up", "whole run"]
-"""Which samples count."""
+"""The part of a run whose samples count."""
 
 
 def client(name: str) -> Reading:
-    """A counter of the load generator, by its name: its rise in the interval, or its level."""
+    """Reads a count or a gauge of the load generator, by name."""
     return lambda sample: sample.client.counts.get(name, 0)
 
 
@@ -31,14 +31,14 @@ def seconds(sample: RackSample) -> float:
 
 
 class Source:
-    """Base of all sources: nothing is read from samples."""
+    """Base of all sources; it ignores samples."""
 
     def of_interval(self, sample: RackSample) -> Value:  # noqa: ARG002 (for subclasses)
         """The value of one interval."""
         return None
 
     def fold(self, total: Any, phase: str, sample: RackSample) -> Any:  # noqa: ARG002
-        """The total with a sample; None before the first one."""
+        """Add a sample to the total, which is None before the first one; returns the new total."""
         return total
 
     def of_run(self, total: Any) -> Value:
@@ -48,7 +48,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Sum(Source):
-    """What was counted in the intervals, added up."""
+    """The sum of a count over the intervals."""
 
     reading: Reading
     part: Part = "after warm-up"
@@ -63,7 +63,7 @@ class Sum(Source):
 
 @dataclass(frozen=True)
 class Peak(Source):
-    """The largest value of all samples: a process that was started again begins at zero."""
+    """The largest value of all samples; a restarted process begins at 0 again."""
 
     reading: Reading
 
@@ -76,7 +76,7 @@ class Peak(Source):
 
 @dataclass(frozen=True)
 class Latest(Source):
-    """What the load generator reported last, over its whole time; it may not report it always."""
+    """The last value that the load generator has reported; some samples may lack it."""
 
     name: str
 
@@ -101,9 +101,9 @@ class Quotient(Source):
     above: Reading
     below: Reading = seconds
     empty: Value = None
-    """If the sum below is 0."""
+    """The value if the divisor is 0."""
     most: float | None = None
-    """A limit, of shares that measuring may carry beyond it."""
+    """An upper limit, for shares that exceed it by errors of measurement."""
 
     def of_interval(self, sample: RackSample) -> Value:
         return self._divide(self.above(sample), self.below(sample))
@@ -124,17 +124,17 @@ class Quotient(Source):
 
 
 class Stated(Source):
-    """What the runner finds out after the measured part."""
+    """A value that the runner determines after the measured part."""
 
 
 @dataclass(frozen=True)
 class Derived(Source):
-    """Computed from a run's other figures; documents do not have it."""
+    """A value that is computed from a run's other figures; documents do not contain it."""
 
     of: Callable[[Any], Value]
-    """From a run: a `RunResult`, or a record of the store."""
+    """Computes it from a run: a `RunResult`, or a record of the store."""
     of_row: Callable[[Any], Value] | None = None
-    """From one row of a run's series, if it is none of the series itself."""
+    """Computes it from one row of a run's series; None: the series contain it, or it has none."""
 
 
 def _counts(part: Part, phase: str) -> bool:

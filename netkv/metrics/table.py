@@ -18,7 +18,7 @@ Rows = tuple[Metric, ...]
 
 
 def all_metrics() -> Rows:
-    """Every metric, each once; raises `NetkvError` if two have one name."""
+    """All metrics; raises `NetkvError` if two have the same name."""
     return tuple(_by_name().values())
 
 
@@ -33,7 +33,7 @@ def get(name: str) -> Metric:
 
 
 def of_scheme(scheme: Scheme) -> Rows:
-    """What runs of a scheme have: the common metrics that apply to it, and its own."""
+    """The metrics of a scheme's runs: the common metrics that apply to it, and its own."""
     return (*(each for each in COMMON if each.applies(scheme)), *scheme.metrics)
 
 
@@ -45,12 +45,12 @@ def is_shown(name: str, scheme: str) -> bool:
 
 
 def recorded() -> Mapping[str, Value]:
-    """Names of the metrics that results hold, each with its value where a run does not have it."""
+    """Names of the metrics that results contain, each with its absent value."""
     return _documents(_own_rows())[0]
 
 
 def sampled() -> Mapping[str, Value]:
-    """The same of those that each interval holds."""
+    """Names of the metrics that intervals contain, each with its absent value."""
     return _documents(_own_rows())[1]
 
 

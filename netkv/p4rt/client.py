@@ -50,7 +50,7 @@ class ControllerError(RpcError):
     ) -> None:
         super().__init__(code, message)
         self.failed = failed or {}
-        """For a Write: the updates that failed, by index in the list given to `write`."""
+        """For a Write or Read: what failed of it, by index in the list that was given."""
 
     @property
     def disconnected(self) -> bool:
@@ -78,6 +78,8 @@ class NotPrimaryError(ControllerError):
 
 _BROKEN_WRITE = "Internal error from Core"
 """Text of gRPC for a stream that broke under a write, before the cause is known."""
+_ID_IN_USE = "Election id already exists"
+"""Text of bmv2's server for an election id that a stream has which is just ending, or another."""
 
 
 class P4RuntimeClient:
@@ -86,7 +88,7 @@ class P4RuntimeClient:
     def __init__(
         self, address: str, *, device_id: int = 1, election_id: int = 1, role: str = ""
     ) -> None:
-        """`address` is host:port."""
+        """`address` is host:port. A client with election id 0 is a backup only."""
         self.address = address
         self.device_id = device_id
         self.election_id = election_id
@@ -224,7 +226,7 @@ class P4RuntimeClient:
             self._names = Names(info)
 
     async def get_pipeline(self) -> p4r.ForwardingPipelineConfig:
-        """P4Info and cookie of the program that runs."""
+        """P4Info and cookie of the program that runs; FAILED_PRECONDITION if there is none yet."""
         response = await self._call(
             self._stub.GetForwardingPipelineConfig(
                 p4r.GetForwardingPipelineConfigRequest(
@@ -233,8 +235,34 @@ class P4RuntimeClient:
                 )
             )
         )
+        if not response.HasField("config"):
+            raise ControllerError(
+                Code.FAILED_PRECONDITION,
+                f"{self.address} has no forwarding pipeline config yet; call set_pipeline",
+            )
         self._names = Names(response.config.p4info)
         return response.config
+
+    async def clear_replication(self) -> None:
+        """Delete the multicast groups and clone sessions of the program that runs, if one does.
+
+        bmv2 keeps them when a program is loaded, and its server forgets that it does: groups made
+        anew would have the old copies as well.
+        """
+        engine = p4r.PacketReplicationEngineEntry
+        groups = engine(multicast_group_entry=p4r.MulticastGroupEntry())
+        sessions = engine(clone_session_entry=p4r.CloneSessionEntry())
+        found: list[p4r.Entity] = []
+        try:
+            for entry in (groups, sessions):
+                wanted = p4r.Entity(packet_replication_engine_entry=entry)
+                found += [each async for each in self.read(wanted)]
+        except ControllerError as error:
+            if error.code is Code.FAILED_PRECONDITION:
+                return
+            raise
+        if found:
+            await self.write([p4r.Update(type=p4r.Update.DELETE, entity=each) for each in found])
 
     async def write(self, updates: Sequence[p4r.Update]) -> None:
         """Apply updates in order, in batches; those that can be done are done.
@@ -266,14 +294,22 @@ class P4RuntimeClient:
             )
 
     async def read(self, *entities: p4r.Entity) -> AsyncIterator[p4r.Entity]:
-        """Entities that match what is asked for, in any number."""
+        """Entities that match what is asked for, in any number.
+
+        Raises `ControllerError` after the entities of the other requests if one fails, with the
+        code of the first that failed.
+        """
         request = p4r.ReadRequest(device_id=self.device_id, role=self.role, entities=entities)
         try:
             async for response in self._stub.Read(request):
                 for entity in response.entities:
                     yield entity
         except aio.AioRpcError as error:
-            raise _controller_error(error) from None
+            failure = _controller_error(error)
+            for cause in failure.failed.values():
+                failure.code = cause.code
+                break
+            raise failure from None
 
     async def packet_out(self, packet: p4r.PacketOut) -> None:
         """Send a packet (see `Names.packet_out`)."""
@@ -301,9 +337,9 @@ class P4RuntimeClient:
         return p4r_grpc.P4RuntimeStub(self._channel)
 
     async def _claim(self) -> None:
-        update = p4r.MasterArbitrationUpdate(
-            device_id=self.device_id, election_id=U128.encode(self.election_id)
-        )
+        update = p4r.MasterArbitrationUpdate(device_id=self.device_id)
+        if self.election_id:
+            update.election_id.CopyFrom(U128.encode(self.election_id))
         if self.role:
             update.role.name = self.role
         await self._send(p4r.StreamMessageRequest(arbitration=update))
@@ -350,6 +386,11 @@ class P4RuntimeClient:
         """
         if error.code() is Code.INTERNAL and error.details() == _BROKEN_WRITE:
             return ControllerError(Code.UNAVAILABLE, f"the stream to {self.address} broke")
+        if error.code() is Code.INVALID_ARGUMENT and error.details() == _ID_IN_USE:
+            return ControllerError(
+                Code.UNAVAILABLE,
+                f"{self.address} has another client with the election id {self.election_id}",
+            )
         return _controller_error(error)
 
     def _on_message(self, message: p4r.StreamMessageResponse) -> None:

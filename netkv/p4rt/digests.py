@@ -1,11 +1,11 @@
-"""Digest lists: batching, acknowledgement and suppression (section 9.12), without I/O.
+"""Digest lists: batching, acknowledgement and suppression (section 9.8), without I/O.
 
 Rules
 -----
 1. A list leaves when it has `max_list_size` digests (0: no limit but `LIST_LIMIT`) or when its
    first digest is `max_timeout_ns` old (0: at once).
-2. A digest that was sent (or waits) and is not acknowledged is not sent again until its list is
-   acknowledged or `ack_timeout_ns` has passed (0: nothing is held back).
+2. The digests of a list differ. A digest that was sent and is not acknowledged is not sent again
+   until its list is acknowledged or `ack_timeout_ns` has passed (0: nothing is held back).
 3. List ids count from 1 per digest and are not used again before 2**64.
 """
 
@@ -34,7 +34,8 @@ class DigestBatcher:
     def __init__(self, digest: Digest, config: p4r.DigestEntry.Config) -> None:
         self.config = config
         self._digest = digest
-        self._waiting: list[Members] = []
+        self._waiting: dict[Members, None] = {}
+        """In the order of arrival."""
         self._oldest = 0
         self._last_list = 0
         self._unacknowledged: dict[Members, int] = {}
@@ -46,11 +47,11 @@ class DigestBatcher:
         """A digest of the data plane; yields a list if that fills one."""
         self._expire(now)
         key = tuple(map(values.canonical, members))
-        if key in self._unacknowledged:
+        if key in self._waiting or key in self._unacknowledged:
             return
         if not self._waiting:
             self._oldest = now
-        self._waiting.append(key)
+        self._waiting[key] = None
         if self._suppresses:
             self._unacknowledged[key] = self._last_list + 1
         if len(self._waiting) >= (self.config.max_list_size or LIST_LIMIT):
@@ -79,17 +80,14 @@ class DigestBatcher:
         return self.config.ack_timeout_ns > 0
 
     def _flush(self, now: int) -> p4r.DigestList:
-        digests, self._waiting = self._waiting, []
+        digests, self._waiting = list(self._waiting), {}
         self._last_list += 1
         if self._suppresses:
             self._sent.append((now, self._last_list, digests))
             if len(self._sent) > SENT_LIMIT:
                 self._forget_oldest()
         return p4r.DigestList(
-            digest_id=self._digest.id,
-            list_id=self._last_list,
-            data=map(self._data, digests),
-            timestamp=now,
+            digest_id=self._digest.id, list_id=self._last_list, data=map(self._data, digests)
         )
 
     def _expire(self, now: int) -> None:

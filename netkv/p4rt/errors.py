@@ -1,7 +1,7 @@
 """Errors of the P4Runtime service: a gRPC status and one sentence.
 
 Every module below the RPC handlers raises `RpcError`; `server.py` turns it into the status of the
-call, `write.py` into one `p4.v1.Error` per failed update.
+call, or into one `p4.v1.Error` for each part of a batch.
 """
 
 from __future__ import annotations
@@ -79,16 +79,18 @@ def p4_error(error: RpcError | None) -> p4r.Error:
     return p4r.Error(canonical_code=code_number(error.code), message=error.message, space="netkv")
 
 
-def write_status(results: Sequence[RpcError | None]) -> tuple[str, bytes]:
-    """Message and serialized details of a Write of which at least one update failed.
+def batch_status(what: str, results: Sequence[RpcError | None]) -> tuple[str, bytes]:
+    """Message and serialized details of a Write or Read of which at least one part failed.
 
-    The details hold one `p4.v1.Error` per update in the order of the request. gRPC clients limit
-    the size of metadata and would lose the whole status beyond it, so a list that is too long ends
-    early: first its closing run of successes goes, then its end; the message has a note.
+    `what` is "update" or "request". The details hold one `p4.v1.Error` for each part in order. gRPC
+    clients limit the size of metadata and would lose the whole status beyond it, so a list that is
+    too long ends early: first its closing run of successes goes, then its end; the message has a
+    note.
     """
     failed = [index for index, result in enumerate(results) if result is not None]
-    first = results[failed[0]]
-    message = f"{len(failed)} of {len(results)} updates failed; update {failed[0]}: {first}"
+    # What was only undone or not tried says nothing about the cause.
+    cause = next((at for at in failed if _code(results[at]) is not Code.ABORTED), failed[0])
+    message = f"{len(failed)} of {len(results)} {what}s failed; {what} {cause}: {results[cause]}"
     details: list[any_pb2.Any] = []
     size = len(message)
     for index, result in enumerate(results):
@@ -105,8 +107,12 @@ def write_status(results: Sequence[RpcError | None]) -> tuple[str, bytes]:
     return message, status.SerializeToString()
 
 
+def _code(error: RpcError | None) -> grpc.StatusCode | None:
+    return None if error is None else error.code
+
+
 def read_status(data: bytes) -> dict[int, RpcError]:
-    """The failed updates of a Write from the bytes of its details, by index in the request."""
+    """The failed parts of a Write or Read from its details, by index in the request."""
     status = rpc_status.Status()
     status.ParseFromString(data)
     failed: dict[int, RpcError] = {}

@@ -1,19 +1,22 @@
 """P4Info: what a compiled program shows to a control plane, with the ids that p4c gives.
 
 The input is the control-plane half of the IR (`engine/ir/src/control_plane.rs`) as a bundle holds
-it: `netkv-bundle 1`, a line feed, then JSON whose `program` is the serde form of `Program`.
+it: `netkv-bundle 1`, a line feed, then JSON whose `program` is the serde form of `Program`, and
+`p4info` that of `P4InfoDetails` (`engine/p4/src/p4info_details.rs`): types, widths for the control
+plane, and annotations.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from finsy.proto import p4i, p4t
-from google.protobuf import text_format
+from google.protobuf import json_format, text_format
 
-from netkv.p4rt import values
 from netkv.p4rt.errors import invalid
 
 BUNDLE_MAGIC = b"netkv-bundle 1\n"
@@ -57,14 +60,57 @@ def read_bundle(bundle: bytes) -> dict[str, Any]:
         document = json.loads(bundle[len(BUNDLE_MAGIC) :])
     except ValueError as error:
         raise invalid(f"the bundle is damaged: its JSON ends in an error: {error}") from None
-    if not isinstance(document, dict) or not isinstance(document.get("program"), dict):
-        raise invalid("the bundle is damaged: it has no 'program'")
+    for part in ("program", "p4info"):
+        if not isinstance(document, dict) or not isinstance(document.get(part), dict):
+            raise invalid(f"the bundle is damaged: it has no '{part}'")
     return document
 
 
 def from_bundle(bundle: bytes) -> p4i.P4Info:
-    """P4Info of a compiled program."""
-    return from_program(read_bundle(bundle)["program"])
+    """P4Info of a compiled program, for the server: keys, parameters and fields have the widths of
+    the program, and ids in the order of the program."""
+    document = read_bundle(bundle)
+    program, details = document["program"], document["p4info"]
+    info = _from_program(program, _in_program_order(program, details))
+    _sort_by_id(info)
+    return info
+
+
+def as_p4c(bundle: bytes) -> p4i.P4Info:
+    """P4Info of a compiled program as p4c writes it: with the ids of `@id`, and the widths that
+    `@p4runtime_translation` gives; without `@hidden` objects."""
+    document = read_bundle(bundle)
+    info = _from_program(document["program"], document["p4info"])
+    _drop_hidden(info)
+    if info.tables or document["p4info"]["types"] is not None:
+        info.type_info.SetInParent()
+    return info
+
+
+def _in_program_order(program: Json, details: Json) -> Json:
+    """The details with ids from 1 and the widths of the program."""
+
+    def renumbered(objects: Iterable[Iterable[Json]], kind: str) -> list[list[Json]]:
+        return [
+            [
+                {**field, "id": number, "width": known["width"], "hidden": False}
+                for number, (field, known) in enumerate(zip(fields, of, strict=True), start=1)
+            ]
+            for fields, of in zip(details[kind], objects, strict=True)
+        ]
+
+    matched = (
+        [key for key in table["keys"] if key["kind"] != "Selector"] for table in program["tables"]
+    )
+    return {
+        **details,
+        "tables": renumbered(matched, "tables"),
+        "actions": renumbered((each["params"] for each in program["actions"]), "actions"),
+        "value_sets": renumbered((each["keys"] for each in program["value_sets"]), "value_sets"),
+        "controller_headers": renumbered(
+            (each["fields"] for each in program["controller_headers"]), "controller_headers"
+        ),
+    }
 
 
 def to_text(info: p4i.P4Info) -> str:
@@ -80,27 +126,108 @@ def from_text(text: str) -> p4i.P4Info:
         raise invalid(f"this is not a P4Info in text format: {error}") from None
 
 
-def from_program(program: Json) -> p4i.P4Info:
-    """P4Info from the IR's `Program` in its JSON form."""
+def _from_program(program: Json, details: Json) -> p4i.P4Info:
     info = p4i.P4Info(
-        pkg_info=p4i.PkgInfo(arch="v1model"),
-        tables=(_table(program, table) for table in program["tables"]),
-        actions=map(_action, program["actions"]),
+        pkg_info=_package(details),
+        tables=map(
+            partial(_table, program), program["tables"], details["tables"], details["action_refs"]
+        ),
+        actions=map(_action, program["actions"], details["actions"]),
         action_profiles=(_action_profile(program, each) for each in program["action_profiles"]),
-        controller_packet_metadata=map(_controller_header, program["controller_headers"]),
-        value_sets=map(_value_set, program["value_sets"]),
-        registers=map(_register, program["registers"]),
-        digests=map(_digest, program["digests"]),
+        controller_packet_metadata=map(
+            _controller_header, program["controller_headers"], details["controller_headers"]
+        ),
+        value_sets=map(_value_set, program["value_sets"], details["value_sets"]),
+        registers=map(_register, program["registers"], details["registers"]),
+        digests=map(_digest, program["digests"], details["digests"]),
     )
     for counter in program["counters"]:
         _add_counter(info, program, counter)
     for meter in program["meters"]:
         _add_meter(info, program, meter)
-    for digest in program["digests"]:
-        if digest["type_name"]:
-            _add_struct(info.type_info, digest)
-    _sort_by_id(info)
+    _add_structured_annotations(info, details["structured"])
+    if details["types"] is not None:
+        json_format.ParseDict(_types(details["types"]), info.type_info)
     return info
+
+
+def _package(details: Json) -> p4i.PkgInfo:
+    given = details["package_info"]
+    info = p4i.PkgInfo(
+        arch="v1model",
+        annotations=details["package_annotations"],
+        **{key: value.get("stringValue", "") for key, value in given.get("pkginfo", {}).items()},
+    )
+    for annotation in details["package_structured"]:
+        json_format.ParseDict(annotation, info.structured_annotations.add())
+    for key, value in given.get("platform_property", {}).items():
+        setattr(info.platform_properties, key, int(value.get("int64Value", 0)))
+    return info
+
+
+def _types(types: Json) -> dict[str, Any]:
+    """The JSON form of `P4TypeInfo`: the values of enum members are bytes, padded to the width."""
+    converted = dict(types)
+    converted["serializableEnums"] = {
+        name: {
+            **spec,
+            "members": [
+                {"name": member["name"], "value": _base64(member["value"], spec)}
+                for member in spec["members"]
+            ],
+        }
+        for name, spec in types.get("serializableEnums", {}).items()
+    }
+    return converted
+
+
+def _base64(value: str, spec: Json) -> str:
+    width = spec["underlyingType"]["bitwidth"]
+    return base64.b64encode(_padded(int(value) % (1 << width), width)).decode()
+
+
+def _padded(number: int, width: int) -> bytes:
+    """A value with all its bytes, as p4c writes it; canonical values have no leading zeros."""
+    return number.to_bytes((width + 7) // 8, "big")
+
+
+def _objects(info: p4i.P4Info) -> Iterable[Any]:
+    """The repeated fields of objects with a preamble."""
+    return (
+        info.tables,
+        info.actions,
+        info.action_profiles,
+        info.counters,
+        info.direct_counters,
+        info.meters,
+        info.direct_meters,
+        info.controller_packet_metadata,
+        info.value_sets,
+        info.registers,
+        info.digests,
+    )
+
+
+def _add_structured_annotations(info: p4i.P4Info, structured: Json) -> None:
+    for objects in _objects(info):
+        for each in objects:
+            for annotation in structured.get(each.preamble.name, ()):
+                json_format.ParseDict(annotation, each.preamble.structured_annotations.add())
+
+
+def _drop_hidden(info: p4i.P4Info) -> None:
+    """Remove `@hidden` objects, which are not for the control plane."""
+    hidden = {each.preamble.id for each in info.actions if "@hidden" in each.preamble.annotations}
+    for table in info.tables:
+        refs = [ref for ref in table.action_refs if ref.id not in hidden]
+        if len(refs) < len(table.action_refs):
+            del table.action_refs[:]
+            table.action_refs.extend(refs)
+    for objects in _objects(info):
+        shown = [each for each in objects if "@hidden" not in each.preamble.annotations]
+        if len(shown) < len(objects):
+            del objects[:]
+            objects.extend(shown)
 
 
 def _preamble(identity: Json) -> p4i.Preamble:
@@ -124,40 +251,59 @@ def _number(value: Json) -> int:
     return sum(word << (64 * position) for position, word in enumerate(value["words"]))
 
 
-def _match_fields(keys: Iterable[Json]) -> Iterable[p4i.MatchField]:
+_Field = TypeVar("_Field", p4i.MatchField, p4i.Action.Param, p4i.ControllerPacketMetadata.Metadata)
+
+
+def _field(kind: type[_Field], name: str, details: Json) -> _Field:
+    """A match field, parameter or metadata field. Its id counts from 1 unless it has an `@id`."""
+    field = kind(id=details["id"], name=name, bitwidth=details["width"])
+    field.annotations.extend(details["annotations"])
+    if details["type_name"] is not None:
+        field.type_name.name = details["type_name"]
+    for annotation in details["structured"]:
+        json_format.ParseDict(annotation, field.structured_annotations.add())
+    return field
+
+
+def _match_fields(keys: Iterable[Json], details: Iterable[Json]) -> Iterable[p4i.MatchField]:
     # A selector key feeds a hash; entries do not hold it, and it takes no number.
     matched = (key for key in keys if key["kind"] != "Selector")
-    for number, key in enumerate(matched, start=1):
-        yield p4i.MatchField(
-            id=number, name=key["name"], bitwidth=key["width"], match_type=_MATCH_TYPES[key["kind"]]
-        )
+    for key, detail in zip(matched, details, strict=True):
+        field = _field(p4i.MatchField, key["name"], detail)
+        field.match_type = _MATCH_TYPES[key["kind"]]
+        yield field
 
 
-def _action_ref(program: Json, reference: Json) -> p4i.ActionRef:
-    ref = p4i.ActionRef(id=program["actions"][reference["action"]]["identity"]["id"])
+def _action_ref(program: Json, reference: Json, annotations: Json) -> p4i.ActionRef:
+    plain, structured = annotations
+    ref = p4i.ActionRef(
+        id=program["actions"][reference["action"]]["identity"]["id"], annotations=plain
+    )
+    for annotation in structured:
+        json_format.ParseDict(annotation, ref.structured_annotations.add())
     if reference["default_only"]:
         ref.scope = p4i.ActionRef.DEFAULT_ONLY
-        ref.annotations.append("@defaultonly")
     elif reference["table_only"]:
         ref.scope = p4i.ActionRef.TABLE_ONLY
-        ref.annotations.append("@tableonly")
     return ref
 
 
-def _table(program: Json, table: Json) -> p4i.Table:
+def _table(program: Json, table: Json, keys: Json, references: Json) -> p4i.Table:
     default = table["default_action"]
     default_id = _action_id(program, table, default["action"])
     message = p4i.Table(
         preamble=_preamble(table["identity"]),
-        match_fields=_match_fields(table["keys"]),
-        action_refs=(_action_ref(program, each) for each in table["actions"]),
+        match_fields=_match_fields(table["keys"], keys),
+        action_refs=map(partial(_action_ref, program), table["actions"], references),
         size=table["size"],
         is_const_table=table["const_entries"],
         has_initial_entries=bool(table["entries"]),
         initial_default_action=p4i.TableActionCall(
             action_id=default_id,
             arguments=(
-                p4i.TableActionCall.Argument(param_id=number, value=values.encode(_number(value)))
+                p4i.TableActionCall.Argument(
+                    param_id=number, value=_padded(_number(value), value["width"])
+                )
                 for number, value in enumerate(default["data"], start=1)
             ),
         ),
@@ -175,28 +321,43 @@ def _table(program: Json, table: Json) -> p4i.Table:
     return message
 
 
-def _action(action: Json) -> p4i.Action:
+def _action(action: Json, details: Json) -> p4i.Action:
     return p4i.Action(
         preamble=_preamble(action["identity"]),
         params=(
-            p4i.Action.Param(id=number, name=param["name"], bitwidth=param["width"])
-            for number, param in enumerate(action["params"], start=1)
+            _field(p4i.Action.Param, param["name"], detail)
+            for param, detail in zip(action["params"], details, strict=True)
         ),
     )
 
 
 def _action_profile(program: Json, profile: Json) -> p4i.ActionProfile:
-    return p4i.ActionProfile(
+    annotations = {}
+    for text in profile["identity"]["annotations"]:
+        name, _, body = text[1:].partition("(")
+        annotations[name] = body.rstrip(")")
+    message = p4i.ActionProfile(
         preamble=_preamble(profile["identity"]),
         table_ids=(program["tables"][index]["identity"]["id"] for index in profile["tables"]),
         with_selector=profile["selector"] is not None,
         size=profile["size"],
+        max_group_size=int(annotations.get("max_group_size", 0)),
     )
+    if message.with_selector and annotations.get("selector_size_semantics") == '"sum_of_members"':
+        message.sum_of_members.max_member_weight = int(annotations.get("max_member_weight", 0))
+    elif message.with_selector and "max_group_size" in annotations:
+        message.sum_of_weights.SetInParent()
+    for name in ("max_group_size", "selector_size_semantics", "max_member_weight"):
+        for text in [t for t in message.preamble.annotations if t.startswith(f"@{name}(")]:
+            message.preamble.annotations.remove(text)
+    return message
 
 
 def _add_counter(info: p4i.P4Info, program: Json, counter: Json) -> None:
     preamble = _preamble(counter["identity"])
     spec = p4i.CounterSpec(unit=_COUNTER_UNITS[counter["unit"]])
+    if counter["direct"] is None and counter["size"] == 0:
+        return  # A direct counter that no table has.
     if counter["direct"] is None:
         info.counters.add(preamble=preamble, spec=spec, size=counter["size"])
     else:
@@ -207,6 +368,8 @@ def _add_counter(info: p4i.P4Info, program: Json, counter: Json) -> None:
 def _add_meter(info: p4i.P4Info, program: Json, meter: Json) -> None:
     preamble = _preamble(meter["identity"])
     spec = p4i.MeterSpec(unit=_METER_UNITS[meter["unit"]])
+    if meter["direct"] is None and meter["size"] == 0:
+        return  # A direct meter that no table has.
     if meter["direct"] is None:
         info.meters.add(preamble=preamble, spec=spec, size=meter["size"])
     else:
@@ -214,79 +377,43 @@ def _add_meter(info: p4i.P4Info, program: Json, meter: Json) -> None:
         info.direct_meters.add(preamble=preamble, spec=spec, direct_table_id=table)
 
 
-def _controller_header(header: Json) -> p4i.ControllerPacketMetadata:
-    return p4i.ControllerPacketMetadata(
+def _controller_header(header: Json, details: Json) -> p4i.ControllerPacketMetadata:
+    message = p4i.ControllerPacketMetadata(
         preamble=_preamble(header["identity"]),
         metadata=(
-            p4i.ControllerPacketMetadata.Metadata(
-                id=number, name=field["name"], bitwidth=field["width"]
-            )
-            for number, field in enumerate(header["fields"], start=1)
+            _field(p4i.ControllerPacketMetadata.Metadata, field["name"], detail)
+            for field, detail in zip(header["fields"], details, strict=True)
+            if not detail["hidden"]
         ),
     )
+    message.preamble.alias = message.preamble.name
+    return message
 
 
-def _value_set(value_set: Json) -> p4i.ValueSet:
+def _value_set(value_set: Json, details: Json) -> p4i.ValueSet:
     return p4i.ValueSet(
         preamble=_preamble(value_set["identity"]),
-        match=_match_fields(value_set["keys"]),
+        match=_match_fields(value_set["keys"], details),
         size=value_set["size"],
     )
 
 
-def _bit(width: int) -> p4t.P4BitstringLikeTypeSpec:
-    return p4t.P4BitstringLikeTypeSpec(bit=p4t.P4BitTypeSpec(bitwidth=width))
-
-
-def _register(register: Json) -> p4i.Register:
+def _register(register: Json, spec: Json) -> p4i.Register:
     return p4i.Register(
         preamble=_preamble(register["identity"]),
-        type_spec=p4t.P4DataTypeSpec(bitstring=_bit(register["width"])),
+        type_spec=json_format.ParseDict(spec, p4t.P4DataTypeSpec()),
         size=register["size"],
     )
 
 
-def _digest(digest: Json) -> p4i.Digest:
-    if digest["type_name"]:
-        spec = p4t.P4DataTypeSpec(struct=p4t.P4NamedType(name=digest["type_name"]))
-    else:
-        spec = p4t.P4DataTypeSpec(
-            tuple=p4t.P4TupleTypeSpec(
-                members=(
-                    p4t.P4DataTypeSpec(bitstring=_bit(member["width"]))
-                    for member in digest["members"]
-                )
-            )
-        )
-    return p4i.Digest(preamble=_preamble(digest["identity"]), type_spec=spec)
-
-
-def _add_struct(types: p4t.P4TypeInfo, digest: Json) -> None:
-    struct = p4t.P4StructTypeSpec(
-        members=(
-            p4t.P4StructTypeSpec.Member(
-                name=member["name"],
-                type_spec=p4t.P4DataTypeSpec(bitstring=_bit(member["width"])),
-            )
-            for member in digest["members"]
-        )
+def _digest(digest: Json, spec: Json) -> p4i.Digest:
+    return p4i.Digest(
+        preamble=_preamble(digest["identity"]),
+        type_spec=json_format.ParseDict(spec, p4t.P4DataTypeSpec()),
     )
-    types.structs[digest["type_name"]].CopyFrom(struct)
 
 
 def _sort_by_id(info: p4i.P4Info) -> None:
     """One order for one program: P4Info is compared and diffed as text."""
-    for objects in (
-        info.tables,
-        info.actions,
-        info.action_profiles,
-        info.counters,
-        info.direct_counters,
-        info.meters,
-        info.direct_meters,
-        info.controller_packet_metadata,
-        info.value_sets,
-        info.registers,
-        info.digests,
-    ):
+    for objects in _objects(info):
         objects.sort(key=lambda each: each.preamble.id)

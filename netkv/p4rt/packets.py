@@ -9,7 +9,7 @@ from __future__ import annotations
 from finsy.proto import p4r
 
 from netkv.p4rt import values
-from netkv.p4rt.errors import invalid
+from netkv.p4rt.errors import RpcError, invalid
 from netkv.p4rt.schema import Header, Schema
 
 
@@ -58,7 +58,10 @@ def _pack(header: Header, message: p4r.PacketOut) -> bytes:
             if not field.name.startswith("_"):
                 raise invalid(f"packet-out: metadata {field.name} ({field.id}) is missing")
             data = b"\0"
-        number = values.decode(data, field.width, f"packet-out: metadata {field.name}")
+        try:
+            number = values.decode(data, field.width, f"packet-out: metadata {field.name}")
+        except RpcError as error:
+            raise invalid(error.message) from None
         bits = bits << field.width | number
     if given:
         known = ", ".join(f"{field.id} ({field.name})" for field in header.fields)

@@ -1,23 +1,23 @@
-"""The forwarding pipeline config: verify, save, commit, get (sections 7 and 16 of P4Runtime 1.5).
+"""The forwarding pipeline config: verify, save, commit, get (sections 7 and 14 of P4Runtime 1.5).
 
-Between VERIFY_AND_SAVE and COMMIT, reads and writes mean the saved program. They go to an idle
-switch of its own; accepted updates are kept and replayed when the program is committed, while
-packets still run through the old one.
+Every new program is first made on an idle switch of its own. Between VERIFY_AND_SAVE and COMMIT,
+reads and writes mean that one, while packets run through the old one. A commit exchanges the two,
+so a packet meets the old program or the new one with all that was written to it.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from finsy.proto import p4i, p4r
 
 from netkv import _engine
 from netkv.p4rt import p4info
-from netkv.p4rt.errors import Code, RpcError, invalid, unimplemented
+from netkv.p4rt.errors import Code, RpcError, invalid, not_found
+from netkv.p4rt.indirect import IndirectEntries
 from netkv.p4rt.schema import Named, Objects, Schema
-from netkv.p4rt.target import SwitchFactory
 
 SetAction = p4r.SetForwardingPipelineConfigRequest
 GetType = p4r.GetForwardingPipelineConfigRequest
@@ -32,16 +32,15 @@ class Pipeline:
     bundle: bytes
     config: p4r.ForwardingPipelineConfig
     """As the controller gave it, P4Info filled in."""
+    # As written: the engine keeps only what it needs.
     multicast_groups: dict[int, p4r.MulticastGroupEntry] = field(default_factory=dict)
-    """As written: the engine keeps neither metadata nor the form of the port."""
     clone_sessions: dict[int, p4r.CloneSessionEntry] = field(default_factory=dict)
+    groups: dict[tuple[int, int], p4r.ActionProfileGroup] = field(default_factory=dict)
+    """By profile and group."""
+    indirect: IndirectEntries = field(default_factory=IndirectEntries)
     digest_configs: dict[int, p4r.DigestEntry.Config] = field(default_factory=dict)
-
-
-@dataclass(eq=False)
-class _Saved:
-    pipeline: Pipeline
-    updates: list[p4r.Update] = field(default_factory=list)
+    default_metadata: dict[int, tuple[bytes, int]] = field(default_factory=dict)
+    """Metadata and controller metadata of the default entries that were written, by table."""
 
 
 class Pipelines:
@@ -50,16 +49,15 @@ class Pipelines:
     def __init__(
         self,
         switch: _engine.Switch,
-        make_switch: SwitchFactory,
-        replay: Callable[[Pipeline, p4r.Update], None],
+        preserve: Callable[[Pipeline, Pipeline], None],
         include_dirs: Sequence[str] = (),
     ) -> None:
-        """`replay` applies one update to a pipeline; `include_dirs` serve P4 source as config."""
+        """`preserve` copies the state of one pipeline to another, or raises `RpcError`;
+        `include_dirs` serve P4 source as config."""
         self._switch = switch
-        self._make_switch = make_switch
-        self._replay = replay
+        self._preserve = preserve
         self._include_dirs = include_dirs
-        self._saved: _Saved | None = None
+        self._saved: Pipeline | None = None
         self.committed: Pipeline | None = None
 
     def adopt(self, bundle: bytes) -> None:
@@ -70,9 +68,7 @@ class Pipelines:
     @property
     def current(self) -> Pipeline:
         """The pipeline that reads and writes mean: the saved one, else the committed one."""
-        if self._saved is not None:
-            return self._saved.pipeline
-        return self.require_committed()
+        return self._saved or self.require_committed()
 
     def require_committed(self) -> Pipeline:
         """The pipeline that packets run through; FAILED_PRECONDITION if there is none."""
@@ -84,11 +80,6 @@ class Pipelines:
             )
         return self.committed
 
-    def note(self, update: p4r.Update) -> None:
-        """Remember an update that was done to the saved pipeline, for its COMMIT."""
-        if self._saved is not None:
-            self._saved.updates.append(update)
-
     async def set(self, request: SetAction) -> bool:
         """Carry the request out; returns whether another program is committed now."""
         match request.action:
@@ -96,14 +87,14 @@ class Pipelines:
                 await self._verify(request)
                 return False
             case SetAction.VERIFY_AND_SAVE:
-                self._saved = _Saved(await self._verify(request))
+                self._saved = await self._verify(request)
                 return False
             case SetAction.VERIFY_AND_COMMIT:
-                pipeline = await self._verify(request)
-                self._commit(pipeline, [])
+                self._commit(await self._verify(request))
                 return True
             case SetAction.COMMIT:
-                return self._commit_saved(request)
+                self._commit(self._take_saved(request))
+                return True
             case SetAction.RECONCILE_AND_COMMIT:
                 return await self._reconcile(request)
         raise invalid(
@@ -111,9 +102,12 @@ class Pipelines:
             "VERIFY_AND_COMMIT, COMMIT or RECONCILE_AND_COMMIT"
         )
 
-    def get(self, kind: GetType.ResponseType.ValueType) -> p4r.ForwardingPipelineConfig:
-        """The current config, as much of it as `kind` asks for."""
-        config = self.current.config
+    def get(self, kind: GetType.ResponseType.ValueType) -> p4r.ForwardingPipelineConfig | None:
+        """The current config, as much of it as `kind` asks for; None if there is none yet."""
+        pipeline = self._saved or self.committed
+        if pipeline is None:
+            return None
+        config = pipeline.config
         answer = p4r.ForwardingPipelineConfig()
         if config.HasField("cookie"):
             answer.cookie.CopyFrom(config.cookie)
@@ -131,7 +125,7 @@ class Pipelines:
         bundle = await self._bundle(config.p4_device_config)
         p4info.read_bundle(bundle)
         try:
-            switch = self._make_switch(bundle)
+            switch = self._switch.sibling(bundle)
         except ValueError as error:
             raise invalid(str(error)) from None
         return self._pipeline(switch, bundle, config)
@@ -175,39 +169,34 @@ class Pipelines:
             kept.p4info.CopyFrom(ours)
         return Pipeline(switch, schema, bundle, kept)
 
-    def _commit(self, pipeline: Pipeline, updates: Sequence[p4r.Update]) -> None:
-        self._switch.load(pipeline.bundle)
+    def _commit(self, pipeline: Pipeline) -> None:
+        self._switch.exchange(pipeline.switch)
         self._saved = None
-        self.committed = Pipeline(self._switch, pipeline.schema, pipeline.bundle, pipeline.config)
-        for update in updates:
-            self._replay(self.committed, update)
+        self.committed = replace(pipeline, switch=self._switch)
 
-    def _commit_saved(self, request: SetAction) -> bool:
+    def _take_saved(self, request: SetAction) -> Pipeline:
         if request.HasField("config"):
             raise invalid("COMMIT takes no config: it commits the one saved by VERIFY_AND_SAVE")
         if self._saved is None:
-            raise RpcError(
-                Code.FAILED_PRECONDITION,
-                "there is no saved forwarding pipeline config; VERIFY_AND_SAVE comes before COMMIT",
+            raise not_found(
+                "there is no saved forwarding pipeline config; VERIFY_AND_SAVE comes before COMMIT"
             )
-        self._commit(self._saved.pipeline, self._saved.updates)
-        return True
+        return self._saved
 
     async def _reconcile(self, request: SetAction) -> bool:
-        """Keep all state: done when the program stays the same, else refused."""
+        """Keep the state: as it is if the program stays the same, else as far as it fits."""
         pipeline = await self._verify(request)
         running = self.committed
         if running is None:
-            self._commit(pipeline, [])
+            self._commit(pipeline)
             return True
-        if p4info.read_bundle(running.bundle) != p4info.read_bundle(pipeline.bundle):
-            raise unimplemented(
-                "RECONCILE_AND_COMMIT keeps the state only while the program stays the same; this "
-                "one differs from the running one: use VERIFY_AND_COMMIT and write the state anew"
-            )
-        running.config = pipeline.config
-        self._saved = None
-        return False
+        if p4info.read_bundle(running.bundle) == p4info.read_bundle(pipeline.bundle):
+            running.config = pipeline.config
+            self._saved = None
+            return False
+        self._preserve(running, pipeline)
+        self._commit(pipeline)
+        return True
 
 
 def difference(ours: Schema, theirs: Schema) -> str | None:

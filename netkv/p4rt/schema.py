@@ -65,7 +65,8 @@ class Table(Named):
     profile: int
     """Id of its action profile; 0 for a table whose entries hold their actions."""
     direct_counter: bool
-    direct_meter: bool
+    direct_meter: p4i.MeterSpec.Type.ValueType | None
+    """The type of its direct meter; None if it has none."""
     idle_timeout: bool
 
     @property
@@ -82,14 +83,22 @@ class Table(Named):
 class Profile(Named):
     with_selector: bool
     tables: tuple[int, ...]
+    max_group_size: int
+    """0: no limit."""
+    counts_members: bool
+    """Whether sizes of groups are numbers of members rather than sums of weights."""
+    max_member_weight: int
+    """0: no limit."""
+    weights_disallowed: bool
 
 
 @dataclass(frozen=True)
 class Array(Named):
-    """A counter, meter or register array; `width` only for registers."""
+    """A counter, meter or register array; `width` only for registers, `type` for meters."""
 
     size: int
     width: int = 0
+    type: p4i.MeterSpec.Type.ValueType = p4i.MeterSpec.TWO_RATE_THREE_COLOR
 
 
 @dataclass(frozen=True)
@@ -143,9 +152,11 @@ class Objects(Generic[Object]):
         return number in self._by_id
 
     def get(self, number: int) -> Object:
-        """The object with this id; NOT_FOUND if the program has none."""
+        """The object with this id; NOT_FOUND if the program has none, INVALID_ARGUMENT for 0."""
         found = self._by_id.get(number)
         if found is None:
+            if number == 0:
+                raise invalid(f"the id of the {self._kind} is missing (it is 0)")
             known = ", ".join(f"{each.name} ({each.id})" for each in self._by_id.values())
             raise not_found(
                 f"the program has no {self._kind} with id {number}; it has: {known or 'none'}"
@@ -172,8 +183,8 @@ class Schema:
         self.tables = Objects("table", _tables(info))
         self.actions = Objects("action", map(_action, info.actions))
         self.profiles = Objects("action profile", map(_profile, info.action_profiles))
-        self.counters = Objects("counter", map(_array, info.counters))
-        self.meters = Objects("meter", map(_array, info.meters))
+        self.counters = Objects("counter", map(_counter, info.counters))
+        self.meters = Objects("meter", map(_meter, info.meters))
         self.registers = Objects("register", map(_register, info.registers))
         self.digests = Objects("digest", (_digest(info, each) for each in info.digests))
         self.value_sets = Objects("value set", map(_value_set, info.value_sets))
@@ -211,7 +222,7 @@ def _keys(fields: Iterable[p4i.MatchField]) -> tuple[Field, ...]:
 
 def _tables(info: p4i.P4Info) -> Iterator[Table]:
     counted = {each.direct_table_id for each in info.direct_counters}
-    metered = {each.direct_table_id for each in info.direct_meters}
+    metered = {each.direct_table_id: each.spec.type for each in info.direct_meters}
     for table in info.tables:
         number = table.preamble.id
         yield Table(
@@ -223,7 +234,7 @@ def _tables(info: p4i.P4Info) -> Iterator[Table]:
             constant_default=table.const_default_action_id != 0,
             profile=table.implementation_id,
             direct_counter=number in counted,
-            direct_meter=number in metered,
+            direct_meter=metered.get(number),
             idle_timeout=table.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,
         )
 
@@ -234,11 +245,23 @@ def _action(action: p4i.Action) -> Action:
 
 
 def _profile(profile: p4i.ActionProfile) -> Profile:
-    return Profile(*_names(profile.preamble), profile.with_selector, tuple(profile.table_ids))
+    return Profile(
+        *_names(profile.preamble),
+        with_selector=profile.with_selector,
+        tables=tuple(profile.table_ids),
+        max_group_size=profile.max_group_size,
+        counts_members=profile.HasField("sum_of_members"),
+        max_member_weight=profile.sum_of_members.max_member_weight,
+        weights_disallowed=profile.weights_disallowed,
+    )
 
 
-def _array(array: p4i.Counter | p4i.Meter) -> Array:
-    return Array(*_names(array.preamble), size=array.size)
+def _counter(counter: p4i.Counter) -> Array:
+    return Array(*_names(counter.preamble), size=counter.size)
+
+
+def _meter(meter: p4i.Meter) -> Array:
+    return Array(*_names(meter.preamble), size=meter.size, type=meter.spec.type)
 
 
 def _register(register: p4i.Register) -> Array:

@@ -10,18 +10,20 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
 from typing import Never
 
 from finsy.proto import p4r, p4r_grpc
 from grpc import aio
 
 from netkv import _engine
-from netkv.p4rt import API_VERSION, read, write
-from netkv.p4rt.arbitration import Arbitration
-from netkv.p4rt.errors import DETAILS_KEY, Code, RpcError, write_status
-from netkv.p4rt.pipeline import Pipelines
+from netkv.p4rt import API_VERSION, read, reconcile, write
+from netkv.p4rt.arbitration import Arbitration, Role
+from netkv.p4rt.errors import DETAILS_KEY, Code, RpcError, batch_status, invalid
+from netkv.p4rt.pipeline import Pipeline, Pipelines
 from netkv.p4rt.stream import Session, Streams
 from netkv.p4rt.target import PacketPort
 
@@ -38,6 +40,9 @@ UPDATES_PER_TURN = 500
 
 WAIT_S = 0.1
 """How long the thread waits for packets at most; bounds how late `stop` and digest timers are."""
+
+IDLE_SCAN_S = 0.02
+"""Time between two searches for entries that have timed out."""
 
 # What a handler gets from grpc.aio, whose types do not name request and response here.
 Context = aio.ServicerContext[object, object]
@@ -63,16 +68,13 @@ class P4RuntimeServer:
         """
         self.arbitration = Arbitration(device_id)
 
-        def idle(bundle: bytes) -> _engine.Switch:
-            return _engine.Switch(bundle, pipelines=switch.pipelines)
-
-        self.pipelines = Pipelines(switch, idle, write.apply, include_dirs)
+        self.pipelines = Pipelines(switch, reconcile.preserve, include_dirs)
         self.streams = Streams(self.arbitration, self.pipelines, port, time.monotonic_ns)
         if bundle is not None:
             self.pipelines.adopt(bundle)
         self._port = port
         self._server: aio.Server | None = None
-        self._pump: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
         self._thread: ThreadPoolExecutor | None = None
         self.address = ""
         """host:port once started."""
@@ -106,7 +108,8 @@ class P4RuntimeServer:
         self.address = f"{host}:{bound}"
         if self._port is not None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="p4rt-packets")
-            self._pump = asyncio.create_task(self._pump_packets(self._port, self._thread))
+            self._tasks.append(asyncio.create_task(self._pump_packets(self._port, self._thread)))
+        self._tasks.append(asyncio.create_task(self._watch_idle_entries()))
         return self.address
 
     async def stop(self, grace_s: float = 0.2) -> None:
@@ -115,11 +118,11 @@ class P4RuntimeServer:
         if self._server is not None:
             await self._server.stop(grace_s)
             self._server = None
-        if self._pump is not None:
-            self._pump.cancel()
+        while self._tasks:
+            task = self._tasks.pop()
+            task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self._pump
-            self._pump = None
+                await task
         if self._thread is not None:
             self._thread.shutdown(wait=False)
             self._thread = None
@@ -149,6 +152,14 @@ class P4RuntimeServer:
                 # A stopped node does not wait, and it may be started again.
                 await asyncio.sleep(timeout)
 
+    async def _watch_idle_entries(self) -> None:
+        while True:
+            await asyncio.sleep(IDLE_SCAN_S)
+            try:
+                self.streams.poll_idle_entries()
+            except Exception:
+                _LOG.exception("notifications of idle entries were lost")
+
 
 class _Service(p4r_grpc.P4RuntimeServicer):
     """The RPCs. Each turns `RpcError` into the status of its call."""
@@ -157,8 +168,9 @@ class _Service(p4r_grpc.P4RuntimeServicer):
         self._arbitration = server.arbitration
         self._pipelines = server.pipelines
         self._streams = server.streams
-        # A batch takes several turns of the loop; the program must not change in between.
-        self._writing = asyncio.Lock()
+        # A batch takes several turns of the loop. In between the program must not change, no other
+        # batch may begin, no read may see half of it, and no other controller become primary.
+        self._batch = asyncio.Lock()
 
     async def Capabilities(  # noqa: N802 (named by the service)
         self, request: p4r.CapabilitiesRequest, context: Context
@@ -175,14 +187,14 @@ class _Service(p4r_grpc.P4RuntimeServicer):
         self, request: p4r.SetForwardingPipelineConfigRequest, context: Context
     ) -> p4r.SetForwardingPipelineConfigResponse:
         try:
-            self._arbitration.check_device(request.device_id)
-            role = self._arbitration.authorize(request.role, request.election_id)
-            if not role.sets_pipeline:
-                raise RpcError(
-                    Code.PERMISSION_DENIED,
-                    f"role {role.name!r} may not set the forwarding pipeline config",
-                )
-            async with self._writing:
+            async with self._batch:
+                role = self._authorize(request)
+                if not role.sets_pipeline:
+                    raise RpcError(
+                        Code.PERMISSION_DENIED,
+                        f"role {role.name!r} may not set the forwarding pipeline config; its "
+                        "configuration has no can_push_pipeline",
+                    )
                 if await self._pipelines.set(request):
                     self._streams.reset_digests()
         except RpcError as error:
@@ -194,55 +206,71 @@ class _Service(p4r_grpc.P4RuntimeServicer):
     ) -> p4r.GetForwardingPipelineConfigResponse:
         try:
             self._arbitration.check_device(request.device_id)
-            config = self._pipelines.get(request.response_type)
         except RpcError as error:
             await _abort(context, error)
+        config = self._pipelines.get(request.response_type)
         return p4r.GetForwardingPipelineConfigResponse(config=config)
+
+    def _authorize(
+        self, request: p4r.WriteRequest | p4r.SetForwardingPipelineConfigRequest
+    ) -> Role:
+        """The role on whose behalf a request comes; raises unless it is from the primary."""
+        self._arbitration.check_device(request.device_id)
+        election_id = request.election_id if request.HasField("election_id") else None
+        return self._arbitration.authorize(request.role, election_id)
 
     async def Write(  # noqa: N802
         self, request: p4r.WriteRequest, context: Context
     ) -> p4r.WriteResponse:
-        results: list[RpcError | None] = []
         try:
-            self._arbitration.check_device(request.device_id)
-            role = self._arbitration.authorize(request.role, request.election_id)
-            write.check_atomicity(request.atomicity)
-            async with self._writing:
+            async with self._batch:
+                role = self._authorize(request)
                 pipeline = self._pipelines.current
-                for number, update in enumerate(request.updates, start=1):
-                    if number % UPDATES_PER_TURN == 0:
-                        await asyncio.sleep(0)
-                    try:
-                        write.apply(pipeline, update, role)
-                    except RpcError as error:
-                        results.append(error)
-                    else:
-                        results.append(None)
-                        self._pipelines.note(update)
+                if request.atomicity == p4r.WriteRequest.CONTINUE_ON_ERROR:
+                    results = await _each(pipeline, request.updates, role)
+                elif request.atomicity == p4r.WriteRequest.ROLLBACK_ON_ERROR:
+                    results = write.all_or_none(pipeline, request.updates, role)
+                elif request.atomicity == p4r.WriteRequest.DATAPLANE_ATOMIC:
+                    results = pipeline.switch.exclusively(
+                        lambda switch: write.all_or_none(
+                            replace(pipeline, switch=switch), request.updates, role
+                        )
+                    )
+                else:
+                    raise invalid(
+                        f"there is no atomicity {request.atomicity}; expected CONTINUE_ON_ERROR, "
+                        "ROLLBACK_ON_ERROR or DATAPLANE_ATOMIC"
+                    )
         except RpcError as error:
             await _abort(context, error)
-        if any(results):
-            message, details = write_status(results)
-            await context.abort(Code.UNKNOWN, message, ((DETAILS_KEY, details),))
+        await _report(context, "update", results)
         return p4r.WriteResponse()
 
     async def Read(  # noqa: N802
         self, request: p4r.ReadRequest, context: Context
     ) -> AsyncIterator[p4r.ReadResponse]:
+        responses: list[p4r.ReadResponse] = []
+        results: list[RpcError | None] = []
         try:
             self._arbitration.check_device(request.device_id)
-            pipeline = self._pipelines.current
-            chunk: list[p4r.Entity] = []
-            for wanted in request.entities:
-                for entity in read.read(pipeline, wanted):
-                    chunk.append(entity)
-                    if len(chunk) == read.CHUNK:
-                        yield p4r.ReadResponse(entities=chunk)
-                        chunk = []
-            if chunk:
-                yield p4r.ReadResponse(entities=chunk)
+            role = self._arbitration.role(request.role)
+            async with self._batch:
+                pipeline = self._pipelines.current
+                for wanted in request.entities:
+                    try:
+                        entities = read.read(pipeline, wanted, role)
+                        while chunk := list(islice(entities, read.CHUNK)):
+                            responses.append(p4r.ReadResponse(entities=chunk))
+                            await asyncio.sleep(0)
+                    except RpcError as error:
+                        results.append(error)
+                    else:
+                        results.append(None)
         except RpcError as error:
             await _abort(context, error)
+        for response in responses:
+            yield response
+        await _report(context, "request", results)
 
     async def StreamChannel(  # noqa: N802
         self, request_iterator: AsyncIterator[p4r.StreamMessageRequest], context: Context
@@ -263,13 +291,41 @@ class _Service(p4r_grpc.P4RuntimeServicer):
     ) -> None:
         try:
             async for request in requests:
-                self._streams.on_request(session, request)
+                if request.WhichOneof("update") == "arbitration":
+                    async with self._batch:
+                        self._streams.on_request(session, request)
+                else:
+                    self._streams.on_request(session, request)
         except RpcError as error:
             session.outbox.close(error)
         except aio.BaseError:
             session.outbox.close()
         else:
             session.outbox.close()
+
+
+async def _each(
+    pipeline: Pipeline, updates: Iterable[p4r.Update], role: Role
+) -> list[RpcError | None]:
+    """Do all updates that can be done, whatever becomes of the others."""
+    results: list[RpcError | None] = []
+    for number, update in enumerate(updates, start=1):
+        if number % UPDATES_PER_TURN == 0:
+            await asyncio.sleep(0)
+        try:
+            write.apply(pipeline, update, role)
+        except RpcError as error:
+            results.append(error)
+        else:
+            results.append(None)
+    return results
+
+
+async def _report(context: Context, what: str, results: Sequence[RpcError | None]) -> None:
+    """End a call with the errors of its parts, if there are any."""
+    if any(results):
+        message, details = batch_status(what, results)
+        await context.abort(Code.UNKNOWN, message, ((DETAILS_KEY, details),))
 
 
 async def _abort(context: Context, error: RpcError) -> Never:

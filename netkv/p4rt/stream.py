@@ -1,4 +1,4 @@
-"""The stream channel: arbitration, packet-in and packet-out, digests and their acknowledgements.
+"""The stream channel: arbitration, packet-in and packet-out, digests, idle timeouts (section 16).
 
 A `Session` is one open stream. `Streams` holds all of them, hands packets and digests to the
 primaries, and takes what controllers send. It does no I/O but through a session's outbox, which
@@ -7,17 +7,18 @@ the RPC handler empties.
 
 from __future__ import annotations
 
-from collections import Counter
+import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from finsy.proto import p4r
 
 from netkv.control.messages import is_report
-from netkv.p4rt import packets
+from netkv.p4rt import packets, read
 from netkv.p4rt.arbitration import Arbitration, Controller, Notice, Role
 from netkv.p4rt.digests import DigestBatcher
-from netkv.p4rt.errors import Code, RpcError, code_number, invalid
+from netkv.p4rt.errors import Code, RpcError, code_number, invalid, unimplemented
 from netkv.p4rt.mailbox import Mailbox
 from netkv.p4rt.pipeline import Pipelines
 from netkv.p4rt.target import PacketPort
@@ -102,8 +103,9 @@ class Streams:
                     reply.error.digest_list_ack.digest_list_ack.CopyFrom(request.digest_ack)
                     session.outbox.put(reply)
             case _:
+                text = "a stream message must be an arbitration, a packet or a digest_ack"
                 reply = _stream_error(
-                    invalid("a stream message must be an arbitration, a packet or a digest_ack")
+                    unimplemented(text) if request.HasField("other") else invalid(text)
                 )
                 reply.error.other.other.CopyFrom(request.other)
                 session.outbox.put(reply)
@@ -134,11 +136,27 @@ class Streams:
             self._deliver(batcher.add(now, members))
         self.poll()
 
+    def poll_idle_entries(self) -> None:
+        """Notify the controllers of the entries that have timed out, a message for each table."""
+        pipeline = self._pipelines.committed
+        if pipeline is None or not any(table.idle_timeout for table in pipeline.schema.tables):
+            return
+        idle: defaultdict[int, list[p4r.TableEntry]] = defaultdict(list)
+        for entry in pipeline.switch.take_idle_entries():
+            idle[entry["table_id"]].append(read.idle_message(pipeline, entry))
+        for table, entries in idle.items():
+            message = p4r.IdleTimeoutNotification(table_entry=entries, timestamp=time.time_ns())
+            response = p4r.StreamMessageResponse(idle_timeout_notification=message)
+            for controller in self._arbitration.owners(table):
+                self._offer(controller, response, report=True)
+
     def poll(self) -> None:
         """Send the digest lists whose time has come."""
         now = self._clock()
-        for batcher in self._batchers.values():
-            self._deliver(batcher.poll(now))
+        for digest_id in list(self._batchers):
+            batcher = self._batcher(digest_id)
+            if batcher is not None:
+                self._deliver(batcher.poll(now))
 
     @property
     def deadline(self) -> int | None:
@@ -166,9 +184,10 @@ class Streams:
 
     def _deliver(self, lists: Iterable[p4r.DigestList]) -> None:
         for each in lists:
+            each.timestamp = time.time_ns()
             response = p4r.StreamMessageResponse(digest=each)
             delivered = False
-            for _, controller in self._arbitration.packet_receivers():
+            for controller in self._arbitration.owners(each.digest_id):
                 delivered |= self._offer(controller, response, report=True)
             if delivered:
                 self.counts["digest_lists"] += 1
@@ -195,7 +214,10 @@ class Streams:
 
     def _acknowledge(self, controller: Controller, ack: p4r.DigestListAck) -> None:
         _check_primary(controller, "acknowledge digests")
-        self._pipelines.require_committed().schema.digests.get(ack.digest_id)
+        try:
+            self._pipelines.require_committed().schema.digests.get(ack.digest_id)
+        except RpcError as error:
+            raise invalid(str(error)) from None
         batcher = self._batchers.get(ack.digest_id)
         if batcher is not None:
             batcher.acknowledge(ack.list_id)

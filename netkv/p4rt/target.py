@@ -6,11 +6,10 @@ other than the live one (or a test) can feed packets and digests.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from netkv._engine import DigestMessage, Switch
+    from netkv._engine import DigestMessage
 
 
 class PacketPort(Protocol):
@@ -24,7 +23,3 @@ class PacketPort(Protocol):
 
         Blocks; it is called from a thread of its own.
         """
-
-
-SwitchFactory: TypeAlias = "Callable[[bytes], Switch]"
-"""Makes an idle switch from a bundle: takes the writes to a saved pipeline until its COMMIT."""

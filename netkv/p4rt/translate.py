@@ -13,10 +13,17 @@ from finsy.proto import p4i, p4r
 
 from netkv.p4rt import values
 from netkv.p4rt.errors import Code, RpcError, invalid, unimplemented
-from netkv.p4rt.schema import Field, Schema, Table
+from netkv.p4rt.schema import Field, Profile, Schema, Table
 
 if TYPE_CHECKING:
     from netkv._engine import Action, Match
+
+ActionSet = p4r.ActionProfileActionSet
+
+MAX_PORT = 511
+"""A port of v1model is 9 bits wide."""
+
+MAX_INSTANCE = 0xFFFF
 
 
 def matches_of(owner: str, keys: Sequence[Field], fields: Iterable[p4r.FieldMatch]) -> list[Match]:
@@ -44,6 +51,11 @@ def matches_of(owner: str, keys: Sequence[Field], fields: Iterable[p4r.FieldMatc
                 f"{owner}: match field {key.name} is missing; an exact field must be given"
             )
     return matches
+
+
+def normal(matches: Iterable[Match]) -> tuple[bytes, ...]:
+    """A form in which equal matches are equal: canonical, without fields that match all."""
+    return tuple(each.SerializeToString() for each in field_matches(matches))
 
 
 def _match(owner: str, key: Field, match: p4r.FieldMatch) -> Match:
@@ -176,20 +188,59 @@ def action_of(schema: Schema, table: Table, action: p4r.TableAction) -> Action:
         )
     if kind == "action_profile_group_id":
         return "group", action.action_profile_group_id
-    return "oneshot", [
-        _weighted(schema, table, each)
-        for each in action.action_profile_action_set.action_profile_actions
+    return "oneshot", _one_shot(schema, table, profile, action.action_profile_action_set)
+
+
+def _one_shot(
+    schema: Schema, table: Table, profile: Profile, actions: p4r.ActionProfileActionSet
+) -> list[tuple[int, list[bytes], int]]:
+    """The actions of a one-shot entry with their weights."""
+    what = f"table {table.name}"
+    wanted = (actions.action_selection_mode, actions.size_semantics)
+    sums = ActionSet.SUM_OF_MEMBERS if profile.counts_members else ActionSet.SUM_OF_WEIGHTS
+    if wanted[0] == ActionSet.RANDOM or wanted[1] not in (0, sums):
+        raise unimplemented(
+            f"{what}: the selection mode and the size semantics are those of the action selector "
+            f"{profile.name} (HASH and {ActionSet.SizeSemantics.Name(sums)}); give these or none"
+        )
+    weighted = [
+        (
+            *table_call_of(schema, table, each.action),
+            weight_of(f"{what}: action {number} of the set", profile, each),
+        )
+        for number, each in enumerate(actions.action_profile_actions)
     ]
+    size = size_of(profile, [weight for _, _, weight in weighted])
+    if 0 < profile.max_group_size < size:
+        raise invalid(
+            f"{what}: the size of the action set is {size}; action selector {profile.name} allows "
+            f"{profile.max_group_size}"
+        )
+    return weighted
 
 
-def _weighted(
-    schema: Schema, table: Table, action: p4r.ActionProfileAction
-) -> tuple[int, list[bytes], int]:
-    if action.WhichOneof("watch_kind") is not None:
-        raise unimplemented("a watch port on an action set is not supported; leave it out")
-    if action.weight <= 0:
-        raise invalid(f"table {table.name}: a weight is {action.weight}; expected at least 1")
-    return (*table_call_of(schema, table, action.action), action.weight)
+def weight_of(
+    what: str, profile: Profile, member: p4r.ActionProfileAction | p4r.ActionProfileGroup.Member
+) -> int:
+    """The weight of a group's member or a set's action, which must be one the selector allows."""
+    if member.WhichOneof("watch_kind") is not None:
+        raise unimplemented(f"{what}: a watch port is not supported; leave it out")
+    if profile.weights_disallowed:
+        if member.weight:
+            raise invalid(f"{what}: {profile.name} disallows weights; leave it out")
+        return 1
+    if member.weight <= 0:
+        raise invalid(f"{what} has weight {member.weight}; expected at least 1")
+    if profile.counts_members and 0 < profile.max_member_weight < member.weight:
+        raise invalid(
+            f"{what} has weight {member.weight}; {profile.name} allows {profile.max_member_weight}"
+        )
+    return member.weight
+
+
+def size_of(profile: Profile, weights: Sequence[int]) -> int:
+    """The size of a group whose members have these weights."""
+    return len(weights) if profile.counts_members else sum(weights)
 
 
 def field_matches(matches: Iterable[Match]) -> list[p4r.FieldMatch]:
@@ -282,6 +333,13 @@ def replicas_of(what: str, replicas: Iterable[p4r.Replica]) -> list[tuple[int, i
                 port = values.decode(each.port, 32, f"{what}: the port of a replica")
             case _:
                 raise invalid(f"{what}: a replica has no port")
+        if port > MAX_PORT:
+            raise invalid(f"{what}: a port is 0 to {MAX_PORT}, not {port}")
+        if each.instance > MAX_INSTANCE:
+            raise invalid(
+                f"{what}: an instance is 0 to {MAX_INSTANCE} (egress_rid is 16 bits), "
+                f"not {each.instance}"
+            )
         pair = (port, each.instance)
         if pair in found:
             raise invalid(

@@ -1,4 +1,4 @@
-"""Values on the wire: the canonical binary strings of P4Runtime (section 8.4).
+"""Values on the wire: the canonical binary strings of P4Runtime (section 8.3).
 
 A value of width `w` is a big-endian string. What comes in may have any number of leading zeros;
 what goes out has none, and is one byte at least.
@@ -6,17 +6,19 @@ what goes out has none, and is one byte at least.
 
 from __future__ import annotations
 
-from netkv.p4rt.errors import Code, RpcError, invalid
+from netkv.p4rt.errors import Code, RpcError
 
 
 def decode(data: bytes, width: int, what: str) -> int:
     """The number in `data`, which must fit into `width` bits.
 
-    `what` names the field in the error. Raises INVALID_ARGUMENT for an empty string and
-    OUT_OF_RANGE for a value that is too large.
+    `what` names the field in the error. Raises OUT_OF_RANGE for an empty string and for a value
+    that is too large.
     """
     if not data:
-        raise invalid(f"{what} has no value; expected 1 to {(width + 7) // 8} bytes")
+        raise RpcError(
+            Code.OUT_OF_RANGE, f"{what} has no value; expected 1 to {(width + 7) // 8} bytes"
+        )
     number = int.from_bytes(data, "big")
     if number >> width:
         raise RpcError(

@@ -1,4 +1,4 @@
-"""The base of racks: their interface, and what both drivers share."""
+"""The base class of racks: their interface, and the code that both drivers share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Rack(ABC):
     """A rack from its specification. Use `start` once."""
 
     nodes: Sequence[Node]
-    """All of them, running or not."""
+    """All nodes, running or not."""
     client: Client
     controller: Controller
     servers: Sequence[Servers]
@@ -38,19 +38,19 @@ class Rack(ABC):
         self.failed: RackEvent | None = None
         """The first unexpected end of a node."""
         self.program_hash = ""
-        """Hash of the P4 program's source, includes and all."""
+        """Hash of the P4 program's source and its includes."""
         self._on_event = on_event
         self.sampler = Sampler(spec.lab)
 
     @property
     def running(self) -> dict[str, bool]:
-        """Which nodes run, by name."""
+        """Whether each node runs, by name."""
         return {node.name: node.running for node in self.nodes}
 
     @property
     @abstractmethod
     def controlled(self) -> bool:
-        """Whether a controller runs, or has set up every switch that runs."""
+        """Whether a controller runs, or has set up every running switch."""
 
     async def compile(self) -> None:
         """Compiles the scheme's program; `start` does it if this was not called.
@@ -60,33 +60,33 @@ class Rack(ABC):
         self.take_program(await asyncio.to_thread(self.scheme.compile, self.spec.lab))
 
     def take_program(self, bundle: bytes) -> None:
-        """Takes a program that is compiled already, in place of `compile`."""
+        """Uses a compiled program instead of `compile`."""
         self.program_hash = json.loads(bundle.split(b"\n", 1)[1])["source_hash"]
 
     @abstractmethod
     async def start(self) -> None:
-        """Brings everything up, until switches are set up and caches are filled.
+        """Starts all nodes; returns when switches are set up and caches are preloaded.
 
-        Raises `NetkvError`; then nothing is left running.
+        Raises `NetkvError`; then all nodes are stopped.
         """
 
     @abstractmethod
     async def stop(self) -> None:
-        """Ends everything; nothing happens the second time."""
+        """Stops all nodes; a second call has no effect."""
 
     @abstractmethod
     async def sample(self) -> RackSample:
-        """What happened since the last call. A node that is down counts as zero."""
+        """A sample of the time since the last call. A node that is down counts as zero."""
 
     @abstractmethod
     def cached_keys(self) -> set[bytes]:
-        """The keys that the control plane believes cached."""
+        """The keys that are cached according to the control plane."""
 
     async def hottest(self, count: int) -> list[bytes]:
         """The most popular keys at this moment, the hottest first."""
-        return hottest_keys(await self.client.command(self._ask_hottest(count)))
+        return hottest_keys(await self.client.command(self._hottest_command(count)))
 
-    def _ask_hottest(self, count: int) -> dict[str, Any]:
+    def _hottest_command(self, count: int) -> dict[str, Any]:
         return {"do": "hottest", "n": min(count, self.spec.workload.keys)}
 
     def node(self, name: str) -> Node:
@@ -133,5 +133,5 @@ class Rack(ABC):
 
 
 def hottest_keys(reply: dict[str, Any]) -> list[bytes]:
-    """The keys in a load generator's answer about the hottest."""
+    """The keys in a load generator's reply to the command `hottest`."""
     return [bytes.fromhex(key) for key in reply["keys"]]

@@ -1,4 +1,4 @@
-"""The kinds of nodes of a rack, and what may be done to each.
+"""The kinds of nodes of a rack, and the operations of each.
 
     Node             kill, stop, start
       Switch
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from netkv.lab.hardware import GenericLab
 
 Direction = Literal["to", "from"]
-"""Of frames on a link, seen from the node at its end."""
+"""Direction of frames on a link, seen from the node."""
 Storage = Literal["kept", "lost"]
 
 
@@ -36,28 +36,28 @@ class Node(ABC):
     """A part of a rack that can be stopped and started again."""
 
     NAME: ClassVar[str]
-    """Name of the node; of kinds with several nodes, its beginning: `servers-`."""
+    """Name of the node, or its prefix for kinds with several nodes: `servers-`."""
     name: str
 
     @property
     @abstractmethod
     def running(self) -> bool:
-        """Whether it is there."""
+        """Whether the node runs."""
 
     @abstractmethod
     async def kill(self) -> None:
-        """Ends it as a crash would. Raises `NodeError` if it does not run."""
+        """Ends the node as a crash would. Raises `NodeError` if it does not run."""
 
     @abstractmethod
     async def stop(self) -> None:
-        """Ends it as an operator would. Raises `NodeError` if it does not run."""
+        """Ends the node as an operator would. Raises `NodeError` if it does not run."""
 
     @abstractmethod
     async def start(self, storage: Storage | None = None) -> None:
-        """Starts it again, with its old addresses.
+        """Starts the node again, with its old addresses.
 
-        `storage`: whether servers find their records; None: if their back end keeps them. Raises
-        `UsageError` if the node runs, or for a `storage` that it cannot have.
+        `storage`: whether servers still have their records; None: if their back end can keep them.
+        Raises `UsageError` if the node runs, or for a `storage` that it does not support.
         """
 
     def _check_startable(self, storage: Storage | None) -> None:
@@ -68,25 +68,25 @@ class Node(ABC):
 
 
 class Switch(Node):
-    """A switch with its P4 program. It comes back empty."""
+    """A switch with its P4 program. After a restart it is empty."""
 
     NAME = "switch"
 
 
 class Controller(Node):
-    """The controllers of all switches. They come back with what they have saved only."""
+    """The controllers of all switches. After a restart they have only their saved state."""
 
     NAME = "controller"
 
     @abstractmethod
     def kill_after(self, actions: int) -> None:
-        """Kills it once it has carried out so many actions more (frames, table writes, saves),
-        before the next; at the latest when it is started again. Raises `NetkvError` if it cannot.
+        """Kills it after this many further actions (frames, table writes, saves), at the latest
+        when it is started again. Raises `NetkvError` if that is not supported.
         """
 
     @abstractmethod
     def partition(self) -> None:
-        """Cuts the control channel to all switches."""
+        """Interrupts the control channel to all switches."""
 
     @abstractmethod
     def heal(self) -> None:
@@ -100,13 +100,13 @@ class RedisServer(Node):
 
 
 class LinkedNode(Node):
-    """A node at the end of a link that has a switch at its other end."""
+    """A node that is attached to a switch by a link."""
 
     @abstractmethod
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
-        """Sets how the link treats frames in one direction (`LinkFault.impairment`).
+        """Sets the impairment of the link in one direction (`LinkFault.impairment`).
 
-        In place of what was set before; it lasts while nodes come and go. Raises `NodeError`.
+        It replaces the previous one and also holds after restarts of nodes. Raises `NodeError`.
         """
 
 
@@ -119,12 +119,12 @@ class Servers(LinkedNode):
     async def slow(self, factor: float) -> None:
         """Makes its servers `factor` times slower than their service rate.
 
-        It lasts while the node comes and goes. Raises `NodeError`.
+        That also holds after a restart of the node. Raises `NodeError`.
         """
 
 
 class Coordinator(LinkedNode):
-    """The host that turns a request for several keys into one for each server."""
+    """The host that splits a request for several keys into one request for each server."""
 
     NAME = "coordinator"
 
@@ -140,7 +140,7 @@ class Client(LinkedNode):
 
 
 def kind_of(name: str) -> type[Node]:
-    """The kind that a name stands for. Switches of several racks have names of their own."""
+    """The kind of the node of this name. A name of no other kind is that of a switch."""
     for kind in (Servers, RedisServer):
         if name.startswith(kind.NAME):
             return kind
@@ -150,11 +150,11 @@ def kind_of(name: str) -> type[Node]:
 
 def of_lab(lab: GenericLab, *, coordinator: bool = False) -> dict[str, type[Node]]:
     """The nodes of a rack of one switch, by name; `coordinator`: whether the scheme has one."""
-    middle: dict[str, type[Node]] = {Coordinator.NAME: Coordinator} if coordinator else {}
+    optional: dict[str, type[Node]] = {Coordinator.NAME: Coordinator} if coordinator else {}
     return {
         Switch.NAME: Switch,
         **{f"{Servers.NAME}{process}": Servers for process in range(len(partitions(lab)))},
-        **middle,
+        **optional,
         Client.NAME: Client,
         Controller.NAME: Controller,
         **{f"{RedisServer.NAME}{server}": RedisServer for server in redis_servers(lab)},
@@ -162,12 +162,12 @@ def of_lab(lab: GenericLab, *, coordinator: bool = False) -> dict[str, type[Node
 
 
 def partitions(lab: GenericLab) -> tuple[tuple[int, ...], ...]:
-    """The servers (indices) in each server process."""
+    """Indices of the servers in each server process."""
     processes = min(lab.server_processes, lab.servers)
     return tuple(tuple(range(process, lab.servers, processes)) for process in range(processes))
 
 
 def redis_servers(lab: GenericLab) -> range:
-    """The storage servers (indices) whose records are in a redis-server of the rack."""
+    """Indices of the storage servers whose records are in a redis-server of the rack."""
     own = lab.backend == "redis" and not lab.redis.addresses
     return range(lab.servers if own else 0)

@@ -25,28 +25,32 @@ EventKind = Literal[
     "recovering",
     "recovered",
 ]
-"""`failed` is an unexpected end; `killed` and `stopped` were asked for. `recovering`: a switch
-that has lost its memory begins to get it back; `recovered`: it is as before."""
+"""`failed`: a node has ended unexpectedly; `killed` and `stopped`: on request. `recovering`: the
+recovery of a switch that has lost its state begins; `recovered`: it is complete."""
+
+
+COMPILER = "p4c"
+"""The `node` of events about the compilation for a target that is not netkv's own engine."""
 
 
 @dataclass(frozen=True)
 class RackEvent:
-    """Something that happened in a rack."""
+    """An event in a rack."""
 
     time: float
     """Seconds since the epoch."""
     kind: EventKind
     node: str
-    """`switch`, `servers-0`, `client`, `controller`, or `rack` for the whole."""
+    """`switch`, `servers-0`, `client`, `controller`, `rack` for the whole rack, or `COMPILER`."""
     text: str
-    """A sentence for people."""
+    """A description for users."""
     recovered: Recovered | None = None
-    """The control plane's report, if it is that kind of event."""
+    """The control plane's report, for an event `recovered`."""
 
 
 @dataclass(frozen=True)
 class ClientSample:
-    """What the load generator saw since the sample before."""
+    """Counts of the load generator since the previous sample."""
 
     interval: float = 0.0
     completed: int = 0
@@ -64,7 +68,7 @@ class ClientSample:
     latency: str = ""
     """HDR histogram (V2, deflated, base64) of nanoseconds from the intended send time."""
     counts: Mapping[str, int] = field(default_factory=dict)
-    """Everything that it counts, by name: these, and what its protocol counts beside."""
+    """All counters by name: these, and those of the scheme's client role."""
 
     @property
     def throughput(self) -> float:
@@ -79,19 +83,19 @@ class ClientSample:
 
 @dataclass(frozen=True)
 class CoordinatorSample:
-    """What the coordinator of multigets did since the sample before."""
+    """Counts of the coordinator of multigets since the previous sample."""
 
     interval: float
     busy: float
-    """Seconds that its workers were on a core, added up."""
+    """Processor time of all workers in seconds."""
     workers: int
     requests: int
     groups: int
-    """Requests to servers that came of them."""
+    """Requests to servers for these requests."""
     refused: int
-    """Requests that it turned away because too many were under way."""
+    """Requests that it rejected because too many were under way."""
     dropped: int
-    """Frames that its host lost."""
+    """Frames that its host dropped."""
 
     @property
     def utilization(self) -> float:
@@ -108,7 +112,7 @@ class RackSample:
     """Seconds since the epoch, at the end of the interval."""
     client: ClientSample
     phase: str
-    """What the load generator is doing: `idle`, `warmup`, `measure`, `drain`, `verify`; `down`."""
+    """Phase of the load generator: `idle`, `warmup`, `measure`, `drain`, `verify` or `down`."""
     server_load: tuple[float, ...]
     """Operations per second that each server served in the interval."""
     server_dropped: tuple[int, ...]
@@ -119,14 +123,15 @@ class RackSample:
     """Bytes between controllers and switches in the interval, both directions."""
     control_plane_bytes_by_switch: dict[str, int] = field(default_factory=dict)
     cached: int = 0
-    """Records that the controller believes cached."""
+    """Number of cached records according to the controllers."""
     server_statistics: tuple[dict[str, Any], ...] = ()
-    """Everything each server counts, since it started."""
+    """All counters of each server since it started."""
     client_statistics: dict[str, Any] = field(default_factory=dict)
-    """The load generator's sample as it gave it."""
+    """The load generator's reply, unchanged."""
     control_dropped: int = 0
-    """Messages between switches and controllers that found a full queue in the interval."""
+    """Messages between switches and controllers that were dropped at a full queue in the interval.
+    """
     reports_dropped: int = 0
-    """Reports of hot records of which the same is true."""
+    """Reports of hot records that were dropped at a full queue in the interval."""
     coordinator: CoordinatorSample | None = None
-    """None if there is none, or if it is down."""
+    """None if there is no coordinator, or if it is down."""

@@ -1,4 +1,4 @@
-"""Samples of a rack: differences of what its nodes count."""
+"""Samples of a rack: differences of its nodes' counters."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from netkv.schemes.options import CoordinatorOptions
 
 
 class Sampler:
-    """Turns counts of nodes since their start into samples: what happened since the last one."""
+    """Computes samples from the nodes' counters, which count since the start of the nodes."""
 
     def __init__(self, lab: LabSpec) -> None:
         self.servers = ServerCounts(lab.servers)
         self.coordinator = CoordinatorCounts(CoordinatorOptions.of(lab).coordinator_workers)
         self._drops = ControlDrops()
         self._control_bytes: dict[str, int] = {}
-        """By switch, up to the last sample."""
+        """Total of each switch at the last sample."""
         self._sampled_at = 0.0
 
     def begin(self, now: float) -> None:
-        """The first interval begins, at a time in seconds."""
+        """Begin the first interval, at a time in seconds."""
         self._sampled_at = now
 
     def take(
@@ -39,10 +39,10 @@ class Sampler:
         drops: Mapping[str, Mapping[str, Any]],
         cached: int,
     ) -> RackSample:
-        """A sample, from the answers of the nodes; a node that is down has answered `{}`.
+        """A sample from the replies of the nodes; that of a node that is down is `{}`.
 
-        `now` is in the seconds of `begin`, `time` is that of the sample. `control_bytes`: bytes
-        between controllers and each switch so far. `drops`: counts of `ControlDrops`, by source.
+        `now` is on the clock of `begin`, `time` is the time of the sample. `control_bytes`: bytes
+        between controllers and each switch so far. `drops`: counters for `ControlDrops`, by source.
         """
         interval, self._sampled_at = now - self._sampled_at, now
         load, dropped, statistics = self.servers.take(servers, interval)
@@ -70,22 +70,22 @@ class Sampler:
 
 
 class ServerCounts:
-    """What every server had counted at the last sample."""
+    """The counters of every server at the last sample."""
 
     def __init__(self, servers: int) -> None:
         self._servers = servers
         self._before: dict[int, dict[str, float]] = {}
 
     def forget(self, servers: Iterable[int]) -> None:
-        """These servers begin to count anew."""
+        """The counters of these servers begin at 0 again."""
         for server in servers:
             self._before.pop(server, None)
 
     def take(
         self, replies: Iterable[dict[str, Any]], interval: float
     ) -> tuple[tuple[float, ...], tuple[int, ...], tuple[dict[str, Any], ...]]:
-        """Operations per second, dropped requests and all counts of each server, from what their
-        processes answered. A server of a process that did not answer counts as zero.
+        """Operations per second, dropped requests and all counters of each server, from the replies
+        of the server processes. A server of a process without a reply counts as zero.
         """
         load = [0.0] * self._servers
         dropped = [0] * self._servers
@@ -102,18 +102,18 @@ class ServerCounts:
 
 
 class CoordinatorCounts:
-    """What the coordinator had counted at the last sample."""
+    """The counters of the coordinator at the last sample."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self._before: dict[str, Any] = {}
 
     def forget(self) -> None:
-        """It begins to count anew."""
+        """The counters begin at 0 again."""
         self._before = {}
 
     def take(self, counts: dict[str, Any] | None, interval: float) -> CoordinatorSample | None:
-        """What it did in the interval, from what it counts; None if it does not answer."""
+        """A sample from the counters; None if the coordinator did not reply."""
         if not counts:
             return None
         before, self._before = self._before, counts
@@ -133,7 +133,7 @@ class CoordinatorCounts:
 
 
 def client_sample(reply: dict[str, Any]) -> ClientSample:
-    """The load generator's answer as a sample."""
+    """A sample from the load generator's reply."""
     counts = {name: value for name, value in reply.items() if type(value) is int}
     common = {each.name for each in fields(ClientSample)}
     return ClientSample(
@@ -162,14 +162,14 @@ _REPORT_DROPS = (
 
 
 class ControlDrops:
-    """What was dropped between switches and controllers because a queue was full."""
+    """Counters of messages between switches and controllers that were dropped at a full queue."""
 
     def __init__(self) -> None:
         self._before: dict[str, tuple[int, int]] = {}
 
     def take(self, **sources: Mapping[str, Any]) -> tuple[int, int]:
-        """Messages and reports dropped since the last call, from what each source counts. A source
-        that counts less than before was started again."""
+        """Messages and reports dropped since the last call, from the counters of each source. If a
+        counter has become smaller, the source was restarted."""
         control = reports = 0
         for name, counts in sources.items():
             now = _sum(counts, _CONTROL_DROPS), _sum(counts, _REPORT_DROPS)

@@ -1,9 +1,9 @@
-"""Roles written in Python: what servers and clients of a scheme do, for prototypes.
+"""Protocol roles of servers and clients written in Python, for prototypes of schemes.
 
 A scheme names a role `python:package.module:Class` (`Scheme.server_role`, `Scheme.client_role`).
-The engine makes an object of the class in each place where it would make a role of its own: live in
-the processes of servers and clients, and in the simulator. A role has no socket, no thread and no
-clock. Times are integers: nanoseconds of the driver's clock, which does not run backwards.
+The engine creates objects of the class where it would create one of its own roles: live in the
+processes of servers and clients, and in the simulator. A role has no socket, no thread and no
+clock. Times are integers: nanoseconds of the driver's clock, which is monotonic.
 
     SingleKeyServer   decisions of a server of single keys; the engine does the rest (copies of
                       requests, the order of writes of a key, service rate)
@@ -12,11 +12,12 @@ clock. Times are integers: nanoseconds of the driver's clock, which does not run
 
 Rules
 -----
-1. A method gets `out` and adds actions to it, which are carried out when the method has returned.
+1. A method adds actions to `out`, which are carried out when the method has returned.
 2. An exception ends the node (live) or the run (simulated) with a sentence that names class, method
    and error. The trace goes to the logger `netkv.roles`, and live to the log of the node.
-3. The class is made anew when a server starts again: what it knew is lost, what the store has is
-   there. Each server of a process has an object of its own, all clients of a process share one.
+3. When a server restarts, a new object is created: the state of the old one is lost, the records in
+   the store remain. Each server of a process has its own object; all clients of a process share
+   one.
 """
 
 from netkv.roles.interface import (

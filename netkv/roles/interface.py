@@ -1,6 +1,6 @@
-"""The classes that roles in Python inherit, and what their methods take and give."""
+"""The base classes of roles in Python, and the types of their methods."""
 
-# Hooks take what the interface gives, needed or not.
+# Hooks have the parameters of the interface, whether they use them or not.
 # ruff: noqa: ARG002
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ Verdict = Literal["accept", "ignore", "malformed"]
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """What a server is told."""
+    """The options of a server."""
 
     server: int
-    """Which server it is, from 0."""
+    """Number of the server, from 0."""
     servers: int
-    """Servers that share the keys."""
+    """Number of servers that share the keys."""
     first_request: int
-    """First number of requests of its own: above all that it used before it started again."""
+    """First number for requests of this server, above all that it used before a restart."""
     epoch: int
-    """What a clock that goes on while the server is down showed at the driver's time 0
-    (nanoseconds): `epoch + now` never runs backwards, also when the server starts again."""
+    """Time at the driver's time 0 on a clock that continues while the server is down (nanoseconds):
+    `epoch + now` is monotonic across restarts of the server."""
     service_rate: float | None
     """Requests of clients served in a second, if limited."""
     service_queue: int
@@ -34,12 +34,12 @@ class ServerOptions:
 
 
 def sequence_stamp(sequence: int, generation: int = 0) -> Stamp:
-    """A stamp with a sequence, of which the stamp has the upper and the lower 32 bits."""
+    """A stamp with a sequence: its upper and its lower 32 bits in the two fields of the stamp."""
     return Stamp(sequence >> 32, sequence & 0xFFFF_FFFF, generation)
 
 
 class Actions:
-    """What a role wants done. Methods of a role call it; the engine reads `taken`."""
+    """Actions of a role. Methods of the role add them; the engine carries out `taken`."""
 
     def __init__(self, keeps_sequences: bool = False) -> None:
         self.taken: list[tuple[Any, ...]] = []
@@ -61,11 +61,11 @@ def _reply(request: Datagram, status: Status, value: bytes, stamp: Stamp | None)
 
 
 class RequestActions(Actions):
-    """What a server of single keys wants done."""
+    """Actions of a server of single keys."""
 
     def read(self, request: Datagram) -> None:
-        """Read the record of a request's key: `on_value` follows. If the store fails, a read is
-        answered REJECTED, and a copy of a write is not answered."""
+        """Read the record of a request's key; `on_value` is called with it. If the store fails, a
+        read is answered with REJECTED, and a copy of a write is not answered."""
         about = request.message
         refused = request.source if about.op is Op.GET else None
         self.taken.append(("read", about.key, about.sender, about.request, refused, request))
@@ -83,35 +83,34 @@ class RequestActions(Actions):
         self.taken.append(("answer", about.sender, about.request, frame))
 
     def store(self, write: Datagram, sequence: int | None = None) -> None:
-        """Hand the write under way to the store: `on_stored` follows. With `sequence` (64 bits) the
-        store keeps that with the record, and a delete leaves it behind; `keeps_sequences` is true
-        then. If the store fails, the write is answered REJECTED and is over."""
+        """Store the current write; `on_stored` is called afterwards. With `sequence` (64 bits),
+        which requires `keeps_sequences`, the store keeps it with the record, or for a delete
+        without one. If the store fails, the write ends and is answered with REJECTED."""
         self.taken.append(("store", write.message.key, self._checked(sequence)))
 
     def end(self, write: Datagram, status: Status = Status.OK, stamp: Stamp | None = None) -> None:
-        """Answer the write under way; the next one of its key begins."""
+        """Answer the current write; the next write of its key begins."""
         frame = _reply(write, status, b"", stamp)
         self.taken.append(("end", write.message.key, status, frame))
 
 
 class SingleKeyServer:
-    """A storage server of single keys. As it stands it is one without a cache.
+    """A storage server of single keys. The methods of this base class are a server without a cache.
 
-    Requests that a method gets have passed the engine: their key belongs to the server, copies are
-    sorted out, a write is the first of its key that is not over. A write is under way from
-    `on_write` until `RequestActions.end`; at most one of a key is.
+    The engine passes only requests for keys of this server, without copies, and one write of a key
+    at a time: a write is current from `on_write` until `RequestActions.end`.
     """
 
     keeps_sequences: ClassVar[bool] = False
-    """Whether the store keeps a sequence (64 bits) with each record. A record of the data set that
-    nobody has written has 0."""
+    """Whether the store keeps a sequence (64 bits) with each record. It is 0 for records of the
+    initial data set."""
 
     def __init__(self, options: ServerOptions, now: int) -> None:
         """A server that starts at `now`."""
         self.options = options
 
     def on_read(self, now: int, request: Datagram, out: RequestActions) -> None:
-        """A read has come. It may come while a write of its key is under way."""
+        """A read has arrived, possibly during a write of its key."""
         out.read(request)
 
     def on_value(
@@ -122,44 +121,45 @@ class SingleKeyServer:
         out.answer(request, status, value or b"")
 
     def on_write(self, now: int, write: Datagram, out: RequestActions) -> None:
-        """The turn of a write (PUT or DELETE) has come."""
+        """Begin a write (PUT or DELETE)."""
         out.store(write)
 
     def on_stored(self, now: int, write: Datagram, out: RequestActions) -> None:
-        """The store has the write."""
+        """The current write is stored."""
         out.end(write)
 
     def on_copy(self, now: int, write: Datagram, status: Status, out: RequestActions) -> None:
-        """A copy of a write has come that ended with `status`, perhaps before a restart."""
+        """A copy of a write has arrived that ended with `status`, perhaps before a restart."""
         out.answer(write, status)
 
     def on_message(self, now: int, message: Datagram, out: RequestActions) -> bool:
-        """A frame has come that is no request of a client; false if the protocol has none such."""
+        """A frame that is no request of a client; returns False if it is not of the protocol."""
         return False
 
     def on_timer(self, now: int, out: RequestActions) -> None:
         """`deadline()` is reached."""
 
     def deadline(self) -> int | None:
-        """When to call `on_timer`; asked after every other method."""
+        """When to call `on_timer`; the engine calls this after every other method."""
         return None
 
     def counts(self) -> dict[str, int]:
-        """Counts since the start and gauges, which samples have beside those of every server
+        """Counters since the start and gauges, in addition to those of every server
         (`RackSample.server_statistics`)."""
         return {}
 
 
 class SingleKeyClient:
-    """The clients of a process. As it stands requests have no stamp and every answer counts."""
+    """The clients of a process. With this base class requests have no stamp, and every answer is
+    accepted."""
 
     def stamp(self) -> Stamp | None:
-        """What a request is stamped with that is sent for the first time now."""
+        """The stamp of a request that is sent for the first time now."""
         return None
 
     def judge(self, answer: Datagram, written: int) -> Verdict:
-        """What becomes of an answer; `written`: bytes of the value of a write. `ignore`: it does
-        not count, and the request is sent again. `malformed`: no switch answers like that."""
+        """The verdict on an answer; `written`: bytes of the value of a write. `ignore`: drop the
+        answer and send the request again. `malformed`: the answer violates the protocol."""
         return "accept"
 
     def on_read(self, answer: Datagram) -> None:
@@ -169,35 +169,35 @@ class SingleKeyClient:
         """A write of this value was answered; None: a delete."""
 
     def on_message(self, now: int, message: Datagram, out: Actions) -> bool:
-        """A frame has come that answers no request; false if the protocol has none such."""
+        """A frame that answers no request; returns False if it is not of the protocol."""
         return False
 
     def on_timer(self, now: int, out: Actions) -> None:
         """`deadline()` is reached."""
 
     def deadline(self) -> int | None:
-        """When to call `on_timer`; asked after every other method."""
+        """When to call `on_timer`; the engine calls this after every other method."""
         return None
 
     def start(self, now: int) -> None:
-        """The load starts or goes on."""
+        """The load starts or continues."""
 
     def crash(self) -> None:
-        """The process crashes and another one starts in its place: forget what was in memory."""
+        """The process crashes and a new one starts: drop the state."""
 
     def leave(self, now: int) -> None:
-        """The process is going to end."""
+        """The process is about to end: begin to deregister."""
 
     def has_left(self) -> bool:
-        """Whether nothing is left to be sent after `leave`."""
+        """Whether the deregistration after `leave` is complete."""
         return True
 
     def counts(self) -> dict[str, int]:
-        """Gauges: what the process holds now (`RackSample.client.counts`)."""
+        """Gauges of the process (`RackSample.client.counts`)."""
         return {}
 
     def stamp_fields(self) -> tuple[int, int, int, int] | None:
-        """For the engine: `stamp` in numbers."""
+        """The fields of `stamp`, for the engine."""
         stamp = self.stamp()
         return (
             None
@@ -208,18 +208,18 @@ class SingleKeyClient:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """How a storage call has ended."""
+    """The result of a storage call."""
 
     outcome: Literal["value", "not found", "done", "failed"]
-    """`done` is of writes; `failed`: nothing has changed."""
+    """`value`, `not found`: of a read; `done`: of a write; `failed`: nothing has changed."""
     value: bytes
-    """Of a record that was found."""
+    """The value of a record that was found."""
     sequence: int
-    """What the store keeps with the record, or of a delete; 0 without `keeps_sequences`."""
+    """The sequence of the record, or of its deletion; 0 without `keeps_sequences`."""
 
 
 class ServerActions(Actions):
-    """What a whole server wants done. `call`: a number that comes back with `Server.on_stored`.
+    """Actions of a whole server. `call`: a number that `Server.on_stored` gets with the result.
     Calls may end in any order."""
 
     def get(self, call: int, key: bytes) -> None:
@@ -234,8 +234,8 @@ class ServerActions(Actions):
         origin: tuple[int, int] | None = None,
         sequence: int | None = None,
     ) -> None:
-        """Write a record. `origin`: sender and number of the request, which the store remembers
-        with it (`applied` of a server that starts again)."""
+        """Write a record. `origin`: sender and number of the request, which the store keeps with it
+        (`applied` of a restarted server)."""
         self.taken.append(("put", call, key, value, origin, self._checked(sequence)))
 
     def delete(
@@ -245,13 +245,13 @@ class ServerActions(Actions):
         origin: tuple[int, int] | None = None,
         sequence: int | None = None,
     ) -> None:
-        """Delete a record; with a sequence the store keeps that."""
+        """Delete a record; the store keeps the sequence, if one is given."""
         self.taken.append(("delete", call, key, b"", origin, self._checked(sequence)))
 
 
 class Server(ABC):
-    """A whole storage server: all frames for it come here, and nothing is done for it. It must see
-    to copies of requests, the order of writes and the service rate itself."""
+    """A whole storage server. It gets all frames, and must itself handle copies of requests, the
+    order of writes and the service rate."""
 
     keeps_sequences: ClassVar[bool] = False
 
@@ -259,12 +259,12 @@ class Server(ABC):
     def __init__(
         self, options: ServerOptions, now: int, applied: frozenset[tuple[int, int]]
     ) -> None:
-        """A server that starts at `now` over a store that has `applied` the writes of these
-        requests (sender, number), those of about the last ten minutes."""
+        """A server that starts at `now`. `applied`: the requests (sender, number) whose writes the
+        store has applied in about the last ten minutes."""
 
     @abstractmethod
     def on_frame(self, now: int, frame: bytes, out: ServerActions) -> None:
-        """A frame has come."""
+        """A frame has arrived."""
 
     @abstractmethod
     def on_stored(self, now: int, call: int, result: Stored, out: ServerActions) -> None:
@@ -282,10 +282,10 @@ class Server(ABC):
         return False
 
     def busy_keys(self) -> int:
-        """Keys for which something is under way."""
+        """Number of keys with pending operations."""
         return 0
 
     @abstractmethod
     def counts(self) -> dict[str, int]:
-        """Counts since the start: `served` (requests of clients), `dropped` (requests that found
-        the queue full), and others."""
+        """Counters since the start: `served` (requests of clients), `dropped` (requests dropped at
+        a full queue), and others."""

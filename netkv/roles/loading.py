@@ -1,4 +1,4 @@
-"""Finding the class that the name of a role leads to, and checking it before anything runs."""
+"""Finds and checks the class of a role in Python, before anything runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netkv.errors import UsageError
 from netkv.roles.interface import Server, SingleKeyClient, SingleKeyServer
 
 PREFIX = "python:"
-"""The beginning of the names of such roles."""
+"""Prefix of the names of roles in Python."""
 
 Kind = Literal["servers", "clients"]
 log = logging.getLogger("netkv.roles")
@@ -24,13 +24,13 @@ _BASES: dict[Kind, tuple[type, ...]] = {
 
 
 def check(kind: Kind, name: str) -> None:
-    """Raises `UsageError` if a role's name is one of Python and leads to no role of that kind."""
+    """Raises `UsageError` if `name` is a role in Python and its class is invalid."""
     if name.startswith(PREFIX):
         load(kind, name)
 
 
 def load(kind: Kind, name: str) -> type:
-    """The class that a name leads to; raises `UsageError`."""
+    """The class of a role; raises `UsageError` if it is invalid."""
     found = _find(kind, name)
     bases = _BASES[kind]
     if not (isinstance(found, type) and issubclass(found, bases)):
@@ -66,7 +66,7 @@ def _find(kind: Kind, name: str) -> object:
 
 
 def _check_methods(name: str, found: type, base: type) -> None:
-    """Every method can be called as the engine calls that of the base."""
+    """Raises `UsageError` if a method does not accept the parameters of the base class."""
     for method, declared in inspect.getmembers(base, inspect.isfunction):
         if method.startswith("_") and method != "__init__":
             continue
@@ -88,7 +88,7 @@ def _listed(names: list[str]) -> str:
 
 
 def failure(role: type, method: str, error: BaseException) -> str:
-    """The sentence of a role that has raised; the trace goes to the log."""
+    """The error message for an exception in a role; the trace goes to the log."""
     name = f"{role.__module__}:{role.__qualname__}"
     log.info("The role %s failed in %s.", name, method, exc_info=error)
     text = " ".join(str(error).split())

@@ -1,4 +1,4 @@
-"""The clock of a run: the wall's, or a rack's own."""
+"""The clock of a run: the wall clock, or the virtual time of a rack."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What a run needs of time, in seconds."""
+    """The interface of a clock; times are in seconds."""
 
     def now(self) -> float:
-        """Seconds since any moment; never runs backwards."""
+        """Monotonic time since an arbitrary moment."""
 
     def time(self) -> float:
-        """What events and samples of the rack are stamped with."""
+        """The time of events and samples of the rack."""
 
     async def sleep(self, seconds: float) -> None:
-        """Lets time pass."""
+        """Waits for `seconds` of this clock."""
 
 
 class WallClock:

@@ -26,36 +26,38 @@ from netkv.scenarios.results import (
 )
 
 _COLUMNS = ("phase", "server_load", "control_plane_mib_per_s_by_switch")
-"""Of the series, beside the metrics that are known over time."""
+"""Columns of the series in addition to the sampled metrics."""
 
 
 class Collector:
-    """Adds up one run."""
+    """Accumulates the figures of one run."""
 
     def __init__(self, run: RunStart) -> None:
         self._run = run
         self._histogram = Histogram()
         self._measured = 0.0
-        """Seconds."""
+        """Length of the measured part so far, in seconds."""
         scheme = schemes.get(run.scheme)
         self._metrics = metrics.of_scheme(scheme)
         self._totals: dict[str, Any] = dict.fromkeys(each.name for each in self._metrics)
-        """Of each metric, as its source folds samples."""
+        """Accumulated samples of each metric (`Source.fold`)."""
         self._served = [0.0] * int(run.parameters["lab"]["servers"])
         self._control_bytes: Counter[str] = Counter()
-        """By switch."""
+        """Bytes between each switch and its controller."""
         self._violations: list[Any] = []
-        """What the history checker reported last."""
+        """The last report of the history checker."""
         self._samples: list[tuple[float, RunSample]] = []
-        """With the time on the rack's clock: events of the warm-up have forecast times."""
+        """Samples, each with its time on the rack's clock. Their own times are relative to `epoch`,
+        which is an estimate during the warm-up."""
         self._events: list[tuple[float, RunEvent]] = []
+        """Events, likewise."""
         self.epoch = (time.time() if run.mode == "live" else 0.0) + run.warmup
-        """When the measured part began, on the clock of the rack; a forecast until it has."""
+        """Beginning of the measured part on the rack's clock; before it begins, an estimate."""
         self.stated: dict[str, Value] = {}
-        """Metrics that the runner finds out (`Stated`), by their names."""
+        """Metrics that the runner determines (`Stated`), by name."""
 
     def event(self, event: RackEvent) -> RunEvent:
-        """Takes an event of the rack."""
+        """Adds an event of the rack."""
         added = RunEvent(
             time=event.time - self.epoch,
             kind=event.kind,
@@ -67,7 +69,7 @@ class Collector:
         return added
 
     def sample(self, phase: Phase, sample: RackSample) -> RunSample:
-        """Takes a sample of the rack; figures come from the measured part, faults from all."""
+        """Adds a sample of the rack, of any phase; each metric's source selects its phases."""
         client = sample.client
         for metric in self._metrics:
             self._totals[metric.name] = metric.source.fold(self._totals[metric.name], phase, sample)
@@ -96,7 +98,7 @@ class Collector:
         return added
 
     def result(self, reason: str | None) -> RunResult:
-        """The run's figures; `reason` is why it failed; None if it did not."""
+        """The result of the run; `reason`: why it failed, None if it did not."""
         seconds = self._measured
         events = [
             event.model_copy(update={"time": when - self.epoch}) for when, event in self._events
@@ -123,7 +125,7 @@ class Collector:
         )
 
     def _values(self) -> dict[str, Value]:
-        """Of the metrics that a result holds, those that this run has."""
+        """The recorded metrics that this run has."""
         values = {
             each.name: each.source.of_run(self._totals[each.name])
             for each in self._metrics
@@ -153,7 +155,7 @@ def _details(event: RackEvent) -> RecoveryDetails | None:
 
 
 def _rates(count: Mapping[str, int], seconds: float) -> dict[str, float]:
-    """MiB per second, of bytes by switch."""
+    """MiB per second of each switch, from its bytes."""
     return {name: n / MIB / seconds if seconds > 0 else 0.0 for name, n in sorted(count.items())}
 
 

@@ -1,6 +1,6 @@
-"""Validation of events: each names nodes that exist and can have it, in the state they are in.
+"""Validation of events: each must name existing nodes that support it in their current state.
 
-What can happen to a node follows from its kind (`netkv.rack.nodes`).
+The kind of a node (`netkv.rack.nodes`) determines the events that it supports.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def check(
     *,
     coordinator: bool = False,
 ) -> None:
-    """Walks through events in the order of their times; raises `FieldError` with a sentence.
+    """Checks events in the order of their times; raises `FieldError` for the first invalid one.
 
-    Its path is that of the field from the list of events. `coordinator`: whether there may be one.
+    The path of the error begins at the list of events. `coordinator`: whether there is one.
     """
     state = _State(lab, workload, coordinator)
     for index, event in sorted(enumerate(events), key=lambda item: item[1].at):
@@ -47,10 +47,10 @@ def check(
 
 
 def check_schemes(names: Iterable[str], crash: FieldPath | None) -> None:
-    """Raises `FieldError` if clients are to lose what they keep, but those of a scheme keep
-    nothing.
+    """Raises `FieldError` if there is a crash of the client but clients of a scheme keep no
+    records.
 
-    `crash`: where an event or a random fault is a crash of the client; None if nowhere.
+    `crash`: path of the event or random fault that is such a crash; None if there is none.
     """
     if crash is None:
         return
@@ -59,16 +59,16 @@ def check_schemes(names: Iterable[str], crash: FieldPath | None) -> None:
             keep = [scheme.name for scheme in schemes.all_schemes() if scheme.client_keeps]
             right = f"schemes whose clients do: {', '.join(keep)}" if keep else "no scheme does"
             raise FieldError(
-                f"a crash of the client loses what it keeps, but clients of '{name}' keep nothing "
-                f"({right}); 'kill: client' stops the whole load generator",
+                f"a crash of the client loses the records that it keeps, but clients of '{name}' "
+                f"keep nothing ({right}); 'kill: client' stops the whole load generator",
                 *crash,
             )
 
 
 def check_coordinator(names: Iterable[str], needed: FieldPath | None) -> None:
-    """Raises `FieldError` if something is to happen to the coordinator, but a scheme has none.
+    """Raises `FieldError` if an event is about the coordinator but a scheme has none.
 
-    `needed`: where that stands; None if nowhere.
+    `needed`: path of the event; None if there is none.
     """
     if needed is None:
         return
@@ -83,7 +83,7 @@ def check_coordinator(names: Iterable[str], needed: FieldPath | None) -> None:
 
 
 def check_names(found: Iterable[str], known: Iterable[str], what: str, *path: str | int) -> None:
-    """Raises `FieldError` for the first name that is not known; `what` is where it stands."""
+    """Raises `FieldError` for the first unknown name; `what`: where it is, for the error text."""
     names = tuple(known)
     for name in found:
         if name not in names:
@@ -92,7 +92,7 @@ def check_names(found: Iterable[str], known: Iterable[str], what: str, *path: st
 
 
 class _State:
-    """What is down, cut or partitioned at a point of the timeline."""
+    """The nodes, links and channels that are down at a point of the timeline."""
 
     def __init__(self, lab: LabSpec, workload: WorkloadSpec, coordinator: bool) -> None:
         self._lab = lab
@@ -100,13 +100,13 @@ class _State:
         self._nodes = nodes.of_lab(lab, coordinator=coordinator)
         self._servers = [name for name, kind in self._nodes.items() if issubclass(kind, Servers)]
         self._down: dict[str, int] = {}
-        """By the index of the event that took it down."""
+        """Node that is down → index of the event that stopped it."""
         self._cut: dict[tuple[str, str], int] = {}
-        """Link and direction that lose every frame, by the index of the event that cut it."""
+        """Link and direction that lose every frame → index of the event that cut it."""
         self._partitioned = False
 
     def take(self, index: int, event: TimelineEvent) -> None:
-        """The next event; raises `FieldError`, seen from it."""
+        """Applies the next event; raises `FieldError` with a path that begins at the event."""
         where = f"the event at {event.at:g} s"
         if event.node is not None:
             check_names([event.node], self._nodes, where, event.action)
@@ -136,7 +136,8 @@ class _State:
                 raise error.below("shift") from None
 
     def end(self) -> None:
-        """The end of the run; raises `FieldError`, seen from the list of events."""
+        """Checks the state at the end of the run; raises `FieldError` with a path that begins at
+        the list of events."""
         if Client.NAME in self._down:
             text = "the client is down at the end, so nothing could be verified"
             raise FieldError(text, self._down[Client.NAME])

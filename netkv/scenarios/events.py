@@ -1,7 +1,7 @@
-"""Events of a scenario's timeline, and faults drawn at random, as data.
+"""The data models of events in a scenario's timeline, and of random faults.
 
 Times are seconds from the start of the measured part, probabilities 0 to 1, rates operations per
-second. The same events mean the same in every driver; docs/scenarios.md lists them.
+second. Events have the same meaning live and in the simulator; docs/scenarios.md lists them.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ FaultKind = Literal[
 ]
 FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 NAMED_KINDS: tuple[FaultKind, ...] = ("controller-restart", "client-crash")
-"""Faults that happen by chance only if they are asked for by name. The one is the simulator's. The
-other needs a scheme whose clients keep records, and such a scheme may lose what was acknowledged if
-client and switch fail soon after one another."""
+"""Random faults that are drawn only if a scenario names them. `controller-restart` works only in
+the simulator. `client-crash` needs a scheme whose clients keep records, and such a scheme may lose
+acknowledged writes if client and switch fail within a short time."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Delay = Annotated[float, Field(ge=0, le=10), SECONDS]
 
 
 class LinkFault(Spec):
-    """How a node's link treats frames from now on, in place of what was set before.
+    """How the link of a node treats frames from now on; it replaces earlier settings.
 
-    All zero is a link in order.
+    If all values are 0, the link works normally.
     """
 
     node: str
-    """`client` or `servers-0`, `servers-1`, ...: the end of the link that is not the switch's."""
+    """The node at the end of the link: `client`, `servers-0`, `servers-1`, ..."""
     direction: Direction = "both"
     """Seen from the node: frames `to` it, `from` it, or `both`."""
     loss: Probability = 0.0
@@ -57,20 +57,20 @@ class LinkFault(Spec):
     reorder: Probability = 0.0
     """Share of frames that are held back so that later ones overtake them."""
     delay: Delay = 0.0
-    """Time by which every frame is late."""
+    """Additional delay of every frame."""
     jitter: Delay = 0.0
-    """Each frame is late by `delay` and a further time, uniform from 0 to this."""
+    """Further delay of each frame, uniform from 0 to this."""
     reorder_span: Annotated[float, Field(gt=0, le=10), SECONDS] = 0.001
-    """The longest time that a frame is held back."""
+    """The longest time for which a frame is held back."""
 
     @property
     def directions(self) -> tuple[nodes.Direction, ...]:
-        """The directions that it is about."""
+        """The directions that the fault affects."""
         return ("to", "from") if self.direction == "both" else (self.direction,)
 
     @property
     def impairment(self) -> dict[str, float]:
-        """For the engine (`SwitchNode.impair`)."""
+        """The settings for the engine (`SwitchNode.impair`)."""
         names = ("loss", "duplicate", "reorder", "delay", "jitter", "reorder_span")
         return {name: getattr(self, name) for name in names}
 
@@ -91,16 +91,16 @@ class LinkFault(Spec):
 
 
 class SlowFault(Spec):
-    """Servers of limited rate that are slower than that from now on."""
+    """Servers with `lab.service_rate` that are slower from now on."""
 
     node: str
     """`servers-0`, `servers-1`, ...: all servers of the process."""
     factor: Annotated[float, Field(ge=1, le=1e6)]
-    """They serve `lab.service_rate / factor`; 1 restores them."""
+    """Their rate becomes `lab.service_rate / factor`; 1 restores it."""
 
 
 class TimelineEvent(Spec):
-    """One thing that happens during the measured part; exactly one action besides `at`."""
+    """An event in the measured part; it has exactly one action besides `at`."""
 
     ACTIONS: ClassVar[tuple[str, ...]] = (
         "stop",
@@ -126,28 +126,27 @@ class TimelineEvent(Spec):
     kill: str | None = None
     """Kill a node as a power cut would (SIGKILL)."""
     after_actions: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    """With `kill: controller`, in the simulator: it is killed after so many further actions
-    (frames, table writes, saves), before the next; at the latest when it is started again."""
+    """With `kill: controller`, in the simulator: kill it after this many further actions (frames,
+    table writes, saves), at the latest when it is started again."""
     crash: Literal["client"] | None = None
-    """The client process ends and another one starts at once: requests under way are given up,
-    and preserved records are lost. Only with schemes whose clients keep
-    anything. The load and its checks go on, which they do not after `kill: client`."""
+    """The client process ends and another one starts at once: pending requests are given up, and
+    preserved records are lost. Only with schemes whose clients keep records. The load and its
+    checks continue; after `kill: client` they do not."""
     storage: Storage | None = None
-    """With `start` of servers: whether they find their records. Left out: kept where the back end
-    can keep them."""
+    """With `start` of servers: whether they still have their records. Left out: kept if the back
+    end can keep them."""
     link: LinkFault | None = None
-    """From now on the link of a node loses, doubles, reorders or delays frames."""
+    """From now on the link of a node loses, duplicates, reorders or delays frames."""
     partition: Literal["controller"] | None = None
-    """Cut the control channel between controller and switch."""
+    """Interrupt the control channel between controller and switch."""
     heal: Literal["controller"] | None = None
     """Restore the control channel."""
     slow: SlowFault | None = None
-    """From now on the servers of a process serve at a part of their rate; only with
-    `lab.service_rate`."""
+    """From now on the servers of a process are slower; only with `lab.service_rate`."""
     rate: Annotated[float, Field(gt=0), RATE] | None = None
-    """From now on an open loop with this rate."""
+    """From now on the load is an open loop with this rate."""
     outstanding: Annotated[int, Field(ge=1, le=65536)] | None = None
-    """From now on a closed loop with this many requests outstanding."""
+    """From now on the load is a closed loop with this many requests outstanding."""
     shift: Shift | None = None
     """One popularity shift now (its `every` is ignored)."""
 
@@ -170,7 +169,7 @@ class TimelineEvent(Spec):
 
     @property
     def action(self) -> str:
-        """Which of the actions it is."""
+        """The name of its action."""
         return next(name for name in self.ACTIONS if getattr(self, name) is not None)
 
     @property
@@ -179,7 +178,7 @@ class TimelineEvent(Spec):
         return self.stop or self.start or self.kill
 
     def describe(self) -> str:
-        """What happens, for the list of events."""
+        """A description for the list of events."""
         if self.shift is not None:
             return f"shift {self.shift.kind} of {self.shift.keys} keys"
         if self.link is not None:
@@ -194,20 +193,20 @@ class TimelineEvent(Spec):
 
 
 class RandomFaults(Spec):
-    """Faults drawn from the run's seed over the measured part; each heals before its end."""
+    """Faults drawn from the run's seed in the measured part; each ends before that does."""
 
     every: Annotated[float, Field(gt=0), SECONDS]
     """Mean time from one fault to the next."""
     last: Annotated[float, Field(gt=0), SECONDS]
-    """Mean time that a fault lasts."""
+    """Mean duration of a fault."""
     kinds: Annotated[list[FaultKind], Field(min_length=1)] | None = None
-    """Which they may be. Left out: all that are possible in every lab of this kind, without
-    `controller-restart` and `client-crash`, which happen only if they are named."""
+    """Kinds of faults. Left out: all that are possible in the lab, without `controller-restart` and
+    `client-crash`, which must be named."""
     nodes: list[str] | None = None
-    """Which nodes they may hit. Left out: all, but the client's process is not stopped, and servers
-    only if their back end keeps the records."""
+    """Nodes of the faults. Left out: all; but the client's process is not stopped, and servers are
+    stopped only if their back end is persistent."""
 
 
 def _is(name: str | None, kind: type[nodes.Node]) -> bool:
-    """Whether a name is that of a node of a kind."""
+    """Whether `name` is the name of a node of this kind."""
     return name is not None and nodes.kind_of(name) is kind

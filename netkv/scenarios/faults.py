@@ -1,12 +1,12 @@
-"""Faults drawn at random: a seed becomes a timeline that can be read and replayed.
+"""Random faults: generates a timeline of fault events from a seed.
 
 Rules
 -----
 1. The same arguments give the same events on every machine.
-2. Every fault that lasts ends: what is stopped is started, what is cut is healed, before `quiet`
-   of the duration is left, so that a run that follows can be verified.
-3. A fault hits what no other fault has hit and not yet let go, and nothing that an event of
-   `besides` is about; so the timeline is always a possible one.
+2. Every fault with a duration ends (nodes are started, links and channels healed) before the last
+   `QUIET` share of the run, so that the run can be verified.
+3. At any time at most one fault affects a target, and none affects a target of the events in
+   `besides`. So the timeline is always valid.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ from netkv.scenarios.events import (
 )
 
 QUIET = 0.05
-"""Share of the duration at its end in which no fault is at work."""
+"""Share of the duration, at its end, without faults."""
 _DIGITS = 6
-"""Times are in whole microseconds."""
+"""Times are rounded to microseconds."""
 _MAX_ACTIONS = 300
-"""Of a controller before it is killed: enough to send, load and check the cache of a soak."""
+"""Limit of a controller's actions before it is killed: enough to fill the cache of a soak."""
 
 _DIRECTIONS: tuple[Direction, ...] = ("both", "to", "from")
 _T = TypeVar("_T")
 
 Target: TypeAlias = tuple[str, str]
-"""What one fault at a time may be about: `("node", "switch")`, `("link", "client")`,
-`("slow", "servers-0")`, `("channel", "controller")`."""
+"""The target of a fault: `("node", "switch")`, `("link", "client")`, `("slow", "servers-0")`,
+`("channel", "controller")`."""
 
 
 def random_schedule(
@@ -69,15 +69,15 @@ def random_schedule(
     besides: Iterable[TimelineEvent] = (),
     coordinator: bool = False,
 ) -> list[TimelineEvent]:
-    """Faults and their ends over `duration` seconds, in the order of their times.
+    """Beginnings and ends of faults over `duration` seconds, in the order of their times.
 
-    `kinds`: None is all that are possible in this lab on either clock with any scheme. `nodes`:
-    which they may hit; None is all, but for the client's process, and servers are stopped only if
+    `kinds`: None for all that are possible in this lab live, in the simulator and with any scheme.
+    `nodes`: None for all; but the client's process is not stopped, and servers are stopped only if
     they keep their records.
-    `every` and `last`: mean seconds from fault to fault (exponential) and of a fault (uniform from
-    half to one and a half of it). `storage`: what servers find when they start again; None is
-    what their back end can do. `coordinator`: whether there is one that faults may hit without
-    being named in `nodes`. Raises ValueError with a sentence for what is not possible.
+    `every`: mean seconds from fault to fault (exponential). `last`: mean duration of a fault in
+    seconds (uniform from half of it to one and a half). `storage`: whether servers still have their
+    records after a restart; None: if their back end can keep them. `coordinator`: whether faults
+    may affect a coordinator that `nodes` does not name. Raises ValueError for invalid arguments.
     """
     check(lab, kinds, nodes, storage, coordinator=coordinator or Coordinator.NAME in (nodes or ()))
     if kinds is None:
@@ -88,8 +88,8 @@ def random_schedule(
         ]
     rng = random.Random(rng_seed)
     limit = duration * (1 - QUIET)
-    held = {target: math.inf for event in besides if (target := about(event)) is not None}
-    """When each target is let go."""
+    busy_until = {target: math.inf for event in besides if (target := about(event)) is not None}
+    """When the fault of each target ends."""
     events: list[TimelineEvent] = []
     now = 0.0
     while kinds:
@@ -100,12 +100,14 @@ def random_schedule(
             break
         kind = _one(rng, kinds)
         free = [
-            t for t in _targets(kind, lab, nodes, storage, coordinator) if held.get(t, -1.0) < begin
+            each
+            for each in _targets(kind, lab, nodes, storage, coordinator)
+            if busy_until.get(each, -1.0) < begin
         ]
         if end > begin and free:
             target = _one(rng, free)
             fault = _fault(rng, kind, target[1], begin, end, storage)
-            held[target] = fault[-1].at
+            busy_until[target] = fault[-1].at
             events += fault
     return sorted(events, key=lambda event: event.at)
 
@@ -117,7 +119,7 @@ def expand(
     lab: LabSpec,
     besides: Sequence[TimelineEvent],
 ) -> list[TimelineEvent]:
-    """The events that a scenario's `random_faults` come to in one run, beside its own."""
+    """The events of a scenario's `random_faults` in one run; `besides`: its own events."""
     return random_schedule(
         rng_seed,
         duration,
@@ -138,8 +140,9 @@ def check(
     *,
     coordinator: bool = False,
 ) -> None:
-    """Raises `FieldError`, seen from the random faults, if a node does not exist or a kind can hit
-    none of them.
+    """Raises `FieldError` if a node does not exist or a kind of fault has no target.
+
+    The path of the error begins at the random faults.
     """
     known = of_lab(lab, coordinator=coordinator)
     for index, node in enumerate(nodes or ()):
@@ -158,18 +161,18 @@ def _targets(
     storage: Storage | None,
     coordinator: bool = False,
 ) -> list[Target]:
-    """What a kind of fault can hit."""
+    """The targets of a kind of fault."""
     own = coordinator or Coordinator.NAME in (nodes or ())
-    there = of_lab(lab, coordinator=own)
+    known = of_lab(lab, coordinator=own)
 
     def of(*kinds: type[Node]) -> list[str]:
-        return [name for wanted in kinds for name, it in there.items() if it is wanted]
+        return [name for wanted in kinds for name, it in known.items() if it is wanted]
 
     where, possible = "link", of(Client, Servers, Coordinator)
     if kind in ("stop", "kill"):
         keep = storage == "kept" or (storage is None and lab.backend != "memory")
         unnamed = (Switch, *((Servers,) if keep else ()), Controller, Coordinator)
-        where, possible = "node", of(*unnamed) if nodes is None else list(there)
+        where, possible = "node", of(*unnamed) if nodes is None else list(known)
     elif kind == "client-crash":
         where, possible = "node", of(Client)
     elif kind == "partition":
@@ -182,7 +185,7 @@ def _targets(
 
 
 def about(event: TimelineEvent) -> Target | None:
-    """What an event is about, as far as faults are concerned."""
+    """The target of an event; None if it is no fault."""
     if event.node is not None:
         return ("node", event.node)
     if event.crash is not None:
@@ -206,7 +209,7 @@ def _fault(
     end: float,
     storage: Storage | None,
 ) -> tuple[TimelineEvent, ...]:
-    """A fault of a kind and its end; a crash is over at once."""
+    """Beginning and end of a fault; a crash has no end."""
     if kind == "client-crash":
         return (TimelineEvent(at=begin, crash="client"),)
     if kind in ("stop", "kill"):
@@ -216,7 +219,7 @@ def _fault(
             TimelineEvent(at=end, start=node, storage=found),
         )
     if kind == "controller-restart":
-        # Every order of magnitude alike: few end a step that has just begun, many a long one.
+        # Log-uniform: small numbers interrupt a step that has just begun, large ones a long step.
         actions = int((_MAX_ACTIONS + 1) ** rng.random()) - 1
         return (
             TimelineEvent(at=begin, kill="controller", after_actions=actions),

@@ -1,4 +1,4 @@
-"""Latency histograms of the engine (HDR, V2, deflated, base64; nanoseconds), merged and read."""
+"""Merges and decodes latency histograms of the engine (HDR, V2, deflated, base64; nanoseconds)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run on sockets, processes and the wall clock."""
+"""A live run: processes, sockets and the wall clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netkv.scenarios.run_plan import PlannedRun
 
 
 class LiveRun(DrivenRun):
-    """A run on sockets, processes and the wall clock."""
+    """A live run."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class LiveRun(DrivenRun):
             raise
 
     async def close(self) -> None:
-        """Takes the rack down and removes its directory."""
+        """Stops the rack and removes its directory."""
         try:
             await super().close()
         finally:

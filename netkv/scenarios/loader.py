@@ -60,9 +60,8 @@ def load(
 ) -> Scenario:
     """Reads and checks a scenario file, with `path=value` overrides on top.
 
-    `to_run`: it shall be possible in its mode, too. `also`: schemes that will run in the place of
-    its own; options may be of either. Raises `UsageError` that lists everything that is wrong with
-    it.
+    `to_run`: also check that it can run in its mode. `also`: schemes that will run instead of its
+    own; options of either are allowed. Raises `UsageError` with a list of all errors.
     """
     try:
         text = file.read_text(encoding="utf-8")
@@ -79,7 +78,7 @@ def loads(
     to_run: bool = False,
     also: Iterable[str] = (),
 ) -> Scenario:
-    """`load` for text; `name` is what errors call it."""
+    """`load` for text; error messages use `name` as the file name."""
     tree = _yaml(text, name)
     if not isinstance(tree, CommentedMap):
         raise UsageError(
@@ -107,7 +106,10 @@ def sweep_points(scenario: Scenario) -> Iterator[dict[str, Any]]:
 
 
 def apply(scenario: Scenario, params: Mapping[str, Any]) -> Scenario:
-    """A scenario with the options of one sweep point set, its sweep gone; raises `UsageError`."""
+    """The scenario of one sweep point: its options are set and it has no sweep.
+
+    Raises `UsageError`.
+    """
     data = scenario.model_dump(mode="json", exclude_unset=True)
     data.pop("sweep", None)
     for path, value in params.items():
@@ -184,13 +186,13 @@ def _validated(data: dict[str, Any], locate: Locate) -> Scenario:
 
 
 def _known(names: Any) -> list[str]:
-    """The schemes that a file names, as far as it does."""
+    """The existing schemes that a file names."""
     known = [each.name for each in schemes.all_schemes()]
     return [name for name in names if name in known] if isinstance(names, list) else []
 
 
 def _check_options(scenario: Scenario, others: Sequence[str], locate: Locate) -> None:
-    """`others`: schemes that may be given options, although they are none of the scenario's."""
+    """`others`: schemes whose options are allowed although the scenario does not name them."""
     names = list(dict.fromkeys((*scenario.schemes, *others)))
     found = scheme_options.misplaced(scenario, names)
     if wrong := [f"{locate(path)}: {text}" for path, text in found]:
@@ -198,7 +200,7 @@ def _check_options(scenario: Scenario, others: Sequence[str], locate: Locate) ->
 
 
 def _check_schemes(scenario: Scenario, names: Sequence[str], locate: Locate) -> None:
-    """Whether the schemes that will run can run at every point of the sweep."""
+    """Raises `UsageError` if one of these schemes does not support a point of the sweep."""
     for params in sweep_points(scenario):
         applied = apply(scenario, params)
         for name in names:
@@ -240,17 +242,17 @@ def _check_plots(scenario: Scenario, locate: Locate) -> None:
 
 
 def _without_misfits(scenario: Scenario) -> Scenario:
-    """Whoever asks for another sweep than the file's does not want its plots over the old one."""
+    """The scenario without the plots that need an option that is not swept any more."""
     fitting = [p for p in scenario.plots if misfit(p, scenario.schemes, scenario.sweep) is None]
     return scenario.model_copy(update={"plots": fitting})
 
 
 def _sentences(error: ValidationError, data: Any) -> list[tuple[Path, str]]:
-    """pydantic's errors as (path in the data, sentence), one alternative of a union only."""
+    """pydantic's errors as (path in the data, sentence); of a union, those of one alternative."""
     found: list[tuple[Path, str]] = []
     for prefix, group in _by_alternative(error, data).items():
         for item in group:
-            # The error of a check of several fields names the wrong one.
+            # An error of a check of several fields has the path of their model, not of the field.
             cause = item.get("ctx", {}).get("error")
             further = cause.path if isinstance(cause, FieldError) else ()
             loc = (*prefix, *item["rest"], *further)
@@ -259,10 +261,10 @@ def _sentences(error: ValidationError, data: Any) -> list[tuple[Path, str]]:
 
 
 def _by_alternative(error: ValidationError, data: Any) -> dict[Path, list[dict[str, Any]]]:
-    """Groups errors by the union they are under and keeps the alternative that was meant.
+    """Groups errors by their union and keeps those of the alternative that the user meant.
 
-    pydantic tries every alternative and reports all; in `loc` an alternative is a part that is not
-    in the data. The one meant is the one with the fewest objections to the names given.
+    pydantic reports the errors of all alternatives; in `loc` an alternative is a part that is not
+    in the data. The user meant the alternative with the fewest errors about names and types.
     """
     groups: dict[Path, dict[str, list[dict[str, Any]]]] = {}
     for item in error.errors(include_url=False):
@@ -306,7 +308,7 @@ def _sentence(path: Path, item: Mapping[str, Any]) -> str:
     if item["type"] == "missing":
         return f"'{name}' is missing."
     if item["type"] == "value_error":
-        # A whole sentence names the option itself.
+        # A text that ends with a full stop names the option itself.
         if text.endswith("."):
             return text
         return f"'{name}': {text}." if path else f"{text}."
@@ -330,7 +332,7 @@ def _yaml(text: str, name: str) -> Any:
 
 
 def _line(tree: Any, path: Path) -> int:
-    """The line (from 1) on which the option at `path`, or the nearest thing above it, begins."""
+    """The line (from 1) on which the option at `path` begins, or its nearest existing parent."""
     line = 1
     here = tree
     for part in path:

@@ -1,4 +1,4 @@
-"""A scenario as data: the model of the YAML files.
+"""The data model of a scenario, that is, of the YAML files.
 
 Times are seconds from the start of the measured part, rates operations per second.
 """
@@ -33,24 +33,24 @@ Mode = Literal["live", "sim"]
 
 
 class Scenario(Spec):
-    """A comparison that netkv can run: schemes, rack, load, what happens, what must come out."""
+    """A comparison that netkv can run: schemes, rack, load, events, and expected results."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
-    """Name under which runs are stored: small letters, digits and dashes."""
+    """Name under which runs are stored: lower-case letters, digits and dashes."""
     title: str = ""
     """One line for lists and reports."""
     description: str = ""
     """What the scenario is about, in sentences."""
     schemes: Annotated[list[str], Field(min_length=1)]
-    """Schemes that are compared, each named once; the first is the baseline."""
+    """Schemes to compare, each named once; the first is the baseline."""
     mode: Mode = "live"
-    """How time passes: on the wall's clock, or in the simulator."""
+    """Run live, on the wall clock, or in the simulator."""
     lab: LabSpec = LabSpec()
     """The rack: servers, clients, the switch and its cache."""
     workload: WorkloadSpec = WorkloadSpec()
-    """What the clients ask for."""
+    """The requests of the clients."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    """Seed of everything random."""
+    """Seed of all random draws."""
     deadline: Annotated[float, Field(gt=0, le=300), SECONDS] = 2.0
     """A request without a reply within this time, retries included, is lost."""
     retry: Annotated[float, Field(gt=0), SECONDS] = 0.05
@@ -59,22 +59,23 @@ class Scenario(Spec):
     duration: Annotated[float, Field(gt=0, le=86_400), SECONDS] = 10.0
     """Length of the measured part."""
     warmup: Annotated[float, Field(ge=0, le=86_400), SECONDS] = 3.0
-    """Load before the measured part, which counts in no figure."""
+    """Time of load before the measured part; it counts in no figure."""
     on_failure: OnFailure = "fail"
-    """What an unexpected end of a node means: the run has failed, or it goes on."""
+    """Whether a run fails or continues when a node ends unexpectedly."""
     events: list[TimelineEvent] = Field(default_factory=list)
-    """What happens when in the measured part."""
+    """Events in the measured part."""
     random_faults: RandomFaults | None = None
-    """Faults beside `events`; each run draws them from its seed and stores them as its events."""
+    """Faults in addition to `events`; each run draws them from its seed and stores them as events.
+    """
     sweep: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
     """Path of an option → its values; several paths give every combination. `name`, `schemes`,
     `seed`, `repeat`, `sweep`, `expect` and `plots` cannot be swept."""
     repeat: Annotated[int, Field(ge=1, le=1000)] = 1
     """Runs per scheme and sweep point; the i-th, from 0, has seed `seed + i`."""
     expect: list[str] = Field(default_factory=list)
-    """Comparisons of figures that must hold; one that does not makes the exit status 1."""
+    """Comparisons of figures that must hold; if one does not, the exit status is 1."""
     plots: list[Plot] = Field(default_factory=list)
-    """Figures that are drawn."""
+    """Figures of the report."""
 
     @model_validator(mode="after")
     def _known_schemes(self) -> Scenario:
@@ -90,6 +91,16 @@ class Scenario(Spec):
     @model_validator(mode="after")
     def _possible_load(self) -> Scenario:
         check_load(self.lab, self.workload, self.deadline)
+        return self
+
+    @model_validator(mode="after")
+    def _possible_target(self) -> Scenario:
+        if self.mode == "sim" and self.lab.target != "engine":
+            raise FieldError(
+                f"the simulator runs programs on netkv's own engine; the target "
+                f"'{self.lab.target}' needs 'mode: live'",
+                *("lab", "target"),
+            )
         return self
 
     @model_validator(mode="after")
@@ -137,7 +148,7 @@ class Scenario(Spec):
         return next(iter([*places, *_places("nodes", drawn, Coordinator.NAME)]), None)
 
     def rack(self, scheme: str, seed: int) -> RackSpec:
-        """What the lab has to bring up for one run."""
+        """The rack of one run."""
         return RackSpec(
             scheme=scheme,
             lab=self.lab,
@@ -149,7 +160,7 @@ class Scenario(Spec):
 
 
 def _places(option: str, values: Sequence[str] | None, wanted: str) -> list[FieldPath]:
-    """Where a value stands in a list of the random faults."""
+    """The paths of a value in a list of the random faults."""
     return [
         ("random_faults", option, index)
         for index, value in enumerate(values or ())
@@ -171,4 +182,4 @@ NOUNS: dict[type[Spec], str] = {
     HeavyTail: "a multiget size",
     MultigetSize: "a multiget size",
 }
-"""What errors call an instance of a model."""
+"""The name of each model in error messages."""

@@ -1,6 +1,6 @@
-"""Paths into a scenario (`workload.arrivals.rate`): which exist, and setting one.
+"""Paths of options in a scenario (`workload.arrivals.rate`): validation and assignment.
 
-The models are the only source of what exists; nothing here knows an option by name.
+All options come from the models; this module names none.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ def models(annotation: Any) -> list[type[Spec]]:
 
 
 def options(candidates: list[type[Spec]]) -> set[str]:
-    """All field names that any of the models has."""
+    """The field names of all models."""
     return {name for model in candidates for name in model.model_fields}
 
 
 def noun(candidates: list[type[Spec]], path: Path) -> str:
-    """What to call the thing at a path: `a workload`, or its path if it has no name."""
+    """The name of the option at a path for error messages: `a workload`, or the path itself."""
     if len(candidates) == 1 and candidates[0] in NOUNS:
         return NOUNS[candidates[0]]
     return f"'{dotted(path)}'"
 
 
 def unknown_option(candidates: list[type[Spec]], parent: Path, name: str) -> str:
-    """The error for an option that none of the models has."""
+    """The error message for an option that none of the models has."""
     renamed = [
         f" It is called '{dotted((*parent, field))}' now."
         for model in candidates
@@ -68,7 +68,7 @@ def unknown_option(candidates: list[type[Spec]], parent: Path, name: str) -> str
 
 
 def children(annotation: Any, name: str | int) -> Any | None:
-    """The type one step below a type; None if there is no such step."""
+    """The type of a field or element of a type; None if there is none."""
     for branch in branches(annotation):
         if isinstance(branch, type) and issubclass(branch, Spec):
             if isinstance(name, str) and name in branch.model_fields:
@@ -82,7 +82,7 @@ def children(annotation: Any, name: str | int) -> Any | None:
 
 
 def misnamed(annotation: Any, data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """All options in `data` that do not exist: their paths and the sentences about them."""
+    """The options in `data` that do not exist: path and error message of each."""
     candidates = models(annotation)
     if isinstance(data, Mapping):
         for name, value in data.items():
@@ -97,16 +97,16 @@ def misnamed(annotation: Any, data: Any, path: Path = ()) -> Iterator[tuple[Path
 
 @dataclass(frozen=True)
 class Leaf:
-    """An option that has no options of its own, or may do without."""
+    """An option that can have a plain value."""
 
     name: str
     """Its path, with dots."""
     values: tuple[str, ...]
-    """As YAML: all that there are if they are few, else the default."""
+    """As YAML: all possible values if they can be listed, else the default."""
 
 
 def leaves(candidates: Sequence[type[Spec]] = (Scenario,), parent: Path = ()) -> Iterator[Leaf]:
-    """The options of a scenario that can be set alone, each once, in the order of the models."""
+    """The options of a scenario that can have a plain value, in the order of the models."""
     seen: set[str] = set()
     for model in candidates:
         for name, field in model.model_fields.items():
@@ -141,7 +141,7 @@ def parse(text: str) -> Path:
 
 
 def check(path: Path) -> str | None:
-    """None if a scenario has an option at this path, else the sentence of the error."""
+    """None if a scenario has an option at this path, else the error message."""
     annotation: Any = Scenario
     for depth, part in enumerate(path):
         parent = path[:depth]
@@ -156,7 +156,7 @@ def check(path: Path) -> str | None:
 
 
 def assign(data: dict[str, Any], path: Path, value: Any) -> str | None:
-    """Sets the option at `path` in plain scenario data; returns the sentence of an error.
+    """Sets the option at `path` in plain scenario data; returns the error message, if any.
 
     Where alternatives exclude each other (`arrivals.rate`, `arrivals.outstanding`), setting an
     option of one drops the options of the other.
@@ -192,7 +192,7 @@ def assign(data: dict[str, Any], path: Path, value: Any) -> str | None:
 
 
 def _drop_other_branch(annotation: Any, data: dict[str, Any], name: str | int) -> None:
-    """Removes options that cannot stand together with `name`."""
+    """Removes options that exclude `name`."""
     candidates = models(annotation)
     if len(candidates) < 2:
         return

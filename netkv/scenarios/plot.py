@@ -1,4 +1,4 @@
-"""A figure of a scenario, as data."""
+"""The data model of a figure of a scenario."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netkv.options import Spec
 
 @dataclass(frozen=True)
 class Composite:
-    """What is many values for each run: drawn, but no metric."""
+    """A figure with many values for each run. Plots can show it, but it is no metric."""
 
     label: str
     meaning: str
@@ -32,17 +32,17 @@ COMPOSITES = {
     ),
     "served_by": Composite(
         "Throughput",
-        "Throughput, what the servers served and what the cache did apart.",
+        "Throughput, split into the operations of the servers and of the cache.",
         "operations/s",
     ),
     "server_load": Composite("Load", "Operations that each server completed.", "operations/s"),
 }
 STACKED = ("served_by", "recovery_time")
-"""Those of parts that are stacked: cache and servers, phases."""
+"""Figures whose bars are stacked: cache and servers, phases of a recovery."""
 
 
 def drawable() -> dict[str, Composite | Metric]:
-    """What a figure can show, by name."""
+    """Everything that a plot can show, by name."""
     return {**{metric.name: metric for metric in metrics.all_metrics()}, **COMPOSITES}
 
 
@@ -67,12 +67,12 @@ Kind = Literal["bars", "lines", "stacked", "distribution"]
 
 
 class Baseline(Spec):
-    """What a figure shows its values relative to: a scheme, a sweep point, or both."""
+    """The baseline of relative values: a scheme, a sweep point, or both."""
 
     scheme: str | None = None
-    """This scheme at the same sweep point, or at `point`."""
+    """This scheme, at the same sweep point or at `point`."""
     point: dict[str, Any] = Field(default_factory=dict)
-    """Path of the sweep → value; for each scheme its own run there, or that of `scheme`."""
+    """Path of the sweep → value: the run of each scheme, or of `scheme`, at this point."""
 
     @model_validator(mode="after")
     def _something(self) -> Baseline:
@@ -85,19 +85,20 @@ class Plot(Spec):
     """One figure of the report."""
 
     y: Annotated[str, AfterValidator(_known), DRAWABLE] = "throughput_ops"
-    """What is drawn, a metric of the list below. `latency_us` is all percentiles, `served_by` the
-    throughput of cache and servers apart, `recovery_time` the phases of the longest recovery."""
-    x: str = "scheme"
-    """What it is drawn over: `scheme`, `time`, or a path of the sweep."""
-    kind: Kind | None = None
-    """Left out: lines over time and over numbers, bars otherwise, stacked ones for what has parts.
+    """The y axis, a metric of the list below. `latency_us` shows all percentiles, `served_by` the
+    throughput of cache and servers separately, `recovery_time` the phases of the longest recovery.
     """
+    x: str = "scheme"
+    """The x axis: `scheme`, `time`, or a path of the sweep."""
+    kind: Kind | None = None
+    """Left out: lines over time and over numbers, stacked bars for `served_by` and `recovery_time`,
+    bars otherwise."""
     relative_to: Baseline | None = None
     """Show ratios to this instead of values."""
     log: list[Literal["x", "y"]] | None = None
     """Logarithmic axes; left out: an axis of lines that spans more than two powers of ten."""
     title: str = ""
-    """What stands above the figure, and the name of its files."""
+    """Title of the figure, and the name of its files."""
 
     @model_validator(mode="after")
     def _possible(self) -> Plot:
@@ -108,7 +109,7 @@ class Plot(Spec):
 
 
 def _contradiction(plot: Plot) -> tuple[str, str] | None:
-    """What of a plot does not go together: an option, and a sentence without its full stop."""
+    """A contradiction between options of a plot: an option, and a message without a full stop."""
     y, x, kind = plot.y, plot.x, plot.kind
     if (kind == "stacked") != (y in STACKED) and kind is not None:
         return "kind", (
@@ -125,7 +126,7 @@ def _contradiction(plot: Plot) -> tuple[str, str] | None:
         return "kind", f"'{y}' is drawn as bars, not as lines"
     shown = drawable()[y]
     if x == "time" and not (isinstance(shown, Metric) and shown.time is not None):
-        return "x", f"'{y}' is known of whole runs only, not over time"
+        return "x", f"'{y}' exists only for whole runs, not over time"
     if (x, kind) == ("time", "bars"):
         return "kind", "over time there are lines, not bars"
     if (x, kind) == ("scheme", "lines"):
@@ -144,7 +145,7 @@ def _contradiction(plot: Plot) -> tuple[str, str] | None:
 def misfit(
     plot: Plot, schemes: Sequence[str], sweep: Mapping[str, Sequence[Any]]
 ) -> tuple[str, str] | None:
-    """What of a plot the scenario does not have: the option, and a sentence; None if nothing."""
+    """A scheme or sweep that a plot needs and the scenario lacks: the option, and a message."""
     if plot.x not in ("scheme", "time") and plot.x not in sweep:
         return "x", (
             f"'{plot.x}' is not swept, so nothing can be drawn over it.\n"

@@ -1,4 +1,4 @@
-"""Hit ratio that a popularity distribution predicts for a set of cached keys."""
+"""The hit ratio of a set of cached keys that a popularity distribution predicts."""
 
 from __future__ import annotations
 

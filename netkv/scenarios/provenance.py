@@ -14,7 +14,7 @@ from netkv import __version__, resources
 from netkv.scenarios.results import Provenance
 
 _MACHINE = ("name", "machine", "processor", "processors")
-"""Parts of `host` that make a machine the same."""
+"""Parts of `host` by which `same_machine` compares machines."""
 
 
 def provenance(program: str, program_hash: str) -> Provenance:
@@ -50,7 +50,7 @@ def _git(root: Path, *arguments: str) -> str:
 
 @functools.cache
 def host() -> dict[str, Any]:
-    """What this machine is: name, system, processor, memory."""
+    """This machine: name, system, processor, memory."""
     return {
         "name": platform.node(),
         "system": f"{platform.system()} {platform.release()}",
@@ -63,7 +63,7 @@ def host() -> dict[str, Any]:
 
 
 def same_machine(other: Mapping[str, Any]) -> bool:
-    """Whether what `host` returned elsewhere, or earlier, was about a machine like this one."""
+    """Whether an earlier result of `host` describes this machine, or one like it."""
     here = host()
     return all(other.get(part) == here[part] for part in _MACHINE)
 

@@ -1,4 +1,4 @@
-"""Figures of a run's recoveries: the longest, its phases, and those without an end."""
+"""Figures of a run's recoveries: the longest one, its phases, and unfinished recoveries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ METRIC = "recovery_time"
 
 
 def longest(recoveries: Iterable[Recovery]) -> Recovery | None:
-    """The one that took most time; None if there was none."""
+    """The recovery of the longest duration; None if there was none."""
     return max(recoveries, key=lambda each: each.seconds, default=None)
 
 
@@ -28,12 +28,12 @@ def seconds(recoveries: Iterable[Recovery], metric: str = METRIC) -> float | Non
 
 
 def phase_metric(name: str) -> str:
-    """What thresholds call the seconds of a phase: `recovery_time_update_servers`."""
+    """The name of the duration of a phase in thresholds: `recovery_time_update_servers`."""
     return f"{METRIC}_{re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_')}"
 
 
 def not_recovered(found: Iterable[UnfinishedRecovery]) -> list[UnfinishedRecovery]:
-    """The last of each switch that was not as before when the run ended."""
+    """The last unfinished recovery of each switch that was not recovered at the end of the run."""
     return list({each.switch: each for each in found if not each.recovered}.values())
 
 
@@ -41,7 +41,7 @@ _ENDS = ("killed", "stopped", "failed")
 
 
 def unfinished(events: Iterable[RunEvent]) -> list[UnfinishedRecovery]:
-    """The recoveries that came to no end, from what happened in a run."""
+    """The recoveries that were not completed, from the events of a run."""
     ended: list[_Begun] = []
     open_: dict[str, _Begun] = {}
     for event in events:
@@ -74,7 +74,7 @@ def _describe(begun: _Begun) -> UnfinishedRecovery:
     by = None
     interrupted = ""
     if cut is not None:
-        # The next one may begin without a kill: a connection was lost.
+        # The next recovery may begin without a kill, after a lost connection.
         by = f"{cut.node} {cut.kind}" if cut.kind in _ENDS else "another beginning"
         interrupted = f"interrupted at {cut.time:.1f} s ({by}), "
     outcome = "recovered by the next" if begun.recovered else "not recovered by the end"

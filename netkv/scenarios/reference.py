@@ -29,13 +29,13 @@ from netkv.schemes import all_schemes
 _HEAD = """\
 # Every option of a scenario
 
-`netkv scenario reference` prints this text, and `make docs` writes it here. It is made of the
-models that check scenario files. [scenarios.md](scenarios.md) describes how they work together,
-[a-scenario-explained.md](a-scenario-explained.md) explains one file line by line.
+`netkv scenario reference` prints this text, and `make docs` writes it here. It is generated from
+the models that check scenario files. [scenarios.md](scenarios.md) describes how the options work
+together, [a-scenario-explained.md](a-scenario-explained.md) explains one file line by line.
 
-An option is named by its path, as `--set` takes it: `--set workload.zipf=0.9`. `N` stands for a
-place in a list, from 0: `--set events.0.at=5`. An option that is `required` must be given if the
-part that it belongs to is. Shares and probabilities are numbers from 0 to 1.
+An option is named by its path, as in `--set workload.zipf=0.9`. `N` stands for an index in a list,
+from 0: `--set events.0.at=5`. A `required` option must be given if its parent is given. Shares and
+probabilities are numbers from 0 to 1.
 `netkv scenario reference --json` prints the same as a JSON schema, for editors.
 """
 
@@ -51,9 +51,10 @@ line must hold at every point. Over repeats the mean counts or, where the table 
 `linearizable` is 1 if all of them are. A line about a figure that a run does not have ("none")
 does not hold. `recovery_time_PHASE` is the time of a phase of the longest recovery{phases}.
 
-The column "plots" has what `x` of a plot may be: `scheme`, a path of the sweep, or `time`; `any`
-is all three. Without an entry under `expect`, the figure is one of plots only. The column "schemes"
-names the schemes whose runs have the figure; without an entry, the runs of all schemes may have it.
+The column "plots" has the possible values of `x` in a plot: `scheme`, a path of the sweep, or
+`time`; `any` means all three. Without an entry under `expect`, only plots can show the figure. The
+column "schemes" names the schemes whose runs have the figure; without an entry, the runs of all
+schemes may have it.
 """
 
 
@@ -65,7 +66,7 @@ def markdown() -> str:
 
 
 def schema() -> dict[str, Any]:
-    """The same as a JSON schema."""
+    """The options as a JSON schema."""
     return Scenario.model_json_schema()
 
 
@@ -135,7 +136,7 @@ def _phases() -> str:
 
 
 class OptionRow(NamedTuple):
-    """An option in words, as Markdown."""
+    """The cells of an option in a Markdown table."""
 
     path: str
     type: str
@@ -169,7 +170,7 @@ def _figures() -> Iterator[str]:
 
 
 def _drawn(name: str) -> str:
-    """What a plot of a figure may have as its x."""
+    """The possible values of `x` in a plot of a figure."""
     possible = []
     for x in ("scheme", "time", "workload.zipf"):
         try:
@@ -186,7 +187,7 @@ def _arms(annotation: Any, metadata: tuple[Any, ...]) -> Iterator[tuple[Any, tup
     """The alternatives of a type, each with its description; None is left out."""
     if get_origin(annotation) is Annotated:
         inner, *more = get_args(annotation)
-        found = [each for item in more for each in _said(item)]
+        found = [each for item in more for each in _metadata(item)]
         yield from _arms(inner, (*metadata, *found))
     elif get_origin(annotation) in (Union, types.UnionType):
         for arm in get_args(annotation):
@@ -195,7 +196,7 @@ def _arms(annotation: Any, metadata: tuple[Any, ...]) -> Iterator[tuple[Any, tup
         yield annotation, metadata
 
 
-def _said(item: Any) -> list[Any]:
+def _metadata(item: Any) -> list[Any]:
     return list(item.metadata) if isinstance(item, FieldInfo) else [item]
 
 
@@ -261,7 +262,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _inner_models(annotation: Any) -> list[type[Spec]]:
-    """The models that an option may hold, itself or in a list."""
+    """The models of an option's value, or of the elements of its list."""
     found = models(annotation)
     for kind, _ in _arms(annotation, ()):
         if get_origin(kind) is list:
@@ -275,5 +276,5 @@ def _below(path: str, name: str, annotation: Any) -> str:
 
 
 def _anchor(path: str) -> str:
-    """As Markdown viewers make it of the heading."""
+    """The anchor that Markdown viewers derive from a heading."""
     return re.sub(r"[^a-z0-9_-]", "", path.lower())

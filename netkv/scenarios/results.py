@@ -1,7 +1,7 @@
-"""Results of a scenario, in the JSON form that scripts rely on (docs/reading-a-result.md).
+"""Data models of the results of a scenario; their JSON form is public (docs/reading-a-result.md).
 
 Rates are operations per second, latencies microseconds, times seconds. Metrics (`netkv.metrics`)
-are no declared fields: they stand beside those by their names.
+are not declared as fields; documents contain them by their names, beside the declared fields.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ INTERRUPTED = "It was interrupted."
 
 
 class Result(BaseModel):
-    """Base of all result models: immutable, unknown fields refused."""
+    """Base of all result models: immutable, without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -40,9 +40,9 @@ def _described(names: Mapping[str, Value]) -> dict[str, Any]:
 
 
 class Measurements(Result):
-    """Base of documents with metrics: those that are left out have their absent value.
+    """Base of documents with metrics. A metric that is left out has its absent value.
 
-    Names that no metric has are kept: they may be of a scheme that is not installed any more.
+    Unknown names are kept: they may be metrics of a scheme that is not installed any more.
     """
 
     model_config = ConfigDict(
@@ -55,7 +55,7 @@ class Measurements(Result):
 
     @classmethod
     def metric_names(cls) -> Mapping[str, Value]:
-        """The metrics that such a document has, each with its absent value."""
+        """The metrics of such a document, each with its absent value."""
         raise NotImplementedError
 
     @model_validator(mode="before")
@@ -96,28 +96,28 @@ class RunSample(Measurements):
 
     @classmethod
     def metric_names(cls) -> Mapping[str, Value]:
-        """Those that are known over time."""
+        """The metrics that exist over time."""
         return metrics.sampled()
 
 
 class RecoveryPhase(Result):
-    """A part of a recovery, as its control plane calls it."""
+    """A phase of a recovery, named by its control plane."""
 
     name: str
     seconds: float
 
 
 class RecoveryDetails(Result):
-    """How a switch that had lost its memory got it back."""
+    """The recovery of a switch that had lost its state."""
 
     phases: list[RecoveryPhase]
-    """In the order in which they were gone through."""
+    """In order."""
     counts: dict[str, int] = {}
-    """What was moved: records, keys, bytes."""
+    """Numbers of records, keys and bytes that it moved."""
 
 
 class RunEvent(Result):
-    """Something that happened in a run."""
+    """An event of a run."""
 
     time: float
     """Seconds since the measured part began; negative before."""
@@ -125,21 +125,21 @@ class RunEvent(Result):
     node: str
     text: str
     recovery: RecoveryDetails | None = None
-    """Of an event `recovered`."""
+    """Details of an event `recovered`."""
 
 
 class Recovery(RecoveryDetails):
     """A recovery of a run."""
 
     at: float
-    """When the switch was as before, in seconds since the measured part began."""
+    """End of the recovery, in seconds since the measured part began."""
     switch: str
     seconds: float
-    """All phases together."""
+    """Duration of all phases."""
 
     @classmethod
     def of(cls, event: RunEvent) -> Recovery | None:
-        """The recovery that an event reports; None if it is no such event."""
+        """The recovery of an event `recovered`; None for other events."""
         found = event.recovery
         if found is None:
             return None
@@ -154,23 +154,23 @@ class Recovery(RecoveryDetails):
 
 
 class UnfinishedRecovery(Result):
-    """A recovery that began and did not come to its end."""
+    """A recovery that was not completed."""
 
     switch: str
     began: float
     """In seconds since the measured part began."""
     ended: float | None = None
-    """When something cut it; None: it went on at the end of the run."""
+    """When it was interrupted; None: it was under way at the end of the run."""
     cut_by: str | None = None
-    """What that was: `controller killed`."""
+    """The event that interrupted it: `controller killed`."""
     recovered: bool
-    """Whether a later recovery of the switch came to its end."""
+    """Whether a later recovery of the switch was completed."""
     text: str
-    """All of it, for people."""
+    """A description for users."""
 
 
 class Provenance(Result):
-    """What has to be the same for a run to be repeated."""
+    """Program, source revision and machine of a run; a repetition needs the same."""
 
     netkv_version: str
     source_revision: str | None = None
@@ -181,15 +181,15 @@ class Provenance(Result):
 
     @property
     def uncommitted(self) -> bool:
-        """Whether files differ from the revision, so that it does not say what ran."""
+        """Whether files differ from the revision, so that it does not identify the source."""
         return self.source_revision is not None and self.source_revision.endswith("+")
 
 
 class HistoryRequest(Result):
-    """A request, by which its packets are found."""
+    """A request, identified by client and number."""
 
     client: int
-    """0 for the value that a key had before the first write."""
+    """0 for the initial value of a key."""
     request: int
 
 
@@ -200,28 +200,28 @@ class HistoryOperation(Result):
     request: int
     what: Literal["put", "delete", "get"]
     writer: HistoryRequest | None = None
-    """Who wrote the value: the operation itself, or the write whose value a get returned."""
+    """The write of the value: the operation itself, or the one whose value a get returned."""
     result: str
-    """`ok`, `value`, `initial value`, `not found`, `nobody's value`, `no answer`."""
+    """`ok`, `value`, `initial value`, `not found`, `value never written`, `no answer`."""
     start_ns: int | None = None
     """When its first packet was sent, in nanoseconds of the load generator's clock."""
     end_ns: int | None = None
-    """When it was answered; None without answer, or if the time is not known any more."""
+    """When it was answered; None without an answer, or if the time is no longer known."""
 
 
 class Violation(Result):
-    """Operations on one key that no order of them explains; none of them can be left out."""
+    """Operations on one key that no order explains; without any of them there would be one."""
 
     key: str
     """32 hexadecimal digits."""
     kind: Literal["stale-read", "phantom-value", "lost-write", "not-linearizable"]
     text: str
-    """What is wrong, as a sentence; requests are named client/request."""
+    """A description for users; requests are named client/request."""
     operations: list[HistoryOperation]
 
 
 class RunStart(Result):
-    """Everything known about a run before it begins."""
+    """The description of a run at its start."""
 
     id: str
     scenario: str
@@ -239,37 +239,37 @@ class RunStart(Result):
     duration: float
     warmup: float
     parameters: dict[str, Any]
-    """The scenario as it applies to this run: lab, workload and all, defaults included."""
+    """The scenario of this run (lab, workload and all other options), defaults included."""
     provenance: Provenance
 
 
 class RunFigures(Measurements):
-    """What was measured of a run. Without a measured part (failed early) there is little of it."""
+    """The figures of a run. A run that failed before its measured part has few of them."""
 
     latency_us: Latency = Latency()
     server_load: list[float] = []
     """Operations per second that each server served over the measured part."""
     violations: list[Violation] = []
-    """The first reads that no history explains, each with what proves it."""
+    """The first reads that no history explains, each with the operations that prove it."""
     control_plane_mib_per_s_by_switch: dict[str, float] = {}
     recoveries: list[Recovery] = []
-    """Of switches that had lost their memory, in the order of their ends."""
+    """Completed recoveries of switches, in the order of their ends."""
     unfinished_recoveries: list[UnfinishedRecovery] = []
-    """Those that came to no end, in the order of their beginnings."""
+    """Recoveries that were not completed, in the order of their beginnings."""
 
     @classmethod
     def metric_names(cls) -> Mapping[str, Value]:
-        """Those of whole runs."""
+        """The metrics of whole runs."""
         return metrics.recorded()
 
     def figures(self) -> dict[str, Any]:
-        """All of it in JSON form, as the run store keeps it."""
+        """All figures in the JSON form of the run store."""
         names = {*RunFigures.model_fields, *self.__pydantic_extra__}
         return self.model_dump(mode="json", include=names)
 
 
 class RunIdentity(BaseModel):
-    """Which run it is; these fields stand first in documents."""
+    """The identity of a run; these fields come first in documents."""
 
     id: str
     scheme: str
@@ -290,11 +290,11 @@ class RunResult(RunFigures, RunIdentity):
     """Mergeable HDR histogram (V2, deflated, base64) of nanoseconds over the measured part."""
     series: dict[str, list[Any]] = {}
     """Columns of equal length: `time`, `phase`, `latency_mean_us`, `latency_p99_us`, `server_load`
-    (a list each), `control_plane_mib_per_s_by_switch` (a dictionary each), and each metric that is
-    known over time."""
+    (a list each), `control_plane_mib_per_s_by_switch` (a dictionary each), and each metric that
+    exists over time."""
     events: list[RunEvent] = []
     finished_at: float | None = None
-    """Seconds since the epoch; None for a simulated run, which is the same whenever it ran."""
+    """Seconds since the epoch; None for a simulated run, whose result must not depend on it."""
 
 
 class Interval(Result):
@@ -308,8 +308,8 @@ class Interval(Result):
 class OverRepeats(Result):
     """Base of documents with metrics over repeated runs, beside the declared fields.
 
-    A metric of which the mean counts is an `Interval` or None. A sum is None if one of the runs
-    does not have the metric; what all runs must meet is None if one of them does not have it.
+    A metric that is averaged is an `Interval` or None. A sum, or a condition on all runs, is None
+    if a run does not have the metric; a condition is False if any run fails it.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -326,7 +326,7 @@ class Summary(OverRepeats):
     scheme: str
     params: dict[str, Any]
     not_recovered: int
-    """Switches that were not recovered by the end of their runs."""
+    """Number of switches that were not recovered at the end of their runs."""
     failed: int
     """How many repeats failed."""
 
@@ -339,7 +339,7 @@ class Threshold(Result):
     value: float | None
     """The left side of the comparison, where it could be evaluated."""
     detail: str = ""
-    """The comparison with figures, or why it could not be made."""
+    """The comparison with its figures, or the reason why it is impossible."""
 
 
 class ScenarioResult(Result):
@@ -361,7 +361,7 @@ class ScenarioResult(Result):
 
 
 class RunSink(Protocol):
-    """Where runs are kept while they happen. Calls for one run come in this order."""
+    """Stores runs while they happen. The calls for one run come in this order."""
 
     def begin(self, run: RunStart) -> None: ...
     def sample(self, run_id: str, sample: RunSample) -> None: ...

@@ -1,6 +1,6 @@
-"""One run: bring a rack up, load it with the scenario's events, verify, take it down.
+"""One run: start a rack, run the load with the scenario's events, verify, stop the rack.
 
-The order of things is the same for both drivers; they differ in the rack and in the clock.
+Live and simulated runs have the same steps; they differ in the rack and in the clock.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from netkv.scenarios.timeline import Timeline
 
 SAMPLE_INTERVAL = 1.0
 _SHORT_INTERVAL = 0.1
-"""Between samples while waiting for the end of drain and verification."""
+"""Seconds between samples during drain and verification."""
 _ROUNDING = 1e-9
 _STALL_TIMEOUT = 15.0
-"""Seconds that the verification may go without reading a single key."""
+"""Seconds without progress after which the verification fails."""
 _DEREGISTRATION_TIMEOUT = 3.0
-"""Seconds; clients themselves wait for 2 until they end without an answer."""
+"""Seconds to wait for the deregistration of clients; clients themselves give up after 2."""
 _HOTTEST_ASKED = 100_000
 
 
 class RunFailedError(NetkvError):
-    """The run cannot go on; the text is the reason that is stored with it."""
+    """The run has failed; the text is the stored reason."""
 
 
 class DrivenRun(ABC):
-    """Runs one planned run; `prepare`, `run`, and always `close`."""
+    """Executes a planned run. Callers use `prepare`, `run`, and in any case `close`."""
 
     rack: Rack
 
@@ -62,12 +62,12 @@ class DrivenRun(ABC):
         await self.rack.compile()
 
     async def run(self, collector: Collector) -> None:
-        """Everything from bringing the rack up to the verification; raises `NetkvError`."""
+        """Executes all steps, from the rack's start to the verification; raises `NetkvError`."""
         self._on_phase("starting")
         try:
             await self.rack.start()
         finally:
-            # Only now is it known when what has happened so far was, seen from the measured part.
+            # The duration of the start is known only now, and event times depend on it.
             collector.epoch = self._clock.time() + self._scenario.warmup
         if self._scenario.warmup > 0:
             await self._load("warmup", self._scenario.warmup, None)
@@ -81,12 +81,12 @@ class DrivenRun(ABC):
         await self._deregister_clients()
 
     async def close(self) -> None:
-        """Takes the rack down."""
+        """Stops the rack."""
         self._on_phase("stopping")
         await self.rack.stop()
 
     async def _load(self, phase: Phase, seconds: float, timeline: Timeline | None) -> None:
-        """Runs a phase with load, sampled every second, with what the timeline has for it."""
+        """Runs a phase with load and the events of `timeline`, and samples it every second."""
         self._on_phase(phase)
         await self.rack.client.command({"do": "phase", "name": phase})
         begun = self._clock.now()
@@ -98,11 +98,11 @@ class DrivenRun(ABC):
             await self._sleep_until(wake)
             now = self._clock.now()
             if timeline is not None:
-                # The difference of two rounded times may fall short of the third.
+                # `now - begun` may be below the time of the event by a rounding error.
                 for event in timeline.take(now - begun + _ROUNDING):
                     self._note(event.describe())
                     await timeline.perform(event, self.rack, phase)
-            # A rest shorter than half an interval joins the sample before it.
+            # A remainder shorter than half an interval is part of the previous sample.
             if now >= end or (now >= next_sample and end - now > SAMPLE_INTERVAL / 2):
                 await self._sample(phase)
                 next_sample += SAMPLE_INTERVAL
@@ -112,7 +112,7 @@ class DrivenRun(ABC):
                 return
 
     async def _sleep_until(self, wake: float) -> None:
-        """Sleeps; raises `RunFailedError` early when a node fails and that ends the run."""
+        """Sleeps until `wake`; raises `RunFailedError` as soon as a failed node ends the run."""
         while True:
             self._check()
             rest = wake - self._clock.now()
@@ -133,7 +133,8 @@ class DrivenRun(ABC):
         return sample
 
     async def _predict(self) -> float | None:
-        """Hit ratio that the popularity of the cached keys predicts; None where it is not Zipf."""
+        """The hit ratio that a Zipf distribution predicts for the cached keys; None without a
+        cache, or if the mix is not Zipf-distributed."""
         workload = self._scenario.workload
         if not self.rack.scheme.caches or workload.mix in ("ycsb-d", "insert"):
             return None

@@ -1,4 +1,4 @@
-"""The planned runs of a scenario, in their order."""
+"""The plan of a scenario: its runs, in order."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from netkv.scenarios.plot import misfit
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run: a scheme at one point of the sweep, once."""
+    """One run: one repeat of a scheme at one point of the sweep."""
 
     scenario: Scenario
     """With the sweep point applied and random faults drawn."""
     scheme: str
     params: dict[str, Any]
-    """Path → value of this point; empty without a sweep."""
+    """Path → value at this sweep point; empty without a sweep."""
     repeat: int
     seed: int
 
 
 def plan(scenario: Scenario) -> list[PlannedRun]:
-    """All runs. Schemes alternate, so that a machine that slows down slows all of them alike.
+    """All runs. Schemes alternate, so that a change of the machine's speed affects all of them.
 
-    Raises `UsageError` for a scheme that cannot run in the lab, or in one that a sweep makes of it.
+    Raises `UsageError` if a scheme does not support the lab at some point of the sweep.
     """
     runs = []
     for params in loader.sweep_points(scenario):
@@ -45,7 +45,7 @@ def plan(scenario: Scenario) -> list[PlannedRun]:
 
 
 def draw_faults(scenario: Scenario, seed: int) -> Scenario:
-    """The scenario with its random faults as plain events, the same for every scheme."""
+    """The scenario with its random faults as plain events; they are the same for every scheme."""
     if scenario.random_faults is None:
         return scenario
     drawn = faults.expand(
@@ -59,8 +59,8 @@ def draw_faults(scenario: Scenario, seed: int) -> Scenario:
 def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
     """The scenario with these schemes instead of its own.
 
-    Thresholds and plots that speak of a scheme that does not run any more are left out. Raises
-    `UsageError` for a scheme that does not exist, or that its events do not fit.
+    Thresholds and plots about other schemes are dropped. Raises `UsageError` for a scheme that does
+    not exist or does not support the scenario's events.
     """
     chosen = list(dict.fromkeys(schemes.get(name).name for name in names))
     try:

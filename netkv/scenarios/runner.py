@@ -1,7 +1,8 @@
-"""Runs scenarios: every scheme at every sweep point, as often as asked, and the verdicts.
+"""Runs scenarios: every scheme at every sweep point with all repeats, then the thresholds.
 
-A run that fails is kept with its reason and the others still run; a scenario that is interrupted
-(task cancelled, Ctrl-C) stops its rack, keeps the run as failed, and raises the cancellation on.
+A failed run is stored with its reason, and the others still run. When a scenario is interrupted
+(task cancelled, Ctrl-C), it stops its rack, stores the run as failed, and re-raises the
+cancellation.
 """
 
 from __future__ import annotations
@@ -43,22 +44,22 @@ from netkv.sim import profiles
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a scenario stands, at each phase and each sample."""
+    """Progress of a scenario, reported at each phase and each sample."""
 
     run: RunStart
     index: int
-    """Of this run, from 0."""
+    """Index of this run, from 0."""
     count: int
-    """How many runs there are."""
+    """Number of runs."""
     phase: str
     """`starting`, `warmup`, `measure`, `drain`, `verify`, `stopping` or `done`; `known` for a run
-    whose result is known from before."""
+    whose result is stored already."""
     elapsed: float
-    """Seconds into warm-up and measured part together."""
+    """Seconds since the beginning of the warm-up."""
     duration: float
-    """Seconds that they take together."""
+    """Seconds of warm-up and measured part."""
     sample: RunSample | None = None
-    """The newest sample, when this is about one."""
+    """The newest sample; None if this reports a phase."""
 
 
 async def run_scenario(
@@ -70,10 +71,10 @@ async def run_scenario(
 ) -> ScenarioResult:
     """Runs a scenario; a failed run or a missed threshold is in the result, not raised.
 
-    `finished` gives the result of a simulated run by its id if it is known from before. Such a run
-    is not repeated: its id says all that its result follows from.
+    `finished` returns the stored result of a simulated run by its id, if there is one. Such a run
+    is not repeated, since its id is a hash of everything that determines the result.
 
-    Raises `UsageError` for what cannot be run at all, and `CancelledError` when interrupted.
+    Raises `UsageError` for a scenario that cannot run, and `CancelledError` when interrupted.
     """
     state.sweep()
     planned = plan(scenario)
@@ -102,12 +103,12 @@ async def run_scenario(
 
 
 async def _one_by_one(runs: Sequence[_Run]) -> list[RunResult]:
-    """Live runs would take the machine from each other."""
+    """Runs live runs one after the other, since they would compete for the machine."""
     return [await run.run() for run in runs]
 
 
 async def _together(runs: Sequence[_Run]) -> list[RunResult]:
-    """Simulated runs do not notice each other: one on each core, in the order of the plan."""
+    """Runs simulated runs, which are independent, on all cores, in the order of the plan."""
     cores = asyncio.Semaphore(len(os.sched_getaffinity(0)))
 
     async def one(run: _Run) -> RunResult:
@@ -118,7 +119,7 @@ async def _together(runs: Sequence[_Run]) -> list[RunResult]:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(run)) for run in runs]
     except BaseExceptionGroup as failures:
-        # What cannot be run at all fails alike for all of them.
+        # All runs of an impossible scenario fail with the same error.
         raise failures.exceptions[0] from None
     return [task.result() for task in tasks]
 
@@ -145,11 +146,10 @@ class _Run:
         self._start: RunStart | None = None
         self._collector: Collector | None = None
         self._early: list[RackEvent] = []
-        """Events of the bring-up: how long before the measured part they were is known when it is
-        over."""
+        """Events of the start. Their times relative to the measured part are known after it."""
 
     async def run(self) -> RunResult:
-        """Runs it; the sink gets the end in any case."""
+        """Executes the run; the sink gets its end in any case."""
         kind = LiveRun if self._planned.scenario.mode == "live" else SimRun
         driven = kind(
             self._planned,
@@ -179,7 +179,7 @@ class _Run:
         return result
 
     async def _attempt(self, run: DrivenRun) -> RunResult | None:
-        """Runs it, or returns its result if that is known from before."""
+        """Executes the run, or returns its result if that is stored already."""
         failure: NetkvError | None = None
         try:
             await run.prepare()
@@ -283,12 +283,12 @@ def _live_id(scheme: str) -> str:
 
 
 def _sim_id(planned: PlannedRun, origin: Provenance) -> str:
-    """A simulated run follows from what it is asked to be, and so does its name."""
+    """The id of a simulated run: a hash of everything that determines its result."""
     document = {
         "scenario": planned.scenario.model_dump(mode="json"),
         "scheme": planned.scheme,
         "seed": planned.seed,
-        # By its figures: 'this-machine' and files are something else after each calibration.
+        # The figures, since 'this-machine' and files change with each calibration.
         "profile": profiles.of(planned.scenario.lab).model_dump(mode="json"),
         "program": origin.program_hash,
         "source": [origin.netkv_version, origin.source_revision],

@@ -10,7 +10,7 @@ from netkv.scenarios.model import Scenario
 
 
 def applies(option: str, names: Sequence[str]) -> bool:
-    """Whether an option of the lab is one of every lab, or of one of these schemes."""
+    """Whether an option belongs to every lab or to one of these schemes."""
     return option in GenericLab.model_fields or any(
         schemes.get(name).has_option(option) for name in names
     )
@@ -19,7 +19,7 @@ def applies(option: str, names: Sequence[str]) -> bool:
 def misplaced(
     scenario: Scenario, names: Sequence[str]
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Options that are given or swept although none of these schemes has them: path, sentence."""
+    """Options that are given or swept although none of these schemes has them: path and message."""
     given: list[tuple[str, tuple[str | int, ...]]] = [
         (option, ("lab", option)) for option in sorted(scenario.lab.model_fields_set)
     ]

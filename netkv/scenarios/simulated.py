@@ -1,4 +1,4 @@
-"""A run in virtual time."""
+"""A run in the simulator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netkv.sim.rack import SimRack, VirtualClock
 
 
 class SimRun(DrivenRun):
-    """A run on the simulator."""
+    """A run in virtual time."""
 
     def __init__(
         self,

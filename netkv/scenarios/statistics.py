@@ -32,7 +32,7 @@ def student_t(probability: float, degrees: int) -> float:
 
 
 def _student_cdf(t: float, degrees: int) -> float:
-    """P(T <= t) for t >= 0, by the finite trigonometric sums for whole degrees of freedom
+    """P(T <= t) for t >= 0, by the finite trigonometric sums for integer degrees of freedom
     (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
     theta = math.atan(t / math.sqrt(degrees))
     cosine = math.cos(theta)
@@ -54,7 +54,7 @@ def _student_cdf(t: float, degrees: int) -> float:
 def interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
     """Mean and half width of its confidence interval; None without values.
 
-    A single value has no spread: its half width is None.
+    The half width of a single value is None.
     """
     n = len(values)
     if n == 0:
@@ -68,7 +68,7 @@ def interval(values: Sequence[float], confidence: float = 0.95) -> Interval | No
 
 
 def all_of(verdicts: Iterable[bool | None]) -> bool | None:
-    """False if any is, None if any is not known, or if there are none."""
+    """Whether all verdicts are true. None if one is unknown and none is false, or without any."""
     known = list(verdicts)
     if any(verdict is False for verdict in known):
         return False
@@ -76,9 +76,9 @@ def all_of(verdicts: Iterable[bool | None]) -> bool | None:
 
 
 def over_repeats(metric: Metric, runs: Sequence[RunFigures]) -> Interval | int | bool | None:
-    """A metric over runs with the same settings, as `OverRepeats` has it.
+    """A metric over runs with the same settings (`OverRepeats`).
 
-    Failed runs count in sums; their figures are left out of means.
+    Sums include failed runs; means do not.
     """
     if metric.repeats == "all":
         return all_of(getattr(run, metric.name) for run in runs)

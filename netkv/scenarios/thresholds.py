@@ -3,13 +3,13 @@
     SCHEME.throughput_ops >= 2 * OTHER.throughput_ops
 
 A line is one comparison. Either side may use numbers, + - * /, parentheses, `abs`, `min`, `max`,
-and `SCHEME.METRIC`. A scheme whose name has a dash is written with an underscore; `each` stands for
-every scheme that runs, and the line must hold for all of them. Over repeats counts what the table
-of metrics has it (`netkv.metrics`): the mean, the sum, or whether it is so of all. Over a sweep the
+and `SCHEME.METRIC`. A dash in the name of a scheme is written as an underscore; `each` stands for
+every scheme that runs, and the line must hold for all of them. Over repeats, the definition of the
+metric (`netkv.metrics`) selects the mean, the sum, or whether it holds for all. Over a sweep the
 line must hold at every sweep point. `recovery_time_PHASE` is a metric of schemes whose recoveries
 have phases.
 
-Lines are parsed into Python's syntax tree and walked here; nothing is ever evaluated as Python.
+Lines are parsed into Python's syntax tree, which this module evaluates; `eval` is never used.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
 }
 _FUNCTIONS: dict[str, Callable[..., float]] = {"abs": abs, "min": min, "max": max}
 _MAX_LENGTH = 500
-_MAX_MISSES_TOLD = 5
-"""Places beside the first at which a line does not hold that its verdict names."""
+_MAX_MISSES_LISTED = 5
+"""Further points or schemes for which a line does not hold that its verdict lists, at most."""
 EACH = "each"
 """Stands for every scheme in turn."""
 
 
 def known() -> list[str]:
-    """What may stand behind `SCHEME.` of any scheme."""
+    """The metrics that may follow `SCHEME.`, for any scheme."""
     return sorted(metric.name for metric in metrics.all_metrics() if metric.of_runs)
 
 
@@ -73,7 +73,7 @@ class Quantity:
     tree: ast.expr
 
     def metrics(self) -> set[tuple[str, str]]:
-        """The (scheme, metric) pairs that it names."""
+        """The (scheme, metric) pairs in it."""
         return {
             (node.value.id, node.attr)
             for node in ast.walk(self.tree)
@@ -81,7 +81,7 @@ class Quantity:
         }
 
     def value(self, runs: Mapping[str, Mapping[str, float]]) -> float:
-        """Its value; raises `KeyError` for a scheme or a metric that is not there."""
+        """Its value; raises `KeyError` for a missing scheme or metric."""
         return _value(self.tree, lambda scheme, metric: runs[scheme][metric])
 
 
@@ -125,7 +125,7 @@ def _parse(text: str) -> ast.expr:
 def evaluate(expressions: Iterable[Expression], runs: Iterable[RunResult]) -> list[Threshold]:
     """The verdict on every line; it must hold at each sweep point, and `each` for each scheme.
 
-    `value` is that of the first miss; of a line that holds everywhere, of the first comparison.
+    `value` is that of the first comparison that does not hold; if all hold, of the first one.
     """
     points: dict[str, dict[str, list[RunResult]]] = {}
     for run in runs:
@@ -157,25 +157,25 @@ def _summary(group: list[RunResult]) -> Summary:
 
 
 class _UnknownError(Exception):
-    """A value that the runs do not give."""
+    """A value that the runs do not have."""
 
 
 @dataclass(frozen=True)
 class _Case:
-    """One comparison of a line: for one scheme, if it is about each, and at one sweep point."""
+    """One comparison of a line: at one sweep point, and for one scheme if the line has `each`."""
 
     scheme: str
-    """Empty if the line is not about each scheme."""
+    """Empty if the line does not have `each`."""
     point: str
     """Empty without a sweep."""
     ok: bool
     value: float | None
     finding: str
-    """The figures, or why there are none."""
+    """The figures, or the reason why there are none."""
 
     @property
     def where(self) -> str:
-        """`SCHEME at workload.zipf=0.9`, or what there is of it."""
+        """`SCHEME at workload.zipf=0.9`, `SCHEME`, `workload.zipf=0.9` or nothing."""
         return " at ".join(part for part in (self.scheme, self.point) if part)
 
 
@@ -227,16 +227,16 @@ def _all_met(cases: list[_Case]) -> str:
 
 
 def _missed(cases: list[_Case], first: _Case) -> str:
-    """The detail of a line that does not hold: where it first does not, where else, and for which
-    schemes it does."""
+    """The detail of a line that does not hold: the first miss, further ones, and the schemes for
+    which it holds."""
     of = f" for {first.where}" if first.scheme else f" at {first.point}" if first.point else ""
     detail = f"{first.finding}: not met{of}"
     others = [case.where for case in cases if not case.ok and case is not first]
     if others:
-        rest = len(others) - _MAX_MISSES_TOLD
+        rest = len(others) - _MAX_MISSES_LISTED
         more = f" and {rest} more" if rest > 0 else ""
         detail += f"; nor {'for' if first.scheme else 'at'} "
-        detail += f"{', '.join(others[:_MAX_MISSES_TOLD])}{more}"
+        detail += f"{', '.join(others[:_MAX_MISSES_LISTED])}{more}"
     missed = {case.scheme for case in cases if not case.ok}
     met = [name for name in dict.fromkeys(case.scheme for case in cases) if name not in missed]
     return detail + (f"; met for {', '.join(met)}" if met else "")
@@ -332,7 +332,7 @@ def _check(node: ast.expr, text: str, schemes: set[str]) -> None:
 
 
 def _phase_metrics(schemes: set[str]) -> list[str]:
-    """Metrics that only schemes have whose recoveries have phases."""
+    """The metrics of the recovery phases of these schemes."""
     phases = [
         phase
         for scheme in all_schemes()

@@ -1,4 +1,4 @@
-"""The events of a scenario: when each is due, and what it does to the rack."""
+"""The timeline of a run: it carries out the events of a scenario at their times."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from netkv.scenarios.results import Phase
 
 
 def check_live(scenario: Scenario) -> None:
-    """Raises `UsageError` for what only the simulator can do."""
+    """Raises `UsageError` if only the simulator can run the scenario."""
     if (objection := not_live(scenario)) is not None:
         raise UsageError(str(objection))
 
 
 def not_live(scenario: Scenario) -> FieldError | None:
-    """What of a scenario only the simulator can do; None if nothing."""
+    """The part of a scenario that only the simulator supports; None if there is none."""
     if scenario.lab.topology.kind != "rack":
         return FieldError(
             f"The topology '{scenario.lab.topology.kind}' is one for the simulator ('--mode sim').",
@@ -34,7 +34,7 @@ def not_live(scenario: Scenario) -> FieldError | None:
         if event.storage == "kept" and scenario.lab.backend == "memory":
             return FieldError(
                 f"The event at {event.at:g} s starts '{event.start}' with 'storage: kept', but a "
-                f"store in memory is gone with its process. Take 'lab.backend: rocksdb' "
+                f"store in memory ends with its process. Use 'lab.backend: rocksdb' "
                 f"or 'redis', or 'storage: lost', or the simulator.",
                 *("events", index, "storage"),
             )
@@ -42,7 +42,7 @@ def not_live(scenario: Scenario) -> FieldError | None:
 
 
 async def carry_out(event: TimelineEvent, rack: Rack) -> None:
-    """Does what an event states that is no change of the load; raises `NetkvError`."""
+    """Carries out an event other than a change of the arrivals; raises `NetkvError`."""
     if event.after_actions is not None:
         rack.controller.kill_after(event.after_actions)
     elif event.kill is not None:
@@ -69,25 +69,25 @@ async def carry_out(event: TimelineEvent, rack: Rack) -> None:
 
 
 class Timeline:
-    """Events in the order of their times, each taken once."""
+    """The events of a run, in the order of their times."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._left = scenario.timeline()
         self._load: dict[str, Any] | None = None
-        """The last change of the arrivals, for a client that starts again."""
+        """The last change of the arrivals, for a restarted client."""
 
     def next_at(self) -> float | None:
         """When the next event is due, in seconds; None after the last."""
         return self._left[0].at if self._left else None
 
     def take(self, elapsed: float) -> list[TimelineEvent]:
-        """The events that are due by now."""
+        """Removes and returns the events that are due by now."""
         due = [event for event in self._left if event.at <= elapsed]
         self._left = self._left[len(due) :]
         return due
 
     async def perform(self, event: TimelineEvent, rack: Rack, phase: Phase) -> None:
-        """Carries an event out; raises `NetkvError` if the rack cannot."""
+        """Carries out an event; raises `NetkvError` if the rack does not support it."""
         if event.rate is not None or event.outstanding is not None:
             self._load = {"do": event.action, "value": getattr(event, event.action)}
             await rack.client.command(self._load)
@@ -97,7 +97,7 @@ class Timeline:
             await self._resume(rack, phase)
 
     async def _resume(self, rack: Rack, phase: Phase) -> None:
-        """Puts a new load generator to the work that the old one did."""
+        """Restores arrivals and phase in a restarted load generator."""
         if self._load is not None:
             await rack.client.command(self._load)
         await rack.client.command({"do": "phase", "name": phase})

@@ -1,4 +1,4 @@
-"""The value of a metric, of a whole run and over its time."""
+"""The values of a metric: of a whole run, and over time."""
 
 from __future__ import annotations
 

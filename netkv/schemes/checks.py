@@ -1,4 +1,4 @@
-"""Whether a scheme can run in a lab, with a load: the limits that it states (`Scheme`)."""
+"""Checks whether a scheme can run in a lab with a load, by the limits in its `Scheme`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
-    """Raises `MisfitError` for a lab or load that the scheme cannot run in or with."""
+    """Raises `MisfitError` if the scheme does not support the lab or the load."""
     if scheme.multigets:
         multiget.check(scheme.name, lab, workload)
     else:
@@ -39,7 +39,7 @@ def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
 
 
 def _check_entries(scheme: str, options: SwitchCache) -> None:
-    """Raises `MisfitError` for a cache without entries, or with more than the switch has."""
+    """Raises `MisfitError` if the cache has no entries, or more than the switch has room for."""
     if options.cache_entries == 0:
         plain = [
             each.name

@@ -1,4 +1,4 @@
-"""A scheme as a document: for `netkv scheme show` and for programs."""
+"""The description of a scheme that `netkv scheme show` prints and programs read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from netkv.schemes.scheme import Scheme
 
 
 def describe(scheme: Scheme) -> dict[str, Any]:
-    """What a scheme is, and what may be chosen about it."""
+    """The properties, limits and options of a scheme."""
     from netkv.scenarios.reference import option_row
 
     options = []

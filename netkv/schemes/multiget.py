@@ -1,4 +1,4 @@
-"""What schemes need of a load as far as multigets and keys go."""
+"""Checks of a load's multigets and key size against what a scheme supports."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from netkv.lab.spec import LabSpec, WorkloadSpec
 
 MAX_SERVERS = 32
-"""Fields for servers in the header of a multiget."""
+"""Server fields in the header of a multiget."""
 PLAIN_KEY_SIZE = 16
 INSERTING = ("ycsb-d", "insert")
 """Mixes that add keys."""
 _ID_BYTES = 8
-"""Of a key shorter than 16 bytes that tell it from others, at most."""
+"""Bytes of a key shorter than 16 bytes that differ between keys, at most."""
 
 
 def check(scheme: str, lab: LabSpec, workload: WorkloadSpec) -> None:
-    """Raises `MisfitError` for a lab or load that a scheme for multigets cannot have."""
+    """Raises `MisfitError` if a scheme for multigets does not support the lab or the load."""
     if lab.servers > MAX_SERVERS:
         raise MisfitError(
             f"The scheme '{scheme}' has room for {MAX_SERVERS} servers in the header of a "
@@ -29,7 +29,7 @@ def check(scheme: str, lab: LabSpec, workload: WorkloadSpec) -> None:
         )
     size = workload.key_size
     most = 256 ** min(size, _ID_BYTES)
-    # As many again are kept for what is inserted (engine/workload).
+    # Inserted keys have a range of their own, of the same size (engine/workload).
     inserts = workload.mix in INSERTING
     needed = 2 * workload.keys if inserts else workload.keys
     if size < PLAIN_KEY_SIZE and needed > most:

@@ -1,4 +1,4 @@
-"""What schemes for multigets count in common."""
+"""Metrics that all schemes for multigets have."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Groups(Source):
-    """Requests to servers that came of one request of a client: those of the coordinator, or else
-    the groups that the clients counted."""
+    """Requests to servers for one request of a client. The coordinator counts them if there is
+    one; otherwise the clients do."""
 
     def fold(self, total: Any, phase: str, sample: RackSample) -> Any:
         if phase != "measure":

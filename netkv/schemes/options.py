@@ -22,11 +22,11 @@ class SchemeOptions(Spec):
     """The options of a scheme; a scheme without options has this model itself."""
 
     left_out: ClassVar[Mapping[str, Any]] = {}
-    """Option → the value that this scheme takes where None is given, which means "left out"."""
+    """Option → the value that replaces None. None means that the user left the option out."""
 
     @classmethod
     def of(cls, lab: LabSpec) -> Self:
-        """What a lab says about these options."""
+        """The values of these options in a lab."""
         values = {name: getattr(lab, name) for name in cls.model_fields}
         chosen = {name: each for name, each in cls.left_out.items() if values[name] is None}
         return cls.model_validate(values | chosen)
@@ -46,7 +46,7 @@ class SwitchCache(SchemeOptions):
     sample_rate: Annotated[float, Field(ge=0, le=1)] | None = None
     """Share of requests that is counted; left out, the scheme's own."""
     epoch: Annotated[float, Field(gt=0, le=3600), SECONDS] = 1.0
-    """Time after which the statistics of a caching scheme begin anew."""
+    """Time after which a caching scheme resets its statistics."""
     preload: bool = True
     """Start with the hottest `cache_entries` keys cached."""
 
@@ -57,7 +57,7 @@ class SwitchCache(SchemeOptions):
 
 
 class WriteBackCache(SwitchCache):
-    """Options of schemes whose switch has records that no server has."""
+    """Options of schemes whose switch holds records that no server has yet."""
 
     snapshot_period: Annotated[float, Field(ge=0, le=3600), SECONDS] = 10.0
     """Time from one snapshot of the write-back cache to the next; 0 for none."""

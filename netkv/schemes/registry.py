@@ -1,14 +1,14 @@
-"""Which schemes there are: netkv's own, and those of installed packages.
+"""The registry of schemes: netkv's own, and those of installed packages.
 
 Rules
 -----
-1. A scheme is an entry point of the group `netkv.schemes`: its name is that of the scheme, and it
-   leads to a `Scheme`. netkv's own are declared in the same way (pyproject.toml). Where the
-   metadata of netkv is missing or old (a checkout that was not set up again), the folders in this
-   package stand in for it.
-2. A scheme that cannot be loaded is left out, with a sentence about its package and the error
-   (`problems`). It never affects other schemes.
-3. An option of one name has one declaration, over all schemes and the options of every lab.
+1. A scheme is an entry point of the group `netkv.schemes`. The entry point has the name of the
+   scheme and refers to a `Scheme`. netkv declares its own schemes in the same way
+   (pyproject.toml). If the metadata of netkv is missing or old (a checkout that was not set up
+   again), the registry uses the folders in this package instead.
+2. A scheme that cannot be loaded is left out; `problems` has its package and the error. It never
+   affects other schemes.
+3. An option name has one declaration, across all schemes and the options of every lab.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ OWN = "netkv"
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What was found."""
+    """The schemes that were found, and those that cannot be used."""
 
     schemes: dict[str, Scheme]
     """By name, in the order in which figures show them."""
     problems: dict[str, str]
-    """Name of a scheme that cannot be used → the sentence that says why."""
+    """Name of a scheme that cannot be used → a sentence with the reason."""
     packages: dict[str, str]
-    """Name of a scheme → the package that brings it."""
+    """Name of a scheme → the package that provides it."""
 
 
 @cache
@@ -66,7 +66,7 @@ def entry_points() -> list[metadata.EntryPoint]:
 
 
 def load(points: Iterable[metadata.EntryPoint]) -> Catalogue:
-    """The schemes that entry points lead to."""
+    """Load the schemes of these entry points."""
     found: dict[str, Scheme] = {}
     problems: dict[str, str] = {}
     packages: dict[str, str] = {}
@@ -98,12 +98,12 @@ def all_schemes() -> tuple[Scheme, ...]:
 
 
 def default() -> Scheme:
-    """The scheme of a lab for which none is named: the first that caches."""
+    """The scheme of a lab that names none: the first one with a cache."""
     return next(each for each in all_schemes() if each.caches)
 
 
 def get(name: str) -> Scheme:
-    """The scheme of that name; raises `UsageError` that names the schemes there are."""
+    """The scheme of that name; raises `UsageError` with a list of schemes if there is none."""
     found = catalogue()
     if name in found.schemes:
         return found.schemes[name]
@@ -115,21 +115,21 @@ def get(name: str) -> Scheme:
 
 
 def of(spec: RackSpec) -> Scheme:
-    """The scheme of a rack; raises `UsageError` if there is none or it cannot run there."""
+    """The scheme of a rack; raises `UsageError` if it does not exist or does not suit the rack."""
     scheme = get(spec.scheme)
     scheme.check(spec.lab, spec.workload)
     return scheme
 
 
 def _package(point: metadata.EntryPoint) -> str:
-    """The name of the package that brings a scheme."""
+    """The name of the package that provides a scheme."""
     return point.dist.name if point.dist is not None else point.module.split(".")[0]
 
 
 def _load(point: metadata.EntryPoint) -> Scheme:
     scheme = point.load()
     if not isinstance(scheme, Scheme):
-        raise TypeError(f"'{point.value}' is no Scheme but a {type(scheme).__name__}")
+        raise TypeError(f"'{point.value}' is of type {type(scheme).__name__}, not Scheme")
     if scheme.name != point.name:
         raise ValueError(f"its own name is '{scheme.name}'")
     if not issubclass(scheme.options, SchemeOptions):
@@ -140,7 +140,7 @@ def _load(point: metadata.EntryPoint) -> Scheme:
 def _options(
     scheme: Scheme, known: dict[str, tuple[str, FieldInfo]]
 ) -> Iterator[tuple[str, tuple[str, FieldInfo]]]:
-    """The options of a scheme; raises ValueError for one that is declared otherwise already."""
+    """The options of a scheme; raises ValueError if another declaration of one differs."""
     for name, field in scheme.options.model_fields.items():
         if name in GenericLab.model_fields:
             raise ValueError(f"'lab.{name}' is an option of every lab")

@@ -1,7 +1,7 @@
-"""What a scheme states about itself: its program, roles, control plane and limits.
+"""`Scheme`, the declaration of a scheme: its program, roles, control plane, options and limits.
 
-A scheme is what differs. Everything else (partitioning, forwarding, request path, supervision) is
-shared, and reads from a `Scheme` what it must know.
+All other code (partitioning, forwarding, request path, supervision) is shared between schemes and
+reads the properties of a scheme from its `Scheme`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from netkv.sim.probes import Probes
 
 PLAIN = "plain"
-"""The role of servers and clients that only exchange requests and answers."""
+"""The role of servers and clients that only exchange requests and replies."""
 
 
-def _no_defines(lab: LabSpec) -> Mapping[str, str]:  # noqa: ARG001 (all alike)
+def _no_defines(lab: LabSpec) -> Mapping[str, str]:  # noqa: ARG001 (a fixed signature)
     return {}
 
 
@@ -35,7 +35,10 @@ def _no_profiles() -> Mapping[str, Profile]:
     return {}
 
 
-def forwarding_only(spec: RackSpec, topology: Topology) -> ControlPlane:  # noqa: ARG001 (all alike)
+def forwarding_only(
+    spec: RackSpec,  # noqa: ARG001 (a fixed signature)
+    topology: Topology,
+) -> ControlPlane:
     """The control plane of a switch that only forwards."""
     from netkv.control.forwarding import ForwardingOnly
 
@@ -47,67 +50,69 @@ class Scheme:
     """One way to serve keys from a rack."""
 
     name: str
-    """As users write it, in small letters."""
+    """The name that users write, in lower case."""
     title: str
-    """As figures and tables print it."""
+    """The name in figures and tables."""
     program: str
-    """Path of the P4 program in `p4/`, `NAME/NAME.p4`, or the absolute path of another."""
+    """Path of the P4 program: `NAME/NAME.p4` in `p4/`, or an absolute path."""
     server_role: str
-    """The protocol role that the server shims play: a name of engine/roles, or one of Python,
+    """The protocol role of the server shims: a role of engine/roles, or a class in Python,
     `python:package.module:Class` (`netkv.roles`)."""
     client_role: str
-    """The protocol role that the clients play, likewise."""
+    """The protocol role of the clients, named like `server_role`."""
     caches: bool
-    """Whether the switch serves reads; a scheme that does not has no hit ratio to predict."""
+    """Whether the switch answers reads. Without that the scheme has no hit ratio to predict."""
     paper: str
     """Where the scheme is described."""
     summary: str
     """One sentence for lists."""
     control_plane: Callable[[RackSpec, Topology], ControlPlane] = forwarding_only
-    """Makes the control plane for a rack with these hosts at the switch; left out, it fills the
-    forwarding tables. It is imported when this is called: listing schemes must not need it."""
+    """Creates the control plane for a rack and the topology of a switch. The default one only fills
+    the forwarding tables. The function imports the control plane, so that listing schemes does not
+    import it."""
     options: type[SchemeOptions] = SchemeOptions
-    """Its options (docstrings as descriptions), which users write under `lab`."""
+    """Its options, which users write under `lab`; their docstrings are the descriptions."""
     order: int = 1000
-    """Place in lists and figures, the lowest first; then by name."""
+    """Sort key in lists and figures, ascending; the name breaks ties."""
     client_keeps: bool = False
-    """Whether clients keep records that only the switch has, until they are released."""
+    """Whether clients keep copies of records that only the switch has, until these are released."""
     recovery_phases: tuple[str, ...] = ()
-    """How its control plane calls the phases of a recovery (`Recovered`), in their order; empty:
-    a switch that has lost its memory is just filled anew."""
+    """Names of the phases of a recovery (`Recovered`), in order. Empty: the control plane only
+    fills the tables of a restarted switch again."""
     max_pipelines: int = 1
-    """Of a switch: more than one only if the program keeps each key's state where all its packets
-    meet it, and the control plane bears that a table write reaches one pipeline after the other."""
+    """Pipelines of a switch, at most. Above 1 the program must keep the state of a key in a
+    pipeline that all packets of the key pass, and the control plane must accept that a table write
+    reaches the pipelines one after the other."""
     max_clients: int = 32_767
-    """Client identities that its parts tell apart."""
+    """Number of clients that the switch and the servers can distinguish."""
     one_switch: bool = False
-    """Whether it is made for a single switch."""
+    """Whether it supports a single switch only."""
     defines: Callable[[LabSpec], Mapping[str, str]] = _no_defines
-    """Macros with which the program is compiled for a lab: what is fixed at build time."""
+    """Macros with which the program is compiled for a lab."""
     needs: Callable[[LabSpec], None] | None = None
-    """What else it needs of a lab: raises `MisfitError`."""
+    """A further check of the lab, which raises `MisfitError`."""
     profiles: Callable[[], Mapping[str, Profile]] = _no_profiles
-    """Testbeds for the simulator (`netkv.sim.profiles`), by name: those of its paper."""
+    """Testbeds of its paper for the simulator (`netkv.sim.profiles`), by name."""
     probes: Callable[[], Probes] | None = None
-    """For a scheme whose switch `netkv calibrate` can measure: entries and messages for that."""
+    """Entries and messages with which `netkv calibrate` measures the switch; None: it cannot."""
     multigets: bool = False
-    """Whether a request may be for several keys of different servers, which own keys by the hash
-    modulo their number, and keys may be of 4 to 64 bytes."""
+    """Whether a request may have several keys of different servers. Servers then own keys by the
+    hash modulo the number of servers, and a key has 4 to 64 bytes."""
     coordinated: bool = False
-    """Whether requests go to a coordinator, a host of its own."""
+    """Whether clients send requests to a coordinator, which is a separate host."""
     metrics: tuple[Metric, ...] = ()
-    """What its runs have beside the metrics of all runs (`netkv.metrics.common`)."""
+    """Metrics of its runs, in addition to those of all runs (`netkv.metrics.common`)."""
 
     def external_clients(self, lab: LabSpec) -> int:
-        """Places for programs (`lab.external_clients`) beside the load's clients."""
+        """How many external programs (`lab.external_clients`) fit beside the load's clients."""
         return max(0, min(lab.external_clients, self.max_clients - lab.clients))
 
     def has_option(self, name: str) -> bool:
-        """Whether `lab.name` means something to the scheme, beside the options of every lab."""
+        """Whether `lab.name` is an option of the scheme itself, not one of every lab."""
         return name in self.options.model_fields
 
     def preloaded(self, lab: LabSpec) -> int:
-        """Keys that the switch has cached at the start, the hottest."""
+        """Number of keys that the switch caches at the start; they are the hottest."""
         options = self.options.of(lab)
         return options.preloaded if isinstance(options, SwitchCache) else 0
 
@@ -117,18 +122,18 @@ class Scheme:
         return resources.path("p4") / self.program
 
     def compile(self, lab: LabSpec) -> bytes:
-        """The bundle of the program for a lab; raises `NetkvError` with the compiler's report."""
+        """Compile the program for a lab; raises `NetkvError` with the compiler's report."""
         return compile_program(self.program_path, self.defines(lab))
 
     def check(self, lab: LabSpec, workload: WorkloadSpec) -> None:
-        """Raises `MisfitError` for a lab or load that the scheme cannot run in or with."""
+        """Raises `MisfitError` if the scheme does not support the lab or the load."""
         from netkv.schemes import checks
 
         checks.check(self, lab, workload)
 
 
 def compile_program(program: Path, defines: Mapping[str, str]) -> bytes:
-    """The bundle of a program, the includes of `p4/` at hand.
+    """Compile a program, with `p4/` as include path, to a bundle.
 
     Raises `NetkvError` with the compiler's report.
     """

@@ -1,6 +1,6 @@
-"""The simulated driver's Python half: racks in virtual time, and the models they are made of.
+"""The Python part of the simulator: racks in virtual time, and the models of their parts.
 
 `rack.SimRack` drives the simulator (`_engine.Simulation`), `rack_nodes` has its nodes. The control
-planes are the same objects as live; `controller` carries their events and actions through modelled
+planes are the same classes as live; `controller` passes their events and actions through modelled
 control channels.
 """

@@ -1,13 +1,13 @@
-"""Measures this machine, and makes the profile `this-machine` of it.
+"""Measures this machine, and derives the profile `this-machine` from the figures.
 
 Rules
 -----
-1. Everything is measured through the nodes of a live rack, in short turns that alternate; a figure
+1. Everything is measured through the nodes of a live rack, in short turns that alternate. A figure
    is the median of its turns.
-2. What a frame or an operation costs is time on a core with `WINDOW` requests outstanding: it shows
-   how much a node can do, and batches are part of that.
-3. What a request takes is measured with one outstanding. What of it the costs do not explain is
-   the way: the kernel, and the wake-up of a thread that sleeps. It becomes the delay of the links.
+2. The cost of a frame or an operation is processor time, measured with `WINDOW` requests
+   outstanding. It determines the throughput of a node, so it includes the effect of batches.
+3. The latency of a request is measured with one request outstanding. The part of it that is not
+   cost is spent in the kernel and on waking sleeping threads. It becomes the delay of the links.
 4. Nothing is adjusted: docs/simulator.md describes how the model uses each figure.
 """
 
@@ -47,59 +47,60 @@ if TYPE_CHECKING:
 WINDOW = 64
 """Requests outstanding while costs are measured: the default of scenarios."""
 _ECHO_WINDOW = 4 * WINDOW
-"""The lean load sends a quarter of its window at once, the client of a closed loop all of it."""
+"""Window of `DatagramLoad`. It sends a quarter of its window at once, a client with a closed loop
+all of it."""
 TURNS = 5
 SECONDS = 0.3
-"""Of each turn."""
+"""Duration of a turn."""
 STORE_BATCH = 16
-"""Operations that a back end gets at once while it is measured."""
+"""Operations in a batch for a back end."""
 _STORE_KEYS = 20_000
 _STORE_VALUE = bytes(128)
 _FRAME = bytes(200)
 _ENGINE_WRITE_GAP = 10.0
 """Microseconds from pipeline to pipeline in the P4Runtime server: a call into the engine."""
 _LINK_GBPS = 40.0
-"""Sockets have no bandwidth to speak of."""
+"""A nominal bandwidth: sockets do not limit it noticeably."""
 
 Progress = Callable[[int, int, str], None]
-"""Hears which step of how many begins, from 0, and what it is."""
+"""Called with the number of the step that begins (from 0), the number of steps, and its name."""
 
 
 class Figures(BaseModel):
-    """What was measured. Microseconds (on a core, where it is a cost) and rates per second."""
+    """The results. Times and costs are microseconds, rates per second; a cost is processor time."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     echo_round_trip: float
-    """Loopback UDP to a sleeping thread that answers, and back to one that sleeps; median."""
+    """Median round trip of a loopback UDP datagram between two sleeping threads."""
     echo_frame: float
-    """Cost of a frame to a node without a program: received, and one sent for it."""
+    """Cost of a frame for a node without a program: receive it and send one back."""
     switch_packet: float
     """Cost of a packet."""
     switch_single_packet: float
-    """The same if it is the only one: no batch, and a wake-up for it alone."""
+    """Cost of a packet that arrives alone: no batch, and a wake-up for each packet."""
     client_operation: float
-    """Cost of an operation: a request sent, and its reply received and checked."""
+    """Cost of an operation: send a request, receive and check its reply."""
     server_get: float
-    """Cost of an operation, its frames included."""
+    """Cost of an operation, including its frames."""
     server_put: float
     server_delete: float
     hit_round_trip: float
-    """Latency of the only read outstanding, answered by the switch; median."""
+    """Median latency of a read that the switch answers, with one request outstanding."""
     miss_round_trip: float
-    """The same, answered by the server behind it."""
+    """Median latency of a read that the server answers, with one request outstanding."""
     write_round_trip: float
-    """A table write by P4Runtime, to its answer."""
+    """Time from a table write by P4Runtime to its answer."""
     packet_round_trip: float
-    """A packet-out, to the packet-in that answers it."""
+    """Time from a packet-out to the packet-in that answers it."""
     writes_per_s: float
     packets_per_s: float
     backends: dict[str, StoreModel]
-    """Of those that are installed: time of an operation in a batch of `STORE_BATCH`."""
+    """Time of an operation in a batch of `STORE_BATCH`, for each installed back end."""
 
 
 def measure(progress: Progress, *, turns: int = TURNS, seconds: float = SECONDS) -> Figures:
-    """Measures everything, `turns` turns of `seconds` each. Raises `NetkvError`."""
+    """Measures all figures, with `turns` turns of `seconds` each. Raises `NetkvError`."""
     count = turns + 2
     progress(0, count, "starting the nodes of a live rack")
     scheme = next(each for each in schemes.all_schemes() if each.probes is not None)
@@ -136,8 +137,8 @@ def profile_of(figures: Figures) -> Profile:
     frames = min(figures.echo_frame, *server)
     get, put, delete = (cost - frames for cost in server)
     single = figures.switch_single_packet
-    # What the costs do not explain of a hit is the way between client and switch, and what a miss
-    # takes longer is the way between switch and server.
+    # The latency of a hit beyond its costs is the delay between client and switch. A miss takes
+    # longer by its costs at the server and the delay between switch and server.
     to_switch = (figures.hit_round_trip - client - single) / 2
     to_server = (figures.miss_round_trip - figures.hit_round_trip - figures.server_get - single) / 2
     rate = min(figures.writes_per_s, figures.packets_per_s)
@@ -183,10 +184,10 @@ def _cost(microseconds: float) -> Any:
 def _turn(
     echo: _Echo, read: live_nodes.LiveNodes, written: live_nodes.LiveNodes, seconds: float
 ) -> Iterator[tuple[str, float]]:
-    """A turn of each kind of load; figures by the names of `Figures`.
+    """Runs one turn of each kind of load; yields figures by their names in `Figures`.
 
-    A client knows nothing of what an earlier one wrote and would take it for wrong, so what is
-    `read` is never written.
+    A client does not know the writes of earlier clients and would report their values as wrong. So
+    no client writes to the nodes in `read`.
     """
     yield "echo_round_trip", echo.round_trip(seconds)
     yield "echo_frame", echo.frame(seconds)
@@ -203,18 +204,18 @@ def _turn(
 
 
 class _Echo:
-    """A node without a program, and a load for it."""
+    """A node without a program, and a load generator for it."""
 
     def __init__(self, node: _engine.EchoNode, load: _engine.DatagramLoad) -> None:
         self._node = node
         self._load = load
 
     def round_trip(self, seconds: float) -> float:
-        """Microseconds, median."""
+        """Median round trip in microseconds."""
         return (self._load.run(1, seconds)["ns_p50"] or 0) / 1e3
 
     def frame(self, seconds: float) -> float:
-        """Microseconds of the node's core for a frame in and a frame out."""
+        """Processor time of the node for a received and a sent frame, in microseconds."""
         before = self._node.statistics()
         self._load.run(_ECHO_WINDOW, seconds)
         after = self._node.statistics()
@@ -229,7 +230,7 @@ def _echo() -> Iterator[_Echo]:
     node = _engine.EchoNode([(1, here, there)], len(_FRAME))
     try:
         node.start()
-        # As many as may leave together: what the load sends at once ends with the last of them.
+        # The load sends frames at once only up to the end of this list, so it has a whole window.
         frames = [_FRAME] * _ECHO_WINDOW
         yield _Echo(node, _engine.DatagramLoad(there, here, frames, len(_FRAME)))
     finally:
@@ -240,7 +241,7 @@ def _echo() -> Iterator[_Echo]:
 
 
 def _backends(turns: int) -> Iterator[tuple[str, StoreModel]]:
-    """Those that are installed, beside the store in memory, which is a part of the server node."""
+    """The times of each installed back end. The store in memory is part of the server node."""
     with contextlib.suppress(ImportError):
         from netkv.servers.rocksdb import RocksDB
 
@@ -265,7 +266,7 @@ def _backends(turns: int) -> Iterator[tuple[str, StoreModel]]:
 
 
 def _store_times(store: _engine.StorageBackend, turns: int) -> StoreModel:
-    """Time of an operation, as the server's loop waits for it: flushes to the disk included."""
+    """Time for which the server's loop waits for an operation, including flushes to the disk."""
     keys = [number.to_bytes(16, "big") for number in range(_STORE_KEYS)]
     for start in range(0, len(keys), 1000):
         store.execute([("put", key, _STORE_VALUE) for key in keys[start : start + 1000]])

@@ -1,4 +1,4 @@
-"""A simulated rack as the engine reads it (`_engine.Simulation`), from a specification."""
+"""Builds the configuration of a simulated rack for the engine (`_engine.Simulation`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netkv.sim.models import HostModel, LinkModel, Profile
 
 
 def lay_out(spec: RackSpec, *, coordinator: bool = False) -> Network:
-    """Switches, hosts and cables of a rack; raises `UsageError` for a topology that cannot be."""
+    """Switches, hosts and cables of a rack; raises `UsageError` for an invalid topology."""
     lab = spec.lab
     topology = lab.topology
     clients, servers = lab.clients, lab.servers
@@ -36,13 +36,14 @@ def lay_out(spec: RackSpec, *, coordinator: bool = False) -> Network:
                     coordinator=coordinator,
                 )
     except ValueError as error:
-        raise UsageError(f"This topology cannot be: {error}") from error
+        raise UsageError(f"This topology is invalid: {error}") from error
 
 
 def rack_config(
     spec: RackSpec, scheme: Scheme, network: Network, profile: Profile
 ) -> dict[str, Any]:
-    """The configuration. Everything takes `lab.scale` times as long as in the profile."""
+    """The configuration. Times of hosts, links and switches are `lab.scale` times those of the
+    profile."""
     lab = spec.lab
     scale = lab.scale
     size = spec.workload.value_size
@@ -68,9 +69,9 @@ def rack_config(
         }
         for link in network.links
     ]
-    if (middle := network.coordinator) is not None:
-        there = [numbers[middle.switch], middle.host.port]
-        links.append({"a": "coordinator", "b": {"switch": there}, "model": client_link})
+    if (coordinator := network.coordinator) is not None:
+        end = [numbers[coordinator.switch], coordinator.host.port]
+        links.append({"a": "coordinator", "b": {"switch": end}, "model": client_link})
     switch = profile.switch
     return {
         "seed": spec.seed,
@@ -102,7 +103,7 @@ def rack_config(
                 "packet_rate": switch.packet_rate / scale,
                 "pipelines": lab.pipelines,
                 "parallel": switch.parallel,
-                # Not scaled: the driver's work is the controller's.
+                # Not scaled: it is work of the switch driver, like that of the controller.
                 "table_write_gap_s": switch.table_write_gap * 1e-6,
                 "queue_packets": switch.queue_packets,
                 "recirculation_bps": switch.recirculation_gbps * 1e9 / scale,
@@ -111,7 +112,7 @@ def rack_config(
         ],
         "links": links,
         "control": {
-            # Not scaled: what a controller does is on the order of seconds in the papers, too.
+            # Not scaled: in the papers, too, controllers act on the order of seconds.
             "latency_s": profile.control.latency * 1e-6,
             "rate": profile.control.rate,
             "queue": profile.control.queue,

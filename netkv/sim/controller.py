@@ -2,16 +2,17 @@
 
 Rules
 -----
-1. The control plane (netkv/schemes/NAME) decides, the same object as live; this module carries
-   events in and actions out, each through the modelled control channel.
+1. The control plane (netkv/schemes/NAME) is the same class as live. This module passes events to it
+   and carries out its actions, through the modelled control channel.
 2. A session begins with an empty switch and ends when switch or controller stops. Answers of an
-   earlier session are ignored. What a controller sent before it stopped still reaches the switch,
-   unless the next one loads the program before.
-3. A table write happens when it reaches the switch: in the first pipeline at once, in the others
-   one after the other; then its answer comes back through the channel.
-4. Saves go to a disk that outlives controllers (`disk`). One that is answered while the switch is
-   away is handled in the next session, as live.
-5. A controller may stop between any two steps: `may_act` is called before each frame, write, save.
+   earlier session are ignored. Messages that a controller sent before it stopped still reach the
+   switch, unless the next controller loads the program first.
+3. A table write takes effect when it reaches the switch: in the first pipeline at once, in the
+   others one after the other. Then its answer returns through the channel.
+4. Saves go to a disk that outlives controllers (`disk`). If a save is answered while the switch is
+   down, the answer is handled in the next session, as live.
+5. A controller may stop between any two actions: `may_act` is called before each frame, table write
+   and save.
 """
 
 from __future__ import annotations
@@ -42,23 +43,24 @@ class SwitchControl:
         on_write: Callable[[base.TableWrite, str], object],
         may_act: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`make` makes the control plane, again after the controller has stopped. `on_write` is
-        called with each table write that is in all pipelines of the switch, or with why it was
-        refused. `may_act` is False once `die` was called because of it."""
+        """`make` creates the control plane, again after the controller has stopped. `on_write` is
+        called with each table write that all pipelines have, or that was refused, and the reason.
+        `may_act` returns whether the controller may carry out its next action; it returns False
+        after it has called `die`."""
         self._simulation = simulation
         self._switch = switch
         self._tables = tables
         self._disk = disk
         self._saved: list[base.Saved] = []
-        """Answers of the disk that came while the switch was away."""
+        """Answers of the disk that arrived while the switch was down."""
         self._make = make
         self._on_report = on_report
         self._on_write = on_write
         self._may_act = may_act
         self._writes: dict[int, base.TableWrite] = {}
-        """On their way to the switch, or to the last of its pipelines, by token."""
+        """Table writes that not all pipelines have yet, by token."""
         self._answers: dict[int, base.TableWritten] = {}
-        """On their way back."""
+        """Answers on their way to the controller, by token."""
         self._token = 0
         self._alive = True
         self._died = False
@@ -66,11 +68,11 @@ class SwitchControl:
         self._due: int | None = None
         self.control_plane = make()
         self.bytes = 0
-        """Between controller and switch so far, both directions: P4Runtime messages."""
+        """Bytes of P4Runtime messages between controller and switch so far, both directions."""
 
     @property
     def deadline(self) -> int | None:
-        """When `timer` is to be called, if nothing happens before."""
+        """When to call `timer`, if no event happens before."""
         dues = [due for due in (self._due, self._disk.deadline) if due is not None]
         return min(dues, default=None)
 
@@ -81,30 +83,30 @@ class SwitchControl:
 
     @property
     def alive(self) -> bool:
-        """Whether controller and switch are there."""
+        """Whether controller and switch run."""
         return self._alive
 
     def cached_keys(self) -> list[bytes]:
-        """The keys that the control plane has cached; none while it or the switch is away."""
+        """The keys that the control plane has cached; none while it or the switch is down."""
         if not self._alive or not isinstance(self.control_plane, base.Caches):
             return []
         return list(self.control_plane.cached_keys())
 
     def start(self, preload: Sequence[bytes]) -> None:
-        """The first session; these keys are to be cached."""
+        """Begin the first session; `preload`: keys to cache."""
         self._handle(base.Started(self._disk.saved))
         if preload:
             self._handle(base.Preload(tuple(preload)))
 
     def switch_stopped(self) -> None:
-        """The switch is away: no message comes from it or reaches it."""
+        """The switch is down: it neither sends nor receives messages."""
         self._writes.clear()
         self._end()
 
     def switch_started(self) -> None:
-        """The switch is back with empty tables."""
+        """The switch is up again, with empty tables."""
         if self._died:
-            # The controller that takes over has no state of this switch.
+            # The new controller has no state of this switch.
             self.replace()
             return
         self._alive = True
@@ -122,7 +124,7 @@ class SwitchControl:
         self._end()
 
     def replace(self) -> None:
-        """Another controller takes over, and the program is loaded again."""
+        """A new controller takes over; the program has been loaded again."""
         self.control_plane = self._make()
         self._writes.clear()
         self._answers.clear()
@@ -132,7 +134,7 @@ class SwitchControl:
         self._handle(base.Started(self._disk.saved))
 
     def timer(self, now: int) -> None:
-        """Passes on a deadline or the end of a save, if it has come."""
+        """Passes on a deadline or the end of a save, if it is due."""
         for answer in self._disk.advance(now):
             if self._alive:
                 self._handle(answer)
@@ -142,7 +144,7 @@ class SwitchControl:
             self._handle(base.Timer())
 
     def packet_in(self, frame: bytes) -> None:
-        """A frame of the switch, packet-in header in front."""
+        """A frame of the switch, which begins with the packet-in header."""
         self.bytes += self._tables.frame_message_bytes(frame)
         port = int.from_bytes(frame[:PACKET_HEADER_BYTES], "big") >> 7
         self._handle(base.PacketIn(port, frame[PACKET_HEADER_BYTES:]))
@@ -153,10 +155,10 @@ class SwitchControl:
         self._handle(self._tables.digest(message))
 
     def write_arrived(self, token: int, pipeline: int) -> None:
-        """A table write has reached a pipeline of the switch; it comes to them in order."""
+        """A table write has reached a pipeline of the switch; pipelines get it in order."""
         write = self._writes.get(token)
         if write is None:
-            return  # of an earlier session, or refused by an earlier pipeline
+            return  # it is of an earlier session, or an earlier pipeline has refused it
         error = self._tables.carry_out(write, pipeline)
         if not error and pipeline + 1 < self._tables.pipelines:
             return
@@ -166,7 +168,7 @@ class SwitchControl:
         self._simulation.answer(self._switch, token)
 
     def answered(self, token: int) -> None:
-        """The answer to a table write has come."""
+        """The answer to a table write has arrived."""
         answer = self._answers.pop(token, None)
         if answer is not None:
             self._handle(answer)
@@ -182,7 +184,7 @@ class SwitchControl:
             refused += self._carry_out(refused.popleft())
 
     def _carry_out(self, event: base.Event) -> deque[base.Event]:
-        """Does what follows from an event; returns the answers to writes that were not sent."""
+        """Handles an event and carries out the actions; returns answers to writes not sent."""
         refused: deque[base.Event] = deque()
         if not self._alive:
             return refused

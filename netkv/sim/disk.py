@@ -1,10 +1,10 @@
-"""The disk of a simulated controller: what is saved on it, and what is on its way there.
+"""The disk of a simulated controller.
 
 Rules
 -----
-1. Saves are carried out one after another in the order they were given, each answered once.
-2. What is saved stays after any crash. A save exists when its file is synced, and is answered when
-   its directory is: a controller that crashes in between has saved without an answer.
+1. Saves are carried out one after another, in order, and each is answered once.
+2. Saved data survives every crash. A save takes effect when its file is synced, and is answered
+   when its directory is synced. A controller that crashes in between has saved without an answer.
 3. At most `MAX_SAVES` wait, as live; a further one is refused.
 """
 
@@ -18,31 +18,31 @@ from netkv.sim.models import ControlModel
 
 
 class Disk:
-    """Belongs to the place of a controller; controllers come and go."""
+    """The disk of a controller and of its successors."""
 
     def __init__(self, model: ControlModel) -> None:
         self._model = model
         self._waiting: deque[base.Save] = deque()
-        """The first is under way."""
+        """The first one is under way."""
         self._refused: list[base.Saved] = []
-        self._there_at = 0
+        self._written_at = 0
         self._answered_at = 0
         self._saved: bytes | None = None
 
     @property
     def saved(self) -> bytes | None:
-        """What was saved last."""
+        """The data of the last save."""
         return self._saved
 
     @property
     def deadline(self) -> int | None:
-        """When `advance` has something to do."""
+        """When to call `advance`."""
         if self._refused:
             return 0
         return self._answered_at if self._waiting else None
 
     def save(self, now: int, action: base.Save) -> None:
-        """Takes a save."""
+        """Queues a save."""
         if len(self._waiting) > MAX_SAVES:
             self._refused.append(base.Saved(action.save, False, TOO_MANY_SAVES))
             return
@@ -51,7 +51,7 @@ class Disk:
             self._begin(now)
 
     def advance(self, now: int) -> list[base.Saved]:
-        """The answers that have come by now."""
+        """The answers that are due by now."""
         answers, self._refused = self._refused, []
         while self._waiting and self._answered_at <= now:
             action = self._waiting.popleft()
@@ -62,14 +62,14 @@ class Disk:
         return answers
 
     def controller_dies(self, now: int) -> None:
-        """What is not there yet never will be."""
+        """Saves whose file is not synced are lost."""
         self.advance(now)
-        if self._waiting and self._there_at <= now:
+        if self._waiting and self._written_at <= now:
             self._saved = self._waiting[0].data
         self._waiting.clear()
         self._refused.clear()
 
     def _begin(self, now: int) -> None:
-        until_there, until_certain = self._model.save_nanoseconds(len(self._waiting[0].data))
-        self._there_at = now + until_there
-        self._answered_at = self._there_at + until_certain
+        file_sync, directory_sync = self._model.save_nanoseconds(len(self._waiting[0].data))
+        self._written_at = now + file_sync
+        self._answered_at = self._written_at + directory_sync

@@ -1,6 +1,6 @@
-"""The control channel of a live switch, measured: table writes and packets through real gRPC.
+"""Measures the control channel of a live switch: table writes and packets through gRPC.
 
-The switch is a process of its own, as in a lab; the controller's side is this process.
+The switch is a separate process, as in a lab; this process is the controller.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ from netkv.schemes import Scheme
 from netkv.sim.probes import Probes
 
 _SINGLE = 200
-"""Round trips one after the other."""
+"""Number of round trips, one after the other."""
 _MANY = 2_000
-"""Messages under way together, as far as the channel takes them."""
+"""Messages under way at once, as far as the channel allows."""
 _TURNS = 5
 _TIMEOUT = 20.0
 
 
 @dataclass(frozen=True)
 class ControlTimes:
-    """Round trips in microseconds, medians; rates for each second."""
+    """Median round trips in microseconds; rates per second."""
 
     write: float
-    """One table write to its answer."""
+    """From a table write to its answer."""
     packet: float
-    """A packet-out to the packet-in that the switch answers with."""
+    """From a packet-out to the packet-in that answers it."""
     writes_per_s: float
-    """Table writes that stand together."""
+    """Table writes in one request."""
     packets_per_s: float
     """Packet-outs, each answered by a packet-in."""
 
 
 async def measure(scheme: Scheme) -> ControlTimes:
-    """Starts a switch with the program of a scheme that has `probes`, and ends it.
+    """Measures a switch, which it starts and stops, with the program of a scheme with `probes`.
 
     Raises `NetkvError`.
     """
-    assert scheme.probes is not None, "the scheme can be measured"
+    assert scheme.probes is not None, "the scheme has probes"
     probes = scheme.probes()
     program = scheme.compile(LabSpec())
     here, peer, grpc = (f"127.0.0.1:{port}" for port in free_ports(3))
@@ -92,10 +92,10 @@ class _Channel:
 
     async def measure(self) -> ControlTimes:
         names = self._client.names
-        home = entities.Call("NetkvIngress.route.forward", {"port": CPU_PORT})
-        route = names.table_entry(ROUTE, {"dst": CONTROLLER_IP}, home)
+        to_controller = entities.Call("NetkvIngress.route.forward", {"port": CPU_PORT})
+        route = names.table_entry(ROUTE, {"dst": CONTROLLER_IP}, to_controller)
         await self._client.write([entities.insert(route)])
-        for _ in range(_SINGLE // 4):  # not timed: caches and gRPC's own buffers settle
+        for _ in range(_SINGLE // 4):  # warm-up, not timed
             await self._client.write(self._inserts(1))
         writes, packets = [], []
         for _ in range(_SINGLE):
@@ -142,7 +142,7 @@ class _Channel:
         return updates
 
     def _echo(self) -> p4r.PacketOut:
-        """A request that the switch answers by itself."""
+        """A request that the switch answers without a server."""
         self._requests += 1
         frame = encode(self._probes.echo(self._requests), CONTROLLER_IP)
         return self._client.names.packet_out(frame, {"egress_port": 0, "pad": 0})

@@ -1,7 +1,8 @@
-"""Switch, server and clients of a live rack as threads of this process, measured in short turns.
+"""Runs switch, server and client of a live rack as threads of this process, and measures them.
 
-The nodes are the engine's own, on the sockets that a rack uses; no controller runs, so tables and
-cached keys are put in here. Times on a core are those of a node's thread, whatever else runs.
+The nodes are those of the engine, connected by sockets as in a lab. No controller runs, so this
+module writes tables and cached keys. Processor time is that of a node's thread, so other processes
+do not change it.
 """
 
 from __future__ import annotations
@@ -39,25 +40,27 @@ _LAB = LabSpec(servers=1, hot_threshold=64)
 
 @dataclass(frozen=True)
 class Turn:
-    """What a turn of load has shown. Times are microseconds, those on a core for each of what is
-    counted: client and server for an operation, the switch for a packet."""
+    """Results of a turn of load; times are in microseconds."""
 
     operations: int
     latency: float
     """Median, from the intended send time."""
     client: float
+    """Processor time of the client per operation."""
     server: float
+    """Processor time of the server per operation."""
     switch: float
+    """Processor time of the switch per packet."""
 
 
 class LiveNodes:
-    """The nodes; `running` makes them."""
+    """The nodes; `running` creates them."""
 
     def __init__(self, scheme: Scheme) -> None:
-        """`scheme` is one that has `probes`."""
+        """`scheme` must have `probes`."""
         from netkv import _engine
 
-        assert scheme.probes is not None, "the scheme can be measured"
+        assert scheme.probes is not None, "the scheme has probes"
         self._scheme = scheme
         self._probes = scheme.probes()
         program = scheme.compile(_LAB)
@@ -97,7 +100,7 @@ class LiveNodes:
         self._node.stop()
 
     def turn(self, seconds: float, workload: Mapping[str, Any], outstanding: int) -> Turn:
-        """Loads the nodes with so many requests outstanding. `workload`: of a `WorkloadSpec`."""
+        """Runs a load with `outstanding` requests; `workload`: fields of `WorkloadSpec`."""
         client = self._new_client(workload, outstanding)
         try:
             client.start()
@@ -127,7 +130,7 @@ class LiveNodes:
         )
 
     def cache(self) -> None:
-        """Caches all keys of a workload of `CACHED` keys, as a controller would."""
+        """Caches all keys of a workload with `CACHED` keys, as a controller would."""
         waiting: dict[int, bytes] = {}
         for number, key in enumerate(self._hottest(CACHED), start=1):
             self._write(self._probes.entry(number, key))
@@ -136,7 +139,7 @@ class LiveNodes:
         self._install(waiting)
 
     def _install(self, waiting: dict[int, bytes]) -> None:
-        """Sends what is in `waiting` until it is answered; `waiting` is empty then."""
+        """Sends the frames in `waiting` until all are answered; `waiting` is empty then."""
         deadline = time.monotonic() + _INSTALL_TIMEOUT
         while waiting:
             if time.monotonic() > deadline:
@@ -180,7 +183,7 @@ class LiveNodes:
 
 @dataclass(frozen=True)
 class _Times:
-    """Nanoseconds on a core so far, and packets at the switch."""
+    """Processor times so far in nanoseconds, and packets of the switch."""
 
     client: int
     server: int
@@ -200,9 +203,10 @@ def running(scheme: Scheme) -> Iterator[LiveNodes]:
 
 
 def _threads() -> dict[str, int]:
-    """Nanoseconds that threads of this process were on a core, by their name.
+    """Processor time in nanoseconds of the threads of this process, by name.
 
-    Of nodes that are idle meanwhile, under the same names, nothing is added.
+    The threads of several nodes have the same name. Idle nodes add nothing to a difference of two
+    calls.
     """
     found: Counter[str] = Counter()
     for task in Path("/proc/self/task").iterdir():
@@ -210,7 +214,7 @@ def _threads() -> dict[str, int]:
             name = (task / "comm").read_text().strip()
             found[name] += int((task / "schedstat").read_text().split()[0])
         except OSError:
-            continue  # it has ended meanwhile
+            continue  # the thread has ended meanwhile
     return found
 
 

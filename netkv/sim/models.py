@@ -1,4 +1,4 @@
-"""Models of hosts, switches, cables and control channels: the numbers of a simulation.
+"""Models of hosts, switches, cables and control channels: the parameters of a simulation.
 
 Times are microseconds, rates per second, unless the name has another unit.
 """
@@ -16,7 +16,7 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class Time(Spec):
-    """A time that is drawn anew each time, in microseconds."""
+    """A random time in microseconds; each use draws a new value."""
 
     kind: Literal["constant", "exponential", "lognormal", "uniform"] = "constant"
     mean: Annotated[float, Field(ge=0, le=1e6)] = 0.0
@@ -25,7 +25,7 @@ class Time(Spec):
     """Standard deviation of the logarithm (lognormal), or half of the width (uniform)."""
 
     def scaled(self, factor: float) -> dict[str, Any]:
-        """As the engine reads it, in seconds, everything `factor` times as long."""
+        """The distribution for the engine: in seconds, and `factor` times as long."""
         mean = self.mean * 1e-6 * factor
         match self.kind:
             case "constant" | "exponential":
@@ -38,36 +38,36 @@ class Time(Spec):
 
 
 def constant(microseconds: float) -> Time:
-    """Always the same."""
+    """A time that is always the same."""
     return Time(mean=microseconds)
 
 
 class HostModel(Spec):
-    """Processors of a host, and what the network costs them."""
+    """The cores of a host, and the processor time of its frames."""
 
     cores: Annotated[int, Field(ge=1, le=1024)] = 1
     receive: Time = Time()
-    """Of a core, for each frame that comes in."""
+    """Processor time of a received frame."""
     send: Time = Time()
-    """Of a core, for each frame that goes out."""
+    """Processor time of a sent frame."""
     per_key: Annotated[float, Field(ge=0, le=1e6)] = 0.0
-    """Of a core, for each key of a multiget in a frame that comes in or goes out."""
+    """Further processor time for each key of a multiget in a received or sent frame."""
     per_byte: Annotated[float, Field(ge=0, le=1e6)] = 0.0
-    """Of a core, for each byte of such a frame."""
+    """Further processor time for each byte of such a frame."""
     queue: Count = 4096
     """Frames that wait for a core before further ones are dropped."""
 
 
 class StoreModel(Spec):
-    """What each operation costs a server beside its frames."""
+    """Processor time of each operation of a server, without its frames."""
 
     get: Time = Time()
     next_get: Time | None = None
-    """Each key of a multiget but the first; None: it costs as much as a read."""
+    """Each key of a multiget after the first; None: the same as `get`."""
     warm_get: Time | None = None
-    """A read of a record that the store has at hand; None: it costs as much as any."""
+    """A read of a record in the store's cache; None: the same as `get`."""
     warm_records: Annotated[int, Field(ge=0, le=1 << 20)] = 0
-    """How many records each server's store has at hand: those that were asked for last, about."""
+    """Number of records in the cache of each server's store; about the most recently used ones."""
     put: Time = Time()
     delete: Time = Time()
 
@@ -77,27 +77,28 @@ class ServerModel(HostModel, StoreModel):
 
 
 class LinkModel(Spec):
-    """A cable, both directions alike."""
+    """A cable with the same properties in both directions."""
 
     bandwidth_gbps: Positive
     delay: Annotated[float, Field(ge=0, le=1e6)]
     queue_kib: Count = 512
-    """What waits at the sending end before further frames are dropped."""
+    """Size of the queue at the sending end; further frames are dropped."""
 
 
 class SwitchModel(Spec):
-    """A switch around its program."""
+    """The hardware of a switch, without its program."""
 
     latency: Annotated[float, Field(ge=0, le=1e6)]
     """From the last bit in to the first bit out."""
     packet_rate: Positive
-    """Of all its pipelines (`lab.pipelines`) together, which share it out evenly."""
+    """Packets per second of all its pipelines (`lab.pipelines`) together; each has an equal share.
+    """
     parallel: bool = True
-    """Whether the pipelines work side by side; the engine, live, runs them in turns."""
+    """Whether the pipelines work in parallel; the engine, live, runs them in turns."""
     queue_packets: Count = 4096
     """Packets that wait for a pipeline before further ones are dropped."""
     table_write_gap: Annotated[float, Field(ge=0, le=1e6)] = 200.0
-    """From one pipeline to the next, until a table write is in all of them (a driver's default)."""
+    """Time from one pipeline to the next, until all of them have a table write."""
     recirculation_gbps: Positive = 100.0
 
 
@@ -105,23 +106,24 @@ class ControlModel(Spec):
     """The controller of a switch, and the channel between them."""
 
     latency: Annotated[float, Field(ge=0, le=1e6)]
-    """Of the channel."""
+    """One-way latency of the channel."""
     rate: Positive
-    """Messages in each direction; table writes are messages, so it limits updates too."""
+    """Messages per second in each direction; table writes are messages, too."""
     queue: Count = 131_072
-    """Frames that wait for the channel, each way, before further ones are dropped: the originals of
-    a full cache (three for each of 32,768 entries), and the answers to all that is asked."""
+    """Frames that wait for the channel, in each direction, before further ones are dropped. It has
+    room for the originals of a full cache (three for each of 32,768 entries) and for the replies to
+    all requests of the controller."""
     report_queue: Count = 1024
-    """Frames that report hot records, or acknowledge reports, that wait behind all others before
-    further ones are dropped. Their senders repeat them."""
+    """Frames that report hot records, or acknowledge such reports, that wait for the channel before
+    further ones are dropped. They wait behind all other frames, and their senders repeat them."""
     save_time: Annotated[float, Field(ge=0, le=1e7)] = 5_000.0
-    """Of the controller's disk, for a save of no bytes: the file half of it, its directory the
-    other half. What is saved is there after the first."""
+    """Time of the controller's disk for a save of 0 bytes: half of it to sync the file, half to
+    sync the directory. The data is saved when the file is synced."""
     save_mib_per_s: Positive = 200.0
-    """What the disk writes."""
+    """Write throughput of the disk."""
 
     def save_nanoseconds(self, size: int) -> tuple[int, int]:
-        """How long it takes until `size` bytes are there, and from then until that is certain."""
+        """Times to sync a file of `size` bytes and then its directory."""
         half = round(self.save_time * 500)
         return half + round(size / (self.save_mib_per_s * 2**20) * 1e9), half
 
@@ -141,6 +143,6 @@ class Profile(Spec):
     switch: SwitchModel
     control: ControlModel
     coordinator: HostModel | None = None
-    """Of multigets; its cores are `lab.coordinator_workers`. None: as a client's."""
+    """The coordinator of multigets; its cores are `lab.coordinator_workers`. None: as `client`."""
     backends: dict[str, StoreModel] = Field(default_factory=dict)
-    """What operations cost on other storage back ends (`lab.backend`), as far as they are known."""
+    """Costs of operations on other storage back ends (`lab.backend`), where they are known."""

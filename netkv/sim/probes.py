@@ -15,7 +15,7 @@ class Probes(Protocol):
         """The lookup entry of a key (16 bytes) that is cached in entry `number`."""
 
     def install(self, number: int, key: bytes) -> Message:
-        """The request on which the server fills entry `number`, under that request number."""
+        """The request that makes the server fill entry `number`; its request number is the same."""
 
     def echo(self, request: int) -> Message:
-        """A request that the switch answers by itself."""
+        """A request that the switch answers without a server."""

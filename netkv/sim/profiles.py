@@ -1,6 +1,6 @@
-"""Named profiles: machines here, and the testbeds that schemes bring (`Scheme.profiles`).
+"""Named profiles: machines, defined here, and the testbeds of schemes (`Scheme.profiles`).
 
-`this-machine` is measured by `netkv calibrate`; without that it is `a-cloud-machine`.
+`netkv calibrate` measures `this-machine`; before that it is the same as `a-cloud-machine`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ THIS_MACHINE = "this-machine"
 FALLBACK = "a-cloud-machine"
 
 _MACHINES: dict[str, Profile] = {
-    # Two cores of a cloud machine that do everything: the live lab on loopback, as 'netkv
-    # calibrate' measured it on the machine that netkv is developed on (medians of four times).
-    # Cables are sockets: no limit of bandwidth, and some microseconds to wake a waiting process.
+    # A cloud machine with two cores that runs all nodes of the live lab on loopback. 'netkv
+    # calibrate' measured it on the machine where netkv is developed (medians of four runs). Cables
+    # are sockets: no bandwidth limit, and some microseconds to wake a waiting process.
     FALLBACK: Profile(
         title="A cloud machine with 2 cores that runs the live lab on loopback",
         client=HostModel(receive=constant(0.36), send=constant(0.36), queue=65_536),
@@ -68,25 +68,25 @@ _MACHINES: dict[str, Profile] = {
 
 @functools.cache
 def _named() -> dict[str, Profile]:
-    """The profiles that have names: the testbeds of schemes, and machines."""
+    """All named profiles: the testbeds of schemes, and machines."""
     testbeds = (scheme.profiles() for scheme in schemes.all_schemes())
     return {name: each for found in (*testbeds, _MACHINES) for name, each in found.items()}
 
 
 def names() -> tuple[str, ...]:
-    """All names that `get` takes."""
+    """All names that `get` accepts."""
     return (*_named(), THIS_MACHINE)
 
 
 def path() -> Path:
-    """Where `netkv calibrate` keeps the profile of this machine."""
+    """The file of the profile that `netkv calibrate` writes for this machine."""
     return state.home() / "this-machine.json"
 
 
 def get(name: str) -> Profile:
-    """The profile of that name, or in the JSON file of that name.
+    """The profile of that name; a name that ends in `.json` is a file.
 
-    Raises `UsageError` that names those there are.
+    Raises `UsageError`, with the names of all profiles, if there is none.
     """
     if name == THIS_MACHINE:
         return _read(path()) if is_measured() else _MACHINES[FALLBACK]
@@ -102,9 +102,9 @@ def get(name: str) -> Profile:
 
 
 def of(lab: LabSpec) -> Profile:
-    """The profile of a lab, with the figures that the lab changes.
+    """The profile of a lab, with the changes in `lab.profile_changes`.
 
-    Raises `UsageError` for a profile that does not exist, and for a figure that it does not have.
+    Raises `UsageError` for a profile or a figure that does not exist, and for an invalid value.
     """
     profile = get(lab.profile)
     if not lab.profile_changes:
@@ -130,7 +130,7 @@ def of(lab: LabSpec) -> Profile:
 
 
 def _figures(data: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Paths of all numbers, each with the dictionary that holds it."""
+    """Paths of all numbers, each with the dictionary that contains the number."""
     for name, value in data.items():
         if isinstance(value, dict):
             yield from _figures(value, f"{prefix}{name}.")
@@ -144,7 +144,7 @@ def is_measured() -> bool:
 
 
 def check_destination(file: Path) -> None:
-    """Raises `UsageError` if a profile in `file` could not be written, or not be read by name."""
+    """Raises `UsageError` if `file` cannot be written, or if `get` could not read it by name."""
     if file.suffix != ".json":
         raise UsageError(f"--out {file}: the name should end in '.json'.")
     if not file.absolute().parent.is_dir():
@@ -152,7 +152,10 @@ def check_destination(file: Path) -> None:
 
 
 def save(profile: Profile, file: Path | None = None) -> Path:
-    """Keeps `profile` in `file`, or as that of this machine; returns where. Raises `NetkvError`."""
+    """Writes `profile` to `file`, by default as that of this machine; returns the path.
+
+    Raises `NetkvError`.
+    """
     file = file or path()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -171,5 +174,5 @@ def _read(file: Path) -> Profile:
         ) from error
     except (ValueError, ValidationError) as error:
         raise UsageError(
-            f"{file} is no profile of this version ({error}). 'netkv calibrate' writes it anew."
+            f"{file} is no profile of this version ({error}). 'netkv calibrate' writes a new one."
         ) from error

@@ -1,6 +1,6 @@
-"""A rack in virtual time: the same switch programs, roles and control planes as live.
+"""A rack in virtual time, with the same switch programs, roles and control planes as live.
 
-Time passes only in `advance`; between two calls the rack stands still.
+Virtual time passes only in `advance`.
 """
 
 from __future__ import annotations
@@ -39,27 +39,27 @@ if TYPE_CHECKING:
 
 SECOND = 1_000_000_000
 READY_TIMEOUT = 600 * SECOND
-"""Virtual time for tables and preloaded keys; a real controller would have given up long before."""
+"""Limit of the virtual time for tables and preloaded keys; a working controller needs far less."""
 _READY_STEP = SECOND // 100
 
 
 class VirtualClock:
-    """The rack's own time, for a run."""
+    """The virtual time of a rack as the clock of a run."""
 
     def __init__(self, rack: SimRack) -> None:
         self._rack = rack
 
     def now(self) -> float:
-        """Seconds since the rack was made."""
+        """Virtual seconds since the rack's start."""
         return self._rack.now
 
     def time(self) -> float:
-        """The same: a simulated rack knows no epoch."""
+        """The same as `now`: a simulated rack has no wall-clock time."""
         return self._rack.now
 
     async def sleep(self, seconds: float) -> None:
-        """Lets time pass in the rack, while other tasks of the event loop go on."""
-        # At least a nanosecond: who waits for a moment between two must not wait for ever.
+        """Advances the rack, while other tasks of the event loop run."""
+        # At least a nanosecond: a caller that waits for a fraction of one must make progress.
         until = self._rack.nanoseconds + max(math.ceil(seconds * SECOND), 1)
         await asyncio.to_thread(self._rack.advance, until)
 
@@ -79,12 +79,11 @@ class SimRack(Rack):
         on_event: Callable[[RackEvent], None] = lambda _: None,
         on_write: Callable[[str, base.TableWrite, str], None] = lambda *_: None,
     ) -> None:
-        """`profile`: what the rack is like; None takes that of `spec.lab`.
-        `scheme`: None takes the one that `spec.scheme` names. `on_write` is called with every table
-        write when a switch is done with it: the switch, the write, and why it was refused (or
-        nothing).
+        """`profile`: None for that of `spec.lab`. `scheme`: None for the one that `spec.scheme`
+        names. `on_write` is called when a switch has carried out or refused a table write: with the
+        switch, the write, and the reason ("" if it was not refused).
 
-        Raises `UsageError` for a scheme, profile or topology that cannot be.
+        Raises `UsageError` for an invalid scheme, profile or topology.
         """
         profile = profile or profiles.of(spec.lab)
         super().__init__(spec, scheme or schemes.of(spec), on_event)
@@ -95,12 +94,12 @@ class SimRack(Rack):
         self.control: list[SwitchControl] = []
         """The controller of each switch; empty before `bring_up`."""
         self.engine_cpu = 0.0
-        """Seconds on a core that `advance` has spent in the engine; its other ones are Python's."""
+        """Processor time that `advance` has spent in the engine, in seconds."""
         self._on_write = on_write
         self._watched: tuple[list[bytes], int] | None = None
         self._bundle = b""
         self._nanoseconds = 0
-        """Of virtual time, as of the last step."""
+        """Virtual time after the last step."""
         self.switch_nodes = tuple(
             SimSwitch(name, number, self) for number, name in enumerate(self.switches)
         )
@@ -122,14 +121,14 @@ class SimRack(Rack):
 
     @property
     def now(self) -> float:
-        """Virtual seconds since it was made."""
+        """Virtual seconds since the rack's start."""
         return self.nanoseconds / SECOND
 
     @property
     def nanoseconds(self) -> int:
-        """Virtual nanoseconds since it was made, as of the last step of `advance`.
+        """Virtual nanoseconds since the rack's start, after the last step of `advance`.
 
-        The engine cannot be asked while another thread advances it.
+        It is stored here, because no other thread may use the engine during `advance`.
         """
         return self._nanoseconds
 
@@ -153,12 +152,12 @@ class SimRack(Rack):
         await asyncio.to_thread(self.bring_up)
 
     def bring_up(self) -> None:
-        """As `start`, once the program is compiled. Raises `NetkvError`."""
+        """Starts the rack after the program is compiled. Raises `NetkvError`."""
         from netkv import _engine
 
         spec, lab = self.spec, self.spec.lab
         if not profiles.is_measured() and lab.profile == profiles.THIS_MACHINE:
-            self.emit("note", "rack", "This machine is not measured ('netkv calibrate' does it).")
+            self.emit("note", "rack", "This machine is not measured; 'netkv calibrate' does that.")
         self.engines = [
             _engine.Switch(self._bundle, spec.seed + number, lab.executor, lab.pipelines)
             for number in range(len(self.network.switches))
@@ -172,7 +171,7 @@ class SimRack(Rack):
             self.simulation.watch(*self._watched)
         hottest: list[bytes] = []
         if count := self.scheme.preloaded(lab):
-            hottest = hottest_keys(self.command(self._ask_hottest(count)))
+            hottest = hottest_keys(self.command(self._hottest_command(count)))
         for number, plan in enumerate(self.network.switches):
             self.control.append(
                 SwitchControl(
@@ -197,19 +196,19 @@ class SimRack(Rack):
         self.emit("ready", "rack", f"{self.scheme.title} is up.")
 
     async def stop(self) -> None:
-        """Gives its memory back: from now on it can only be asked for the time and its events.
+        """Frees the memory of the engine; then only the time and the events are available.
 
         A thread that an interrupted run has left in `advance` keeps the engine until it ends.
 
-        Controllers and rack know each other, so Python itself would keep them until it happens to
-        look for such circles, and that does not depend on what the engine holds.
+        Controllers and rack refer to each other. Without this, Python would free them only at its
+        next garbage collection, whose time does not depend on the memory of the engine.
         """
         if self.control:
             self.control = []
             del self.simulation, self.engines
 
     def advance(self, until: int) -> None:
-        """Lets time pass up to `until` (nanoseconds)."""
+        """Advances virtual time to `until` (nanoseconds)."""
         simulation, controllers = self.simulation, self.control
         while True:
             dues = [each.deadline for each in controllers if each.deadline is not None]
@@ -243,15 +242,15 @@ class SimRack(Rack):
 
     @property
     def ready(self) -> bool:
-        """Whether every switch is up and its control plane has set it up."""
+        """Whether every switch is up and its control plane is ready."""
         return all(control.ready for control in self.control)
 
     def control_statistics(self) -> list[dict[str, int]]:
-        """What the control plane of each switch counts; see `statistics` of the schemes' own."""
+        """The counters of the control plane of each switch (`ControlPlane.statistics`)."""
         return [dict(control.control_plane.statistics()) for control in self.control]
 
     def command(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Sends a command to the load generator; raises `UsageError` for one that cannot be."""
+        """Sends a command to the load generator; raises `UsageError` for an invalid one."""
         try:
             reply: dict[str, Any] = json.loads(self.simulation.command(json.dumps(command)))
         except ValueError as error:
@@ -262,7 +261,7 @@ class SimRack(Rack):
         return self.take_sample()
 
     def take_sample(self) -> RackSample:
-        """As `sample`."""
+        """`sample` as a plain function."""
         client = self.simulation.sample()
         statistics = self.simulation.statistics()
         return self.sampler.take(
@@ -289,16 +288,16 @@ class SimRack(Rack):
         return self.simulation.statistics()
 
     def watch(self, keys: list[bytes], limit: int) -> None:
-        """Writes down what becomes of frames about these keys (none: all), the latest `limit`.
+        """Records the frames about these keys (none: all) in a journal of `limit` lines.
 
-        Before `bring_up` it holds from the rack's first moment on.
+        Before `bring_up`, the journal begins with the first frame of the rack.
         """
         self._watched = (keys, limit)
         if self.control:
             self.simulation.watch(keys, limit)
 
     def journal(self) -> list[str]:
-        """What was written down, a line for each frame on a link."""
+        """The journal, a line for each frame on a link; only the latest lines are kept."""
         return self.simulation.journal()
 
     def _now(self) -> float:

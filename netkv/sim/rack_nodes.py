@@ -1,4 +1,4 @@
-"""The nodes of a simulated rack: what stops and starts with each in the engine."""
+"""The nodes of a simulated rack; each starts and stops its part of the engine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SimNode(nodes.Node):
-    """A node of a simulated rack. To stop it and to kill it is the same."""
+    """A node of a simulated rack. `stop` and `kill` have the same effect."""
 
     def __init__(self, name: str, rack: SimRack) -> None:
         self.name = name
@@ -51,11 +51,11 @@ class SimNode(nodes.Node):
 
     @abstractmethod
     def _power_on(self, storage: Storage | None) -> None:
-        """Starts it in the engine; `storage` as in `start`."""
+        """Starts the node in the engine; `storage` as in `start`."""
 
     @abstractmethod
     def _power_off(self) -> None:
-        """Stops it in the engine."""
+        """Stops the node in the engine."""
 
 
 class SimSwitch(SimNode, nodes.Switch):
@@ -84,7 +84,7 @@ class SimSwitch(SimNode, nodes.Switch):
 
 
 class SimLinkedNode(SimNode, nodes.LinkedNode):
-    """One or several hosts, each at the end of a link."""
+    """A node with one or several hosts, each attached to a switch by a link."""
 
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
         text = json.dumps(dict(impairment))
@@ -100,7 +100,7 @@ class SimLinkedNode(SimNode, nodes.LinkedNode):
 
 
 class SimServers(SimLinkedNode, nodes.Servers):
-    """Storage servers that stop together."""
+    """Storage servers that start and stop together, like those of one process live."""
 
     def __init__(self, index: int, servers: Sequence[int], rack: SimRack) -> None:
         super().__init__(f"{self.NAME}{index}", rack)
@@ -140,7 +140,7 @@ class SimCoordinator(SimLinkedNode, nodes.Coordinator):
 
 
 class SimClient(SimLinkedNode, nodes.Client):
-    """The hosts of all clients, which are one process live."""
+    """The hosts of all clients. Live, they are one process."""
 
     async def command(self, command: dict[str, Any]) -> dict[str, Any]:
         return self._rack.command(command)
@@ -154,7 +154,7 @@ class SimClient(SimLinkedNode, nodes.Client):
             self._rack.simulation.set_client(client, True)
 
     def _power_off(self) -> None:
-        # Requests under way and preserved records are lost; what was observed is still judged.
+        # Pending requests and preserved records are lost; the history of operations remains.
         self._rack.command({"do": "crash"})
         for client in self._hosts[1]:
             self._rack.simulation.set_client(client, False)
@@ -166,7 +166,7 @@ class SimController(SimNode, nodes.Controller):
     def __init__(self, name: str, rack: SimRack) -> None:
         super().__init__(name, rack)
         self._actions_left: int | None = None
-        """Before they are killed; None: they are not."""
+        """Actions before the controllers are killed; None: they are not to be killed."""
 
     def kill_after(self, actions: int) -> None:
         self._check_running()
@@ -184,7 +184,7 @@ class SimController(SimNode, nodes.Controller):
         await super().start(storage)
 
     def may_act(self) -> bool:
-        """Whether a controller may carry out an action; if not, all were just killed."""
+        """Whether a controller may carry out an action. If not, this call has killed them all."""
         if self._actions_left is None:
             return True
         if self._actions_left > 0:

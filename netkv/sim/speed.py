@@ -1,4 +1,4 @@
-"""The speed of the simulator on this machine: measured once, kept in the state directory."""
+"""Measures the speed of the simulator on this machine, and caches it in the state directory."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ _SERVERS = 128
 _KEYS = 1_000_000_000
 _SECONDS = 0.5
 _MIN_REQUESTS = 1000
-"""With fewer the speed is not known."""
+"""With fewer requests the measurement is repeated for a longer time."""
 _lock = threading.Lock()
 
 
 def requests_per_core_s() -> float:
-    """Requests to servers that the simulator does in a second of one core, about.
+    """How many requests to servers the simulator handles in a second of one core, about.
 
-    The first call on a machine, and with a version of netkv, takes about a second.
+    The first call with a version of netkv on a machine takes about a second.
     """
     with _lock:
-        known = _read()
-        if known is None:
-            known = _measure()
-            _keep(known)
-        return known
+        speed = _read()
+        if speed is None:
+            speed = _measure()
+            _write(speed)
+        return speed
 
 
 def path() -> Path:
-    """Where the speed is kept."""
+    """The file with the speed."""
     return state.home() / "simulator-speed.json"
 
 
@@ -40,7 +40,7 @@ def _measure() -> float:
     from netkv.bench.simulated_rack import Case, measure
 
     first = schemes.all_schemes()[0].name
-    # Other work may keep this process from its core for a whole measurement.
+    # Other processes may occupy the core for a whole measurement.
     for seconds in (_SECONDS, 4 * _SECONDS, 16 * _SECONDS):
         found = measure(Case(scheme=first, servers=_SERVERS, keys=_KEYS, seconds=seconds))
         if found.requests >= _MIN_REQUESTS:
@@ -59,7 +59,7 @@ def _read() -> float | None:
     return speed if speed > 0 else None
 
 
-def _keep(speed: float) -> None:
+def _write(speed: float) -> None:
     from netkv.scenarios.provenance import host
 
     kept = {"netkv_version": __version__, "host": host(), "requests_per_core_s": speed}
@@ -67,5 +67,5 @@ def _keep(speed: float) -> None:
         path().parent.mkdir(parents=True, exist_ok=True)
         path().write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
     except OSError:
-        # It is measured again next time.
+        # The next process measures it again.
         pass

@@ -1,8 +1,7 @@
-"""Table writes of a control plane, carried out on a simulated switch.
+"""Carries out the table writes of a control plane on a simulated switch.
 
-What a P4Runtime server would do with the same writes: names become ids, numbers become bytes, and a
-refusal becomes a sentence. The sizes of the P4Runtime messages are counted too, since control-plane
-bandwidth is a result.
+Like a P4Runtime server, it translates names to ids, numbers to bytes, and errors to sentences. It
+also computes the sizes of the P4Runtime messages, since control-plane bandwidth is a metric.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from netkv import _engine
 
 PACKET_HEADER_BYTES = 2
-"""Of the controller headers: a port of 9 bits and padding (p4/common/headers.p4)."""
+"""Size of the controller headers: a port of 9 bits and padding (p4/common/headers.p4)."""
 
 
 class Tables:
@@ -31,15 +30,15 @@ class Tables:
         self._names = _names_of(bundle)
         self._schema = self._names.schema
         self._sizes: dict[tuple[str, ...], int] = {}
-        """Of messages of a kind; values of a few bits more or less make no difference."""
+        """Size of the messages of each kind; it hardly depends on the values."""
 
     @property
     def pipelines(self) -> int:
-        """Pipelines of the switch, each with tables of its own."""
+        """Number of pipelines of the switch; each has its own tables."""
         return self._switch.pipelines
 
     def carry_out(self, write: base.TableWrite, pipeline: int) -> str:
-        """Carries `write` out in a pipeline; returns why the switch refuses it, or nothing."""
+        """Carries out `write` in a pipeline; returns the reason if the switch refuses it, or ""."""
         from netkv import _engine
 
         try:
@@ -50,11 +49,11 @@ class Tables:
 
     def _carry_out(self, write: base.TableWrite, pipeline: int) -> None:
         if isinstance(write, base.CloneSession):
-            if pipeline == 0:  # clones are made between the pipelines, once for all
+            if pipeline == 0:  # the packet replication engine is shared by all pipelines
                 self._switch.insert_clone_session(write.session, [(write.port, 0)])
             return
         if isinstance(write, base.MulticastGroup):
-            if pipeline == 0:  # so are multicast copies
+            if pipeline == 0:
                 replicas = [(port, 0) for port in write.ports]
                 self._switch.insert_multicast_group(write.group, replicas)
             return
@@ -102,7 +101,7 @@ class Tables:
         return base.Digest(digest.name, dict(zip(names, numbers, strict=True)))
 
     def digest_message_bytes(self, message: _engine.DigestMessage) -> int:
-        """Bytes of a digest and its acknowledgement, as if each came in a list of its own."""
+        """Bytes of a digest list with one digest, and of its acknowledgement."""
         return sum(len(value) + 4 for value in message[1]) + 40
 
 
@@ -119,7 +118,7 @@ def _matches(
         key = table.key(name)
         if isinstance(value, base.Range):
             if value.low == 0 and value.high == (1 << key.width) - 1:
-                continue  # P4Runtime has all values left out
+                continue  # P4Runtime omits a match that allows all values
             matches.append((key.id, "range", _bytes(key, value.low), _bytes(key, value.high)))
         else:
             matches.append((key.id, "exact", _bytes(key, value)))

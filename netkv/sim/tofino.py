@@ -3,9 +3,9 @@
 from netkv.sim.models import ControlModel, SwitchModel
 
 # Tofino: 6.5 Tbit/s, more than 4 billion packets a second over all pipelines, below a microsecond
-# (Jin et al., SOSP 2017, slide "Implementation"). Table updates: about 10,000 a second through the
-# driver's batches (published controllers install entries at that order); from pipeline to pipeline
-# a fraction of a millisecond, the time of a write over PCIe with what the driver does for it.
+# (Jin et al., SOSP 2017, slide "Implementation"). Table updates: about 10,000 a second in batches
+# of the driver (the order of magnitude of published controllers); from pipeline to pipeline a
+# fraction of a millisecond, the time of the driver and of a write over PCIe.
 TOFINO = SwitchModel(
     latency=0.8,
     packet_rate=4e9,

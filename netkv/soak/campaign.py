@@ -1,4 +1,4 @@
-"""Many seeds on all cores, until one of them shows a violation."""
+"""Plays the cases of many seeds on all cores, until one of them shows a violation."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from netkv.soak.run import Outcome
 
 @dataclass(frozen=True)
 class Search:
-    """What is to be played."""
+    """The seeds to play, and the limits of the search."""
 
     scheme: str
     first: int
-    """Seed."""
+    """First seed."""
     seeds: int | None
-    """How many; None: until the time is over."""
+    """Number of seeds; None: until the time is over."""
     seconds: float | None
-    """Of the wall clock; None: until all seeds are done."""
+    """Limit on the wall clock; None: until all seeds are done."""
     kinds: Sequence[FaultKind]
     program: Path | None = None
 
 
 @dataclass
 class Tally:
-    """What has been done so far."""
+    """Totals of the search so far."""
 
     seeds: int = 0
     operations: int = 0
@@ -41,7 +41,7 @@ class Tally:
     elapsed: float = 0.0
     """Seconds of the wall clock."""
     violations: list[int] = field(default_factory=list)
-    """Seeds that have shown one."""
+    """Seeds with a violation."""
     following: int = 0
     """The lowest seed that has not ended."""
 
@@ -62,14 +62,14 @@ class Found:
 def search(
     pool: Player, wanted: Search, on_progress: Callable[[Tally], object]
 ) -> tuple[Tally, list[Found]]:
-    """Plays seeds in their order; the cases with violations, by seed.
+    """Plays seeds in order; returns the totals and the cases with violations, by seed.
 
-    After the first violation no further seed begins. Those that are under way end, so the lowest
-    seed with a violation is the same however many cores there are.
+    After the first violation no further seed begins. Seeds that are under way are played to their
+    end, so the lowest seed with a violation does not depend on the number of cores.
     """
     tally = Tally(following=wanted.first)
     ended: set[int] = set()
-    """Seeds above `tally.following`."""
+    """Seeds above `tally.following` that have ended."""
     found: list[Found] = []
     started = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""A case: all data that a run needs, so that it replays from a file."""
+"""A case: all data of a run, so that a file of it can be replayed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Fault(Spec):
 
     begin: TimelineEvent
     end: TimelineEvent | None = None
-    """None: it is over at once."""
+    """None: the fault has no duration."""
 
     @property
     def events(self) -> tuple[TimelineEvent, ...]:
@@ -28,20 +28,20 @@ class Fault(Spec):
 
 
 class Case(Spec):
-    """One run: a rack, what it is like, its load, and what goes wrong meanwhile."""
+    """One run: a rack, its hardware (`profile`), its load and its faults."""
 
     seed: int
-    """What it was drawn from. A reduced case keeps it, so that one knows where it comes from."""
+    """The seed from which it was generated. A reduced case keeps the seed of its original."""
     rack: RackSpec
     profile: Profile
     program: Path | None = None
-    """P4 source in place of the scheme's own."""
+    """P4 source that replaces the scheme's program."""
     idle: Annotated[float, Field(ge=0, le=3600)] = 0.0
     """Virtual seconds between the rack's start and that of the load."""
     duration: Annotated[float, Field(gt=0, le=3600)]
     """Virtual seconds of load."""
     faults: tuple[Fault, ...] = ()
-    """In the order of their beginnings."""
+    """The faults, in the order of their beginnings."""
 
     @property
     def schedule(self) -> list[tuple[TimelineEvent, Fault]]:
@@ -51,7 +51,7 @@ class Case(Spec):
 
 
 def load(file: Path) -> Case:
-    """The case in a file; raises `UsageError` for one that is none."""
+    """Reads a case from a file; raises `UsageError` if it contains none."""
     try:
         return Case.model_validate_json(file.read_bytes())
     except OSError as error:
@@ -66,7 +66,7 @@ def load(file: Path) -> Case:
 
 
 def save(case: Case, file: Path) -> None:
-    """Writes a case, to be read by `load`."""
+    """Writes a case to a file for `load`."""
     file.parent.mkdir(parents=True, exist_ok=True)
     text = case.model_dump_json(indent=2, exclude_defaults=True)
     file.write_text(text + "\n", encoding="utf-8")

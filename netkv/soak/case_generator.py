@@ -1,14 +1,14 @@
-"""Generates a case from a seed: every size, time and fault of it is drawn.
+"""Generates a case from a seed: all its sizes, times and faults are random draws.
 
 Rules
 -----
-1. The same scheme, seed and kinds of faults give the same case on every machine; the same seed
-   gives all schemes the same rack, load and faults, as far as they can do with it: a scheme for one
-   switch gets one, none gets more pipelines than its program bears, and clients that keep nothing
-   do not crash.
-2. Keys are few and hot, the cache is smaller than they are, thresholds are low and epochs short, so
-   that conflicts, admissions, evictions and moves are the rule.
-3. A run has some thousand operations, whether links are fast or slow; faults come often enough to
+1. The same scheme, seed and kinds of faults give the same case on every machine. The same seed
+   gives all schemes the same rack, load and faults, within the limits of the scheme: a scheme for
+   one switch gets one switch, no scheme gets more pipelines than it supports, and clients crash
+   only if they keep records.
+2. Keys are few and hot, the cache is small, thresholds are low and epochs short. So conflicts,
+   admissions, evictions and moves are frequent.
+3. A run has some thousand operations, whether links are fast or slow. Faults are frequent enough to
    overlap, and each ends before the load does.
 """
 
@@ -49,12 +49,13 @@ from netkv.soak.case import Case, Fault
 from netkv.soak.random_draw import RandomDraw
 
 GUARD = 2.05
-"""Seconds after which a server that has just started trusts unmarked writes (engine/roles)."""
+"""Seconds after which a started server accepts writes without cache metadata as current
+(engine/roles)."""
 USUAL_KINDS = tuple(kind for kind in FAULT_KINDS if kind != "client-crash")
-"""The default kinds of a search: no scheme promises to survive crashes of client and switch soon
-after one another."""
+"""The default kinds of a search: no scheme guarantees acknowledged writes if client and switch
+crash within a short time."""
 MAX_VALUE_BYTES = 200
-"""Some values fit the switch, some do not."""
+"""More than a cache entry holds, so some values do not fit."""
 
 
 def generate(
@@ -64,15 +65,15 @@ def generate(
     *,
     program: Path | None = None,
 ) -> Case:
-    """The case of a seed. `kinds` may be empty, and clients that keep nothing do not crash;
-    `program` replaces the scheme's P4 program."""
+    """The case of a seed. `kinds` may be empty; `program` replaces the scheme's P4 program."""
     draw = RandomDraw(seed)
     duration = draw.between(0.5, 2.5)
     operations = draw.scale(2_000, 40_000)
     lab = _fit(_lab(draw, operations / duration, slow="slow" in kinds), scheme)
     workload = _workload(draw, operations / duration)
     profile = _profile(draw, lab, workload, operations / duration)
-    # Some repeat what is only slow, most do not.
+    # In most cases the first retry comes after the round trip; in the others, slow replies cause
+    # retransmissions.
     round_trip = 4e-6 * profile.server_link.delay
     retry = draw.scale(0.001, 0.05) + (round(4 * round_trip, 6) if draw.chance(0.8) else 0)
     rack = RackSpec(
@@ -83,7 +84,7 @@ def generate(
         retry=retry,
         deadline=max(draw.scale(0.1, 1.0), round(20 * retry, 6)),
     )
-    # Most cases begin when servers trust unmarked writes, some in the time before.
+    # Most cases begin after the guard time of the servers, some within it.
     idle = GUARD if draw.chance(0.75) else draw.between(0, 0.1)
     case = Case(
         seed=seed,
@@ -98,7 +99,7 @@ def generate(
 
 
 def _fit(lab: LabSpec, scheme: str) -> LabSpec:
-    """The lab without what the scheme refuses."""
+    """The lab, without the options that the scheme does not support."""
     if not schemes.get(scheme).one_switch:
         return lab
     return lab.model_copy(update={"cache_rows": None, "topology": TopologySpec()})
@@ -123,7 +124,7 @@ def _lab(draw: RandomDraw, rate: float, *, slow: bool) -> LabSpec:
         service_rate=service_rate if emulated else None,
         queue_limit=draw.scale_count(4, 256),
         cache_entries=entries,
-        # Few rows: values contend for cells, and have to be moved to make room.
+        # With few rows, values contend for cells and must be moved to make room.
         cache_rows=draw.count(1, max(2 * entries // 3, 1)) if draw.chance(0.7) else None,
         hot_threshold=draw.count(1, 4),
         epoch=draw.scale(0.02, 0.3),
@@ -158,13 +159,13 @@ def _workload(draw: RandomDraw, rate: float) -> WorkloadSpec:
 
 
 def _profile(draw: RandomDraw, lab: LabSpec, workload: WorkloadSpec, rate: float) -> Profile:
-    """Hosts, links and switches that let about `rate` operations a second happen."""
+    """Hosts, links and switches for a throughput of about `rate` operations a second."""
     delay = draw.scale(0.5, 1_000)
     if isinstance(workload.arrivals, ClosedLoop):
-        # A round trip is at least four cables; the more of them, the fewer operations.
+        # A round trip passes at least four cables. Their delay limits a closed loop to this rate.
         round_trip = workload.arrivals.outstanding / rate * 1e6
         delay = float(f"{min(max(round_trip / 4, 0.5), 5_000):.3g}")
-    # At most 60% of what all servers can do if keys are spread evenly, which they never are.
+    # At most 60% of the capacity of all servers, for evenly distributed keys.
     busiest = min(0.6 * lab.servers / rate * 1e6, 200)
     host = HostModel(receive=_time(draw, 2), send=_time(draw, 2))
     link = LinkModel(
@@ -193,10 +194,10 @@ def _profile(draw: RandomDraw, lab: LabSpec, workload: WorkloadSpec, rate: float
 
 
 def _with_later_draws(draw: RandomDraw, case: Case, most: int) -> Case:
-    """The case with what is drawn last, so that seeds of earlier versions keep their other draws.
+    """Adds the options that are drawn last, so that seeds of earlier versions keep their draws.
 
-    Half of all cases have switches of several pipelines, if they can; most have snapshots, some of
-    them back to back.
+    Half of all cases have switches of several pipelines, if the scheme supports them. Most have
+    snapshots, some of them back to back.
     """
     pipelines = min(draw.one((1, 1, 2, 4)), most)
     switch = case.profile.switch.model_copy(update={"table_write_gap": draw.scale(1, 20_000)})
@@ -217,13 +218,13 @@ def _with_later_draws(draw: RandomDraw, case: Case, most: int) -> Case:
 
 
 def _with_multigets(draw: RandomDraw, rack: RackSpec) -> RackSpec:
-    """Reads of several keys, of which each must be right: some fit a packet, some do not."""
+    """Adds reads of several keys; some fit a packet, some do not."""
     low = draw.count(1, 16)
     drawn = MultigetSize(min=low, max=draw.count(low, 48))
     size = draw.one((2, 8, 16, drawn, HeavyTail(mean=8.6), None))
     workload: dict[str, Any] = {"multiget": size, "key_size": draw.one((4, 8, 15, 16, 17, 40, 64))}
     if isinstance(arrivals := rack.workload.arrivals, Poisson):
-        # Each of them is work for several servers.
+        # Each multiget is work for several servers.
         fan_out = min(_mean(size), rack.lab.servers)
         workload["arrivals"] = Poisson(rate=round(arrivals.rate / fan_out, 1))
     lab = {
@@ -252,7 +253,7 @@ def _mean(size: int | HeavyTail | MultigetSize | None) -> float:
 
 
 def _time(draw: RandomDraw, most: float) -> Time:
-    """A time of a processor: microseconds, in the mean at most `most`."""
+    """A processor time in microseconds, with a mean of at most `most`."""
     mean = draw.scale(most / 100, most)
     return draw.one(
         (
@@ -288,11 +289,11 @@ def _faults(
     keeps = schemes.get(rack.scheme).client_keeps
     for event in events:
         if event.crash is not None:
-            # Drawn for all schemes, so that the other faults are the same for all of them.
+            # Crashes are drawn for all schemes, so that all have the same other faults.
             found += [Fault(begin=event)] if keeps else []
             continue
         about = faults.about(event)
-        assert about is not None, "every drawn event is about something"
+        assert about is not None, "every drawn event has a target"
         begun = open_faults.pop(about, None)
         if begun is None:
             open_faults[about] = event
@@ -304,7 +305,7 @@ def _faults(
 def _at_one_switch(
     draw: RandomDraw, switches: Sequence[str], begin: TimelineEvent, end: TimelineEvent
 ) -> Fault:
-    """In a rack of several switches a fault of "the switch" is one of any of them."""
+    """The fault; if it is of "the switch" and there are several, it is of a random one."""
     if begin.node == Switch.NAME and len(switches) > 1:
         name = draw.one(switches)
         begin = begin.model_copy(update={begin.action: name})

@@ -1,11 +1,11 @@
-"""Plays cases on all cores, a process for each.
+"""Plays cases on all cores, with a process for each core.
 
 Rules
 -----
-1. A process plays one case at a time and knows nothing of the others. What it takes down with it is
-   one case, which is a finding: `crash`.
-2. A process ends when its pipe does, so that none outlives its parent, however that ended.
-3. Interrupts are for the parent. It closes the pipes; a process that plays just then is killed.
+1. A process plays one case at a time, independently of the others. If the process crashes, only
+   that case is affected, and its outcome is the violation `crash`.
+2. A process ends when its pipe is closed, so none outlives its parent, however the parent ended.
+3. Only the parent handles interrupts. It closes the pipes and kills processes that play a case.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ def cores() -> int:
 
 
 class Player(Protocol):
-    """Who plays cases."""
+    """Plays cases."""
 
     size: int
-    """How many at a time."""
+    """How many cases it plays at a time."""
 
     def play(self, cases: Iterator[Case]) -> Iterator[tuple[int, Case, Outcome]]: ...
     def play_all(self, cases: Sequence[Case]) -> list[Outcome]: ...
@@ -45,7 +45,7 @@ class Pool:
     """A `Player` with processes. A context manager."""
 
     def __init__(self, processes: int | None = None) -> None:
-        """`processes`: None is one for each core; they start with the first case."""
+        """`processes`: None for one on each core; they start with the first case."""
         self.size = processes or cores()
         self._workers: list[_Worker] = []
 
@@ -62,18 +62,19 @@ class Pool:
             worker.end()
 
     def play(self, cases: Iterator[Case]) -> Iterator[tuple[int, Case, Outcome]]:
-        """Plays cases as they come; gives each back with its number (from 0) as it is done.
+        """Plays cases; yields number (from 0), case and outcome of each when it is done.
 
-        `cases` is asked for the next one only when a process is free. Leaving the loop early leaves
-        what is being played to its fate. Raises `NetkvError` for a case that cannot be played.
+        It takes the next case from `cases` only when a process is free. If the caller leaves the
+        loop early, the results of running cases are discarded. Raises `NetkvError` for a case that
+        cannot be played.
         """
         self._replace_busy()
         numbered = enumerate(cases)
         while True:
             for worker in self._workers:
-                if worker.at is None and (following := next(numbered, None)) is not None:
+                if worker.playing is None and (following := next(numbered, None)) is not None:
                     worker.begin(*following)
-            busy = {worker.pipe: worker for worker in self._workers if worker.at is not None}
+            busy = {each.pipe: each for each in self._workers if each.playing is not None}
             if not busy:
                 return
             for pipe in wait(list(busy)):
@@ -81,23 +82,23 @@ class Pool:
                 yield self._take(worker)
 
     def play_all(self, cases: Sequence[Case]) -> list[Outcome]:
-        """Plays a few cases; the outcomes in the same order."""
+        """Plays a few cases; returns the outcomes in the same order."""
         done = {number: outcome for number, _, outcome in self.play(iter(cases))}
         return [done[number] for number in range(len(cases))]
 
     def _replace_busy(self) -> None:
-        """New processes for those that still play a case whose result is not needed any more."""
+        """Replaces processes that still play a case whose result is not needed any more."""
         for worker in list(self._workers):
-            if worker.at is not None:
+            if worker.playing is not None:
                 worker.end()
                 self._workers.remove(worker)
         while len(self._workers) < self.size:
             self._workers.append(_Worker())
 
     def _take(self, worker: _Worker) -> tuple[int, Case, Outcome]:
-        assert worker.at is not None, "it was given a case"
-        number, case = worker.at
-        worker.at = None
+        assert worker.playing is not None, "it was given a case"
+        number, case = worker.playing
+        worker.playing = None
         try:
             answer = worker.pipe.recv()
         except (EOFError, ConnectionError):
@@ -114,22 +115,22 @@ class _Worker:
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.at: tuple[int, Case] | None = None
-        """What it plays."""
+        self.playing: tuple[int, Case] | None = None
+        """Number and case that it plays."""
         self._process: SpawnProcess = context.Process(target=_work, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
 
     def begin(self, number: int, case: Case) -> None:
-        """Gives it a case."""
-        self.at = (number, case)
-        # If it has ended already, its pipe is at its end: that is noticed where answers are taken.
+        """Sends it a case."""
+        self.playing = (number, case)
+        # If the process has ended, `recv` in `_take` will report the closed pipe.
         with contextlib.suppress(ConnectionError):
             self.pipe.send(case)
 
     def end(self) -> int | None:
-        """Ends it; the exit code, negative for a signal, if it had ended by itself."""
-        self._process.join(0.1 if self.at is None else 0)
+        """Ends the process; returns its exit code (negative: signal) if it had ended by itself."""
+        self._process.join(0.1 if self.playing is None else 0)
         code = self._process.exitcode
         self.pipe.close()
         if code is None:
@@ -139,9 +140,9 @@ class _Worker:
 
 
 def _work(pipe: Connection) -> None:
-    """What a process does."""
+    """The main loop of a process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.nice(5)  # other work on this machine goes first
+    os.nice(5)  # other processes of this machine have priority
     while True:
         try:
             case: Case = pipe.recv()
@@ -158,7 +159,7 @@ def _work(pipe: Connection) -> None:
 
 
 def _died(case: Case, code: int | None) -> Outcome:
-    """The outcome of a case that took its process with it."""
+    """The outcome of a case whose process has crashed."""
     how = f"by signal {signal.Signals(-code).name}" if code and code < 0 else f"with status {code}"
     violation = Violation(kind=CRASH, text=f"The process that played it ended {how}.", at=0.0)
     return Outcome(case.seed, 0, 0, 0, (violation,), 0.0, "")

@@ -1,4 +1,4 @@
-"""Draws from a seed that are the same on every machine and with every Python."""
+"""Random draws from a seed that are the same on every machine and with every Python version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _T = TypeVar("_T")
 
 
 class RandomDraw:
-    """A source of draws. Only `random.Random.random` is used: the rest may change with Python."""
+    """A source of random draws. It uses only `random.Random.random`, since the other methods may
+    change between Python versions."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
@@ -25,7 +26,7 @@ class RandomDraw:
         return round(low + (high - low) * self._random.random(), digits)
 
     def scale(self, low: float, high: float) -> float:
-        """Every order of magnitude from `low` to `high` is equally likely; three digits of it."""
+        """Log-uniform from `low` to `high`, rounded to three significant digits."""
         drawn = low * math.exp(math.log(high / low) * self._random.random())
         return float(f"{drawn:.3g}")
 
@@ -34,13 +35,13 @@ class RandomDraw:
         return low + int((high - low + 1) * self._random.random())
 
     def scale_count(self, low: int, high: int) -> int:
-        """As `scale`, a whole number, both ends included."""
+        """A log-uniform whole number from `low` to `high`, both included."""
         return min(
             max(int(low * math.exp(math.log((high + 1) / low) * self._random.random())), low), high
         )
 
     def one(self, options: Sequence[_T]) -> _T:
-        """One of them."""
+        """One of the options."""
         return options[int(self._random.random() * len(options))]
 
     def seed(self) -> int:

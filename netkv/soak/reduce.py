@@ -1,9 +1,9 @@
-"""Makes a case with a violation small: fewer faults, a shorter and simpler run, the same violation.
+"""Reduces a case with a violation: fewer faults, a shorter and simpler run, the same violation.
 
-Delta debugging (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002)
-over the faults, then one simplification after the other as long as any is possible. A change of
-anything changes every draw after it, so each candidate is tried with a few seeds: at first with
-few, so that much is gone soon, then with more, which finds what needs luck.
+It applies delta debugging (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing
+input", 2002) to the faults, then one simplification after the other as long as one succeeds. Every
+change of a case also changes the random draws of its run, so each candidate is tried with several
+seeds: first with few, for fast progress, then with more, for violations that are rare.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from netkv.soak.shrink import candidates
 from netkv.soak.verdict import CRASH, Violation
 
 _ROUNDS = (2, 6, 20)
-"""How many seeds each candidate is tried with, round by round."""
+"""Seeds for each candidate, in each round."""
 _MARGIN = 1e-6
-"""Seconds of load after the moment at which a violation was seen."""
+"""Seconds of load after the violation."""
 
 
 def reduce(
@@ -33,9 +33,9 @@ def reduce(
     seconds: float,
     on_progress: Callable[[Found], object] = lambda _: None,
 ) -> Found:
-    """The smallest case that was found in `seconds` of the wall clock; at worst the given one.
+    """The smallest case found within `seconds` of the wall clock; at worst the given one.
 
-    So it is if that does not show its violation again.
+    It is the given one if a replay does not show the violation again.
     """
     return _Reducer(pool, found, time.monotonic() + seconds, on_progress).run()
 
@@ -48,14 +48,14 @@ class _Reducer:
         self._best = found
         self._end = end
         self._on_progress = on_progress
-        assert found.outcome.violation is not None, "there is something to keep"
-        self._kept = _what(found.outcome.violation)
+        assert found.outcome.violation is not None, "the case has a violation"
+        self._kept = _signature(found.outcome.violation)
         self._seeds = _ROUNDS[0]
 
     def run(self) -> Found:
         (again,) = self._pool.play_all([self._best.case])
         if not self._same(again):
-            return self._best  # not because of the case: its process was killed, for example
+            return self._best  # the case is not the cause; its process was killed, for example
         self._cut()
         for self._seeds in _ROUNDS:
             self._fewer_faults()
@@ -64,15 +64,15 @@ class _Reducer:
         return self._best
 
     def _simplify(self) -> bool:
-        """One simplification after the other, each as often as it helps; whether any did."""
-        before, place = self._best, 0
-        while candidate := list(islice(candidates(self._best.case), place, place + 1)):
+        """Tries each simplification as often as it succeeds; returns whether any did."""
+        before, index = self._best, 0
+        while candidate := list(islice(candidates(self._best.case), index, index + 1)):
             if not self._try(candidate):
-                place += 1
+                index += 1
         return self._best is not before
 
     def _fewer_faults(self) -> None:
-        """Delta debugging: first large parts of the schedule, then ever smaller ones."""
+        """Delta debugging: leave out large parts of the schedule first, then smaller ones."""
         parts = 1
         while self._best.case.faults:
             faults = self._best.case.faults
@@ -92,7 +92,7 @@ class _Reducer:
         return self._best.case.model_copy(update={"faults": tuple(faults)})
 
     def _try(self, candidates: Iterable[Case]) -> bool:
-        """Whether one of them shows the same violation; the first such is the best from now on."""
+        """Whether a candidate shows the same violation; the first one becomes the best case."""
         tries = (_seeded(each, more) for each in candidates for more in range(self._seeds))
         while not self._late() and (batch := list(islice(tries, self._pool.size))):
             for case, outcome in zip(batch, self._pool.play_all(batch), strict=True):
@@ -104,10 +104,10 @@ class _Reducer:
         return False
 
     def _cut(self) -> None:
-        """Ends the load where the violation was seen, if that was during it."""
+        """Shortens the load to its part before the violation, if that was during the load."""
         case, outcome = self._best.case, self._best.outcome
-        assert outcome.violation is not None, "only such cases become the best"
-        seen = round(_seen(outcome.violation) - outcome.load_began + _MARGIN, 6)
+        assert outcome.violation is not None, "the best case has a violation"
+        seen = round(_time_of(outcome.violation) - outcome.load_began + _MARGIN, 6)
         if not 0 < seen < case.duration:
             return
         faults = tuple(fault for fault in case.faults if fault.begin.at < seen)
@@ -117,20 +117,20 @@ class _Reducer:
             self._best = Found(shorter, again)
 
     def _same(self, outcome: Outcome) -> bool:
-        return outcome.violation is not None and _what(outcome.violation) == self._kept
+        return outcome.violation is not None and _signature(outcome.violation) == self._kept
 
     def _late(self) -> bool:
         return time.monotonic() >= self._end
 
 
-def _what(violation: Violation) -> str:
-    """What must stay the same: the kind, and of a crash its words."""
+def _signature(violation: Violation) -> str:
+    """The part of a violation that a reduced case must show, too: kind, and text of a crash."""
     words = re.sub(r"\d+", "#", violation.text) if violation.kind == CRASH else ""
     return f"{violation.kind} {words}"
 
 
-def _seen(violation: Violation) -> float:
-    """When the last of the operations that prove it ended; else when it was found."""
+def _time_of(violation: Violation) -> float:
+    """The end of the last operation that proves it; without operations, when it was found."""
     ends = [each["end_ns"] for each in violation.operations if each["end_ns"] is not None]
     return max(ends) / 1e9 if ends else violation.at
 
@@ -141,6 +141,6 @@ def _seeded(case: Case, more: int) -> Case:
 
 
 def _split(faults: tuple[Fault, ...], parts: int) -> Iterator[tuple[Fault, ...]]:
-    """Parts of about the same length, one after the other."""
+    """Consecutive parts of about the same length."""
     for part in range(parts):
         yield faults[part * len(faults) // parts : (part + 1) * len(faults) // parts]

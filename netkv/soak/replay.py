@@ -2,11 +2,11 @@
 
 Rules
 -----
-1. It is played twice: once to learn which key the violation is about, once to write down what
-   becomes of that key. Both times the same must happen, frame by frame.
-2. A line stands where its moment is: frames on a link where they are sent, table writes where they
-   reach the switch, operations where the client begins and ends them. Frames of the operations
-   that prove the violation are marked.
+1. A case is played twice: once to find the key of the violation, once to record the frames about
+   that key. Both runs must be the same, frame by frame.
+2. Lines are sorted by time: of frames when a link sends them, of table writes when they reach the
+   switch, of operations when the client begins and ends them. Frames of the operations that prove
+   the violation are marked.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from netkv.soak.run import Hooks, Outcome, play
 from netkv.soak.text import operation_text
 
 FRAMES = 200_000
-"""Frames about a key that are remembered; of more, the latest."""
+"""Frames about a key that are kept, at most; older ones are dropped."""
 _BEFORE = 0.01
-"""Seconds before the first operation that matters from which on lines are shown."""
+"""Lines are shown from this many seconds before the first operation of the violation on."""
 
 
 @dataclass
 class Replay:
-    """What happened."""
+    """The outcome of a replay and its lines."""
 
     outcome: Outcome
     exact: bool
-    """Whether the same happened both times."""
+    """Whether both runs were the same."""
     lines: list[str]
     """In the order of their times."""
     left_out: int
-    """Lines before the first that is shown."""
+    """Number of lines before the first that is shown."""
 
 
 def replay(case: Case, *, everything: bool = False, scheme: schemes.Scheme | None = None) -> Replay:
-    """Plays a case and lists what happens to the key of its violation.
+    """Plays a case and lists the events, with the frames about the key of its violation.
 
-    Without a violation, or with one that is about no key, there are no frames. `everything`: also
-    what was long before the operations that prove the violation.
+    Without a violation, or with one without a key, there are no frames. `everything`: also list
+    lines long before the operations that prove the violation.
     """
     first = play(case, scheme=scheme)
     key = first.violation.key if first.violation else None
@@ -67,7 +67,7 @@ class _Watched:
     key: bytes | None
     racks: list[SimRack] = field(default_factory=list)
     lines: list[tuple[int, int, str]] = field(default_factory=list)
-    """Nanoseconds, number, text."""
+    """Nanoseconds, line number (to keep the order of equal times), text."""
 
     def hooks(self) -> Hooks:
         return Hooks(
@@ -80,7 +80,7 @@ class _Watched:
         if self.key is not None:
             proof = _requests(outcome)
             for line in self.racks[0].journal():
-                # The first word with a colon names the request.
+                # The first word with a colon is the request, as client:number.
                 request = next((word for word in line.split() if ":" in word), "")
                 mark = ">" if request in proof else " "
                 self._add(round(float(line.split(maxsplit=1)[0]) * 1e6), f"{mark}{line}")
@@ -136,7 +136,7 @@ def _requests(outcome: Outcome) -> set[str]:
 
 
 def _first_relevant(outcome: Outcome) -> int:
-    """Nanoseconds from which on lines are shown."""
+    """Time in nanoseconds of the first line to show."""
     violation = outcome.violation
     if violation is None or violation.key is None:
         return 0
@@ -146,9 +146,9 @@ def _first_relevant(outcome: Outcome) -> int:
 
 
 def text(it: Replay) -> Iterator[str]:
-    """The lines, and what was left out of them."""
+    """The lines, with a note of how many were left out."""
     if it.left_out:
         yield f"  ... {it.left_out:,} lines before (--all shows them)"
     yield from it.lines
     if not it.exact:
-        yield "This replay did not do the same twice: the run depends on something beside its case."
+        yield "The two runs of this replay differ: the run depends on more than its case."

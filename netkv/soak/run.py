@@ -1,11 +1,11 @@
-"""One case, from the rack's first moment to the last read of the verification.
+"""Plays one case, from the start of the rack to the verification.
 
 Rules
 -----
-1. The load runs with the case's faults; then all is whole, and what was under way ends by its
-   deadline; every written key is read back; servers and controllers come to rest. Whatever does not
-   happen in time is `stuck`.
-2. The first violation ends the run. An exception or a panic is a violation too.
+1. The load runs with the case's faults. Then all faults end, pending requests end by their
+   deadline, every written key is read back, and servers and controllers finish all operations. If
+   one of these takes too long, the violation is `stuck`.
+2. The first violation ends the run. An exception or a panic is a violation, too.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from netkv.soak.case import Case, Fault
 from netkv.soak.verdict import CRASH, LOST, STUCK, Judge, Violation
 
 MAX_WAIT = 30.0
-"""Virtual seconds, when all is whole, in which whatever is under way must have come to its end."""
+"""Virtual seconds after the end of all faults within which pending operations must end."""
 _STEP = 0.05
-"""Virtual seconds between two looks at the checks."""
+"""Virtual seconds between two checks for violations."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case."""
+    """The outcome of a case."""
 
     seed: int
     operations: int
-    """Completed."""
+    """Completed operations."""
     unchecked: int
     """Reads that the checker could not judge."""
     faults: int
-    """Begun."""
+    """Faults that have begun."""
     violations: tuple[Violation, ...]
     load_began: float
-    """Virtual seconds of the rack; times of faults count from here."""
+    """Virtual time of the rack in seconds; times of faults count from here."""
     fingerprint: str
-    """Equal for runs in which the same happened, frame by frame."""
+    """A hash that is equal for equal runs."""
 
     @property
     def violation(self) -> Violation | None:
@@ -65,24 +65,24 @@ class Hooks:
     """Callbacks while a case is played."""
 
     on_rack: Callable[[SimRack], object] = lambda _: None
-    """The rack, before it is brought up."""
+    """Called with the rack before its start."""
     on_event: Callable[[RackEvent], None] = lambda _: None
     on_fault: Callable[[float, str], object] = lambda *_: None
-    """Virtual seconds of the rack, and what happens."""
+    """Called with the virtual time in seconds and a description."""
     on_write: Callable[[str, base.TableWrite, str], None] = lambda *_: None
-    """A table write, as `SimRack` passes it on."""
+    """`on_write` of `SimRack`."""
 
 
 def play(case: Case, hooks: Hooks | None = None, scheme: schemes.Scheme | None = None) -> Outcome:
     """Plays a case. `scheme` replaces the one that it names.
 
-    Raises `NetkvError` for what cannot be played at all: no such scheme, a program with errors.
+    Raises `NetkvError` if it cannot be played: no such scheme, a program with errors.
     """
     return asyncio.run(_Run(case, hooks or Hooks(), scheme).play())
 
 
 class _StuckError(Exception):
-    """An activity does not end; the text names it."""
+    """An operation has not ended in time; the text names it."""
 
 
 class _Run:
@@ -144,7 +144,7 @@ class _Run:
             self._deregister_clients()
 
     async def _load(self) -> bool:
-        """The load with its faults; False if it ended early, with a violation."""
+        """Runs the load with its faults; returns False if a violation ended it early."""
         for event, fault in self._case.schedule:
             if event.at >= self._case.duration:
                 break
@@ -164,7 +164,7 @@ class _Run:
             self._open.append(fault)
 
     def _load_until(self, at: float) -> bool:
-        """Lets the load go on up to a moment of it; False if there is a violation before."""
+        """Continues the load until time `at`; returns False if there is a violation before."""
         while not self._violations:
             rest = at - (self._rack.now - self._began)
             if rest <= 0:
@@ -173,9 +173,9 @@ class _Run:
         return False
 
     async def _heal(self) -> None:
-        """Ends what is still wrong, and waits until all switches are set up."""
+        """Ends all open faults, and waits until all switches are set up."""
         for fault in list(self._open):
-            assert fault.end is not None, "what has no end is never open"
+            assert fault.end is not None, "only faults with an end are open"
             await self._carry_out(fault.end, fault)
         self._rack.command({"do": "phase", "name": "drain"})
         most = self._case.rack.deadline + 1
@@ -199,22 +199,22 @@ class _Run:
             return
         lost = int(self._sample["acked_writes_lost"])
         if lost:
-            self._found(LOST, f"{lost} keys have lost what was acknowledged.")
+            self._found(LOST, f"{lost} keys have lost acknowledged writes.")
         unread = int(self._sample["unread"])
         if unread:
             raise _StuckError(f"{unread} keys could not be read back.")
 
     def _rest(self) -> None:
-        """Waits until servers and controllers have nothing under way."""
+        """Waits until servers, coordinator and controllers have no operation under way."""
         self._wait(
             MAX_WAIT,
             lambda: not any(server["busy_keys"] for server in self._rack.statistics["servers"]),
-            "Servers still had keys with something under way",
+            "Servers still had keys with pending operations",
         )
         self._wait(
             MAX_WAIT,
             lambda: not (self._rack.statistics["coordinator"] or {}).get("under_way", 0),
-            "The coordinator still had requests under way",
+            "The coordinator still had pending requests",
         )
         self._wait(
             MAX_WAIT,
@@ -224,7 +224,7 @@ class _Run:
                     for counts in self._rack.control_statistics()
                 )
             ),
-            "Controllers still had keys with something under way",
+            "Controllers still had keys with pending operations",
         )
 
     def _deregister_clients(self) -> None:
@@ -236,17 +236,17 @@ class _Run:
             self._wait(MAX_WAIT, idle, "Clients had not deregistered")
 
     def _wait(self, most: float, over: Callable[[], bool], complaint: str) -> None:
-        """Lets time pass until it is over; raises `_StuckError` after `most` seconds."""
+        """Advances the rack until `over()`; raises `_StuckError` after `most` seconds."""
         end = self._rack.now + most
         while not self._violations and not over():
             if self._rack.now >= end:
-                raise _StuckError(f"{complaint} {most:g} s after everything was whole again.")
+                raise _StuckError(f"{complaint} {most:g} s after all faults had ended.")
             self._pass(_STEP)
 
     def _pass(self, seconds: float) -> None:
-        """Lets time pass, then looks at the checks."""
+        """Advances the rack, then checks for violations."""
         rack = self._rack
-        # At least a nanosecond: who waits for a moment between two must not wait for ever.
+        # At least a nanosecond: a caller that waits for a fraction of one must make progress.
         rack.advance(rack.nanoseconds + max(math.ceil(seconds * SECOND), 1))
         self._sample = rack.take_sample().client_statistics
         self._violations += self._judge.take(rack.now, self._sample)
@@ -270,7 +270,7 @@ def _compiled(program: Path, defines: tuple[tuple[str, str], ...]) -> bytes:
 
 
 def _sentence(error: BaseException) -> str:
-    """The text of an exception, and where it comes from."""
+    """The text of an exception, with file and line."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text} ({Path(where.filename).name}:{where.lineno})"

@@ -16,7 +16,7 @@ from netkv.soak.case import Case, Fault
 
 
 def candidates(case: Case) -> Iterator[Case]:
-    """Candidates, what simplifies most first. They may or may not do what `case` does."""
+    """Simpler cases, the most effective simplifications first. They need not show the violation."""
     lab, workload = case.rack.lab, case.rack.workload
     if lab.topology.kind != "rack":
         yield _one_switch(case)
@@ -65,14 +65,14 @@ def candidates(case: Case) -> Iterator[Case]:
 
 
 def _less(value: int, least: int) -> Iterator[int]:
-    """Far less, then half, then one less."""
+    """Smaller values, at least `least`: `least` itself, half of the value, one less."""
     for other in dict.fromkeys((least, value // 2, value - 1)):
         if least <= other < value:
             yield other
 
 
 def _one_switch(case: Case) -> Case:
-    """All hosts at one switch, which meets what happened to any."""
+    """All hosts at one switch, which has the faults of all switches."""
 
     def at_the_switch(event: TimelineEvent) -> TimelineEvent:
         if event.node is None or kind_of(event.node) is not Switch:
@@ -84,7 +84,7 @@ def _one_switch(case: Case) -> Case:
 
 
 def _sooner(case: Case) -> Iterator[Case]:
-    """Everything happens earlier, with less load before."""
+    """The faults begin earlier, with a shorter load before them."""
     first = min((fault.begin.at for fault in case.faults), default=case.duration)
     for less in (first * 0.9, first / 2):
         if less > 0.001:
@@ -108,10 +108,10 @@ def _changed(fault: Fault, change: Callable[[TimelineEvent], TimelineEvent]) -> 
 
 
 def _steady(case: Case) -> Iterator[Case]:
-    """Times that are not drawn, where they were."""
-    drawn = _constant(case.profile)
-    if drawn != case.profile:
-        yield case.model_copy(update={"profile": drawn})
+    """Constant processor times instead of random ones."""
+    constant = _constant(case.profile)
+    if constant != case.profile:
+        yield case.model_copy(update={"profile": constant})
 
 
 def _constant(profile: Profile) -> Profile:
@@ -130,7 +130,7 @@ def _one_way(event: TimelineEvent, direction: str) -> TimelineEvent:
 
 
 def _smaller_faults(fault: Fault) -> Iterator[Fault]:
-    """A fault of one direction only, a kill earlier or at once; or a shorter one."""
+    """Simpler faults: a kill after fewer actions, one direction only, a shorter duration."""
     actions = fault.begin.after_actions
     if actions is not None:
         for fewer in (None, *_less(actions, 0)):

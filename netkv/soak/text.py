@@ -1,4 +1,4 @@
-"""Cases and violations for people to read."""
+"""Cases and violations as text for users."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netkv.soak.verdict import Violation
 
 
 def case_lines(case: Case, began: float) -> Iterator[str]:
-    """The rack, the load and what goes wrong; `began`: virtual seconds at which the load does."""
+    """The rack, the load and the faults; `began`: virtual time in seconds when the load began."""
     lab, load, profile = case.rack.lab, case.rack.workload, case.profile
     yield f"scheme   {case.rack.scheme}" + (f", program {case.program}" if case.program else "")
     topology = lab.topology
@@ -74,7 +74,7 @@ def case_lines(case: Case, began: float) -> Iterator[str]:
 
 
 def violation_lines(violation: Violation) -> Iterator[str]:
-    """What is wrong, and the operations that prove it."""
+    """The violation, and the operations that prove it."""
     key = f" of {key_name(violation.key)}" if violation.key else ""
     yield f"{violation.kind}{key}, seen by {violation.at * 1e3:.6f} ms: {violation.text}"
     for operation in violation.operations:
@@ -101,7 +101,7 @@ def _ms(nanoseconds: int | None) -> str:
 
 
 def key_name(key: str) -> str:
-    """A key of the keyspace is called by its number, which is its second half."""
+    """The name of a key of the keyspace: its number, which is its second half."""
     return f"key {int(key[16:], 16)}"
 
 

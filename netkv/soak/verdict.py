@@ -14,19 +14,19 @@ MALFORMED = "malformed-frame"
 
 
 class Violation(Spec):
-    """Something that must never be."""
+    """A violation of a guarantee."""
 
     kind: str
     """`stale-read`, `phantom-value`, `lost-write`, `not-linearizable` (the checker's), `stuck`,
     `crash` or `malformed-frame`."""
     text: str
-    """A sentence."""
+    """A description for users."""
     key: str | None = None
-    """In hexadecimal digits, if it is about one."""
+    """The key in hexadecimal digits; None if it is about no single key."""
     at: float
-    """Virtual seconds of the rack when it was found."""
+    """Virtual time of the rack in seconds when it was found."""
     operations: tuple[dict[str, Any], ...] = ()
-    """What proves it: operations as the checker reports them (`_engine.pyi`)."""
+    """The operations that prove it, as the checker reports them (`_engine.pyi`)."""
 
 
 class Judge:
@@ -34,12 +34,12 @@ class Judge:
 
     def __init__(self) -> None:
         self.completed = 0
-        """Operations so far."""
+        """Number of operations so far."""
         self.unchecked = 0
-        """Reads so far that could not be judged."""
+        """Number of reads so far that could not be judged."""
 
     def take(self, now: float, sample: Mapping[str, Any]) -> list[Violation]:
-        """What the load generator's sample, as it gave it, proves wrong."""
+        """The violations in a sample of the load generator."""
         self.completed += int(sample["completed"])
         self.unchecked += int(sample["unchecked_reads"])
         found = [
@@ -54,6 +54,6 @@ class Judge:
         ]
         wrong = int(sample["malformed"]) + int(sample["errors"])
         if wrong:
-            text = f"Clients got {wrong} frames that answer nothing they may have asked."
+            text = f"Clients got {wrong} frames that answer none of their requests."
             found.append(Violation(kind=MALFORMED, text=text, at=now))
         return found

@@ -74,7 +74,7 @@ Words: TypeAlias = tuple[str, ...]
         (("soak", "netcache", "--faults", "kill,par"), ["kill,partition"]),
         (("bench", "sim", "--scheme", "far"), ["farreach"]),
         (("scenario", "run", "quickstart", "--mode", ""), ["live", "sim"]),
-        (("scenario", "run", "quickstart", "--target", ""), ["engine"]),
+        (("scenario", "run", "quickstart", "--target", ""), ["engine", "bmv2"]),
         (("up", "--executor", "c"), ["compiled"]),
         (("p4", "bench", "netc"), ["netcache"]),
         (("p4", "check", "p4/netcache/netc"), ["p4/netcache/netcache.p4"]),

@@ -12,6 +12,8 @@ from netkv import schemes
 from netkv.scenarios import loader
 from tests.cli.commands import ROOT, Netkv
 
+PORT = "{node: a, number: 1, via: x}"
+
 
 def test_help_of_soak_names_the_command_that_lists_schemes(netkv_here: Netkv) -> None:
     told = " ".join(netkv_here("soak", "--help").out.split())
@@ -22,9 +24,46 @@ def test_help_of_soak_names_the_command_that_lists_schemes(netkv_here: Netkv) ->
 
 
 def test_target_that_no_lab_can_use_is_refused(netkv_here: Netkv) -> None:
-    said = netkv_here("scenario", "run", "quickstart", "--target", "bmv2")
+    said = netkv_here("scenario", "run", "quickstart", "--target", "tofino")
     assert said.status == 2
-    assert "'lab.target' is 'bmv2'; it should be 'engine'" in said.err
+    assert (
+        "'lab.target': it is 'tofino'; it should be 'engine', 'bmv2' or 'p4runtime://HOST"
+        in said.err
+    )
+
+
+def test_simulator_has_no_other_target_than_the_engine(netkv_here: Netkv) -> None:
+    said = netkv_here("scenario", "run", "quickstart", "--target", "bmv2", "--mode", "sim")
+    assert said.status == 2
+    assert "'lab.target': the simulator runs programs on netkv's own engine" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        ((), "needs the ports of that switch: 'switch.ports', each"),
+        (("--set", "lab.pipelines=2"), "needs 'target: engine'"),
+        (("--fabric", "veth"), "the fabric 'veth' needs 'target: engine'"),
+        (
+            ("--set", "lab.switch.ports=[{node: client, number: 1, via: eth0}]"),
+            "for the node 'external-1': one of 'lab.switch.ports' with 'node: external-1'",
+        ),
+        (
+            ("--set", f"lab.switch.ports=[{PORT}, {{node: b, number: 1, via: x}}]"),
+            "port 1 is that of 'a' already",
+        ),
+        (
+            ("--set", f"lab.switch.ports=[{PORT}]", "--set", "lab.switch.config=my.bin"),
+            "needs 'p4info', the file with its P4Info",
+        ),
+    ],
+)
+def test_switch_elsewhere_without_what_it_needs_is_refused(
+    netkv_here: Netkv, words: tuple[str, ...], wrong: str
+) -> None:
+    said = netkv_here("up", "nowhere", "--target", "p4runtime://127.0.0.1:1", *words)
+    assert said.status in (1, 2)
+    assert wrong in said.err
 
 
 @pytest.mark.parametrize("name", ["switch-crash", "lossy-fabric", "hot-in"])

@@ -1,7 +1,7 @@
-"""A network of real switches (netkv's engine), each with its control plane, and small servers.
+"""A network of engine switches, each with its control plane, and small servers.
 
-Frames go hop by hop through `Switch.process`; nothing is lost and no time passes on the way. Every
-hop is written down, so a test can tell which way a frame took and who answered it.
+Frames pass hop by hop through `Switch.process`, without loss or delay. Every hop is recorded, so a
+test can check the path of a frame and which node answered it.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def bundle(program: str) -> bytes:
 
 @dataclass
 class Server:
-    """The owner of some keys, as far as frames tell: it answers everything at once."""
+    """A storage server that answers every request at once."""
 
     host: Host
     send: Callable[[bytes], None]
@@ -138,7 +138,7 @@ class Fabric:
         return self.servers[f"server-{self.network.switches[0].topology.owner(key).index}"]
 
     def ask(self, client: str, message: Message) -> list[Message]:
-        """A client sends a request to the service; what comes back to it."""
+        """A client sends a request to the service; returns the replies that it gets."""
         at = next(host for host in self.network.hosts if host.name == client)
         self.delivered[client].clear()
         self.hops.clear()
@@ -153,7 +153,7 @@ class Fabric:
         return [switch for switch, message in self.hops if message.op is op]
 
     def settle(self) -> None:
-        """Until nothing moves any more within 10 ms."""
+        """Delivers frames until no timer is due within 10 ms."""
         end = self.now + 10 * MILLISECOND
         while True:
             while self._frames:
@@ -167,11 +167,11 @@ class Fabric:
             self.tell(min(soon)[1], Timer())
 
     def tell(self, switch: str, event: Event) -> None:
-        """The control plane of a switch hears an event."""
+        """Passes an event to the control plane of a switch."""
         for action in self.controls[switch].handle(self.now, event):
             self._carry_out(switch, action)
 
-    # ------------------------------------------------------------------------- inside
+    # ------------------------------------------------------------------------ helpers
 
     def _process(self, switch: str, port: int, frame: bytes) -> None:
         self.hops.append((switch, decode(frame[2:] if port == CPU_PORT else frame).message))

@@ -1,4 +1,4 @@
-"""Message numbers and epochs that go on above those of controllers that are gone."""
+"""Message numbers and epochs of a new controller are above those of earlier ones."""
 
 from random import Random
 
@@ -56,7 +56,7 @@ def test_rate_must_be_above_zero() -> None:
 
 
 def accepts(current: int, new: int) -> bool:
-    """What p4/netcache/statistics_epoch.p4 does."""
+    """The comparison in p4/netcache/statistics_epoch.p4."""
     ahead = (new - current) % 0x1_0000
     return current == 0 or 0 < ahead < 0x8000
 

@@ -72,7 +72,7 @@ def test_a_message_about_an_entry_without_a_stamp_is_refused() -> None:
         encode(Message(Op.FILL, KEY, 7))
     bare = bytearray(FILL)
     bare[44] = 0
-    with pytest.raises(MalformedFrameError, match="must have a stamp"):
+    with pytest.raises(MalformedFrameError, match="must have a version stamp"):
         decode(bytes(bare))
 
 

@@ -1,4 +1,4 @@
-"""Messages that wait for replies: repeated neither too early nor too late, and in bounds."""
+"""Retransmission of requests: neither too early nor too late, and within limits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ BOUNDS = Timeouts(first=20 * MILLISECOND, shortest=MILLISECOND, longest=500 * MI
 
 @dataclass
 class Channel:
-    """Keeps `width` messages outstanding; a message takes `delay(number of its sending)`."""
+    """Keeps `width` messages outstanding; the n-th sending takes `delay(n)`."""
 
     delay: Callable[[int], Nanoseconds | None]
     width: int = 64
@@ -31,7 +31,7 @@ class Channel:
     took: list[Nanoseconds] = field(default_factory=list)
 
     def run(self, messages: int) -> Outstanding:
-        """Until so many are answered or given up. `took`: from the first sending to the answer."""
+        """Runs until a number of messages is answered or given up. `took`: latency of each."""
         numbers = MessageNumbers(1_000_000)
         numbers.start(self.now)
         it = Outstanding(numbers, self.bounds)
@@ -97,7 +97,7 @@ def test_channel_that_becomes_slow_at_once_is_not_flooded() -> None:
 
 
 def test_queue_that_grows_with_every_message_is_followed_without_repeats() -> None:
-    # As a busy controller is: each reply takes longer than the one before.
+    # Like a busy controller: each reply takes longer than the previous one.
     channel = Channel(lambda sending: 5 * MILLISECOND + sending * 20_000)
     assert channel.run(3000).retries <= 64
 

@@ -1,4 +1,4 @@
-"""NoCache and NetCache over several real switches: every request arrives, the owner's caches."""
+"""NoCache and NetCache with several switches: requests arrive, the owner's switch caches."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def filled(fabric: Fabric) -> Fabric:
 
 
 def preloaded(network: Network) -> Fabric:
-    """Every controller is given all keys."""
+    """Every controller gets all keys to preload."""
     fabric = netcache(network)
     for name in fabric.controls:
         fabric.tell(name, Preload(tuple(KEYS)))

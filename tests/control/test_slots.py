@@ -1,4 +1,4 @@
-"""Slots: who has which cells of the value arrays."""
+"""Slots: allocation of the cells of the value arrays."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""Topology: addresses, and who owns a key."""
+"""Topology: addresses, and owners of keys."""
 
 from itertools import pairwise
 from random import Random

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -96,8 +97,21 @@ def test_statements_about_numbers_are_those_of_the_code() -> None:
     assert f"{server.MESSAGE_LIMIT >> 20} MiB" in text
     assert f"Up to {stream.OUTBOX_LIMIT:,} packet-ins" in text
     assert f"up to {DETAILS_LIMIT:,} bytes" in text
+    assert f"looks every {server.IDLE_SCAN_S * 1000:.0f} ms" in text
     assert Arbitration(1).device_id == P4RuntimeClient("127.0.0.1:1").device_id == 1
     assert "CPU port (510)" in text
     (write, *_) = ForwardingTables(Topology.of_ports([1], [2])).routes()
     assert isinstance(write, InsertEntry)
     assert write.table == ROUTE == "NetkvIngress.route.ipv4"
+
+
+def test_each_requirement_names_tests_that_exist() -> None:
+    table = DOCUMENT.read_text().partition("## Requirements of the specification")[2]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    folder = ROOT / "tests/p4rt"
+    sources = "".join(path.read_text() for path in folder.glob("test_*.py"))
+    defined = set(re.findall(r"def (test_\w+)\(", sources))
+    for row in rows:
+        named = set(re.findall(r"`(test_\w+)`", row.rsplit(" | ", 1)[1]))
+        assert named, row
+        assert named <= defined, named - defined

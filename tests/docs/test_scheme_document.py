@@ -102,7 +102,7 @@ def test_soak_finds_a_program_without_rule_2(package: Package) -> None:
     mutant.write_text(text.replace(RULE_2, "if (false) {"))
     found = ["soak", "writearound", "--seeds", "30", "--program", str(mutant), "--reduce", "0"]
     (violation,) = package.netkv(*found, status=1)["violations"]
-    assert "had taken its place" in violation["text"]
+    assert "had replaced it" in violation["text"]
 
 
 @pytest.mark.live

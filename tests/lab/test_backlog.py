@@ -84,7 +84,7 @@ def test_table_writes_beyond_the_limit_are_refused(
     assert refused == [None, None, base.TableWritten(2, ok=False, error=base.TOO_MANY_WRITES)]
     kinds = []
     while actions:
-        writes = actions.leading_writes()
+        writes = actions.pop_writes()
         kinds += ["write"] * len(writes) if writes else [type(actions.pop()[1]).__name__]
     assert kinds == ["SendFrame", "SendFrame", "Note", "write", "write"]
     assert actions.add(0, base.SetDefault(3, "t", "a", {})) is not None, "none is answered yet"

@@ -14,7 +14,7 @@ from finsy.proto import p4r
 
 from netkv.control import base
 from netkv.errors import NetkvError
-from netkv.lab import backlog, cabling, controller
+from netkv.lab import backlog, cabling, controller, target
 from netkv.lab.channel import ControlChannel
 from netkv.lab.controller import Controller
 from netkv.lab.saving import SaveFile
@@ -203,6 +203,7 @@ class Running:
         )
         bundle = path / "bundle"
         bundle.write_text("program")
+        its = target.of(spec.lab, bundle)
         self.notes: list[str] = []
         self.recovered: list[base.Recovering | base.Recovered] = []
         self.failures: list[str] = []
@@ -212,7 +213,7 @@ class Running:
             scheme,
             spec,
             cabling.plug(spec),
-            bundle,
+            its,
             channel=self.channel,
             preload=preload,
             saved=self.saved,

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from netkv import schemes
 from netkv.lab import doctor
-from netkv.lab.hardware import Target
-from netkv.lab.spec import LabSpec
 from netkv.schemes import registry
+from tests.lab import bmv2_standin
 
 
 @pytest.fixture(scope="module")
@@ -27,10 +25,24 @@ def test_each_program_is_named_once(found: dict[str, doctor.Check]) -> None:
     assert sorted(named) == sorted({scheme.program for scheme in schemes.all_schemes()})
 
 
-def test_only_targets_that_labs_can_use_are_offered(found: dict[str, doctor.Check]) -> None:
-    assert get_args(Target) == (LabSpec().target,)
+def test_missing_bmv2_is_no_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = {check.name: check for check in doctor.run()}
     assert "target" in found["engine"].text
-    assert "bmv2" not in " ".join(f"{it.name} {it.text} {it.hint}" for it in found.values())
+    assert found["bmv2"].status == "warn"
+    assert "no p4c and no simple_switch_grpc on PATH" in found["bmv2"].text
+    for way in ("p4lang-p4c", "p4lang-bmv2", "docker compose up", "'engine' needs neither"):
+        assert way in found["bmv2"].hint
+
+
+def test_bmv2_without_thrift_has_short_queues(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    bmv2_standin.install(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    found = {check.name: check for check in doctor.run()}["bmv2"]
+    assert "0.0-stand-in" in found.text
+    assert "64 packets" in found.hint
 
 
 def test_program_that_does_not_compile_is_a_failure(

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from netkv import schemes
-from netkv.lab import cabling, stale_clients
+from netkv.lab import cabling, stale_clients, target
 from netkv.lab.rack import LiveRack
 from netkv.lab.spec import LabSpec, RackSpec
 from tests.lab.racks import spec
@@ -52,7 +52,7 @@ def test_external_clients_are_numbered_after_those_of_the_load(
     assert [config["bind"] for config in configs] == [
         cable.peer for cable in plugged.external_clients
     ]
-    switch = cabling.switch_config(wish, plugged, Path("x"), [])
+    switch = target.of(wish.lab, Path("x")).switch_config(wish, plugged, [])
     assert len({port for port, _, _ in switch["ports"]}) == 2 + got
 
 

@@ -172,7 +172,7 @@ async def test_storage_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
     await rack.start()
     try:
         await rack.node("servers-0").kill()
-        with pytest.raises(UsageError, match="in memory is gone with its process"):
+        with pytest.raises(UsageError, match="in memory ends with its process"):
             await rack.node("servers-0").start("kept")
         await rack.node("servers-0").start("lost")
         assert "without what was written" in rack.events[-1].text

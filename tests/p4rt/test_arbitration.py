@@ -12,7 +12,9 @@ from netkv.p4rt.errors import Code, RpcError, code_of
 def claim(
     arbitration: Arbitration, controller: Controller, election_id: int, role: str = ""
 ) -> list[tuple[Controller, Code, int]]:
-    update = p4r.MasterArbitrationUpdate(device_id=1, election_id=U128.encode(election_id))
+    update = p4r.MasterArbitrationUpdate(device_id=1)
+    if election_id:
+        update.election_id.CopyFrom(U128.encode(election_id))
     if role:
         update.role.name = role
     return told(arbitration.update(controller, update))
@@ -83,7 +85,7 @@ def test_an_election_id_cannot_be_used_twice(arbitration: Arbitration) -> None:
     assert caught.value.code is Code.INVALID_ARGUMENT
 
 
-def test_zero_never_becomes_primary(arbitration: Arbitration) -> None:
+def test_no_election_id_never_becomes_primary(arbitration: Arbitration) -> None:
     watcher, another = Controller(), Controller()
     assert claim(arbitration, watcher, 0) == [(watcher, Code.NOT_FOUND, 0)]
     assert claim(arbitration, another, 0) == [(another, Code.NOT_FOUND, 0)]

@@ -26,7 +26,7 @@ def test_without_a_timeout_a_digest_leaves_at_once() -> None:
     under_test = batcher()
     assert list(under_test.add(5, [b"\0\0\0\x01", b"\x02"])) == []
     (only,) = under_test.poll(5)
-    assert (only.digest_id, only.list_id, only.timestamp) == (7, 1, 5)
+    assert (only.digest_id, only.list_id) == (7, 1)
     assert [each.bitstring for each in only.data[0].struct.members] == [b"\x01", b"\x02"]
 
 
@@ -63,8 +63,15 @@ def test_lost_acknowledgement_delays_digests_by_the_timeout() -> None:
     assert tags(list(under_test.poll(1000))) == [[1]]
 
 
-def test_without_an_ack_timeout_every_digest_is_sent() -> None:
+def test_without_an_ack_timeout_nothing_is_held_back() -> None:
     under_test = batcher(timeout=100)
-    for now in range(3):
+    for now in range(0, 300, 100):
         list(under_test.add(now, [b"\1", b"\1"]))
-    assert tags(list(under_test.poll(100))) == [[1, 1, 1]]
+        assert tags(list(under_test.poll(now + 100))) == [[1]]
+
+
+def test_the_digests_of_a_list_differ() -> None:
+    under_test = batcher(timeout=100, size=3)
+    for tag in [1, 2, 1, 2, 1]:
+        assert list(under_test.add(0, [b"\1", bytes([tag])])) == []
+    assert tags(list(under_test.add(0, [b"\1", b"\3"]))) == [[1, 2, 3]]

@@ -11,6 +11,7 @@ from finsy.proto import p4r
 
 from netkv import _engine
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
+from netkv.p4rt.entities import clone_session, insert, multicast_group
 from netkv.p4rt.errors import Code
 from tests.p4rt.conftest import probe, result_of
 
@@ -253,14 +254,11 @@ async def test_action_profiles_have_members_groups_and_one_shots(
             +group,
             +entry(10, fy.P4IndirectAction(member_id=1)),
             +entry(11, fy.P4IndirectAction(group_id=9)),
-            +entry(12, one_shot),
         ]
     )
     assert [port for port, _ in switch.process(2, probe(op=10))] == [1]
     chosen = {port for ip in range(64) for port, _ in switch.process(3, probe(op=11, ip=ip * 7919))}
     assert chosen == {1, 2}
-    chosen = {port for ip in range(64) for port, _ in switch.process(3, probe(op=12, ip=ip * 7919))}
-    assert chosen == {5, 6}
     assert len(await read(controller, fy.P4ActionProfileMember("balancer"))) == 2
     assert await read(controller, fy.P4ActionProfileGroup("balancer")) == [group]
     found = {
@@ -269,9 +267,18 @@ async def test_action_profiles_have_members_groups_and_one_shots(
     }
     assert found[10].member_id == 1
     assert found[11].group_id == 9
-    assert len(found[12].action_set) == 2
     await controller.write([~member(1, 3)])
     assert [port for port, _ in switch.process(2, probe(op=10))] == [3]
+    entries = [
+        entry(10, fy.P4IndirectAction(member_id=1)),
+        entry(11, fy.P4IndirectAction(group_id=9)),
+    ]
+    await controller.delete(entries)
+    await controller.write([+entry(12, one_shot)])
+    chosen = {port for ip in range(64) for port, _ in switch.process(3, probe(op=12, ip=ip * 7919))}
+    assert chosen == {5, 6}
+    (found_one,) = await read(controller, fy.P4TableEntry("balanced_table"))
+    assert len(found_one.action.action_set) == 2
 
 
 async def test_a_value_set_changes_how_packets_are_parsed(
@@ -399,6 +406,53 @@ async def test_wrong_entries_are_refused_with_the_right_names(
         assert (failed.code.name, sentence in failed.message) == (code, True), failed.message
 
 
+async def test_wrong_objects_are_refused_with_what_is_valid(client: P4RuntimeClient) -> None:
+    names = client.names
+    schema = names.schema
+
+    def modify(**kind: Any) -> p4r.Update:
+        return p4r.Update(type=p4r.Update.MODIFY, entity=p4r.Entity(**kind))
+
+    member = p4r.ValueSetMember(match=[exact_field(1, b"\1")])
+    members = p4r.ValueSetEntry(value_set_id=schema.value_sets.named("special_ops").id)
+    members.members.extend([member, member])
+    too_many = p4r.ValueSetEntry(value_set_id=members.value_set_id, members=[member] * 5)
+    negative = p4r.CounterEntry(counter_id=schema.counters.named("arrivals").id)
+    negative.data.byte_count = -1
+    beyond = p4r.CounterEntry(counter_id=negative.counter_id, index=p4r.Index(index=8))
+    below = p4r.CounterEntry(counter_id=negative.counter_id, index=p4r.Index(index=-1))
+    cell = p4r.RegisterEntry(register_id=schema.registers.named("results").id)
+    counted = p4r.MeterEntry(
+        meter_id=schema.meters.named("rate").id, counter_data=p4r.MeterCounterData()
+    )
+    digest = p4r.DigestEntry(digest_id=schema.digests.named("hot_t").id)
+    cases = [
+        (modify(value_set_entry=members), "ALREADY_EXISTS", "member 1 of the update equals"),
+        (modify(value_set_entry=too_many), "RESOURCE_EXHAUSTED", "holds 4 members"),
+        (modify(counter_entry=negative), "INVALID_ARGUMENT", "cannot be negative"),
+        (modify(counter_entry=beyond), "OUT_OF_RANGE", "8 cells, 0 to 7; there is no 8"),
+        (modify(counter_entry=below), "INVALID_ARGUMENT", "index -1 is negative"),
+        (modify(register_entry=cell), "INVALID_ARGUMENT", "holds bit<16>"),
+        (modify(meter_entry=counted), "UNIMPLEMENTED", "per colour"),
+        (modify(digest_entry=digest), "NOT_FOUND", "INSERT a configuration first"),
+        (modify(table_entry=p4r.TableEntry()), "INVALID_ARGUMENT", "id of the table is missing"),
+        (modify(extern_entry=p4r.ExternEntry()), "UNIMPLEMENTED", "no externs"),
+        (insert(multicast_group(0, [])), "INVALID_ARGUMENT", "1 to 65535"),
+        (insert(multicast_group(1, [(512, 0)])), "INVALID_ARGUMENT", "0 to 511, not 512"),
+        (insert(multicast_group(1, [(1, 1 << 16)])), "INVALID_ARGUMENT", "0 to 65535"),
+        (insert(multicast_group(1, [(1, 0), (1, 0)])), "INVALID_ARGUMENT", "given twice"),
+        (insert(clone_session(0, [(1, 0)])), "INVALID_ARGUMENT", "1 or more, not 0"),
+    ]
+    for update, code, sentence in cases:
+        with pytest.raises(ControllerError, match="1 of 1 updates failed") as caught:
+            await client.write([update])
+        failed = caught.value.failed[0]
+        assert (failed.code.name, sentence in failed.message) == (code, True), failed.message
+    switch_cells = [each async for each in client.read(p4r.Entity(counter_entry=negative))]
+    assert len(switch_cells) == 8
+    await client.write([modify(counter_entry=p4r.CounterEntry(counter_id=negative.counter_id))])
+
+
 async def test_wildcard_reads_reach_every_object_of_a_kind(client: P4RuntimeClient) -> None:
     async def count(**kind: Any) -> int:
         return len([each async for each in client.read(p4r.Entity(**kind))])
@@ -430,14 +484,3 @@ async def test_leading_zeros_make_no_other_entry(client: P4RuntimeClient) -> Non
     assert caught.value.failed[0].code.name == "ALREADY_EXISTS"  # type: ignore[attr-defined]
     (found,) = [each async for each in client.read(client.names.table_entries("exact_table"))]
     assert found.table_entry.match[0].exact.value == b"\1"
-
-
-async def test_atomic_batches_are_refused_before_anything_is_done(client: P4RuntimeClient) -> None:
-    request = p4r.WriteRequest(
-        device_id=1,
-        election_id=p4r.Uint128(low=1),
-        atomicity=p4r.WriteRequest.ROLLBACK_ON_ERROR,
-        updates=[],
-    )
-    with pytest.raises(Exception, match="ROLLBACK_ON_ERROR is not supported"):
-        await client._call(client._stub.Write(request))

@@ -1,11 +1,11 @@
 """The status of a Write: one error per failed update, readable by any client."""
 
-from netkv.p4rt.errors import DETAILS_LIMIT, Code, RpcError, read_status, write_status
+from netkv.p4rt.errors import DETAILS_LIMIT, Code, RpcError, batch_status, read_status
 
 
 def test_each_failed_update_keeps_its_place_and_code() -> None:
     error = RpcError(Code.NOT_FOUND, "there is no such entry")
-    message, details = write_status([None, error, None])
+    message, details = batch_status("update", [None, error, None])
     assert message == "1 of 3 updates failed; update 1: there is no such entry"
     failed = read_status(details)
     assert list(failed) == [1]
@@ -15,7 +15,7 @@ def test_each_failed_update_keeps_its_place_and_code() -> None:
 
 def test_a_huge_batch_of_failures_does_not_lose_the_whole_status() -> None:
     error = RpcError(Code.ALREADY_EXISTS, "the entry exists " + "x" * 100)
-    message, details = write_status([error] * 10_000)
+    message, details = batch_status("update", [error] * 10_000)
     assert len(details) < DETAILS_LIMIT + 2000
     assert message.startswith("10000 of 10000 updates failed")
     assert "details of the first" in message

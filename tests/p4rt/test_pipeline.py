@@ -12,10 +12,10 @@ from grpc import aio
 
 from netkv import _engine
 from netkv.p4rt import p4info
-from netkv.p4rt.client import P4RuntimeClient
-from netkv.p4rt.entities import Call, Lpm, Names, insert
+from netkv.p4rt.client import ControllerError, P4RuntimeClient
+from netkv.p4rt.entities import Call, Lpm, Names, insert, modify, multicast_group
 from netkv.p4rt.server import P4RuntimeServer
-from tests.p4rt.conftest import PROGRAM, probe
+from tests.p4rt.conftest import PROGRAM, probe, result_of
 
 Set = p4r.SetForwardingPipelineConfigRequest
 Get = p4r.GetForwardingPipelineConfigRequest
@@ -48,17 +48,17 @@ async def refused(call: Any) -> tuple[grpc.StatusCode, str]:
 async def test_requests_without_a_pipeline_are_refused(
     primary: P4RuntimeClient, stub: Any, names: Names
 ) -> None:
-    del primary
-    code, text = await refused(stub.GetForwardingPipelineConfig(Get(device_id=1)))
-    assert code is grpc.StatusCode.FAILED_PRECONDITION
-    assert "no forwarding pipeline config" in text
+    assert not (await stub.GetForwardingPipelineConfig(Get(device_id=1))).HasField("config")
+    with pytest.raises(ControllerError, match="has no forwarding pipeline config yet"):
+        await primary.get_pipeline()
     write = p4r.WriteRequest(
         device_id=1,
         election_id=p4r.Uint128(low=1),
         updates=[insert(names.table_entry("lpm_table", {}, Call("drop", {})))],
     )
-    code, _ = await refused(stub.Write(write))
+    code, text = await refused(stub.Write(write))
     assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert "no forwarding pipeline config" in text
 
 
 async def test_p4_source_is_compiled_and_its_errors_are_returned(
@@ -119,8 +119,7 @@ async def test_a_p4info_of_another_program_is_refused(
 async def test_verify_changes_nothing(primary: P4RuntimeClient, stub: Any, bundle: bytes) -> None:
     del primary
     await stub.SetForwardingPipelineConfig(request(Set.VERIFY, Config(p4_device_config=bundle)))
-    code, _ = await refused(stub.GetForwardingPipelineConfig(Get(device_id=1)))
-    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert not (await stub.GetForwardingPipelineConfig(Get(device_id=1))).HasField("config")
 
 
 async def test_writes_to_a_saved_program_take_effect_at_its_commit(
@@ -137,7 +136,7 @@ async def test_writes_to_a_saved_program_take_effect_at_its_commit(
     await stub.SetForwardingPipelineConfig(request(Set.COMMIT))
     assert [port for port, _ in switch.process(2, probe())] == [1]
     code, text = await refused(stub.SetForwardingPipelineConfig(request(Set.COMMIT)))
-    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert code is grpc.StatusCode.NOT_FOUND
     assert "VERIFY_AND_SAVE comes before COMMIT" in text
 
 
@@ -153,14 +152,55 @@ async def test_commit_empties_tables_and_reconcile_keeps_them(
     assert len([each async for each in primary.read(names.table_entries("lpm_table"))]) == 1
     await primary.set_pipeline(bundle)
     assert [each async for each in primary.read(names.table_entries("lpm_table"))] == []
-    other = PROGRAM.read_text().replace("0x5EC1", "0x5EC2").encode()
+
+
+async def test_reconcile_carries_the_state_into_another_program(
+    primary: P4RuntimeClient, stub: Any, bundle: bytes, switch: _engine.Switch
+) -> None:
+    await primary.set_pipeline(bundle)
+    names = primary.names
+    entry = names.table_entry(
+        "exact_table",
+        {"h.probe.ip": 1, "h.probe.tag": 1},
+        Call("set_result", {"result": 0x1234}),
+        metadata=b"mine",
+    )
+    await primary.write(
+        [
+            insert(entry),
+            modify(names.default_entry("lpm_table", Call("to_group", {"group": 3}))),
+            insert(multicast_group(3, [(1, 0)])),
+            modify(names.register("results", 4, 44)),
+            insert(names.digest("hot_t", max_list_size=5)),
+        ]
+    )
+    switch.process(3, probe(ip=1, tag=1))
+    source = PROGRAM.read_text()
+    other = source.replace("0x5EC1", "0x5EC2").replace("size = 20000;", "size = 30000;")
+    config = Config(p4_device_config=other.encode())
+    await stub.SetForwardingPipelineConfig(request(Set.RECONCILE_AND_COMMIT, config))
+    ((port, frame),) = switch.process(3, probe(ip=1, tag=1))
+    assert (port, result_of(frame)) == (1, 0x1234)
+    found = [each async for each in primary.read(names.table_entries("exact_table", counters=True))]
+    entry.table_entry.counter_data.packet_count = 2
+    assert [each.table_entry.metadata for each in found] == [b"mine"]
+    assert [each.table_entry.counter_data.packet_count for each in found] == [2]
+    (cell,) = [each async for each in primary.read(names.register("results", 4))]
+    assert cell.register_entry.data.bitstring == bytes([44])
+    (arrivals,) = [each async for each in primary.read(names.counter("arrivals", 3))]
+    assert arrivals.counter_entry.data.packet_count == 2
+    assert len([each async for each in primary.read(p4r.Entity(digest_entry=p4r.DigestEntry()))])
+
+    lacks = source.replace("exact_table", "another_table")
     code, text = await refused(
         stub.SetForwardingPipelineConfig(
-            request(Set.RECONCILE_AND_COMMIT, Config(p4_device_config=other))
+            request(Set.RECONCILE_AND_COMMIT, Config(p4_device_config=lacks.encode()))
         )
     )
-    assert code is grpc.StatusCode.UNIMPLEMENTED
-    assert "use VERIFY_AND_COMMIT" in text
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "cannot be preserved" in text
+    assert "no table with id" in text
+    assert len(switch.process(3, probe(ip=1, tag=1))) == 1, "the program that ran still runs"
 
 
 async def test_only_the_primary_sets_the_pipeline(server: P4RuntimeServer, stub: Any) -> None:

@@ -17,7 +17,7 @@ def test_zero_is_one_byte_not_none() -> None:
     assert values.encode(0) == b"\0"
     with pytest.raises(RpcError, match="port has no value") as caught:
         values.decode(b"", 9, "port")
-    assert caught.value.code is Code.INVALID_ARGUMENT
+    assert caught.value.code is Code.OUT_OF_RANGE
 
 
 def test_a_value_that_does_not_fit_is_refused_by_name_and_width() -> None:

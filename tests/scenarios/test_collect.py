@@ -16,7 +16,7 @@ from netkv.scenarios.results import Phase, Provenance, RunStart
 VIOLATION = {
     "key": "00" * 16,
     "kind": "stale-read",
-    "text": "Get 2/9 returned the initial value, although put 1/1 had taken its place.",
+    "text": "Get 2/9 returned the initial value, although put 1/1 had replaced it.",
     "operations": [
         {
             "client": 1,

@@ -1,10 +1,8 @@
-"""Control planes without one of their protections each, whatever the scheme.
+"""Mutants of control planes, for any scheme: each lacks one protection.
 
-A mutant changes the events and actions of the control plane beside it in the list of bases, so it
-holds whatever is inside. A scheme's own mutants have `Mutant` as a base, too.
+A mutant changes the events and actions of the control plane that follows it in the list of bases,
+so it does not depend on the implementation. A scheme's own mutants have `Mutant` as a base, too.
 """
-
-# What a mutant may look at it need not.
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,12 +25,12 @@ LOOKUP = "NetkvIngress.lookup.cache"
 
 
 def message_of(action: Action) -> Message | None:
-    """The message that is sent, if one is."""
+    """The message that an action sends; None if it sends none."""
     return decode(action.frame).message if isinstance(action, SendFrame) else None
 
 
 class Mutant(ControlPlane):
-    """Changes events and actions; may add events that did not happen."""
+    """Changes events and actions; may inject events."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -40,26 +38,26 @@ class Mutant(ControlPlane):
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         self.now = now
-        heard = self.hears(event)
-        actions = super().handle(now, heard) if heard is not None else []
-        return [each for action in actions for each in self.says(action)]
+        changed = self.change_event(event)
+        actions = super().handle(now, changed) if changed is not None else []
+        return [each for action in actions for each in self.change_action(action)]
 
-    def hears(self, event: Event) -> Event | None:
-        """The event that is handled in place of this one, if any."""
+    def change_event(self, event: Event) -> Event | None:
+        """The event that replaces this one; None to drop it."""
         return event
 
-    def says(self, action: Action) -> Iterator[Action]:
-        """The actions that are carried out in place of this one."""
+    def change_action(self, action: Action) -> Iterator[Action]:
+        """The actions that replace this one."""
         yield action
 
-    def hear(self, event: Event) -> Iterator[Action]:
+    def inject(self, event: Event) -> Iterator[Action]:
         """Handle an event that did not happen."""
         for action in super().handle(self.now, event):
-            yield from self.says(action)
+            yield from self.change_action(action)
 
 
 class _Assuming(Mutant):
-    """Takes lookup writes of one kind for done when they are given out."""
+    """Treats lookup writes of one kind as done when they are sent."""
 
     kind: type[InsertEntry] | type[DeleteEntry]
 
@@ -67,25 +65,25 @@ class _Assuming(Mutant):
         super().__init__(*arguments)
         self._assumed: set[int] = set()
 
-    def hears(self, event: Event) -> Event | None:
+    def change_event(self, event: Event) -> Event | None:
         assumed = isinstance(event, TableWritten) and event.write in self._assumed
         return None if assumed else event
 
-    def says(self, action: Action) -> Iterator[Action]:
+    def change_action(self, action: Action) -> Iterator[Action]:
         yield action
         if isinstance(action, self.kind) and action.table == LOOKUP:
             self._assumed.add(action.write)
-            yield from self.hear(TableWritten(action.write, ok=True))
+            yield from self.inject(TableWritten(action.write, ok=True))
 
 
 class AssumesInserted(_Assuming):
-    """An insertion of a lookup entry counts as done at once."""
+    """An insertion of a lookup entry counts as done when it is sent."""
 
     kind = InsertEntry
 
 
 class AssumesDeleted(_Assuming):
-    """A deletion of a lookup entry counts as done at once."""
+    """A deletion of a lookup entry counts as done when it is sent."""
 
     kind = DeleteEntry
 
@@ -93,7 +91,7 @@ class AssumesDeleted(_Assuming):
 class IgnoresRefusals(Mutant):
     """A table write that the switch has refused counts as done."""
 
-    def hears(self, event: Event) -> Event | None:
+    def change_event(self, event: Event) -> Event | None:
         return replace(event, ok=True) if isinstance(event, TableWritten) else event
 
 
@@ -104,7 +102,7 @@ class RepeatsNothing(Mutant):
         super().__init__(*arguments)
         self._sent: set[tuple[Op, int]] = set()
 
-    def says(self, action: Action) -> Iterator[Action]:
+    def change_action(self, action: Action) -> Iterator[Action]:
         message = message_of(action)
         known = message is not None and (message.op, message.request) in self._sent
         if message is not None:
@@ -114,7 +112,7 @@ class RepeatsNothing(Mutant):
 
 
 class IgnoresRestarts(Mutant):
-    """A switch that has lost everything is left as it is."""
+    """The control plane ignores restarts of the switch."""
 
-    def hears(self, event: Event) -> Event | None:
+    def change_event(self, event: Event) -> Event | None:
         return None if isinstance(event, SwitchRestarted) else event

@@ -1,4 +1,4 @@
-"""Shared code names no scheme: what differs between schemes is in their folders."""
+"""Shared code names no scheme: code of a scheme is in its folders."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Packages:
         foreign.install(self._folder, package, text, scheme)
 
     def load(self) -> registry.Catalogue:
-        """What the registry finds now."""
+        """The current content of the registry."""
         return registry.load(registry.entry_points())
 
 
@@ -74,7 +74,7 @@ def test_a_scheme_of_another_package_is_found(packages: Packages) -> None:
     ("text", "said"),
     [
         ("import not_there", "ModuleNotFoundError: No module named 'not_there'"),
-        ("SCHEME = 1", "'netkv_broken:SCHEME' is no Scheme but a int"),
+        ("SCHEME = 1", "'netkv_broken:SCHEME' is of type int, not Scheme"),
         ("", "AttributeError"),
         (source(name="other"), "its own name is 'other'"),
         (source(option="epoch: float = 2.0", base="SwitchCache"), "in another way"),
@@ -111,7 +111,7 @@ def test_a_scheme_that_does_not_load_is_refused_with_the_reason(
 
 
 def test_listing_schemes_imports_no_control_plane() -> None:
-    """Nor the engine, which takes longer than all else."""
+    """Listing schemes does not import the engine, which is slow to load."""
     listing = (
         "import sys; from netkv import schemes; schemes.all_schemes(); "
         "print(*[name for name in sys.modules if 'control' in name or '_engine' in name])"

@@ -1,4 +1,4 @@
-"""What a lab says to schemes with a cache, and what they say to one that does not suit them."""
+"""Options of schemes with a cache, and their errors for a lab that does not suit them."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
-"""How traps of control planes are played: with the control plane as it is, and with mutants of it.
+"""Plays traps of control planes, with the original control plane and with mutants of it.
 
-A script gets a type of control plane. It returns the harm that a user would suffer, or nothing.
+A script gets the class of a control plane. It returns the harm to a user, "" for none.
 """
 
 import re
@@ -18,7 +18,7 @@ C = TypeVar("C")
 
 
 def suffered(script: Callable[[type[C]], str], control: type[C]) -> str:
-    """The harm that a script finds, or what the model of its rack asserts."""
+    """The harm that a script finds, or the failed assertion of its rack's model."""
     try:
         return script(control)
     except AssertionError as error:
@@ -26,14 +26,14 @@ def suffered(script: Callable[[type[C]], str], control: type[C]) -> str:
 
 
 def check(script: Callable[[type[C]], str], right: type[C], *mutants: tuple[type[C], str]) -> None:
-    """All is well with the `right` control plane; each mutant does the harm (regex) beside it."""
+    """The `right` control plane does no harm; each mutant does the harm (regex) beside it."""
     assert script(right) == ""
     for mutant, harm in mutants:
         assert re.fullmatch(harm, suffered(script, mutant)), mutant.__name__
 
 
 def count_every_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutant: every copy of a reply is taken for a reply."""
+    """Mutant: every copy of a reply counts as a reply."""
     answered = Outstanding.answered
     requests: dict[int, Message] = {}
     pending: dict[int, PendingRequest | None] = {}

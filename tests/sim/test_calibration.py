@@ -1,4 +1,4 @@
-"""`netkv calibrate`: what is measured makes a profile in which requests take what was measured."""
+"""`netkv calibrate`: simulated requests take the measured times with the resulting profile."""
 
 from __future__ import annotations
 

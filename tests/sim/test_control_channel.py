@@ -1,4 +1,4 @@
-"""The control channel under a hot load: what waits is limited, and a recovery does not wait for it.
+"""The control channel under a hot load: its queues are limited, and do not delay a recovery.
 
 The channel is a slow one, so that few operations are enough to report more than it can carry.
 """
@@ -21,7 +21,7 @@ from netkv.sim.rack import SECOND, SimRack
 
 CONTROL = ControlModel(latency=100, rate=1000, report_queue=64)
 COLD = 30_000
-"""No key is asked for so often in an epoch."""
+"""More than the requests of any key in an epoch."""
 PATIENCE = 30 * SECOND
 
 
@@ -30,11 +30,11 @@ class Outcome:
     tables: float
     """Seconds from the return of the switch to all its tables."""
     whole: float
-    """Seconds until it is as before."""
+    """Seconds until the recovery is complete."""
     lost: int
     dropped: int
     most: int
-    """Messages that waited in one direction at a time."""
+    """Largest number of messages that waited in one direction."""
 
 
 def make(scheme: str, *, threshold: int = COLD, outstanding: int = 8, seed: int = 1) -> SimRack:

@@ -27,7 +27,7 @@ SPEC = RackSpec(
 
 @pytest.fixture
 def scheme(tmp_path: Path) -> Scheme:
-    """NoCache, as a program that does not compile unless it is told that there are 3 servers."""
+    """NoCache with a program that compiles only with the macro for 3 servers."""
     program = tmp_path / "told.p4"
     source = schemes.get("nocache").program_path.read_text()
     program.write_text(f"#if SERVERS != 3\n#error SERVERS should be 3\n#endif\n{source}")

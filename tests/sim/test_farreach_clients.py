@@ -1,5 +1,5 @@
-"""Clients of FarReach in virtual time: what only the switch has they preserve, tell after it has
-died, and release when a snapshot has it; they greet the controller, and take leave."""
+"""Clients of FarReach in virtual time: they register and deregister, preserve records that only the
+switch has, send them after its crash, and drop them when a snapshot has them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netkv.sim.rack import SECOND, SimRack
 
 
 def make(scheme: str = "farreach", *, snapshot_period: float = 0.0) -> SimRack:
-    """A small rack that is up, heavy in writes of few keys, without snapshots unless one asks."""
+    """A small running rack with many writes of few keys, by default without snapshots."""
     spec = RackSpec(
         scheme=scheme,
         retry=0.01,
@@ -38,7 +38,7 @@ def make(scheme: str = "farreach", *, snapshot_period: float = 0.0) -> SimRack:
 
 
 def run(rack: SimRack, seconds: float) -> RackSample:
-    """Lets load run for a time and returns what happened in it."""
+    """Runs load for a time and returns its sample."""
     rack.take_sample()
     rack.command({"do": "phase", "name": "measure"})
     rack.advance(rack.nanoseconds + round(seconds * SECOND))
@@ -46,7 +46,7 @@ def run(rack: SimRack, seconds: float) -> RackSample:
 
 
 def end(rack: SimRack, *phases: str) -> RackSample:
-    """Goes through phases that end by themselves."""
+    """Runs phases that end by themselves."""
     for phase in phases:
         rack.command({"do": "phase", "name": phase})
         for _ in range(1000):

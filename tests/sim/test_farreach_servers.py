@@ -1,5 +1,5 @@
-"""Servers of FarReach in virtual time, asked by the controller: their stores keep sequences, and
-what they count is told. The switch only routes here."""
+"""Servers of FarReach in virtual time: their stores keep sequences, and they report their counters.
+The test is the controller, and the switch only routes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def make(role: str) -> SimRack:
 
 
 class Controller:
-    """Asks the only server."""
+    """Sends requests to the only server."""
 
     def __init__(self, rack: SimRack) -> None:
         self.simulation = rack.simulation

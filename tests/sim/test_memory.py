@@ -1,4 +1,4 @@
-"""Memory of a simulated run follows from its rack and its keys, not from how long it lasts."""
+"""The memory of a simulated run depends on its rack and its keys, not on its duration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netkv.bench.simulated_rack import Case
 
 
 def grown(**options: object) -> Grown:
-    """Of a rack that only writes, in a process of its own."""
+    """Memory of a rack with writes only, in a separate process."""
     usual = {"servers": 2, "writes": 1.0, "cache_entries": 100, "window": 100, "seconds": 0.01}
     case = Case.model_validate({**usual, **options})
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Racks of multigets in virtual time: all keys are right, and what costs time costs it."""
+"""Racks with multigets in virtual time: values are right, and costs take time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make(scheme: str, *, profile: Profile | None = None, **options: Any) -> SimR
 
 
 def run(rack: SimRack, seconds: float) -> RackSample:
-    """Lets load run for a time and returns what happened in it."""
+    """Runs load for a time and returns its sample."""
     rack.take_sample()
     rack.command({"do": "phase", "name": "measure"})
     rack.advance(rack.nanoseconds + round(seconds * SECOND))

@@ -1,4 +1,4 @@
-"""Table writes in a simulated switch of several pipelines: where they are, when, in what order."""
+"""Table writes in a simulated switch of several pipelines: when each pipeline gets them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bundle() -> bytes:
 
 
 class Writer(base.ControlPlane):
-    """Writes what it is told to at the start, and keeps what it hears."""
+    """Sends the given writes at the start, and records events."""
 
     name = "writer"
 
@@ -60,14 +60,14 @@ def no_route(write: int, ip: int) -> base.DeleteEntry:
 
 @dataclass
 class Rig:
-    """A switch and its controller; nobody else does anything."""
+    """A switch and its controller, without load."""
 
     simulation: _engine.Simulation
     switch: _engine.Switch
     controller: SwitchControl
     writer: Writer
     seen: list[tuple[int, list[int]]] = field(default_factory=list)
-    """Each time something reached the switch: when, and how many entries each pipeline has."""
+    """After each write that reaches the switch: time, and entries of each pipeline."""
 
     def run(self, seconds: float = 0.1) -> None:
         until = self.simulation.now() + round(seconds * 1e9)
@@ -234,5 +234,5 @@ def test_a_model_that_does_not_fit_the_program_is_refused(bundle: bytes) -> None
     document = json.dumps(
         config.rack_config(spec, schemes.get("nocache"), config.lay_out(spec), profile)
     )
-    with pytest.raises(ValueError, match="gives switch 0 2 pipelines, and its program runs in 1"):
+    with pytest.raises(ValueError, match="gives switch 0 2 pipelines, but its program runs in 1"):
         _engine.Simulation(document, [_engine.Switch(bundle)])

@@ -1,4 +1,4 @@
-"""Named profiles follow from what they say is their source."""
+"""Named profiles agree with their sources."""
 
 from __future__ import annotations
 

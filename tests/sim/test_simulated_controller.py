@@ -1,4 +1,4 @@
-"""A simulated controller saves, recovers and dies as one on a disk and a wire would."""
+"""A simulated controller saves, recovers and dies like a live one."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_saves_that_wait_are_limited() -> None:
 
 
 def test_controller_is_killed_between_any_two_actions() -> None:
-    """Whatever the number, so many actions of a set-up have their effect and the next has none."""
+    """For any n, the first n actions of a set-up take effect and later ones do not."""
     rack, made = make()
     steps = [
         action

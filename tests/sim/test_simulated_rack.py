@@ -1,5 +1,5 @@
-"""Racks in virtual time as their users rely on them: the same again from the same seed, faults that
-do what they say, any topology, any number of keys."""
+"""Simulated racks: equal runs from equal seeds, effects of faults, all topologies, any number of
+keys."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def make(scheme: str = "netcache", *, seed: int = 1, rate: float = 20_000, **lab
 
 
 def run(rack: SimRack, seconds: float) -> RackSample:
-    """Lets load run for a time and returns what happened in it."""
+    """Runs load for a time and returns its sample."""
     rack.take_sample()
     rack.command({"do": "phase", "name": "measure"})
     rack.advance(rack.nanoseconds + round(seconds * SECOND))
@@ -232,7 +232,8 @@ def test_journal_shows_one_key_of_a_billion() -> None:
 
 
 def test_a_rack_that_is_stopped_gives_its_memory_back_at_once() -> None:
-    """A sweep has one rack after the other; Python does not know how much the engine holds."""
+    """A sweep has one rack after the other, and the engine's memory does not trigger Python's
+    garbage collection."""
     rack = make("nocache")
     run(rack, 0.05)
     now, simulation = rack.now, weakref.ref(rack.control[0])
@@ -247,7 +248,7 @@ def test_a_rack_that_is_stopped_gives_its_memory_back_at_once() -> None:
 
 
 def test_a_rack_can_be_stopped_while_a_thread_advances_it() -> None:
-    """An interrupt ends the run, but the thread that is in the engine goes on for a while."""
+    """An interrupt ends the run while a thread still executes the engine."""
     rack = make(executor="compiled")
     rack.command({"do": "phase", "name": "measure"})
     engine, start = rack.simulation, rack.nanoseconds

@@ -1,4 +1,4 @@
-"""Bugs on purpose: a search that cannot find them proves nothing."""
+"""Planted bugs, which the search must find."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def program_that_serves_deleted_values(folder: Path) -> Path:
 
 
 class ReusesSlotsEarly(NetCache):
-    """Gives a slot to the next key while the switch still answers from it for the last one."""
+    """Reuses a slot while the switch still answers reads of its previous key."""
 
     def __init__(self, topology: Topology, options: NetCacheParameters | None = None) -> None:
         super().__init__(topology, options)
@@ -74,7 +74,7 @@ class ReusesSlotsEarly(NetCache):
 
 
 class Crashes(NetCache):
-    """Meets a fault of its own when the first key is hot."""
+    """Raises an exception when the first key is hot."""
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         if isinstance(event, Digest):
@@ -83,7 +83,7 @@ class Crashes(NetCache):
 
 
 class ForgetsRestarts(NetCache):
-    """Leaves a switch empty that has started again."""
+    """Ignores restarts of the switch, which stays empty."""
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         return [] if isinstance(event, SwitchRestarted) else super().handle(now, event)
@@ -103,7 +103,7 @@ def scheme_with(control_plane: Callable[[Topology, NetCacheParameters], NetCache
 
 @dataclass
 class InThisProcess:
-    """A `Player` whose cases run with a scheme that no other process knows."""
+    """A `Player` that plays cases in this process, with a scheme of the test."""
 
     scheme: Scheme
     size: int = 1

@@ -1,4 +1,4 @@
-"""A seed is a case that can happen, that anybody can draw again, and that tries what may break."""
+"""Cases of seeds are valid, reproducible, and cover the difficult situations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A case does the same every time, and everything that goes wrong in it is told."""
+"""Every run of a case is the same, and every violation is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A planted bug is found, made small, and shown again exactly as it happened."""
+"""A planted bug is found, reduced, and replayed exactly."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def found() -> Found:
 
 @cache
 def reduced() -> Found:
-    """The same, small."""
+    """The reduced case."""
     return reduce(InThisProcess(PLANTED), found(), seconds=30)
 
 
@@ -91,7 +91,7 @@ def test_case_and_violation_can_be_read() -> None:
     assert "1 client" in text
     lines = list(violation_lines(small.outcome.violation))
     assert lines[0].startswith("phantom-value of key ")
-    assert any("get" in line and "nobody's value" in line for line in lines[1:])
+    assert any("get" in line and "value never written" in line for line in lines[1:])
 
 
 def test_seeds_are_played_in_order_until_the_lowest_that_fails() -> None:

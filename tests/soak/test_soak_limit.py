@@ -11,11 +11,11 @@ from netkv.soak.case import Case, Fault, load
 from netkv.soak.run import play
 
 CASE = load(Path(__file__).parent / "cases" / "farreach-client-and-switch.json")
-"""What `netkv soak farreach --faults client-crash,kill` finds in a few seeds, made to happen in
-all: 20 keys, the client loses what it keeps 4 ms before the switch dies, no snapshot is taken."""
+"""A case that `netkv soak farreach --faults client-crash,kill` finds with a few seeds, changed so
+that all seeds show it: 20 keys, the client crashes 4 ms before the switch, without snapshots."""
 CLIENT, SWITCH = CASE.faults
 RACKS = range(8)
-"""Seeds: other operations, other keys, the same two deaths."""
+"""Seeds: other operations and keys, the same two crashes."""
 
 
 def _kinds(faults: Sequence[Fault]) -> set[str]:

@@ -46,7 +46,7 @@ def test_wrong_usage_is_explained(
 
 def test_address_of_no_udp_port_is_explained(capfd: pytest.CaptureFixture[str]) -> None:
     said = refused(capfd, "--port", "1=udp:300.0.0.1:5", status=1)
-    assert "'300.0.0.1:5' is not the address of switch port 1" in said
+    assert "'300.0.0.1:5' is not a valid address of switch port 1" in said
 
 
 def test_port_that_is_in_use_is_named(capfd: pytest.CaptureFixture[str]) -> None:

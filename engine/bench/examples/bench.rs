@@ -58,7 +58,7 @@ fn report(
         times.interpreter * 1e3,
         times.compiled * 1e3
     );
-    for path in subject.paths().iter().filter(|name| path == "all" || path == **name) {
+    for path in subject.paths().into_iter().filter(|name| path == "all" || path == *name) {
         let results = measure(&case(path), &Executor::ALL, seconds)?;
         for result in &results {
             println!(

@@ -76,31 +76,32 @@ fn sentences(names: &Names<'_>, graph: &Graph, conflict: &Conflict) -> (String, 
     match conflict.reason {
         ConflictReason::DifferentIndex => (
             format!("Register array {object} is accessed twice in a pass, at two indices."),
-            "It is in one stage, and a packet passes that once. One index, two arrays, or a second \
-             pass would do."
+            "A register array is in one stage, and a packet passes a stage once. Use the same index, \
+             or two arrays, or recirculate the packet."
                 .to_string(),
         ),
         ConflictReason::ThroughNode(node) => (
             format!(
-                "Register array {object} is accessed twice in a pass: what is read from it goes \
-                 through {} before it comes back.",
+                "Register array {object} is accessed twice in a pass: a value that is read from it \
+                 passes {} before it is written back.",
                 names.node(&graph.nodes[node])
             ),
-            "A stateful ALU reads and writes a cell in one stage, with arithmetic and conditions \
-             in between and nothing else."
+            "A stateful ALU reads and writes a cell in one stage. Between the two it has only \
+             arithmetic and conditions."
                 .to_string(),
         ),
         ConflictReason::NotARegister => {
-            let (is, help) = match conflict.object {
-                Object::Table(_) => ("Table", "is applied"),
-                Object::Meter(_) => ("Meter", "is asked"),
-                _ => ("Counter", "counts"),
+            let (what, used) = match conflict.object {
+                Object::Table(_) => ("table", "applied"),
+                Object::Meter(_) => ("meter", "executed"),
+                _ => ("counter", "incremented"),
             };
             (
-                format!("{is} {object} {help} twice in a pass."),
-                "It is in one stage, and a packet passes that once. Branches that exclude each \
-                 other would do, or a second one."
-                    .to_string(),
+                format!("The {what} {object} is {used} twice in a pass."),
+                format!(
+                    "A {what} is in one stage, and a packet passes a stage once. Put the two into \
+                     branches that exclude each other, or add a second {what}."
+                ),
             )
         }
     }
@@ -108,13 +109,14 @@ fn sentences(names: &Names<'_>, graph: &Graph, conflict: &Conflict) -> (String, 
 
 fn cyclic_order(names: &Names<'_>, graph: &Graph, cycle: &Cycle) -> (NodeId, Warning) {
     let titles: Vec<String> = cycle.objects.iter().map(|object| names.title(*object)).collect();
-    let message = format!("No order of stages suits all of {}.", titles.join(", "));
+    let message =
+        format!("No order of stages satisfies the dependencies between {}.", titles.join(", "));
     let warning = Warning {
         kind: WarningKind::Order,
         objects: cycle.objects.iter().map(|object| names.name(*object).to_string()).collect(),
         message,
-        help: "Each is needed before another one of them: on different ways through the program, \
-               or because each changes by what the other holds."
+        help: "Each of them must come before another one: on different paths of the program, or \
+               because the new value of each depends on the value of the other."
             .to_string(),
         at: positions(names, graph, cycle.accesses.iter().copied()),
     };
@@ -137,18 +139,18 @@ fn update_too_complex(
         let limit = target.update_bits;
         (
             format!(
-                "What is written to register array {name} depends on what it holds, in cells of \
-                 {width} bits; a stateful ALU computes with {limit} at most."
+                "The value written to register array {name} depends on its old value of {width} \
+                 bits. A stateful ALU computes with at most {limit} bits."
             ),
-            "Wider values can only be read, or written.".to_string(),
+            "A wider cell can be read or overwritten, but not updated.".to_string(),
         )
     } else if steps > UPDATE_STEPS {
         (
             format!(
-                "Register array {name} is updated by {steps} operations, one after the other; a \
-                 stateful ALU does one, besides conditions."
+                "The update of register array {name} is a chain of {steps} operations. A stateful ALU \
+                 has conditions and one operation."
             ),
-            "What does not depend on the cell can be computed before.".to_string(),
+            "Compute what does not depend on the cell in an earlier stage.".to_string(),
         )
     } else {
         return None;

@@ -25,13 +25,13 @@ fn main() {
     }
     let base = f64::from(OPS) / start.elapsed().as_secs_f64();
     println!("{:40} {:>12.0} operations/s, ratio 1", "plain HashMap, insert", base);
-    for (name, writes, deletes, alone) in [
-        ("reads of keys that nobody writes", 0.0, 0.0, true),
+    for (name, writes, deletes, unwritten) in [
+        ("reads of unwritten keys", 0.0, 0.0, true),
         ("5% writes", 0.05, 0.0, false),
         ("50% writes", 0.5, 0.0, false),
         ("50% writes, a tenth of them deletes", 0.5, 0.1, false),
     ] {
-        let (rate, summary) = run(&keys, writes, deletes, alone);
+        let (rate, summary) = run(&keys, writes, deletes, unwritten);
         println!("{name:40} {rate:>12.0} operations/s, ratio {:.2}, {summary}", rate / base);
     }
 }
@@ -42,7 +42,7 @@ enum Open {
 }
 
 /// Operations take effect when they begin, and end `DEPTH` operations later.
-fn run(keys: &[Key], writes: f64, deletes: f64, alone: bool) -> (f64, String) {
+fn run(keys: &[Key], writes: f64, deletes: f64, unwritten: bool) -> (f64, String) {
     let mut random = Random::new(2, 2);
     let mut plan: Vec<(Option<WriteKind>, Option<WriteId>)> = Vec::with_capacity(keys.len());
     let mut values: HashMap<Key, Option<WriteId>> = HashMap::new();
@@ -57,7 +57,7 @@ fn run(keys: &[Key], writes: f64, deletes: f64, alone: bool) -> (f64, String) {
         }
     }
     let mut checker = Checker::new();
-    if alone {
+    if unwritten {
         // Other keys are written, so that the checker has histories to look up.
         for number in 0..100_000 {
             let id = WriteId { client: 2, request: number };

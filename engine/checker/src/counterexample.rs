@@ -144,8 +144,8 @@ fn returned(record: &Record, writer: Record) -> bool {
         && record.action == Action::Read(Observed::Value(writer.id))
 }
 
-/// Whether an operation may be removed. A delete must remain if a read that returned "not found" can
-/// belong to it. It cannot if another write followed the delete and preceded the read.
+/// Whether an operation may be removed. A delete must remain if a read that returned "not found"
+/// can belong to it. It cannot if another write followed the delete and preceded the read.
 fn is_removable(records: &[Record], candidate: &Record) -> bool {
     if candidate.action != Action::Write(WriteKind::Delete) {
         return true;

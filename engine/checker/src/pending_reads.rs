@@ -9,36 +9,36 @@ const SLACK: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct PendingReads {
     /// Invocations, ascending, and whether the read is still pending.
-    invocation: VecDeque<(u64, bool)>,
+    invocations: VecDeque<(u64, bool)>,
     open: usize,
 }
 
 impl PendingReads {
     /// Adds a read with the latest invocation.
     pub(crate) fn begin(&mut self, time: u64) {
-        self.invocation.push_back((time, true));
+        self.invocations.push_back((time, true));
         self.open += 1;
     }
 
     /// Removes the read with this invocation.
     pub(crate) fn end(&mut self, time: u64) {
-        let Ok(at) = self.invocation.binary_search_by_key(&time, |(invocation, _)| *invocation)
+        let Ok(at) = self.invocations.binary_search_by_key(&time, |(invocation, _)| *invocation)
         else {
             return;
         };
-        self.open -= usize::from(std::mem::replace(&mut self.invocation[at].1, false));
-        while self.invocation.front().is_some_and(|(_, open)| !open) {
-            self.invocation.pop_front();
+        self.open -= usize::from(std::mem::replace(&mut self.invocations[at].1, false));
+        while self.invocations.front().is_some_and(|(_, open)| !open) {
+            self.invocations.pop_front();
         }
         // A long read at the front must not keep the entries of all completed reads behind it.
-        if self.invocation.len() > 2 * self.open + SLACK {
-            self.invocation.retain(|(_, open)| *open);
+        if self.invocations.len() > 2 * self.open + SLACK {
+            self.invocations.retain(|(_, open)| *open);
         }
     }
 
     /// The invocation of the oldest one; [`u64::MAX`] if there is none.
     pub(crate) fn oldest(&self) -> u64 {
-        self.invocation.front().map_or(u64::MAX, |(invocation, _)| *invocation)
+        self.invocations.front().map_or(u64::MAX, |(invocation, _)| *invocation)
     }
 }
 
@@ -57,7 +57,7 @@ mod tests {
                 reading.end(time - 4);
             }
             assert_eq!(reading.oldest(), 5);
-            assert!(reading.invocation.len() <= 2 * 6 + SLACK + 1);
+            assert!(reading.invocations.len() <= 2 * 6 + SLACK + 1);
         }
         reading.end(5);
         assert_eq!(reading.oldest(), 6, "it has not ended");

@@ -153,8 +153,8 @@ impl Register {
         self.prune_at = PRUNE_AT;
     }
 
-    /// The idle form, if there is no pending operation and exactly one witness. `now` is the current
-    /// timestamp.
+    /// The idle form, if there is no pending operation and exactly one witness. `now` is the
+    /// current timestamp.
     pub(crate) fn idle_form(&mut self, now: u64) -> Option<IdleHistory> {
         if self.pending_writes > 0 || !self.pending_reads.is_empty() {
             return None;

@@ -103,7 +103,7 @@ fn result(record: &Record) -> &'static str {
         Action::Read(Observed::Value(WriteId::INITIAL)) => "initial value",
         Action::Read(Observed::Value(_)) => "value",
         Action::Read(Observed::NotFound) => "not found",
-        Action::Read(Observed::Garbage) => "nobody's value",
+        Action::Read(Observed::Garbage) => "value never written",
     }
 }
 
@@ -135,7 +135,7 @@ fn sentence(kind: ViolationKind, read: WriteId, records: &[Record]) -> String {
             format!("the value of put {}/{}", id.client, id.request)
         }
         Action::Read(Observed::NotFound) => "no value".to_owned(),
-        _ => "a value that no write of this key can have made".to_owned(),
+        _ => "a value that does not belong to this key".to_owned(),
     };
     let replaced = records
         .iter()
@@ -150,18 +150,18 @@ fn sentence(kind: ViolationKind, read: WriteId, records: &[Record]) -> String {
             format!("{name} {}/{}", it.id.client, it.id.request)
         });
     match (kind, replaced) {
-        (ViolationKind::PhantomValue, _) => format!("{reader} returned {saw}: nobody wrote it."),
-        (ViolationKind::StaleRead, Some(by)) => format!(
-            "{reader} returned {saw}, although {by} had taken its place before the get began."
-        ),
+        (ViolationKind::PhantomValue, _) => format!("{reader} returned {saw}; no client wrote it."),
+        (ViolationKind::StaleRead, Some(by)) => {
+            format!("{reader} returned {saw}, although {by} had replaced it before the get began.")
+        }
         (ViolationKind::LostWrite, Some(by)) => {
             format!("{reader} returned {saw}: the acknowledged {by} is lost.")
         }
         (ViolationKind::StaleRead, None) => {
-            format!("{reader} returned {saw}, although nobody had taken away what was there.")
+            format!("{reader} returned {saw}, although no operation had removed the value.")
         }
         (ViolationKind::LostWrite, None) => {
-            format!("{reader} returned {saw}: what was there is lost, and nobody took it away.")
+            format!("{reader} returned {saw}: the value is lost, although no operation removed it.")
         }
         (ViolationKind::NotLinearizable, _) => {
             format!("No order of these operations explains that {} returned {saw}.", {

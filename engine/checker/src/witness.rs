@@ -85,8 +85,8 @@ impl Witness {
             })
     }
 
-    /// What determines which clusters are overwritten for every read with an invocation at
-    /// `earliest_read` or later.
+    /// The bound that determines which clusters are overwritten for every read with an invocation
+    /// at `earliest_read` or later.
     pub fn overwrite_bound(&self, earliest_read: u64) -> OverwriteBound {
         let mut bound = OverwriteBound {
             earliest_read,

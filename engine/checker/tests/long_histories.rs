@@ -20,8 +20,8 @@ const USAGE: LoadShape = LoadShape {
     deletes: 0.0,
     lost: 0.002,
     late: 0.5,
-    longest: 30,
-    pause: 40,
+    max_delay: 30,
+    max_pause: 40,
 };
 
 fn checked(exists: bool, ops: &[Op]) -> Checker {
@@ -40,7 +40,7 @@ fn a_linearizable_register_has_no_violations() {
             writes: [0.05, 0.5, 0.9][seed as usize % 3],
             deletes: [0.0, 0.1, 0.5, 1.0, 0.02][seed as usize % 5],
             lost: [0.0, 0.001, 0.05][seed as usize / 2 % 3],
-            pause: [1, 40, 4000][seed as usize / 3 % 3],
+            max_pause: [1, 40, 4000][seed as usize / 3 % 3],
             ..USAGE
         };
         let exists = seed % 2 == 0;
@@ -108,7 +108,7 @@ fn many_concurrent_deletes_cause_no_violation() {
             writes: [0.2, 0.5][seed as usize % 2],
             deletes: [0.2, 0.5, 0.8][seed as usize % 3],
             lost: 0.0,
-            longest: 2000,
+            max_delay: 2000,
             ..USAGE
         };
         let ops = history(seed % 4 < 2, usage, seed);
@@ -116,7 +116,7 @@ fn many_concurrent_deletes_cause_no_violation() {
         assert_eq!(checker.violations(), [], "seed {seed} {usage:?}");
         unchecked += checker.summary().unchecked_keys;
     }
-    assert!(unchecked > 5, "{unchecked} of 60 came to the limit");
+    assert!(unchecked > 5, "{unchecked} of 60 reached the limit");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn online_verdicts_equal_the_offline_verdict() {
 
 /// A long linearizable history with few concurrent operations.
 fn quiet_history(exists: bool, deletes: f64, seed: u64) -> Vec<Op> {
-    history(exists, LoadShape { clients: 4, deletes, lost: 0.0, pause: 100, ..USAGE }, seed)
+    history(exists, LoadShape { clients: 4, deletes, lost: 0.0, max_pause: 100, ..USAGE }, seed)
 }
 
 fn only_violation(exists: bool, ops: &[Op], seed: u64) -> Violation {
@@ -267,7 +267,7 @@ fn two_reads_in_contradictory_order_are_found() {
 /// If a later read returns the write again, the first violation is a stale read.
 #[test]
 fn an_acknowledged_write_that_no_read_returns_again_is_lost() {
-    for comes_back in [false, true] {
+    for returns_again in [false, true] {
         let mut checker = Checker::new();
         let mut now = 0;
         for request in 1..=5 {
@@ -283,13 +283,13 @@ fn an_acknowledged_write_that_no_read_returns_again_is_lost() {
             checker.end_read(now, &KEY, ticket, answer)
         };
         assert_eq!(read(3, false, 10), Verdict::Stale);
-        if comes_back {
+        if returns_again {
             assert_eq!(read(5, false, 11), Verdict::Fresh);
         }
         assert_eq!(read(3, true, 12), Verdict::Stale);
         let violations = checker.violations();
         let kinds: Vec<ViolationKind> = violations.iter().map(|it| it.kind).collect();
-        let first = if comes_back { ViolationKind::StaleRead } else { ViolationKind::LostWrite };
+        let first = if returns_again { ViolationKind::StaleRead } else { ViolationKind::LostWrite };
         assert_eq!(kinds, [first, ViolationKind::LostWrite]);
         let text = "Get 1/12 returned the value of put 1/3: the acknowledged put 1/5 is lost.";
         assert_eq!(violations[1].text, text);
@@ -311,8 +311,8 @@ fn a_violation_has_the_requests_and_times_of_its_operations() {
     let expected = serde_json::json!([{
         "key": key.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
         "kind": "stale-read",
-        "text": "Get 2/9 returned the initial value, although put 1/1 had taken its place before \
-                 the get began.",
+        "text": "Get 2/9 returned the initial value, although put 1/1 had replaced it before the \
+                 get began.",
         "operations": [
             {"client": 1, "request": 1, "what": "put", "writer": {"client": 1, "request": 1},
              "result": "ok", "start_ns": 1_000, "end_ns": 2_000},
@@ -385,8 +385,8 @@ fn a_write_without_times_is_reported_without_them() {
     let violations = checker.violations();
     assert_eq!(
         violations[0].text,
-        "Get 1/30 returned the value of put 1/1, although put 1/2 had taken its place before the \
-         get began."
+        "Get 1/30 returned the value of put 1/1, although put 1/2 had replaced it before the get \
+         began."
     );
     for violation in violations {
         let operations = violation.operations;
@@ -450,7 +450,7 @@ fn too_many_lost_writes_cause_unchecked_reads_and_no_violation() {
         if kind == WriteKind::Put {
             assert_eq!(read(Observed::Value(id(1000))), Verdict::Fresh, "the last ones are known");
         }
-        assert_eq!(read(Observed::Value(WriteId::INITIAL)), Verdict::Stale, "2000 was over");
+        assert_eq!(read(Observed::Value(WriteId::INITIAL)), Verdict::Stale, "write 2000 had ended");
         assert_eq!(checker.summary().unchecked_keys, 1);
     }
 }

@@ -236,3 +236,28 @@ fn every_program_survives_random_and_truncated_frames() {
         assert_eq!(switch.statistics().packets_in, 100_000, "{name}");
     }
 }
+
+/// Programs without a recording, whose answers follow from the specification: `tests/p4`.
+#[test]
+fn our_packet_tests_pass_on_both_executors() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/p4");
+    let mut tests = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "stf") {
+            continue;
+        }
+        tests += 1;
+        let compiled = compile_file(&path.with_extension("p4"), &Options::default())
+            .unwrap_or_else(|error| panic!("{error}"));
+        let (program, text) = (Arc::new(compiled.program), std::fs::read_to_string(&path).unwrap());
+        for kind in BOTH {
+            let options = SwitchOptions { seed: 1, pipelines: 1 };
+            let mut switch = netkv_compiled::switch(program.clone(), options, kind).unwrap();
+            let report = stf::run(&mut switch, &text, &path.display().to_string())
+                .unwrap_or_else(|error| panic!("{error}"));
+            assert!(report.passed(), "{kind:?}:\n{report}");
+        }
+    }
+    assert!(tests >= 6);
+}

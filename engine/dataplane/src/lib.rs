@@ -59,7 +59,7 @@ mod wide;
 
 pub use arithmetic::{binary_wide, shift_wide};
 pub use bits::BitWriter;
-pub use control_plane::{EntryAction, GroupMember, TableEntry, WeightedAction};
+pub use control_plane::{EntryAction, EntryState, GroupMember, TableEntry, WeightedAction};
 pub use counters::CounterData;
 pub use digest::{DigestMessage, MAX_QUEUED_DIGESTS};
 pub use error::{ControlCode, ControlError, ProgramError};

@@ -15,6 +15,7 @@
 //!      └─ op             operations of a block
 //!          └─ expr          pure expressions
 //!              └─ value        constants (`display` prints them)
+//! text             the whole program as text
 //! ```
 //!
 //! # State area
@@ -36,6 +37,7 @@ mod expr;
 mod op;
 mod program;
 mod state_layout;
+mod text;
 mod value;
 
 pub use control_flow::{Apply, ApplyTarget, Block, Cfg, Pattern, SelectCase, Span, Terminator};
@@ -49,6 +51,7 @@ pub use expr::{BinaryOp, Expr, UnaryOp};
 pub use op::{HashAlgorithm, HashInput, Op};
 pub use program::Program;
 pub use state_layout::{FieldList, Header, HeaderField, Place, Stack, StandardMetadata, Var};
+pub use text::program_text;
 pub use value::Value;
 
 /// A word offset in the state area.

@@ -11,6 +11,16 @@
 
 match_kind { range, optional, selector }
 
+const int __v1model_version = V1MODEL_VERSION;
+
+#define V1MODEL_METER_COLOR_GREEN  0
+#define V1MODEL_METER_COLOR_YELLOW 1
+#define V1MODEL_METER_COLOR_RED    2
+
+#if V1MODEL_VERSION >= 20200408
+typedef bit<9> PortId_t;
+#endif
+
 @metadata @name("standard_metadata")
 struct standard_metadata_t {
     bit<9>  ingress_port;

@@ -18,8 +18,15 @@ pub(crate) struct Annotation {
     pub name: Rc<str>,
     /// First string literal of the body.
     pub string: Option<Rc<str>>,
-    /// Expressions of the body. Only annotations that the compiler uses have them.
+    /// Expressions of the body. Only structured annotations, and those that the compiler uses, have
+    /// them.
     pub exprs: Vec<Expr>,
+    /// `key = value` pairs of the body, with the same restriction.
+    pub pairs: Vec<(Name, Expr)>,
+    /// `@name[...]`
+    pub structured: bool,
+    /// URI of `@p4runtime_translation`, and the width for the control plane; `None`: `string`.
+    pub translation: Option<(Rc<str>, Option<u32>)>,
     /// Source text.
     pub text: String,
     pub span: Span,
@@ -33,7 +40,8 @@ pub(crate) struct Expr {
 
 #[derive(Debug, Clone)]
 pub(crate) enum ExprKind {
-    Int(BigInt, Option<(u32, bool)>),
+    /// Value, width and signedness, and the base of its notation.
+    Int(BigInt, Option<(u32, bool)>, u32),
     Bool(bool),
     Str(Rc<str>),
     Ident(Name),
@@ -101,6 +109,7 @@ pub(crate) enum Dir {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Param {
+    pub annotations: Vec<Annotation>,
     pub dir: Dir,
     pub ty: Type,
     pub name: Name,
@@ -234,6 +243,7 @@ pub(crate) enum Transition {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Property {
+    pub annotations: Vec<Annotation>,
     pub constant: bool,
     pub name: Name,
     pub value: PropertyValue,
@@ -286,6 +296,22 @@ pub(crate) enum StmtKind {
     Block(Vec<Stmt>),
     Return(Option<Expr>),
     Exit,
+    Break,
+    Continue,
+    /// `for (init; cond; update) body`
+    For {
+        init: Vec<Stmt>,
+        cond: Expr,
+        update: Vec<Stmt>,
+        body: Box<Stmt>,
+    },
+    /// `for (type name in collection) body`. The collection is a list, a stack or a range.
+    ForIn {
+        ty: Type,
+        name: Name,
+        of: Expr,
+        body: Box<Stmt>,
+    },
     Decl(Box<Decl>),
 }
 

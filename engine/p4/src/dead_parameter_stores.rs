@@ -204,6 +204,18 @@ impl LivenessAnalysis<'_> {
             }
             HStmtKind::SwitchTable(..) => live.join(&self.end),
             HStmtKind::Block(body) => self.stmts(body, live),
+            // Another run of the body may read everything.
+            HStmtKind::Loop(_, body, update) | HStmtKind::ForEach(update, body) => {
+                live.0.fill(Use::Read);
+                self.stmts(update, live.clone());
+                live = self.stmts(body, live);
+                live.0.fill(Use::Read);
+                live
+            }
+            HStmtKind::Break | HStmtKind::Continue => {
+                live.0.fill(Use::Read);
+                live
+            }
         }
     }
 

@@ -73,10 +73,19 @@ impl std::error::Error for Diagnostics {}
 /// Maximum number of diagnostics of a compilation; further ones are dropped.
 const MAX_DIAGNOSTICS: usize = 100;
 
+/// A source file, or the part of one that follows a line marker.
+#[derive(Debug)]
+struct SourceFile {
+    name: String,
+    /// Number of the first of `lines`.
+    first_line: u32,
+    lines: Vec<String>,
+}
+
 /// Collects the source files and the diagnostics of a compilation.
 #[derive(Debug, Default)]
 pub(crate) struct Reporter {
-    files: Vec<(String, Vec<String>)>,
+    files: Vec<SourceFile>,
     found: Vec<Diagnostic>,
     errors: usize,
 }
@@ -84,28 +93,34 @@ pub(crate) struct Reporter {
 impl Reporter {
     /// Adds a source file, and returns its number in spans.
     pub fn add_file(&mut self, name: &str, text: &str) -> u32 {
+        self.add_part_of_file(name, 1, text)
+    }
+
+    /// Adds the part of a source file that starts at line `first_line`.
+    pub fn add_part_of_file(&mut self, name: &str, first_line: u32, text: &str) -> u32 {
         let lines = text.lines().map(|l| l.chars().take(400).collect()).collect();
-        self.files.push((name.to_string(), lines));
+        self.files.push(SourceFile { name: name.to_string(), first_line, lines });
         (self.files.len() - 1) as u32
     }
 
     /// Names of all files, by number.
     pub fn file_names(&self) -> Vec<String> {
-        self.files.iter().map(|(name, _)| name.clone()).collect()
+        self.files.iter().map(|file| file.name.clone()).collect()
     }
 
     /// Name of the file of a span.
     pub fn file_name(&self, span: Span) -> String {
-        self.files.get(span.file as usize).map(|f| f.0.clone()).unwrap_or_default()
+        self.files.get(span.file as usize).map(|f| f.name.clone()).unwrap_or_default()
     }
 
     fn add(&mut self, severity: Severity, span: Span, message: String) {
-        let (file, lines) = match self.files.get(span.file as usize) {
-            Some((name, lines)) => (name.clone(), lines.as_slice()),
-            None => (String::new(), &[][..]),
+        let found = self.files.get(span.file as usize);
+        let file = found.map(|file| file.name.clone()).unwrap_or_default();
+        let line = |of: &SourceFile| {
+            let index = span.line.checked_sub(of.first_line)?;
+            of.lines.get(index as usize).cloned()
         };
-        let source_line =
-            lines.get((span.line as usize).wrapping_sub(1)).cloned().unwrap_or_default();
+        let source_line = found.and_then(line).unwrap_or_default();
         let found = Diagnostic {
             severity,
             file,

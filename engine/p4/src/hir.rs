@@ -23,8 +23,17 @@ pub(crate) struct Annotations {
     pub default_only: bool,
     pub field_lists: Vec<u32>,
     pub controller_header: Option<Rc<str>>,
-    /// Source text of all other annotations that P4Info lists.
+    /// Source text of all annotations that P4Info lists.
     pub others: Vec<String>,
+    /// Structured annotations, as P4Info lists them.
+    pub structured: Vec<serde_json::Value>,
+    /// Key-value pairs of annotations that the compiler uses, by annotation.
+    pub pairs: Vec<(Rc<str>, Vec<(Rc<str>, serde_json::Value)>)>,
+    pub translation: Option<(Rc<str>, Option<u32>)>,
+    /// `@hidden`: not in P4Info.
+    pub hidden: bool,
+    /// `@match(kind)` of a field of a value set.
+    pub match_kind: Option<Rc<str>>,
 }
 
 #[derive(Debug, Clone)]
@@ -60,6 +69,8 @@ pub(crate) enum HExprKind {
     InvalidHeader,
     IsValid(Box<HExpr>),
     Call(Box<Call>),
+    /// An instance that is created as a constructor argument.
+    Instance(Box<HInstance>),
     /// `table.apply().hit`, or `.miss` when false.
     Hit(Box<Call>, bool),
     /// An expression with an error, which is already reported.
@@ -140,6 +151,7 @@ pub(crate) struct HParam {
     pub dir: Dir,
     pub ty: Ty,
     pub default: Option<HExpr>,
+    pub annotations: Annotations,
 }
 
 #[derive(Debug, Clone)]
@@ -160,6 +172,13 @@ pub(crate) enum HStmtKind {
     SwitchTable(Box<Call>, Vec<(Vec<Option<usize>>, Vec<HStmt>)>),
     SwitchValue(HExpr, Vec<(Vec<Option<HExpr>>, Vec<HStmt>)>),
     Block(Vec<HStmt>),
+    /// Runs the body while the condition holds. After each run, and at `continue`, the second
+    /// list of statements runs; a `break` in it also ends the loop.
+    Loop(HExpr, Vec<HStmt>, Vec<HStmt>),
+    /// Runs the body once after each of these assignments.
+    ForEach(Vec<HStmt>, Vec<HStmt>),
+    Break,
+    Continue,
     Return(Option<HExpr>),
     Exit,
 }
@@ -189,6 +208,18 @@ pub(crate) struct HAction {
     pub body: Rc<Vec<HStmt>>,
     /// Declared outside of every control.
     pub global: bool,
+    /// A control calls it.
+    pub called: bool,
+    pub span: Span,
+}
+
+/// A parser or control type without body.
+#[derive(Debug)]
+pub(crate) struct HBlockType {
+    pub name: Rc<str>,
+    pub is_parser: bool,
+    pub type_params: Vec<Rc<str>>,
+    pub params: Vec<HParam>,
 }
 
 #[derive(Debug, Clone)]
@@ -267,13 +298,16 @@ pub(crate) struct HValueSet {
     pub name: Rc<str>,
     pub annotations: Annotations,
     /// Names and types of the keys.
-    pub keys: Vec<(Rc<str>, Ty, MatchKind)>,
+    pub keys: Vec<(Rc<str>, Ty, MatchKind, Annotations)>,
     pub size: HExpr,
 }
 
 #[derive(Debug)]
 pub(crate) struct HKey {
     pub expr: HExpr,
+    /// Type in the source: that of an enum, not its underlying type.
+    pub ty: Ty,
+    pub annotations: Annotations,
     pub kind: MatchKind,
     pub name: String,
 }
@@ -283,6 +317,7 @@ pub(crate) struct HTableAction {
     pub action: usize,
     /// Arguments for the parameters with a direction.
     pub args: Vec<CallArg>,
+    pub annotations: Annotations,
     pub table_only: bool,
     pub default_only: bool,
 }
@@ -316,6 +351,8 @@ pub(crate) struct HTable {
     pub meter: Option<DeclId>,
     pub profile: Option<DeclId>,
     pub idle_timeout: bool,
+    /// The program applies it.
+    pub applied: bool,
     pub span: Span,
 }
 
@@ -325,6 +362,7 @@ pub(crate) struct Hir {
     pub functions: Vec<HFunction>,
     pub actions: Vec<HAction>,
     pub blocks: Vec<HBlock>,
+    pub block_types: Vec<HBlockType>,
     pub tables: Vec<HTable>,
     pub value_sets: Vec<HValueSet>,
     /// Instances outside of every block.
@@ -332,6 +370,7 @@ pub(crate) struct Hir {
     /// The six blocks of the pipeline, in V1Switch's order.
     pub main: Vec<HInstance>,
     pub main_span: Span,
+    pub main_annotations: Annotations,
     /// Id for the next declaration.
     pub next_id: DeclId,
 }
@@ -358,7 +397,7 @@ impl HExprKind {
             HExprKind::Element(a, b) | HExprKind::Binary(_, a, b) => vec![a, b],
             HExprKind::Mux(a, b, c) => vec![a, b, c],
             HExprKind::Aggregate(parts) => parts.iter().collect(),
-            HExprKind::Call(_) | HExprKind::Hit(..) => Vec::new(),
+            HExprKind::Call(_) | HExprKind::Instance(_) | HExprKind::Hit(..) => Vec::new(),
         }
     }
 }

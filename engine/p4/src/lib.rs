@@ -30,6 +30,7 @@ mod dead_parameter_stores;
 mod diagnostics;
 mod hir;
 mod lowering;
+mod p4info_details;
 mod p4info_ids;
 mod parser;
 mod preprocessor;
@@ -42,6 +43,7 @@ use std::path::{Path, PathBuf};
 
 use diagnostics::Reporter;
 pub use diagnostics::{Diagnostic, Diagnostics, Severity};
+pub use p4info_details::{FieldDetails, P4InfoDetails};
 
 /// Compiler options, as on a command line.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +59,8 @@ pub struct Options {
 pub struct Compiled {
     /// The program.
     pub program: netkv_ir::Program,
+    /// What its P4Info says beyond the objects in the program.
+    pub p4info: P4InfoDetails,
     /// Warnings.
     pub warnings: Vec<Diagnostic>,
     /// Hash of the preprocessed tokens. Comments and white space do not change it.
@@ -111,8 +115,8 @@ fn compile(name: &str, source: &str, options: &Options) -> Result<Compiled, Diag
         _ => None,
     };
     match program {
-        Some(program) if reporter.errors() == 0 => {
-            Ok(Compiled { program, warnings: reporter.into_diagnostics(), source_hash })
+        Some((program, p4info)) if reporter.errors() == 0 => {
+            Ok(Compiled { program, p4info, warnings: reporter.into_diagnostics(), source_hash })
         }
         _ => Err(Diagnostics(reporter.into_diagnostics())),
     }

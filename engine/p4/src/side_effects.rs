@@ -117,8 +117,20 @@ impl ReadWriteSets {
                     }
                 }
                 HStmtKind::Block(body) => self.stmts(hir, body, seen),
+                HStmtKind::Loop(cond, body, update) => {
+                    self.read(hir, cond, seen);
+                    self.stmts(hir, body, seen);
+                    self.stmts(hir, update, seen);
+                }
+                HStmtKind::ForEach(values, body) => {
+                    self.stmts(hir, values, seen);
+                    self.stmts(hir, body, seen);
+                }
                 HStmtKind::Return(Some(value)) => self.read(hir, value, seen),
-                HStmtKind::Return(None) | HStmtKind::Exit => {}
+                HStmtKind::Return(None)
+                | HStmtKind::Exit
+                | HStmtKind::Break
+                | HStmtKind::Continue => {}
             }
         }
     }
@@ -155,6 +167,7 @@ impl ReadWriteSets {
             | HExprKind::Str(_)
             | HExprKind::Var(_)
             | HExprKind::InvalidHeader
+            | HExprKind::Instance(_)
             | HExprKind::Error => {}
             HExprKind::Field(e, _) => match field_path(e) {
                 // Only the field is read, not the whole struct.

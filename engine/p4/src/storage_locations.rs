@@ -69,6 +69,10 @@ impl<'a> StorageLocations<'a> {
                     self.add_locals(otherwise);
                 }
                 HStmtKind::Block(body) => self.add_locals(body),
+                HStmtKind::Loop(_, body, update) | HStmtKind::ForEach(update, body) => {
+                    self.add_locals(body);
+                    self.add_locals(update);
+                }
                 HStmtKind::SwitchValue(_, cases) => {
                     cases.iter().for_each(|(_, body)| self.add_locals(body));
                 }

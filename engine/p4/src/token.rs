@@ -200,7 +200,7 @@ impl Lexer {
         self.bump();
         let mut text = String::new();
         loop {
-            if self.at >= self.chars.len() || self.peek(0) == '\n' {
+            if self.at >= self.chars.len() {
                 self.push(
                     TokenKind::Invalid("This string has no end; '\"' is missing.".into()),
                     span,

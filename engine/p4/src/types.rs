@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use netkv_ir::Span;
+
 use crate::ast::{Dir, StructKind};
 use crate::hir::Annotations;
 
@@ -35,6 +37,8 @@ pub(crate) enum Ty {
     Extern(usize, Rc<[Ty]>),
     /// A parser or control of the program.
     Block(usize),
+    /// A parser or control type without body, with its type arguments.
+    BlockType(usize, Rc<[Ty]>),
     Package(usize),
     /// A type parameter.
     Var(Rc<str>),
@@ -59,6 +63,7 @@ pub(crate) struct StructDef {
     pub annotations: Annotations,
     /// Number of 64-bit words of its scalars, including all stack elements.
     pub scalars: u64,
+    pub span: Span,
 }
 
 #[derive(Debug, Clone)]
@@ -104,9 +109,13 @@ pub(crate) struct Types {
     pub structs: Vec<StructDef>,
     pub enums: Vec<EnumDef>,
     pub new_types: Vec<(Rc<str>, Ty)>,
+    /// Annotations of each new type.
+    pub new_type_annotations: Vec<Annotations>,
     pub externs: Vec<ExternDef>,
     /// Names of the program's parsers and controls, for messages.
     pub block_names: Vec<Rc<str>>,
+    /// Names of parser and control types.
+    pub block_type_names: Vec<Rc<str>>,
     pub errors: Vec<Rc<str>>,
 }
 
@@ -151,6 +160,10 @@ impl Types {
         matches!(ty, Ty::Struct(id) if self.structs[*id].kind == StructKind::Header)
     }
 
+    pub fn is_union(&self, ty: &Ty) -> bool {
+        matches!(ty, Ty::Struct(id) if self.structs[*id].kind == StructKind::Union)
+    }
+
     /// Smallest and largest size in bits.
     pub fn size(&self, ty: &Ty) -> Option<(u64, u64)> {
         if let Some(width) = self.width(ty) {
@@ -158,6 +171,14 @@ impl Types {
         }
         match self.base(ty) {
             Ty::Varbit(max) => Some((0, u64::from(max))),
+            // One header of a union at most is valid.
+            Ty::Struct(id) if self.structs[id].kind == StructKind::Union => {
+                let sizes = self.structs[id].fields.iter().map(|field| self.size(&field.ty));
+                let sizes = sizes.collect::<Option<Vec<_>>>()?;
+                let least = sizes.iter().map(|size| size.0).min().unwrap_or(0);
+                let most = sizes.iter().map(|size| size.1).max().unwrap_or(0);
+                Some((least, most))
+            }
             Ty::Struct(id) => {
                 let mut sum = (0, 0);
                 for field in &self.structs[id].fields {
@@ -223,6 +244,7 @@ impl Types {
             Ty::Extern(id, args) if args.is_empty() => self.externs[*id].name.to_string(),
             Ty::Extern(id, args) => format!("{}<{}>", self.externs[*id].name, list(args)),
             Ty::Block(id) => self.block_names[*id].to_string(),
+            Ty::BlockType(id, _) => self.block_type_names[*id].to_string(),
             Ty::Package(_) => "package".into(),
             Ty::Var(name) => name.to_string(),
             Ty::ApplyResult => "the result of a table".into(),

@@ -1,4 +1,4 @@
-//! What a program would take of a switch.
+//! Estimate of the switch resources that a program needs.
 
 use netkv_budget::{Target, estimate};
 use pyo3::exceptions::PyValueError;

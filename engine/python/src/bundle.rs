@@ -1,7 +1,7 @@
-//! Compiled programs on their way from the compiler to a switch.
+//! Bundles: compiled programs in the form that switches load.
 //!
-//! A bundle is a line that says what it is, and JSON. It is what P4Runtime's
-//! `SetForwardingPipelineConfig` carries as the device configuration.
+//! A bundle is a header line and JSON. P4Runtime's `SetForwardingPipelineConfig` transports it as
+//! the device configuration.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::json;
 /// First line of a bundle; the number is the version of its layout.
 const HEAD: &[u8] = b"netkv-bundle 1\n";
 
-/// The program in a bundle; ValueError if it is none.
+/// The program in a bundle; ValueError if it is not a bundle.
 pub fn program_of(bundle: &[u8]) -> PyResult<Arc<Program>> {
     #[derive(serde::Deserialize)]
     struct Content {
@@ -42,37 +42,38 @@ pub fn program_of(bundle: &[u8]) -> PyResult<Arc<Program>> {
     }
 }
 
-/// Programs made ready, the latest last. A rack of several switches, or one whose switches start
-/// again and again, makes machine code once.
-static READY: Mutex<Vec<Ready>> = Mutex::new(Vec::new());
-/// How many are kept.
-const MAX_READY: usize = 4;
+/// Prepared programs, the latest last, so that all switches of a rack and their restarts share the
+/// machine code of a program.
+static CACHE: Mutex<Vec<CacheEntry>> = Mutex::new(Vec::new());
+/// Maximum number of programs in the cache.
+const MAX_CACHED: usize = 4;
 
-struct Ready {
+struct CacheEntry {
     bundle: Box<[u8]>,
     kind: ExecutorKind,
     pipelines: usize,
     prepared: Prepared,
 }
 
-/// A fresh switch that runs the program in a bundle; ValueError if it cannot.
+/// A new switch with the program in a bundle; ValueError if the program cannot run.
 pub fn engine_of(bundle: &[u8], options: SwitchOptions, kind: ExecutorKind) -> PyResult<Switch> {
     let refused = |error| PyValueError::new_err(format!("The program cannot run: {error}"));
-    let ready = || READY.lock().unwrap_or_else(PoisonError::into_inner);
+    let cache = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     let pipelines = options.pipelines;
-    let same = |it: &Ready| it.kind == kind && it.pipelines == pipelines && *it.bundle == *bundle;
-    let known = ready().iter().find(|it| same(it)).map(|it| it.prepared.clone());
-    if let Some(prepared) = known {
+    let same =
+        |it: &CacheEntry| it.kind == kind && it.pipelines == pipelines && *it.bundle == *bundle;
+    let cached = cache().iter().find(|it| same(it)).map(|it| it.prepared.clone());
+    if let Some(prepared) = cached {
         return prepared.switch(options.seed).map_err(refused);
     }
-    // Nobody waits while code is made; two who make the same both keep it.
+    // The cache is not locked here. If two threads prepare the same program, both results are kept.
     let prepared = Prepared::new(program_of(bundle)?, kind, pipelines).map_err(refused)?;
     let switch = prepared.switch(options.seed).map_err(refused)?;
-    let mut ready = ready();
-    if ready.len() == MAX_READY {
-        ready.remove(0);
+    let mut cache = cache();
+    if cache.len() == MAX_CACHED {
+        cache.remove(0);
     }
-    ready.push(Ready { bundle: bundle.into(), kind, pipelines, prepared });
+    cache.push(CacheEntry { bundle: bundle.into(), kind, pipelines, prepared });
     Ok(switch)
 }
 
@@ -97,6 +98,7 @@ fn bundled<'py>(
                 "source_hash": compiled.source_hash,
                 "warnings": as_json(&compiled.warnings),
                 "program": compiled.program,
+                "p4info": compiled.p4info,
             });
             let mut bundle = HEAD.to_vec();
             bundle.extend_from_slice(content.to_string().as_bytes());
@@ -134,6 +136,12 @@ pub fn compile_source<'py>(
     let options = options(include_dirs, defines)?;
     let compiled = py.detach(|| netkv_p4::compile_source(name, source, &options));
     bundled(py, name, compiled)
+}
+
+/// See `_engine.pyi`.
+#[pyfunction]
+pub fn program_text(bundle: &[u8]) -> PyResult<String> {
+    Ok(netkv_ir::program_text(&*program_of(bundle)?))
 }
 
 /// The executor of this name; ValueError if there is none.

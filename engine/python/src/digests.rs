@@ -1,4 +1,4 @@
-//! Digests as Python wants them.
+//! Digests as Python objects.
 
 use netkv_dataplane::DigestMessage;
 use pyo3::prelude::*;

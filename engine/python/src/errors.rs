@@ -10,7 +10,7 @@ pyo3::create_exception!(
     netkv._engine,
     CompileError,
     PyException,
-    "The P4 program is wrong; str() is the whole report."
+    "The P4 program has errors; str() is the report."
 );
 pyo3::create_exception!(
     netkv._engine,
@@ -22,10 +22,10 @@ pyo3::create_exception!(
     netkv._engine,
     MalformedFrameError,
     PyValueError,
-    "A frame is none of netkv's; str() says what is wrong with it."
+    "A frame is malformed, or not of netkv; str() is the reason."
 );
 
-/// A [`CompileError`] with its findings.
+/// A [`CompileError`] with its diagnostics.
 pub fn compile_error(py: Python<'_>, report: String, diagnostics: &Value) -> PyErr {
     let error = CompileError::new_err(report);
     let set = json::to_python(py, diagnostics)
@@ -39,7 +39,7 @@ pub fn control_error(py: Python<'_>, code: &str, message: String) -> PyErr {
     error.value(py).setattr("code", code).err().unwrap_or(error)
 }
 
-/// An error of sockets, files or configuration: OSError, or ValueError for a value that is wrong.
+/// An error of sockets or files (OSError), or of the configuration (ValueError).
 pub fn io_error(error: &std::io::Error) -> PyErr {
     match error.kind() {
         std::io::ErrorKind::InvalidInput => PyValueError::new_err(error.to_string()),

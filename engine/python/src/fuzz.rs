@@ -1,4 +1,4 @@
-//! The differential fuzzer, and packet tests made of what the engine answers.
+//! The differential fuzzer, and functions that record packet tests from the engine's output.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -80,7 +80,7 @@ impl Fuzzer {
         self.progress.stop();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            // A panic of its has been printed; there is nothing to add.
+            // The thread has already printed its panic.
             let _ = py.detach(|| thread.join());
         }
     }

@@ -1,36 +1,11 @@
 //! `Switch`: action profiles and selectors.
 
-use std::collections::HashMap;
-use std::sync::PoisonError;
-
 use netkv_dataplane::GroupMember;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::errors::control_error;
 use crate::switch::Switch;
 use crate::values::{Params, params_of, params_out};
-
-/// `max_size` of groups by (profile, group). The data plane does not need it, P4Runtime wants it
-/// kept and obeyed.
-pub type GroupSizes = HashMap<(u32, u32), u32>;
-
-fn check_size(
-    py: Python<'_>,
-    group_id: u32,
-    members: &[GroupMember],
-    max_size: u32,
-) -> PyResult<()> {
-    let weights: u64 = members.iter().map(|(_, weight)| u64::from(*weight)).sum();
-    if max_size == 0 || weights <= u64::from(max_size) {
-        return Ok(());
-    }
-    let text = format!(
-        "Group {group_id} may have weights of {max_size} together (its max_size), but those of its \
-         members are {weights}."
-    );
-    Err(control_error(py, "RESOURCE_EXHAUSTED", text))
-}
 
 impl Switch {
     fn profiles(&self, py: Python<'_>, profile_id: u32) -> Vec<u32> {
@@ -39,10 +14,6 @@ impl Switch {
         }
         let program = self.program(py);
         program.action_profiles.iter().map(|profile| profile.identity.id).collect()
-    }
-
-    fn sizes(&self) -> std::sync::MutexGuard<'_, GroupSizes> {
-        self.group_sizes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -113,46 +84,27 @@ impl Switch {
         Ok(list)
     }
 
-    #[pyo3(signature = (profile_id, group_id, members, max_size = 0, *, pipeline = None))]
+    #[pyo3(signature = (profile_id, group_id, members, *, pipeline = None))]
     fn insert_action_group(
         &self,
         py: Python<'_>,
         profile_id: u32,
         group_id: u32,
         members: Vec<GroupMember>,
-        max_size: u32,
         pipeline: Option<usize>,
     ) -> PyResult<()> {
-        check_size(py, group_id, &members, max_size)?;
-        self.control_in(py, pipeline, |engine| {
-            engine.insert_group(profile_id, group_id, &members)
-        })?;
-        self.sizes().insert((profile_id, group_id), max_size);
-        Ok(())
+        self.control_in(py, pipeline, |engine| engine.insert_group(profile_id, group_id, &members))
     }
 
-    #[pyo3(signature = (profile_id, group_id, members, max_size = 0, *, pipeline = None))]
+    #[pyo3(signature = (profile_id, group_id, members, *, pipeline = None))]
     fn modify_action_group(
         &self,
         py: Python<'_>,
         profile_id: u32,
         group_id: u32,
         members: Vec<GroupMember>,
-        max_size: u32,
         pipeline: Option<usize>,
     ) -> PyResult<()> {
-        let known = self.sizes().get(&(profile_id, group_id)).copied();
-        if let Some(known) = known
-            && max_size != 0
-            && max_size != known
-        {
-            let text = format!(
-                "The max_size of group {group_id} is {known} and stays so; delete the group and \
-                 insert it again to change it."
-            );
-            return Err(control_error(py, "INVALID_ARGUMENT", text));
-        }
-        check_size(py, group_id, &members, known.unwrap_or(0))?;
         self.control_in(py, pipeline, |engine| engine.modify_group(profile_id, group_id, &members))
     }
 
@@ -164,9 +116,7 @@ impl Switch {
         group_id: u32,
         pipeline: Option<usize>,
     ) -> PyResult<()> {
-        self.control_in(py, pipeline, |engine| engine.delete_group(profile_id, group_id))?;
-        self.sizes().remove(&(profile_id, group_id));
-        Ok(())
+        self.control_in(py, pipeline, |engine| engine.delete_group(profile_id, group_id))
     }
 
     #[pyo3(signature = (profile_id = 0, *, pipeline = None))]
@@ -184,8 +134,6 @@ impl Switch {
                 dict.set_item("profile_id", profile)?;
                 dict.set_item("group_id", group_id)?;
                 dict.set_item("members", members)?;
-                let max_size = self.sizes().get(&(profile, group_id)).copied().unwrap_or(0);
-                dict.set_item("max_size", max_size)?;
                 list.append(dict)?;
             }
         }

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde_json::Value;
 
-/// Dicts, lists, strings, numbers, bools and None, as `json.loads` would make them.
+/// Converts a value to dicts, lists, strings, numbers, bools and None, like `json.loads`.
 pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     match value {
         Value::Null => Ok(py.None().into_bound(py)),

@@ -1,5 +1,5 @@
-//! `netkv._engine`: the engine as a Python module. Its types and documentation are in
-//! `netkv/_engine.pyi`; here is only the translation.
+//! `netkv._engine`: the Python bindings of the engine. `netkv/_engine.pyi` documents their types
+//! and functions.
 
 mod bench;
 mod budget;
@@ -23,7 +23,7 @@ mod wire;
 
 use pyo3::prelude::*;
 
-/// The engine: everything that touches packets.
+/// The engine: compiler, switches, nodes of a rack, and simulator.
 #[pymodule]
 mod _engine {
     use pyo3::prelude::*;
@@ -33,7 +33,7 @@ mod _engine {
     #[pymodule_export]
     use crate::budget::p4_budget;
     #[pymodule_export]
-    use crate::bundle::{compile_p4, compile_source, run_stf};
+    use crate::bundle::{compile_p4, compile_source, program_text, run_stf};
     #[pymodule_export]
     use crate::errors::{CompileError, ControlError, MalformedFrameError};
     #[pymodule_export]

@@ -1,4 +1,4 @@
-//! What `netkv bench` measures with: filled switches, the echo, and two lean loads.
+//! Switches and loads for `netkv bench`: filled switches, the echo node, and two closed-loop loads.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use netkv_bench::{Case, Executor};
 use netkv_compiled::ExecutorKind;
 use netkv_dataplane::SwitchOptions;
-use netkv_rack::echo::{Echo, EchoNode as Echoing};
+use netkv_rack::echo::{Echo, EchoNode as Node};
 use netkv_rack::load::{DatagramLoad as Datagrams, Report, Requests, StreamLoad as Stream};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -52,7 +52,7 @@ pub fn filled_switch<'py>(
 
 /// A node that echoes; see `_engine.pyi`.
 #[pyclass(frozen, module = "netkv._engine")]
-pub struct EchoNode(Echoing);
+pub struct EchoNode(Node);
 
 #[pymethods]
 impl EchoNode {
@@ -61,7 +61,7 @@ impl EchoNode {
     fn new(ports: Vec<(u16, String, String)>, reply_bytes: usize, trains: bool) -> PyResult<Self> {
         let ports = port_configs(&ports, trains)?;
         let echo = Arc::new(Mutex::new(Echo::new(reply_bytes)));
-        let node = Echoing::new(echo, &ports, netkv_rack::echo::NO_CPU_PORT);
+        let node = Node::new(echo, &ports, netkv_rack::echo::NO_CPU_PORT);
         node.map(Self).map_err(|error| io_error(&error))
     }
 
@@ -86,7 +86,7 @@ fn checked(window: usize) -> PyResult<()> {
     match window {
         1..=65_536 => Ok(()),
         _ => Err(PyValueError::new_err(format!(
-            "{window} requests cannot be outstanding; it must be 1 to 65536."
+            "A window of {window} outstanding requests is not possible; it must be 1 to 65536."
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! The nodes of a rack, each a thread that holds no Python lock.
+//! The nodes of a rack. Their threads do not hold Python's interpreter lock.
 
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use crate::json;
 use crate::store::PythonStore;
 use crate::switch::Switch;
 
-/// An address like 127.0.0.1:7000.
+/// Parses an address like 127.0.0.1:7000.
 pub fn address(text: &str, what: &str) -> PyResult<SocketAddrV4> {
     netkv_rack::sys::address(text, what).map_err(PyValueError::new_err)
 }
@@ -34,19 +34,19 @@ fn parsed<T: DeserializeOwned>(config: &str, node: &str) -> PyResult<T> {
     })
 }
 
-/// A time to wait.
+/// Converts a time-out in seconds.
 pub fn duration(value: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(value).map_err(|_| {
         PyValueError::new_err(format!("{value} is not a time to wait; it must be 0 or more."))
     })
 }
 
-/// What a port or a load is plugged into, as `_engine.pyi` describes it.
+/// Parses the two words for a port or a load that `_engine.pyi` describes.
 pub fn plug(owner: &str, first: &str, second: &str, trains: bool) -> PyResult<Plug> {
     Plug::parse(owner, first, second, trains).map_err(PyValueError::new_err)
 }
 
-/// Ports as `_engine.pyi` describes them.
+/// Parses the ports of a switch; `_engine.pyi` describes their form.
 pub fn port_configs(ports: &[(u16, String, String)], trains: bool) -> PyResult<Vec<PortConfig>> {
     ports
         .iter()
@@ -57,7 +57,7 @@ pub fn port_configs(ports: &[(u16, String, String)], trains: bool) -> PyResult<V
         .collect()
 }
 
-/// Counts by name.
+/// Counts as a dict.
 pub fn counts<'py>(
     py: Python<'py>,
     counts: Vec<(&'static str, u64)>,
@@ -69,7 +69,7 @@ pub fn counts<'py>(
     Ok(dict)
 }
 
-/// Ports of a switch as UDP sockets; see `_engine.pyi`.
+/// The node of a switch; see `_engine.pyi`.
 #[pyclass(frozen, module = "netkv._engine")]
 pub struct SwitchNode(Node);
 
@@ -188,7 +188,8 @@ impl ServerNode {
     }
 
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        // Detached: the loop holds what is read here while a back end waits for Python.
+        // Detached: the node's loop may hold the lock of the servers while its back end waits for
+        // the interpreter lock.
         let statistics = py.detach(|| self.0.statistics());
         json::to_python(py, &statistics)
     }

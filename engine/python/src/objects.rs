@@ -9,7 +9,16 @@ use crate::switch::Switch;
 use crate::values::{bytes_of, keys_of_table, matches_of, value_of};
 
 /// cir, cburst, pir, pburst.
-type Rates = (u64, u64, u64, u64);
+pub type Rates = (u64, u64, u64, u64);
+
+/// A meter's configuration as Python wants it.
+pub fn rates_of(config: MeterConfig) -> Rates {
+    (config.cir, config.cburst, config.pir, config.pburst)
+}
+
+fn config_of((cir, cburst, pir, pburst): Rates) -> MeterConfig {
+    MeterConfig { cir, cburst, pir, pburst }
+}
 
 fn session_of(replicas: Vec<Replica>, class_of_service: u32, packet_length: u32) -> CloneSession {
     CloneSession { replicas, class_of_service, packet_length_bytes: packet_length }
@@ -108,8 +117,7 @@ impl Switch {
         pipeline: Option<usize>,
     ) -> PyResult<Vec<(u32, Option<Rates>)>> {
         let cells = self.control_in(py, pipeline, |engine| engine.read_meter(meter_id, index))?;
-        let rates = |config: MeterConfig| (config.cir, config.cburst, config.pir, config.pburst);
-        Ok(cells.into_iter().map(|(at, config)| (at, config.map(rates))).collect())
+        Ok(cells.into_iter().map(|(at, config)| (at, config.map(rates_of))).collect())
     }
 
     #[pyo3(signature = (meter_id, index, config, *, pipeline = None))]
@@ -121,9 +129,26 @@ impl Switch {
         config: Option<Rates>,
         pipeline: Option<usize>,
     ) -> PyResult<()> {
-        let config =
-            config.map(|(cir, cburst, pir, pburst)| MeterConfig { cir, cburst, pir, pburst });
+        let config = config.map(config_of);
         self.control_in(py, pipeline, |engine| engine.write_meter(meter_id, index, config))
+    }
+
+    #[pyo3(signature = (table_id, matches, priority, config, *, pipeline = None))]
+    fn write_direct_meter(
+        &self,
+        py: Python<'_>,
+        table_id: u32,
+        matches: Vec<Bound<'_, PyAny>>,
+        priority: u32,
+        config: Option<Rates>,
+        pipeline: Option<usize>,
+    ) -> PyResult<()> {
+        let keys = keys_of_table(&self.program(py), table_id);
+        let matches = matches_of(py, &keys, &matches)?;
+        let config = config.map(config_of);
+        self.control_in(py, pipeline, |engine| {
+            engine.write_direct_meter(table_id, &matches, priority, config)
+        })
     }
 
     fn insert_multicast_group(

@@ -1,4 +1,4 @@
-//! A user of a rack that is up; see `_engine.pyi`.
+//! Sessions of external clients; see `_engine.pyi`.
 
 use std::os::fd::RawFd;
 
@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use crate::errors::io_error;
 use crate::nodes::counts;
 
-/// Operations of a program; see `_engine.pyi`.
+/// The session of an external client; see `_engine.pyi`.
 #[pyclass(frozen, module = "netkv._engine")]
 pub struct Session(Node);
 
@@ -52,7 +52,7 @@ impl Session {
     }
 
     fn fileno(&self) -> RawFd {
-        self.0.bell()
+        self.0.completion_descriptor()
     }
 
     #[allow(clippy::type_complexity)] // a tuple of Python, as `_engine.pyi` has it
@@ -60,8 +60,8 @@ impl Session {
         &self,
         py: Python<'py>,
     ) -> PyResult<Vec<(u64, &'static str, Option<Bound<'py, PyAny>>)>> {
-        let ended = self.0.take();
-        ended
+        let completed = self.0.take();
+        completed
             .into_iter()
             .map(|it| outcome(py, it.outcome).map(|(kind, more)| (it.token, kind, more)))
             .collect()

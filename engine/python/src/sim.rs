@@ -1,4 +1,4 @@
-//! `Simulation`: a rack in virtual time, its controllers in Python.
+//! `Simulation`: a rack in virtual time, whose controllers are in Python.
 
 use netkv_rack::impair::Impairment;
 use netkv_rack::sim::{End, Notice, RackConfig, Simulation as Rack};

@@ -1,16 +1,18 @@
-//! Storage back ends written in Python, called once per batch.
+//! Storage back ends written in Python, called once for each batch.
 //!
 //! Rules
 //! -----
-//! 1. A node has one back end for all its servers, or one for each: a *shard* is a back end and what
-//!    it remembers of the writes that it has applied.
-//! 2. Shards of which some calls of a batch are work at the same time, as far as they can: each gets
-//!    its calls before the first is waited for.
-//! 3. A back end that can be *away* has `ready`, `send` and `receive` instead of `execute`. It takes a
-//!    batch only when it is ready; of one that it has taken it does the writes, now or when it is
-//!    back, before anything else. So what is noted of a batch when it is sent is true in the end.
-//! 4. Calls of a shard that is not ready fail. Where the answer to a batch is lost, its reads fail,
-//!    and the results of its writes are owed until the back end is ready again: then they are done.
+//! 1. A node has one back end for all its servers, or one for each. A *shard* is a back end and the
+//!    numbers of the requests that it has applied.
+//! 2. Shards with remote back ends work in parallel: the node sends the calls of a batch to all of
+//!    them before it waits for the first.
+//! 3. A remote back end, which may be unavailable for a while, has `ready`, `send` and `receive`
+//!    instead of `execute`. It accepts a batch only when it is ready. It executes the writes of an
+//!    accepted batch, if necessary when it is available again, and before any other batch. So the
+//!    shard adds the requests of a batch to the applied ones when it sends the batch.
+//! 4. Calls to a shard that is not ready fail. If the answer to a batch is lost, its reads fail,
+//!    and the results of its writes are pending until the back end is ready again: then the writes
+//!    are done.
 
 use netkv_rack::applied::AppliedRecords;
 use netkv_rack::sequenced::PlainCall;
@@ -22,9 +24,9 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 
 /// The bound methods of a back end.
 enum Backend {
-    /// It is there, or has failed for good.
+    /// In this process: it is available, or has failed permanently.
     Steady { execute: Py<PyAny> },
-    /// It may be away for a while.
+    /// Another process, which may be unavailable for a while.
     Remote { ready: Py<PyAny>, send: Py<PyAny>, receive: Py<PyAny> },
 }
 
@@ -33,8 +35,8 @@ impl Backend {
         let method = |name: &str| {
             backend.getattr(name).map(Bound::unbind).map_err(|_| {
                 PyTypeError::new_err(format!(
-                    "{} is no storage back end: it has no method {name}; it has execute(batch), or \
-                     ready(), send(batch) and receive().",
+                    "{} is no storage back end: it has no method {name}. A back end has \
+                     execute(batch), or ready(), send(batch) and receive().",
                     backend.get_type()
                 ))
             })
@@ -54,23 +56,24 @@ impl Backend {
     }
 }
 
-/// What is under way in a shard.
+/// The state of a shard's part of a batch.
 enum Work {
-    /// These operations: those of the calls, then those that note them.
-    Doing(Py<PyList>),
-    /// It was not ready.
+    /// The back end executes these operations: those of the calls, then the writes of the applied
+    /// requests.
+    Executing(Py<PyList>),
+    /// The back end was not ready.
     Refused,
 }
 
-/// A back end and what it remembers.
+/// A back end and the requests that it has applied.
 struct Shard {
     backend: Backend,
     applied: AppliedRecords,
-    /// What it keeps of a record; known when it is loaded.
+    /// Format of its records, set when it is loaded.
     format: Format,
-    /// Writes, by server and call, whose results are owed.
-    owed: Vec<(usize, CallId)>,
-    /// Which calls of the batch at hand are for it.
+    /// Writes, by server and call, whose results are pending.
+    pending: Vec<(usize, CallId)>,
+    /// Indices of its calls in the current batch.
     calls: Vec<usize>,
     work: Work,
 }
@@ -81,13 +84,13 @@ impl Shard {
             backend: Backend::new(backend)?,
             applied: AppliedRecords::default(),
             format: Format::Plain,
-            owed: Vec::new(),
+            pending: Vec::new(),
             calls: Vec::new(),
             work: Work::Refused,
         })
     }
 
-    /// Begins with its calls of a batch.
+    /// Starts the execution of its calls in a batch, if the back end is remote and ready.
     fn begin(&mut self, py: Python<'_>, batch: &Batch) -> PyResult<()> {
         if !self.backend.is_ready(py)? {
             self.work = Work::Refused;
@@ -97,7 +100,7 @@ impl Shard {
         if let Backend::Remote { send, .. } = &self.backend {
             send.bind(py).call1((&operations,))?;
         }
-        self.work = Work::Doing(operations.unbind());
+        self.work = Work::Executing(operations.unbind());
         Ok(())
     }
 
@@ -119,8 +122,8 @@ impl Shard {
             let call = [kind.clone().into_any(), PyBytes::new(py, name).into_any(), value];
             operations.append(PyTuple::new(py, call)?)?;
         }
-        // Behind the writes: if a back end breaks off in the middle, a write may come again, but
-        // none is taken for done that is not.
+        // After the writes: if a back end executes only a part of a batch, a write may be repeated,
+        // but no write counts as applied that was not executed.
         let mut records = Vec::new();
         let origins = self.calls.iter().filter_map(|&index| batch.get(index).1.origin);
         self.applied.note(origins, |key, value| records.push((*key, value.to_vec())));
@@ -132,14 +135,14 @@ impl Shard {
         Ok(operations)
     }
 
-    /// Waits for the results of what was begun.
+    /// Waits for the results of its calls, and reports them.
     fn end(
         &mut self,
         py: Python<'_>,
         batch: &Batch,
         done: &mut dyn FnMut(usize, StoreResult<'_>),
     ) -> PyResult<()> {
-        let Work::Doing(operations) = std::mem::replace(&mut self.work, Work::Refused) else {
+        let Work::Executing(operations) = std::mem::replace(&mut self.work, Work::Refused) else {
             self.calls.iter().for_each(|&index| done(index, StoreResult::Failed));
             return Ok(());
         };
@@ -148,7 +151,7 @@ impl Shard {
             Backend::Remote { receive, .. } => (receive.bind(py).call0()?, "receive"),
         };
         if results.is_none() {
-            self.owe(batch, done);
+            self.answer_lost(batch, done);
             return Ok(());
         }
         let expected = operations.bind(py).len();
@@ -173,19 +176,19 @@ impl Shard {
         Ok(())
     }
 
-    /// Nobody knows yet what has become of the batch.
-    fn owe(&mut self, batch: &Batch, done: &mut dyn FnMut(usize, StoreResult<'_>)) {
+    /// Handles a lost answer: reads fail, and the results of writes are pending (rule 4).
+    fn answer_lost(&mut self, batch: &Batch, done: &mut dyn FnMut(usize, StoreResult<'_>)) {
         for &index in &self.calls {
             let (server, call) = batch.get(index);
             match call.op {
                 StoreOp::Get => done(index, StoreResult::Failed),
-                StoreOp::Put | StoreOp::Delete => self.owed.push((server, call.id)),
+                StoreOp::Put | StoreOp::Delete => self.pending.push((server, call.id)),
             }
         }
     }
 }
 
-/// A shard while it is loaded: all calls are for it.
+/// Used to load a shard: all calls of a batch are for it.
 impl Store for Shard {
     fn execute(
         &mut self,
@@ -217,11 +220,11 @@ impl Store for Shard {
     }
 }
 
-/// The back ends of a node. The head comment has the rules.
+/// The back ends of a node: see the rules of the module.
 pub struct PythonStore(Vec<Shard>);
 
 impl PythonStore {
-    /// Takes a back end, or a list of them, one for each server; a TypeError if it is none.
+    /// Accepts a back end, or a list of them, one for each server; TypeError for other objects.
     pub fn new(store: &Bound<'_, PyAny>) -> PyResult<Self> {
         match store.cast::<PyList>() {
             Ok(list) if list.is_empty() => {
@@ -232,7 +235,7 @@ impl PythonStore {
         }
     }
 
-    fn place(&self, server: usize) -> usize {
+    fn shard_of(&self, server: usize) -> usize {
         if self.0.len() == 1 { 0 } else { server }
     }
 
@@ -244,13 +247,13 @@ impl PythonStore {
     ) -> PyResult<()> {
         self.0.iter_mut().for_each(|shard| shard.calls.clear());
         for index in 0..batch.len() {
-            let place = self.place(batch.get(index).0);
-            self.0[place].calls.push(index);
+            let shard = self.shard_of(batch.get(index).0);
+            self.0[shard].calls.push(index);
         }
-        let mut busy = self.0.iter_mut().filter(|shard| !shard.calls.is_empty());
-        busy.try_for_each(|shard| shard.begin(py, batch))?;
-        let mut busy = self.0.iter_mut().filter(|shard| !shard.calls.is_empty());
-        busy.try_for_each(|shard| shard.end(py, batch, done))
+        let mut active = self.0.iter_mut().filter(|shard| !shard.calls.is_empty());
+        active.try_for_each(|shard| shard.begin(py, batch))?;
+        let mut active = self.0.iter_mut().filter(|shard| !shard.calls.is_empty());
+        active.try_for_each(|shard| shard.end(py, batch, done))
     }
 }
 
@@ -266,22 +269,22 @@ impl Store for PythonStore {
         Python::attach(|py| self.call(py, batch, done)).map_err(|error| sentence(&error))
     }
 
-    fn settle(
+    fn resolve_pending(
         &mut self,
         done: &mut dyn FnMut(usize, CallId, StoreResult<'_>),
     ) -> Result<(), String> {
-        for shard in self.0.iter_mut().filter(|shard| !shard.owed.is_empty()) {
+        for shard in self.0.iter_mut().filter(|shard| !shard.pending.is_empty()) {
             let ready = Python::attach(|py| shard.backend.is_ready(py));
             if ready.map_err(|error| sentence(&error))? {
-                let owed = shard.owed.drain(..);
-                owed.for_each(|(server, call)| done(server, call, StoreResult::Done));
+                let pending = shard.pending.drain(..);
+                pending.for_each(|(server, call)| done(server, call, StoreResult::Done));
             }
         }
         Ok(())
     }
 
-    fn owes(&self) -> bool {
-        self.0.iter().any(|shard| !shard.owed.is_empty())
+    fn has_pending(&self) -> bool {
+        self.0.iter().any(|shard| !shard.pending.is_empty())
     }
 
     fn load(&mut self, data: &DataSet) -> Result<(), String> {
@@ -290,8 +293,7 @@ impl Store for PythonStore {
         }
         if self.0.len() != data.partitions.len() {
             return Err(format!(
-                "There are {} storage back ends for {} servers; there is one for all, or one for \
-                 each.",
+                "There are {} storage back ends for {} servers; give one for all, or one for each.",
                 self.0.len(),
                 data.partitions.len()
             ));
@@ -303,7 +305,7 @@ impl Store for PythonStore {
     }
 
     fn applied(&self, server: usize) -> &Applied {
-        self.0[self.place(server)].applied.applied()
+        self.0[self.shard_of(server)].applied.applied()
     }
 }
 
@@ -311,7 +313,7 @@ fn sentence(error: &PyErr) -> String {
     format!("the storage back end has failed: {error}")
 }
 
-/// Both, one behind the other.
+/// The value followed by the trailer.
 fn joined<'py>(py: Python<'py>, value: &[u8], trailer: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, value.len() + trailer.len(), |bytes| {
         let (head, tail) = bytes.split_at_mut(value.len());

@@ -1,7 +1,8 @@
-//! `Switch`: the program, packets through it, and what it tells.
+//! `Switch`: its program, packets, traces, digests and statistics.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use netkv_compiled::ExecutorKind;
 use netkv_dataplane::{ControlError, Output, PIPELINES, SwitchOptions, stf};
@@ -15,7 +16,6 @@ use serde_json::Value;
 use crate::bundle::{self, engine_of};
 use crate::digests::digests_out;
 use crate::errors::control_error;
-use crate::groups::GroupSizes;
 use crate::json;
 
 type Engine = netkv_dataplane::Switch;
@@ -26,7 +26,8 @@ pub struct Switch {
     engine: Arc<Mutex<Engine>>,
     options: SwitchOptions,
     kind: ExecutorKind,
-    pub(crate) group_sizes: Mutex<GroupSizes>,
+    /// Takes the engine while [`Switch::exclusively`] runs.
+    holder: Mutex<Option<Py<Switch>>>,
 }
 
 /// Name of the gRPC status.
@@ -48,10 +49,10 @@ fn status(error: &ControlError) -> &'static str {
 }
 
 impl Switch {
-    /// A switch around an engine that is already there.
+    /// A switch with an existing engine.
     pub fn around(engine: Engine, options: SwitchOptions, kind: ExecutorKind) -> Self {
         let engine = Arc::new(Mutex::new(engine));
-        Self { engine, options, kind, group_sizes: Mutex::default() }
+        Self { engine, options, kind, holder: Mutex::default() }
     }
 
     /// The engine itself, for a node to drive.
@@ -63,12 +64,12 @@ impl Switch {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the engine while Python goes on.
+    /// Calls `work` with the engine, without the interpreter lock.
     pub fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Engine) -> T + Send) -> T {
         py.detach(|| work(&mut self.lock()))
     }
 
-    /// A control plane call, its refusal as an exception.
+    /// Executes a control plane call; a refusal becomes a `ControlError`.
     pub fn control<T: Send>(
         &self,
         py: Python<'_>,
@@ -77,7 +78,7 @@ impl Switch {
         self.with(py, work).map_err(|error| control_error(py, status(&error), error.message))
     }
 
-    /// As [`Switch::control`], in one pipeline if one is named.
+    /// As [`Switch::control`], in one pipeline if one is given.
     pub fn control_in<T: Send>(
         &self,
         py: Python<'_>,
@@ -90,7 +91,32 @@ impl Switch {
         })
     }
 
-    /// The program that runs.
+    /// Waits for the engine, which the caller may keep while it runs Python.
+    ///
+    /// The guard cannot be waited for without the GIL, and whoever has the guard may need the GIL.
+    fn lock_with_gil(&self, py: Python<'_>) -> MutexGuard<'_, Engine> {
+        loop {
+            match self.engine.try_lock() {
+                Ok(guard) => return guard,
+                Err(TryLockError::Poisoned(error)) => return error.into_inner(),
+                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.lock())),
+            }
+        }
+    }
+
+    /// A switch that can hold this switch's engine, and has one of its own in the meantime.
+    fn holder(&self, py: Python<'_>) -> PyResult<Py<Self>> {
+        let kept = self.holder.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(holder) = kept {
+            return Ok(holder);
+        }
+        let program = self.program(py);
+        let spare = py.detach(|| Engine::new(program, SwitchOptions::default()));
+        let spare = spare.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Py::new(py, Self::around(spare, self.options, self.kind))
+    }
+
+    /// The current program.
     pub fn program(&self, py: Python<'_>) -> Arc<Program> {
         self.with(py, |engine| Arc::clone(engine.program()))
     }
@@ -131,11 +157,38 @@ impl Switch {
     }
 
     fn load(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<()> {
-        // Made before the lock is taken: packets flow through the old program until then.
+        // Prepared before the engine is locked: the old program processes packets until then.
         let engine = py.detach(|| engine_of(bundle, self.options, self.kind))?;
         self.with(py, |current| *current = engine);
-        self.group_sizes.lock().unwrap_or_else(PoisonError::into_inner).clear();
         Ok(())
+    }
+
+    fn sibling(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<Self> {
+        let engine = py.detach(|| engine_of(bundle, self.options, self.kind))?;
+        Ok(Self::around(engine, self.options, self.kind))
+    }
+
+    fn exchange(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
+        let other = other.get();
+        if Arc::ptr_eq(&self.engine, &other.engine) {
+            return Err(PyValueError::new_err("A switch cannot exchange state with itself."));
+        }
+        py.detach(|| mem::swap(&mut *self.lock(), &mut *other.lock()));
+        Ok(())
+    }
+
+    fn exclusively<'py>(
+        &self,
+        py: Python<'py>,
+        work: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let holder = self.holder(py)?;
+        let mut guard = self.lock_with_gil(py);
+        mem::swap(&mut *guard, &mut *holder.get().lock());
+        let answer = work.call1((holder.clone_ref(py),));
+        mem::swap(&mut *guard, &mut *holder.get().lock());
+        *self.holder.lock().unwrap_or_else(PoisonError::into_inner) = Some(holder);
+        answer
     }
 
     fn process<'py>(

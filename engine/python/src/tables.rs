@@ -1,26 +1,28 @@
 //! `Switch`: tables and parser value sets.
 
-use netkv_dataplane::TableEntry;
-use netkv_ir::{MatchKind, TableKey};
+use netkv_dataplane::{EntryState, TableEntry};
+use netkv_ir::{MatchKind, Program, TableKey};
+use netkv_rack::clock;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::objects::rates_of;
 use crate::switch::Switch;
 use crate::values::{
     Params, action_of, action_out, keys_of_table, matches_of, matches_out, params_of, params_out,
 };
 
-/// What insert and modify are given, with the program's widths.
+/// The entry that Python passes to insert and modify, with the widths of the program.
 fn entry_of(
     switch: &Switch,
     py: Python<'_>,
     table_id: u32,
     matches: &[Bound<'_, PyAny>],
     action: &Bound<'_, PyAny>,
-    rest: (u32, Vec<u8>, u64),
+    rest: (u32, Vec<u8>, u64, u64),
 ) -> PyResult<TableEntry> {
     let program = switch.program(py);
-    let (priority, metadata, controller_metadata) = rest;
+    let (priority, metadata, controller_metadata, idle_timeout_ns) = rest;
     Ok(TableEntry {
         table_id,
         matches: matches_of(py, &keys_of_table(&program, table_id), matches)?,
@@ -28,15 +30,38 @@ fn entry_of(
         priority,
         metadata,
         controller_metadata,
-        idle_timeout_ns: 0,
+        idle_timeout_ns,
     })
+}
+
+/// An entry with its state as Python wants it.
+fn state_out<'py>(
+    py: Python<'py>,
+    program: &Program,
+    state: &EntryState,
+) -> PyResult<Bound<'py, PyDict>> {
+    let entry = &state.entry;
+    let table = program.tables.iter().find(|table| table.identity.id == entry.table_id);
+    let dict = PyDict::new(py);
+    dict.set_item("table_id", entry.table_id)?;
+    dict.set_item("matches", matches_out(py, &entry.matches)?)?;
+    dict.set_item("action", action_out(py, &entry.action)?)?;
+    dict.set_item("priority", entry.priority)?;
+    dict.set_item("metadata", PyBytes::new(py, &entry.metadata))?;
+    dict.set_item("controller_metadata", entry.controller_metadata)?;
+    dict.set_item("idle_timeout_ns", entry.idle_timeout_ns)?;
+    dict.set_item("is_const", table.is_some_and(|table| table.const_entries))?;
+    dict.set_item("counter", state.counter.map(|data| (data.packets, data.bytes)))?;
+    dict.set_item("meter", state.meter.map(rates_of))?;
+    dict.set_item("elapsed_ns", clock::now().saturating_sub(state.last_hit_ns))?;
+    Ok(dict)
 }
 
 #[pymethods]
 impl Switch {
     #[pyo3(signature = (
         table_id, matches, action, priority = 0, metadata = Vec::new(), controller_metadata = 0,
-        *, pipeline = None
+        idle_timeout_ns = 0, *, pipeline = None
     ))]
     #[allow(clippy::too_many_arguments)] // the interface is Python's, with keywords
     fn insert_entry(
@@ -48,16 +73,20 @@ impl Switch {
         priority: u32,
         metadata: Vec<u8>,
         controller_metadata: u64,
+        idle_timeout_ns: u64,
         pipeline: Option<usize>,
     ) -> PyResult<()> {
-        let rest = (priority, metadata, controller_metadata);
+        let rest = (priority, metadata, controller_metadata, idle_timeout_ns);
         let entry = entry_of(self, py, table_id, &matches, action, rest)?;
-        self.control_in(py, pipeline, |engine| engine.insert_entry(entry))
+        self.control_in(py, pipeline, |engine| {
+            engine.set_time(clock::now());
+            engine.insert_entry(entry)
+        })
     }
 
     #[pyo3(signature = (
         table_id, matches, action, priority = 0, metadata = Vec::new(), controller_metadata = 0,
-        *, pipeline = None
+        idle_timeout_ns = 0, *, pipeline = None
     ))]
     #[allow(clippy::too_many_arguments)] // the interface is Python's, with keywords
     fn modify_entry(
@@ -69,9 +98,10 @@ impl Switch {
         priority: u32,
         metadata: Vec<u8>,
         controller_metadata: u64,
+        idle_timeout_ns: u64,
         pipeline: Option<usize>,
     ) -> PyResult<()> {
-        let rest = (priority, metadata, controller_metadata);
+        let rest = (priority, metadata, controller_metadata, idle_timeout_ns);
         let entry = entry_of(self, py, table_id, &matches, action, rest)?;
         self.control_in(py, pipeline, |engine| engine.modify_entry(entry))
     }
@@ -98,28 +128,40 @@ impl Switch {
         pipeline: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let program = self.program(py);
-        let entries = self.control_in(py, pipeline, |engine| {
-            let entries = engine.read_entries((table_id != 0).then_some(table_id));
-            let counted = entries.into_iter().map(|entry| {
-                let counter =
-                    engine.read_direct_counter(entry.table_id, &entry.matches, entry.priority);
-                (entry, counter.ok())
-            });
-            Ok(counted.collect::<Vec<_>>())
-        })?;
+        let table = (table_id != 0).then_some(table_id);
+        let states = self.control_in(py, pipeline, |engine| Ok(engine.read_entry_states(table)))?;
         let list = PyList::empty(py);
-        for (entry, counter) in &entries {
-            let table = program.tables.iter().find(|table| table.identity.id == entry.table_id);
-            let dict = PyDict::new(py);
-            dict.set_item("table_id", entry.table_id)?;
-            dict.set_item("matches", matches_out(py, &entry.matches)?)?;
-            dict.set_item("action", action_out(py, &entry.action)?)?;
-            dict.set_item("priority", entry.priority)?;
-            dict.set_item("metadata", pyo3::types::PyBytes::new(py, &entry.metadata))?;
-            dict.set_item("controller_metadata", entry.controller_metadata)?;
-            dict.set_item("is_const", table.is_some_and(|table| table.const_entries))?;
-            dict.set_item("counter", counter.map(|data| (data.packets, data.bytes)))?;
-            list.append(dict)?;
+        for state in &states {
+            list.append(state_out(py, &program, state)?)?;
+        }
+        Ok(list)
+    }
+
+    #[pyo3(signature = (table_id, matches, priority = 0, *, pipeline = None))]
+    fn read_entry<'py>(
+        &self,
+        py: Python<'py>,
+        table_id: u32,
+        matches: Vec<Bound<'py, PyAny>>,
+        priority: u32,
+        pipeline: Option<usize>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let program = self.program(py);
+        let matches = matches_of(py, &keys_of_table(&program, table_id), &matches)?;
+        let state = self.control_in(py, pipeline, |engine| {
+            engine.read_entry_state(table_id, &matches, priority)
+        })?;
+        state.map(|state| state_out(py, &program, &state)).transpose()
+    }
+
+    fn take_idle_entries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let program = self.program(py);
+        let late = self.with(py, |engine| engine.idle_entries(clock::now()));
+        let list = PyList::empty(py);
+        for entry in late {
+            let last_hit_ns = clock::now();
+            let state = EntryState { entry, counter: None, meter: None, last_hit_ns };
+            list.append(state_out(py, &program, &state)?)?;
         }
         Ok(list)
     }

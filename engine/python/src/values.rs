@@ -1,4 +1,5 @@
-//! Between the tuples of `_engine.pyi` and the data plane's matches, actions and values.
+//! Conversions between the tuples of `_engine.pyi` and matches, actions and values of the data
+//! plane.
 
 use netkv_dataplane::{EntryAction, WeightedAction};
 use netkv_ir::{Match, MatchKind, Program, TableKey, Value};
@@ -9,7 +10,7 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 
 use crate::errors::control_error;
 
-/// An action's parameters as they come from Python.
+/// Parameters of an action, from Python.
 pub type Params = Vec<Vec<u8>>;
 
 /// Big-endian bytes without leading zeros, at least one.
@@ -33,8 +34,8 @@ pub fn value_of(py: Python<'_>, width: u32, bytes: &[u8], what: &str) -> PyResul
     Ok(Value::from_bytes(width, significant))
 }
 
-/// The keys that entries of a table match on, in order of their ids; none for an unknown table
-/// (the switch has the right error for that).
+/// The keys that entries of a table match on, in order of their ids; none for an unknown table,
+/// which the switch then refuses.
 pub fn keys_of_table(program: &Program, table_id: u32) -> Vec<TableKey> {
     let table = program.tables.iter().find(|table| table.identity.id == table_id);
     let keys = table.map_or(&[][..], |table| &table.keys);
@@ -49,7 +50,7 @@ fn match_error(tuple: &Bound<'_, PyAny>) -> PyErr {
     ))
 }
 
-/// Matches as they come from Python.
+/// Converts matches from Python.
 pub fn matches_of(
     py: Python<'_>,
     keys: &[TableKey],
@@ -93,7 +94,7 @@ fn match_of(
     Ok((field, one))
 }
 
-/// Matches as Python wants them.
+/// Converts matches to Python.
 pub fn matches_out<'py>(py: Python<'py>, matches: &[(u32, Match)]) -> PyResult<Bound<'py, PyList>> {
     let bytes = |value: &Value| PyBytes::new(py, &bytes_of(value));
     let list = PyList::empty(py);
@@ -118,7 +119,8 @@ pub fn matches_out<'py>(py: Python<'py>, matches: &[(u32, Match)]) -> PyResult<B
     Ok(list)
 }
 
-/// Parameters with the widths of their action; the switch refuses a wrong number of them.
+/// Converts parameters from Python, with the widths of their action. The switch refuses a wrong
+/// number of them.
 pub fn params_of(
     py: Python<'_>,
     program: &Program,
@@ -137,12 +139,12 @@ pub fn params_of(
         .collect()
 }
 
-/// Parameters as Python wants them.
+/// Converts parameters to Python.
 pub fn params_out<'py>(py: Python<'py>, params: &[Value]) -> PyResult<Bound<'py, PyList>> {
     PyList::new(py, params.iter().map(|value| PyBytes::new(py, &bytes_of(value))))
 }
 
-/// An entry's action as it comes from Python.
+/// Converts the action of an entry from Python.
 pub fn action_of(
     py: Python<'_>,
     program: &Program,
@@ -180,7 +182,7 @@ pub fn action_of(
     }
 }
 
-/// An entry's action as Python wants it.
+/// Converts the action of an entry to Python.
 pub fn action_out<'py>(py: Python<'py>, action: &EntryAction) -> PyResult<Bound<'py, PyAny>> {
     match action {
         EntryAction::Direct { action_id, params } => {

@@ -1,5 +1,5 @@
-//! The wire format for control planes and tests: its enums and numbers, and whole frames to and
-//! from tuples of their fields. The format itself is in `engine/wire`.
+//! The wire format for control planes and tests: its enums and constants, and conversions between
+//! frames and tuples of their fields. `engine/wire` implements the format.
 
 use netkv_wire::{self as wire, FrameView, Ip, Mark, Message, Op, Place, Sequence, Stamp, Status};
 use pyo3::exceptions::PyValueError;
@@ -26,7 +26,7 @@ const BITS: [(&str, u8); 8] = [
     ("PAST", wire::bits::PAST),
 ];
 
-/// Adds the enums and the numbers of the format to the module.
+/// Adds the enums and the constants of the format to the module.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let ops: Vec<_> = Op::ALL.iter().map(|op| (python_name(op), op.code())).collect();
@@ -58,7 +58,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     Ok(())
 }
 
-/// Adds an enum of this kind; gives its members by their codes.
+/// Adds an enum of this kind to the module; returns its members by their codes.
 fn add_enum(
     module: &Bound<'_, PyModule>,
     kind: &str,
@@ -76,7 +76,7 @@ fn add_enum(
     Ok(members)
 }
 
-/// A variant as Python spells it: `GetReply` is `GET_REPLY`.
+/// The Python name of a variant: `GetReply` is `GET_REPLY`.
 fn python_name(variant: &impl std::fmt::Debug) -> String {
     let mut name = String::new();
     for letter in format!("{variant:?}").chars() {
@@ -262,7 +262,7 @@ pub fn key_hash(key: &[u8]) -> PyResult<u32> {
 #[pyfunction]
 pub fn owner_index(key: &[u8], servers: u16) -> PyResult<u16> {
     if servers == 0 {
-        return Err(PyValueError::new_err("Without servers, nobody owns a key."));
+        return Err(PyValueError::new_err("There are 0 servers; it must be 1 or more."));
     }
     Ok(wire::partition(&key_of(key)?, servers))
 }

@@ -1,31 +1,33 @@
-//! The records in which a store of plain keys and values remembers what it has applied.
+//! Durable deduplication windows: the records in which a key-value back end keeps the numbers of
+//! the requests that it has applied.
 //!
-//! Each block of marks (see [`Applied`]) is a record, written in the same batch as the writes that
-//! it is about: a batch costs one small record for every 64 request numbers of a client that it
-//! touches. One more record lists the clients, so that a back end need not be able to list keys.
+//! Each block of a window (see [`Applied`]) is one record, written in the same batch as the writes
+//! that it describes. So a batch writes one more small record for every 64 request numbers of a
+//! client that it touches. One more record lists the clients, so that a back end need not be able
+//! to list keys.
 
 use netkv_roles::{Applied, Block, Origin, StoreCall, StoreResult};
 use netkv_wire::Key;
 
 use crate::store::{Batch, Store, all};
 
-/// Begins the key of a block; the sender and the place of the block (16 bits each) end it.
+/// Prefix of a block's key; the sender and the index of the block follow (16 bits each).
 const BLOCK: [u8; 12] = *b"netkv:seen:1";
-/// The senders of which there are blocks, 16 bits each.
+/// Key of the list of senders that have blocks, 16 bits each.
 const SENDERS: Key = *b"netkv:senders:01";
 
-/// What a store has applied, and which records of it a batch changes.
+/// The requests that a store has applied, and their records.
 #[derive(Debug, Default)]
 pub struct AppliedRecords {
     applied: Applied,
-    /// In the order in which they came.
+    /// In order of their first write.
     senders: Vec<u16>,
-    /// Blocks that the batch at hand has changed.
+    /// Blocks that the current batch has changed.
     changed: Vec<(u16, Block)>,
 }
 
 impl AppliedRecords {
-    /// What `store` has applied in former starts; nothing if it has no such records.
+    /// Reads the records from `store`; a store without such records has applied no requests.
     ///
     /// # Errors
     ///
@@ -47,16 +49,16 @@ impl AppliedRecords {
         for sender in senders.iter().copied().map(u16::from_be_bytes) {
             batch.clear();
             (0..Applied::PLACES).for_each(|place| get(&mut batch, key_of_block(sender, place)));
-            let mut whole = true;
+            let mut valid = true;
             all(store, &batch, |result| {
                 if let StoreResult::Value(value, _) = result {
                     match Block::from_bytes(value) {
                         Some(block) => loaded.applied.restore(sender, block),
-                        None => whole = false,
+                        None => valid = false,
                     }
                 }
             })?;
-            if !whole {
+            if !valid {
                 return Err(damaged(&format!("what client {sender} has written")));
             }
             loaded.senders.push(sender);
@@ -64,14 +66,13 @@ impl AppliedRecords {
         Ok(loaded)
     }
 
-    /// What the store has applied.
+    /// The requests that the store has applied.
     pub fn applied(&self) -> &Applied {
         &self.applied
     }
 
-    /// Notes the writes of a batch, and hands each record that must be written together with them
-    /// to `put`. If they cannot be written, this is not
-    /// true any more.
+    /// Adds the writes of a batch, and passes each record that must be written with them to `put`.
+    /// If the batch cannot be written, this value is no longer correct: load it again.
     pub fn note(
         &mut self,
         origins: impl Iterator<Item = Origin>,
@@ -87,7 +88,7 @@ impl AppliedRecords {
                 self.changed.push((origin.sender, block));
             }
         }
-        // The last state of a block has all its marks.
+        // Of the states of a block, only the last has all its requests.
         self.changed.sort_by_key(|(sender, block)| (*sender, Applied::place(*block)));
         self.changed.dedup_by(|later, earlier| {
             let same = later.0 == earlier.0 && Applied::place(later.1) == Applied::place(earlier.1);
@@ -120,8 +121,8 @@ fn get(batch: &mut Batch, key: Key) {
 
 fn damaged(what: &str) -> String {
     format!(
-        "The store's record of {what} is damaged, so requests could be done twice; give it an \
-         empty directory, or one that is whole."
+        "The store's record of {what} is damaged, so requests could be applied twice; give it an \
+         empty directory, or an undamaged one."
     )
 }
 
@@ -134,20 +135,20 @@ mod tests {
     use netkv_workload::{Random, key_of};
     use std::collections::HashMap;
 
-    /// A back end that loses all batches from some moment on, as one that is killed does.
+    /// A back end that loses all batches after it was killed.
     #[derive(Default)]
-    struct Kept {
+    struct Disk {
         records: HashMap<Key, Vec<u8>>,
         known: AppliedRecords,
-        dead: bool,
+        killed: bool,
     }
 
-    impl Kept {
-        /// A start that begins with the records of the one before.
+    impl Disk {
+        /// Starts again with the records that were written.
         fn restarted(self) -> Result<Self, String> {
-            let mut kept = Self { records: self.records, ..Self::default() };
-            kept.known = AppliedRecords::load(&mut kept)?;
-            Ok(kept)
+            let mut disk = Self { records: self.records, ..Self::default() };
+            disk.known = AppliedRecords::load(&mut disk)?;
+            Ok(disk)
         }
 
         /// Executes puts by these senders and numbers; returns how many records more it took.
@@ -163,7 +164,7 @@ mod tests {
             self.known.note(batch.calls().filter_map(|call| call.origin), |key, value| {
                 records += 1;
                 assert!(is_reserved(key));
-                if !self.dead {
+                if !self.killed {
                     self.records.insert(*key, value.to_vec());
                 }
             });
@@ -171,7 +172,7 @@ mod tests {
         }
     }
 
-    impl Store for Kept {
+    impl Store for Disk {
         fn execute(
             &mut self,
             batch: &Batch,
@@ -198,7 +199,7 @@ mod tests {
     #[test]
     fn every_restart_knows_all_writes_applied_before() {
         let mut random = Random::new(3, 3);
-        let mut kept = Kept::default();
+        let mut disk = Disk::default();
         let mut all = Applied::default();
         let mut next = u32::MAX - 3 * WINDOW;
         for restart in 0..8 {
@@ -208,39 +209,39 @@ mod tests {
                     (1 + random.below(3 + restart) as u16 * 777, next)
                 };
                 let requests: Vec<(u16, u32)> = (0..batch).map(request).collect();
-                kept.dead = batch > 35;
-                kept.write(&requests);
-                for (sender, request) in requests.into_iter().filter(|_| !kept.dead) {
+                disk.killed = batch > 35;
+                disk.write(&requests);
+                for (sender, request) in requests.into_iter().filter(|_| !disk.killed) {
                     all.mark(Origin { sender, request, second: 1000 });
                 }
             }
-            kept = kept.restarted().unwrap();
-            assert_eq!(kept.applied(0), &all);
+            disk = disk.restarted().unwrap();
+            assert_eq!(disk.applied(0), &all);
         }
     }
 
     #[test]
     fn a_batch_takes_a_record_for_each_block_it_touches() {
-        let mut kept = Kept::default();
+        let mut disk = Disk::default();
         let run: Vec<(u16, u32)> = (0..64).map(|number| (9, 640 + number)).collect();
-        assert_eq!(kept.write(&run), 1 + 1);
-        assert_eq!(kept.write(&[(9, 703), (9, 704), (9, 702), (9, 705)]), 2);
-        assert_eq!(kept.write(&[(8, 1), (9, 706), (7, 1)]), 3 + 1);
-        assert_eq!(kept.write(&[]), 0);
+        assert_eq!(disk.write(&run), 1 + 1);
+        assert_eq!(disk.write(&[(9, 703), (9, 704), (9, 702), (9, 705)]), 2);
+        assert_eq!(disk.write(&[(8, 1), (9, 706), (7, 1)]), 3 + 1);
+        assert_eq!(disk.write(&[]), 0);
     }
 
     #[test]
-    fn a_store_from_before_there_were_such_records_opens_with_none() {
-        assert_eq!(Kept::default().restarted().unwrap().applied(0), &Applied::default());
+    fn a_store_of_an_older_release_opens_without_such_records() {
+        assert_eq!(Disk::default().restarted().unwrap().applied(0), &Applied::default());
     }
 
     #[test]
     fn damaged_records_are_refused_in_words() {
         for (key, what) in [(SENDERS, "list of clients"), (key_of_block(5, 10), "what client 5")] {
-            let mut kept = Kept::default();
-            kept.write(&[(5, 640)]);
-            kept.records.get_mut(&key).unwrap().pop();
-            let error = kept.restarted().err().unwrap();
+            let mut disk = Disk::default();
+            disk.write(&[(5, 640)]);
+            disk.records.get_mut(&key).unwrap().pop();
+            let error = disk.restarted().err().unwrap();
             assert!(error.contains(what), "{error}");
         }
     }

@@ -1,12 +1,12 @@
-//! What waits between a switch and its controller: a queue for each class of message, all limited.
+//! The messages that wait between a switch and its controller: one bounded queue for each class.
 //!
 //! Rules
 //! -----
-//! 1. A class that is more urgent goes first; within a class messages stay in order.
-//! 2. A message that finds the queue of its class full is dropped and counted. Answers are repeated
-//!    by whoever waits for them, reports come again while their record is hot.
-//! 3. Reports of hot records take neither the room nor the turn of answers. So what a controller
-//!    does under a hot load, above all a recovery, takes as long as under a cold one.
+//! 1. A more urgent class is sent first; within a class messages stay in order.
+//! 2. If the queue of its class is full, a message is dropped and counted. A node that waits for an
+//!    answer repeats its request, and a record that stays hot is reported again.
+//! 3. Reports of hot records neither delay answers nor occupy their queue. So the work of a
+//!    controller, above all a recovery, does not take longer while many records are hot.
 
 use std::collections::VecDeque;
 
@@ -18,9 +18,9 @@ const CONTROLLER_HEADER: usize = 2;
 /// Kinds of messages, the most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// Whatever is no report: requests and answers of controllers, table writes.
+    /// All messages but reports: requests and answers of controllers, table writes.
     Answer,
-    /// A frame that reports a hot record, or acknowledges one.
+    /// A frame that reports a hot record, or acknowledges a report.
     Report,
     /// A digest.
     Digest,
@@ -29,8 +29,8 @@ pub enum Class {
 const CLASSES: usize = 3;
 
 impl Class {
-    /// The class of a frame with a controller header in front. One that is not of netkv is no
-    /// report.
+    /// The class of a frame with a controller header in front. A frame of another protocol is
+    /// [`Class::Answer`].
     pub fn of(frame: &[u8]) -> Self {
         let parsed = frame.get(CONTROLLER_HEADER..).map(FrameView::parse);
         match parsed {
@@ -40,7 +40,7 @@ impl Class {
     }
 }
 
-/// Messages that wait at most, and how many there were too many of.
+/// Bounded queues of messages, and counts of dropped messages.
 #[derive(Debug, Clone)]
 pub struct Backlog<M> {
     queues: [VecDeque<M>; CLASSES],
@@ -50,12 +50,12 @@ pub struct Backlog<M> {
 }
 
 impl<M> Backlog<M> {
-    /// Empty queues that take so many messages of each class, the most urgent first.
+    /// Empty queues with these limits, the most urgent class first.
     pub fn new(limits: [usize; CLASSES]) -> Self {
         Self { queues: Default::default(), limits, dropped: [0; CLASSES], peak: 0 }
     }
 
-    /// Takes a message; gives it back if too many of its class wait.
+    /// Adds a message; returns it if the queue of its class is full.
     pub fn offer(&mut self, class: Class, message: M) -> Result<(), M> {
         if self.queues[class as usize].len() >= self.limits[class as usize] {
             self.dropped[class as usize] += 1;
@@ -65,18 +65,18 @@ impl<M> Backlog<M> {
         Ok(())
     }
 
-    /// Takes a message whose number its sender limits.
+    /// Adds a message without a limit: the sender limits the number of such messages.
     pub fn put(&mut self, class: Class, message: M) {
         self.queues[class as usize].push_back(message);
         self.peak = self.peak.max(self.len());
     }
 
-    /// The next message.
+    /// Removes the next message.
     pub fn pop(&mut self) -> Option<M> {
         self.queues.iter_mut().find_map(VecDeque::pop_front)
     }
 
-    /// Keeps what `keep` says; gives the others back.
+    /// Removes and returns the messages for which `keep` is false.
     pub fn take_unless(&mut self, keep: impl Fn(&M) -> bool) -> Vec<M> {
         let mut taken = Vec::new();
         for queue in &mut self.queues {
@@ -88,22 +88,22 @@ impl<M> Backlog<M> {
         taken
     }
 
-    /// Messages that wait.
+    /// Number of messages that wait.
     pub fn len(&self) -> usize {
         self.queues.iter().map(VecDeque::len).sum()
     }
 
-    /// Whether none waits.
+    /// Whether no message waits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The most that have waited at a time.
+    /// Maximum number of messages that have waited at the same time.
     pub fn peak(&self) -> usize {
         self.peak
     }
 
-    /// Messages of a class that found its queue full.
+    /// Messages of a class that were dropped because its queue was full.
     pub fn dropped(&self, class: Class) -> u64 {
         self.dropped[class as usize]
     }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_go_first_and_reports_take_none_of_their_room() {
+    fn answers_go_first_and_reports_do_not_use_their_queue() {
         let mut backlog = Backlog::new([2, 1, 3]);
         for number in 0..5 {
             let _ = backlog.offer(Class::Digest, ("digest", number));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_out_leaves_the_others_in_order() {
+    fn messages_that_stay_keep_their_order() {
         let mut backlog = Backlog::new([9, 9, 9]);
         for number in 0..6 {
             backlog.put(Class::Answer, number);

@@ -1,8 +1,8 @@
 //! The client node: the load generator behind one socket.
 //!
-//! The thread sleeps until a frame comes or the next arrival, retry or deadline is due, to the
-//! nanosecond as far as the kernel wakes it in time; latency counts from the intended start, so a
-//! late wake-up is not hidden. Commands and samples come from other threads, between rounds.
+//! The thread sleeps until a frame arrives, or the next arrival, retry or deadline is due. Latency
+//! counts from the intended send time, so it includes the delay of a late wake-up. Other threads
+//! give commands and take samples between rounds.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use crate::sys::{Link, Poller, Received, Sender};
 use crate::worker::{Signals, Worker, lock};
 
 counters! {
-    /// What the node has seen at its socket since it was started.
+    /// Counts of the node's socket since the node was started.
     pub struct Counters { received, sent, oversized, send_drops }
 }
 
@@ -35,7 +35,7 @@ struct Shared {
 /// A running load generator: see the module.
 pub struct ClientNode {
     shared: Arc<Shared>,
-    /// The thread has it too; gone (and closed) once the node is stopped.
+    /// Shared with the thread; `None` (and closed) once the node is stopped.
     socket: Mutex<Option<Arc<Link>>>,
     worker: Worker,
 }
@@ -55,7 +55,7 @@ impl ClientNode {
         })
     }
 
-    /// Starts the thread; it sends nothing until a phase is begun.
+    /// Starts the thread. It generates no load until a phase begins.
     pub fn start(&self) -> io::Result<()> {
         let Some(socket) = lock(&self.socket).clone() else {
             return Err(io::Error::other("The client node was stopped; make a new one."));
@@ -68,7 +68,7 @@ impl ClientNode {
         )
     }
 
-    /// Ends the thread and closes the socket; nothing happens the second time.
+    /// Ends the thread and closes the socket; a second call does nothing.
     pub fn stop(&self) {
         self.worker.stop();
         lock(&self.socket).take();
@@ -91,10 +91,10 @@ impl ClientNode {
         self.worker.signals().failure()
     }
 
-    /// What happened since the last call, as `_engine.pyi` describes it.
+    /// The counts since the last call; `_engine.pyi` describes them.
     pub fn sample(&self) -> Value {
         let sample = lock(&self.shared.generator).take_sample(clock::now());
-        // The thread must not wait while the histogram is packed.
+        // Encodes the histogram without the lock, so that the thread need not wait.
         let (mut document, spare) = sample.document();
         lock(&self.shared.generator).give_back(spare);
         for (name, count) in self.shared.counters.read() {
@@ -107,7 +107,7 @@ impl ClientNode {
     }
 }
 
-/// What the thread owns.
+/// The state of the thread.
 struct Loop<'a> {
     shared: &'a Shared,
     socket: &'a Link,
@@ -115,7 +115,8 @@ struct Loop<'a> {
     poller: Poller,
     received: Received,
     sender: Sender,
-    /// What the round wants sent, taken from the generator so that commands need not wait for it.
+    /// The frames of the round, taken from the generator so that commands need not wait until they
+    /// are sent.
     actions: Actions,
 }
 
@@ -129,7 +130,7 @@ impl<'a> Loop<'a> {
     }
 
     fn run(mut self) -> io::Result<()> {
-        // Clients of some schemes have something to say before any load.
+        // Clients of some schemes register before any load.
         let mut deadline = lock(&self.shared.generator).deadline();
         loop {
             let mut ready = false;
@@ -148,7 +149,7 @@ impl<'a> Loop<'a> {
                 self.frames(&mut generator)?;
             }
             generator.poll(clock::now()).map_err(io::Error::other)?;
-            generator.settle();
+            generator.end_finished_phase();
             std::mem::swap(generator.actions(), &mut self.actions);
             deadline = generator.deadline();
             drop(generator);

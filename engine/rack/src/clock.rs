@@ -1,23 +1,23 @@
-//! The wall clock of a process, as roles and data plane want it.
+//! The wall clock of a process, in the form that roles and data plane use.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use netkv_roles::Nanos;
 
-/// Nanoseconds since this process first asked; never runs backwards. One for all nodes of a
-/// process, so that packets from nodes and by hand see one time.
+/// Nanoseconds since the first call in this process; monotonic. All nodes of a process, and packets
+/// that a user injects, share this clock.
 pub fn now() -> Nanos {
     static START: OnceLock<Instant> = OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as Nanos
 }
 
-/// Nanoseconds since 1970 at the moment that [`now`] counts from.
+/// Nanoseconds from 1970 to the zero of [`now`].
 pub fn epoch() -> Nanos {
     unix_nanos().saturating_sub(now().into()) as Nanos
 }
 
-/// A first request number that no earlier start of this sender has used.
+/// A first request number above those that earlier processes of this sender have used.
 pub fn first_request() -> u32 {
     netkv_roles::first_request(unix_nanos())
 }
@@ -26,7 +26,7 @@ pub(crate) fn unix_nanos() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
 }
 
-/// How long to wait for a deadline; none waits without limit.
+/// Time left until a deadline; `None` means no limit.
 pub fn until(deadline: Option<Nanos>) -> Option<Duration> {
     deadline.map(|deadline| Duration::from_nanos(deadline.saturating_sub(now())))
 }

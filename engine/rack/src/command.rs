@@ -5,37 +5,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::ShiftConfig;
 
-/// What the load generator is told while it runs.
+/// A command to the running load generator.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Command {
     /// Begin a phase.
     Phase {
-        /// Which.
+        /// The phase.
         name: PhaseName,
     },
-    /// From now on an open loop.
+    /// Generate an open-loop load from now on.
     Rate {
         /// Operations per second.
         value: f64,
     },
-    /// From now on a closed loop.
+    /// Generate a closed-loop load from now on.
     Outstanding {
-        /// Operations under way.
+        /// Outstanding operations.
         value: u32,
     },
     /// Shift popularity now.
     Shift(ShiftConfig),
-    /// Tell the most popular keys.
+    /// Return the most popular keys.
     Hottest {
-        /// How many.
+        /// Number of keys.
         n: u64,
     },
-    /// Be as a process that dies, and another one in its place at once.
+    /// Behave as if the client process crashed and another one started at once.
     Crash {},
 }
 
-/// What the load generator does.
+/// A phase of the load generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PhaseName {
@@ -43,13 +43,13 @@ pub enum PhaseName {
     Warmup,
     /// Load that counts.
     Measure,
-    /// No new operations; those under way end.
+    /// No new operations; outstanding ones complete or are lost.
     Drain,
     /// Every written key is read back.
     Verify,
-    /// The controller is told that the clients end, if the scheme wants that.
+    /// The clients deregister at the controller, if the scheme has a registration.
     End,
-    /// Nothing.
+    /// No load.
     Idle,
 }
 
@@ -65,7 +65,7 @@ impl Command {
         })
     }
 
-    /// The arrivals that a change of rate or outstanding operations means.
+    /// The arrivals that a [`Command::Rate`] or [`Command::Outstanding`] sets.
     pub fn arrivals(&self) -> Result<Arrivals, String> {
         match *self {
             Self::Rate { value } if (0.0..=1e9).contains(&value) => {
@@ -91,7 +91,7 @@ mod tests {
     use netkv_workload::Shift;
 
     #[test]
-    fn every_command_is_understood() {
+    fn every_command_is_parsed() {
         let phase = Command::parse(r#"{"do": "phase", "name": "measure"}"#).unwrap();
         assert_eq!(phase, Command::Phase { name: PhaseName::Measure });
         let rate = Command::parse(r#"{"do": "rate", "value": 1000}"#).unwrap();

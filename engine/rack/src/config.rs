@@ -1,4 +1,4 @@
-//! Configurations of the nodes as JSON, the way `netkv.lab` writes them.
+//! Configurations of the nodes, as the JSON that `netkv.lab` writes.
 
 use netkv_roles::registry::{
     ClientOptions, ClientRole, CoordinatorOptions, CoordinatorRole, Keyspace, ServerOptions,
@@ -13,7 +13,7 @@ use crate::command::Command;
 use crate::generator::nanos;
 use crate::saturation::Saturation;
 
-/// What a server node is told.
+/// Configuration of a server node.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerConfig {
@@ -31,18 +31,18 @@ pub struct ServerConfig {
     pub keys: u64,
     /// Sizes of their values.
     value_size: ValueSize,
-    /// Seed of the run. All nodes are told it; the data set does not depend on it.
+    /// Seed of the run. The data set does not depend on it.
     pub seed: u64,
-    /// Requests per second of each server; none: as fast as it can.
+    /// Requests per second of each server; `None`: no limit.
     pub service_rate: Option<f64>,
-    /// Requests that wait at a server of limited rate.
+    /// Maximum number of waiting requests at a server with a service rate.
     pub queue_limit: usize,
     /// Bytes of a key of the keyspace.
     #[serde(default = "default_key_size")]
     pub key_size: usize,
 }
 
-/// Of single keys.
+/// Key size of the schemes for single keys.
 pub(crate) fn default_key_size() -> usize {
     16
 }
@@ -53,12 +53,11 @@ impl ServerConfig {
         self.value_size.into()
     }
 
-    /// The keys and how many servers share them.
     fn keyspace(&self) -> Keyspace {
         Keyspace { servers: self.servers, key_size: self.key_size }
     }
 
-    /// What each server of this process is told.
+    /// The options of each server of this process.
     pub fn options(&self, first_request: u32, epoch: Nanos) -> impl Iterator<Item = ServerOptions> {
         self.partitions.iter().map(move |&server| ServerOptions {
             server,
@@ -71,11 +70,11 @@ impl ServerConfig {
     }
 }
 
-/// Bytes of a value.
+/// Distribution of value sizes, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum ValueSize {
-    /// All alike.
+    /// All values have this size.
     Fixed(usize),
     /// All sizes from `min` to `max` are equally likely.
     #[allow(missing_docs)] // the names say it
@@ -91,16 +90,16 @@ impl From<ValueSize> for workload::ValueSize {
     }
 }
 
-/// Keys of a multiget.
+/// Distribution of the number of keys of a multiget.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum MultigetSize {
-    /// Always as many.
+    /// Always this number.
     Fixed(usize),
     /// All numbers from `min` to `max` are equally likely.
     #[allow(missing_docs)] // the names say it
     Uniform { min: usize, max: usize },
-    /// Most have few, a few have many.
+    /// Most multigets have few keys, a few have many.
     #[allow(missing_docs)] // the name says it
     HeavyTailed { mean: f64 },
 }
@@ -115,10 +114,10 @@ impl From<MultigetSize> for workload::MultigetSize {
     }
 }
 
-/// Most workers of a coordinator.
+/// Maximum number of workers of a coordinator.
 const MAX_WORKERS: u32 = 64;
 
-/// What a coordinator node is told.
+/// Configuration of a coordinator node.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoordinatorConfig {
@@ -129,27 +128,27 @@ pub struct CoordinatorConfig {
     /// Role of the coordinator.
     #[serde(default)]
     pub role: CoordinatorRole,
-    /// Threads.
+    /// Number of threads.
     pub workers: u32,
-    /// Requests under way, over all workers, before further ones are refused.
+    /// Maximum number of pending requests, over all workers; further ones are refused.
     pub limit: usize,
     /// Servers in the whole rack.
     pub servers: u16,
     /// Bytes of a key of the keyspace.
     pub key_size: usize,
-    /// After that long a request ends with what is there, in seconds.
+    /// Deadline of a request, in seconds. Then the coordinator replies with the values that it has.
     pub deadline_s: f64,
     /// First retry time-out of its requests to servers, in seconds; it doubles up to eight times
-    /// that.
+    /// this.
     pub retry_s: f64,
 }
 
 impl CoordinatorConfig {
-    /// What each worker is told.
+    /// The options of each worker.
     ///
     /// # Errors
     ///
-    /// A sentence about a number of workers or a time that cannot be.
+    /// A sentence about an invalid number of workers or time.
     pub fn options(&self, first_request: u32) -> Result<Vec<CoordinatorOptions>, String> {
         if self.workers == 0 || self.workers > MAX_WORKERS {
             let workers = self.workers;
@@ -170,7 +169,7 @@ impl CoordinatorConfig {
     }
 }
 
-/// What the client node is told.
+/// Configuration of the client node.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "serde_json::Map<String, serde_json::Value>")]
 pub struct ClientConfig {
@@ -178,14 +177,14 @@ pub struct ClientConfig {
     pub bind: String,
     /// The switch's port, or the interface.
     pub peer: String,
-    /// What it does.
+    /// The load generator.
     pub load: LoadConfig,
 }
 
 impl TryFrom<serde_json::Map<String, serde_json::Value>> for ClientConfig {
     type Error = String;
 
-    /// Addresses and load stand side by side; serde's `flatten` would let misspelt fields pass.
+    /// Addresses and load are fields of one object. serde's `flatten` would accept misspelt fields.
     fn try_from(mut map: serde_json::Map<String, serde_json::Value>) -> Result<Self, String> {
         let mut address = |name: &str| {
             let value = map.remove(name).ok_or_else(|| format!("missing field `{name}`"))?;
@@ -197,35 +196,35 @@ impl TryFrom<serde_json::Map<String, serde_json::Value>> for ClientConfig {
     }
 }
 
-/// What the load generator does, live and simulated.
+/// Configuration of the load generator, live and simulated.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadConfig {
     /// Role of the clients.
     #[serde(default)]
     pub role: ClientRole,
-    /// Client identities.
+    /// Number of clients.
     pub clients: u16,
-    /// Seed of everything random.
+    /// Seed of the workload.
     pub seed: u64,
-    /// A request without a reply for that long is lost, in seconds.
+    /// Deadline of an operation, in seconds; then it is lost.
     pub deadline_s: f64,
-    /// First retry time-out, in seconds; it doubles up to eight times that.
+    /// First retry time-out, in seconds; it doubles up to eight times this.
     pub retry_s: f64,
-    /// Servers in the whole rack. The switch finds the owner of a key, so clients need not know.
+    /// Servers in the whole rack.
     pub servers: u16,
-    /// What the clients ask for.
+    /// The workload.
     workload: WorkloadConfig,
-    /// Check reads against acknowledged writes.
+    /// Whether to check reads against acknowledged writes.
     pub verify: bool,
 }
 
 impl LoadConfig {
-    /// What the clients are told.
+    /// The options of the client role.
     ///
     /// # Errors
     ///
-    /// A sentence about a time or arrivals that cannot be.
+    /// A sentence about an invalid time or invalid arrivals.
     pub fn options(&self, first_request: u32) -> Result<ClientOptions, String> {
         let arrivals = match self.workload.arrivals {
             Arrivals::Closed { outstanding } => Command::Outstanding { value: outstanding },
@@ -235,7 +234,7 @@ impl LoadConfig {
         };
         let most = netkv_roles::ClientConfig::new(1, workload::Arrivals::Closed { outstanding: 1 });
         let max_outstanding = match self.workload.arrivals {
-            // What is outstanding must not limit the rate that is being found out.
+            // A limit of outstanding operations would limit the rate that the search finds.
             Arrivals::Saturate { .. } => usize::MAX,
             _ => most.max_outstanding,
         };
@@ -251,16 +250,15 @@ impl LoadConfig {
         Ok(ClientOptions { load, keyspace: self.keyspace() })
     }
 
-    /// The keys and how many servers share them.
     fn keyspace(&self) -> Keyspace {
         Keyspace { servers: self.servers, key_size: self.workload.key_size }
     }
 
-    /// What the only worker of a simulated coordinator is told.
+    /// The options of the only worker of a simulated coordinator.
     ///
     /// # Errors
     ///
-    /// A sentence about a time that cannot be.
+    /// A sentence about an invalid time.
     pub fn coordinator(
         &self,
         max_requests: usize,
@@ -278,7 +276,7 @@ impl LoadConfig {
         })
     }
 
-    /// Configuration of the only generator of the rack.
+    /// Configuration of the workload.
     pub fn workload(&self) -> workload::WorkloadConfig {
         let spec = &self.workload;
         let mix = match spec.mix {
@@ -310,11 +308,11 @@ impl LoadConfig {
         }
     }
 
-    /// How the rate follows the loss, if it does.
+    /// The search for the saturation throughput, if arrivals are configured so.
     ///
     /// # Errors
     ///
-    /// A sentence about a limit or time that cannot be.
+    /// A sentence about an invalid limit or time.
     pub fn saturation(&self) -> Result<Option<Saturation>, String> {
         let Arrivals::Saturate { loss, rate, every } = self.workload.arrivals else {
             return Ok(None);
@@ -324,19 +322,19 @@ impl LoadConfig {
         }
         if every <= self.deadline_s {
             return Err(format!(
-                "'every' is {every} s; it must be longer than the deadline of {} s, or no loss \
-                 would be seen in time.",
+                "'every' is {every} s; it must be longer than the deadline of {} s, because an \
+                 operation counts as lost only then.",
                 self.deadline_s
             ));
         }
         Ok(Some(Saturation::new(loss, rate, nanos("every", every)?)))
     }
 
-    /// The popularity shift and the time between two, if there are shifts.
+    /// The popularity shift and its period, if there are shifts.
     ///
     /// # Errors
     ///
-    /// A sentence, if the time cannot be.
+    /// A sentence, if the period is missing or invalid.
     pub fn shifts(&self) -> Result<Option<(Shift, Nanos)>, String> {
         let Some(shift) = self.workload.shift else { return Ok(None) };
         let every = shift.every.ok_or("'shift' in the workload needs 'every' (seconds).")?;
@@ -344,7 +342,7 @@ impl LoadConfig {
     }
 }
 
-/// `netkv.lab.spec.WorkloadSpec`.
+/// JSON of `netkv.lab.spec.WorkloadSpec`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WorkloadConfig {
@@ -396,15 +394,15 @@ enum Arrivals {
 pub struct ShiftConfig {
     kind: ShiftKind,
     keys: u64,
-    /// `random` replaces among so many of the most popular ones.
+    /// Shifts of the kind `random` replace keys among this number of the most popular ones.
     #[serde(default = "default_top")]
     top: u64,
-    /// Seconds between shifts; none in a command, which shifts once.
+    /// Seconds between shifts; `None` in a command, which shifts once.
     #[serde(default)]
     every: Option<f64>,
 }
 
-/// `netkv.lab.spec.Shift`'s default.
+/// The default of `netkv.lab.spec.Shift`.
 fn default_top() -> u64 {
     10_000
 }

@@ -1,10 +1,10 @@
 //! The coordinator node: several workers behind one socket.
 //!
-//! A switch port is one UDP socket, so the kernel cannot share frames out by their senders. Every
-//! worker waits at the socket instead, one of them is woken for what has come, takes a batch and
-//! sends what comes of it: the system calls, which are most of the work, run side by side. What is
-//! under way is kept in as many parts as there are workers, by client and number, so that workers
-//! seldom want the same one.
+//! A switch port is one UDP socket, so the kernel cannot distribute frames by sender. Instead all
+//! workers wait at the socket. The kernel wakes one of them, which receives a batch, handles it and
+//! sends the results; so the system calls, most of the work, run in parallel. Pending requests are
+//! partitioned by client and request number into as many parts as there are workers, so that
+//! workers seldom contend for the lock of a part.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -21,7 +21,7 @@ use crate::sys::{Link, Poller, Received, Sender};
 use crate::worker::{Signals, Worker, lock};
 
 counters! {
-    /// What the node has seen at its socket since it was started.
+    /// Counts of the node's socket since the node was started.
     pub struct Counters { received, sent, oversized, send_drops }
 }
 
@@ -38,7 +38,7 @@ struct Shared {
 /// A running coordinator: see the module.
 pub struct CoordinatorNode {
     shared: Arc<Shared>,
-    /// The workers have it too; gone (and closed) once the node is stopped.
+    /// Shared with the workers; `None` (and closed) once the node is stopped.
     socket: Mutex<Option<Arc<Link>>>,
     workers: Vec<Worker>,
 }
@@ -74,7 +74,7 @@ impl CoordinatorNode {
         Ok(())
     }
 
-    /// Ends the workers and closes the socket; nothing happens the second time.
+    /// Ends the workers and closes the socket; a second call does nothing.
     pub fn stop(&self) {
         self.workers.iter().for_each(Worker::stop);
         lock(&self.socket).take();
@@ -85,7 +85,7 @@ impl CoordinatorNode {
         self.workers.iter().find_map(|worker| worker.signals().failure())
     }
 
-    /// Counts as `_engine.pyi` describes them.
+    /// Counts; `_engine.pyi` describes them.
     pub fn statistics(&self) -> Value {
         let mut sum = Counts::new();
         self.shared.parts.iter().for_each(|part| add(&mut sum, lock(part).counts()));
@@ -114,7 +114,7 @@ fn add(sum: &mut Counts, counts: Counts) {
     }
 }
 
-/// What a worker owns.
+/// The state of one worker's thread.
 struct Loop<'a> {
     shared: &'a Shared,
     socket: &'a Link,
@@ -171,7 +171,7 @@ impl<'a> Loop<'a> {
                 if part.deadline().is_some_and(|due| due <= now) {
                     part.on_timer(now, &mut self.actions);
                 }
-                // Whoever wakes first does what is due; the others find nothing.
+                // All workers wake at a deadline; the first runs the timer.
                 deadline = [deadline, part.deadline()].into_iter().flatten().min();
             }
             let sent = self.sender.send(self.socket, self.actions.bytes(), self.actions.ranges());

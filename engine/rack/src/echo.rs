@@ -1,18 +1,17 @@
-//! The echo node: sockets and loop of a switch node, and next to nothing between. What the I/O path
-//! costs by itself, to measure switches against.
+//! The echo node: the sockets and the loop of a switch node with a trivial pipeline. Benchmarks
+//! measure with it the cost of the I/O path, to which they compare switches.
 
 use netkv_dataplane::{DigestMessage, Output};
 
 use crate::pipeline::Pipeline;
 use crate::switch::Node;
 
-/// Answers every frame on the port it came from with a frame of always the same size: the frame
-/// itself, cut or filled up.
+/// Returns every frame on its ingress port, truncated or padded to a fixed size.
 pub struct Echo {
     reply: Vec<u8>,
 }
 
-/// For an echo's node: a port that leads nowhere.
+/// CPU port of an echo node; no frame goes there.
 pub const NO_CPU_PORT: u16 = u16::MAX;
 
 /// A running echo.

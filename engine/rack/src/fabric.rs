@@ -1,6 +1,6 @@
-//! The links at a switch node's ports: which of them are impaired, and the frames that are late.
+//! The links at a switch node's ports: their impairments, and the frames that are delayed.
 //!
-//! A link in order costs nothing: the loop asks once a batch whether it has to look here at all.
+//! The loop checks once a batch whether a link is impaired; other links have no further cost.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,36 +9,36 @@ use netkv_roles::Nanos;
 
 use crate::impair::{Direction, Impairer, Impairment};
 
-/// Late frames that wait at most, over all links; further ones are lost and counted.
+/// Maximum number of delayed frames, over all links; further ones are lost and counted.
 pub const LATE_LIMIT: usize = 65_536;
-/// Buffers kept for frames to come.
+/// Maximum number of free buffers that are kept for later frames.
 const SPARE: usize = 4096;
 
-/// From now on a direction of a link is like that.
+/// A change of a link's impairment in one direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Order {
     /// Index of the port.
     pub port: usize,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// How frames are treated.
+    /// The new impairment.
     pub impairment: Impairment,
 }
 
-/// What links did to frames.
+/// Counts of the impairments of frames.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Tally {
     /// Frames that were lost.
     pub lost: u64,
     /// Frames that arrived twice.
     pub duplicated: u64,
-    /// Copies that were late.
+    /// Copies that were delayed.
     pub delayed: u64,
-    /// Copies that were lost because too many were late.
+    /// Copies that were lost because too many frames were delayed.
     pub dropped: u64,
 }
 
-/// A frame whose time has not come. Frames of one time keep their order.
+/// A delayed frame. Frames that are due at the same time keep their order.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Late {
     due: Nanos,
@@ -51,7 +51,7 @@ pub struct Late {
 }
 
 impl Late {
-    /// Which way it goes.
+    /// The direction of the frame.
     pub fn direction(&self) -> Direction {
         if self.to_host { Direction::To } else { Direction::From }
     }
@@ -61,7 +61,7 @@ impl Late {
 pub struct Fabric {
     /// For each port: to the host, from the host.
     links: Vec<[Impairer; 2]>,
-    /// Whether any link is impaired to its host.
+    /// Whether any link is impaired in the direction to its host.
     impaired_to: bool,
     late: BinaryHeap<Reverse<Late>>,
     sequence: u64,
@@ -77,8 +77,8 @@ fn side(direction: Direction) -> usize {
 }
 
 impl Fabric {
-    /// Links in order, with these port numbers. Their random numbers come from `seed`, each
-    /// direction of each port a stream of its own.
+    /// Links without impairments at these ports. Each direction of each port has a random stream of
+    /// its own, seeded by `seed`.
     pub fn new(seed: u64, ports: impl Iterator<Item = u16>) -> Self {
         let links = ports.map(|port| {
             [Direction::To, Direction::From]
@@ -94,7 +94,7 @@ impl Fabric {
         }
     }
 
-    /// Carries out an order. Frames that are late already stay so.
+    /// Changes an impairment. Frames that are already delayed stay delayed.
     pub fn obey(&mut self, order: Order) {
         self.links[order.port][side(order.direction)].set(order.impairment);
         self.impaired_to = self.links.iter().any(|link| !link[side(Direction::To)].is_idle());
@@ -110,8 +110,8 @@ impl Fabric {
         !self.links[port][side(Direction::From)].is_idle()
     }
 
-    /// Puts a frame on a link; returns how many copies of it arrive at once. Others are kept until
-    /// they are due, or gone.
+    /// Puts a frame on a link; returns the number of copies that arrive without delay. Delayed
+    /// copies are kept until they are due.
     pub fn pass(&mut self, now: Nanos, port: usize, direction: Direction, frame: &[u8]) -> usize {
         let fate = self.links[port][side(direction)].fate();
         self.tally.lost += u64::from(fate.is_lost());
@@ -144,12 +144,12 @@ impl Fabric {
         }));
     }
 
-    /// When the next late frame is due; none if there is none.
+    /// Time at which the next delayed frame is due.
     pub fn deadline(&self) -> Option<Nanos> {
         self.late.peek().map(|Reverse(late)| late.due)
     }
 
-    /// Takes the next late frame that is due by now.
+    /// Removes the next delayed frame that is due at `now`.
     pub fn take_due(&mut self, now: Nanos) -> Option<Late> {
         if self.deadline()? > now {
             return None;
@@ -157,14 +157,14 @@ impl Fabric {
         self.late.pop().map(|Reverse(late)| late)
     }
 
-    /// Gives the memory of a frame back.
+    /// Keeps the buffer of a frame for later frames.
     pub fn recycle(&mut self, late: Late) {
         if self.spare.len() < SPARE {
             self.spare.push(late.frame);
         }
     }
 
-    /// What links did since the last call.
+    /// Counts since the last call.
     pub fn take_tally(&mut self) -> Tally {
         std::mem::take(&mut self.tally)
     }

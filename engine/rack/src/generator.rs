@@ -1,5 +1,5 @@
-//! The load generator: the client role, the phases of a run, and shifts of popularity by the clock.
-//! It has no I/O, so the live node and the simulator drive the same one.
+//! The load generator: the client role, the phases of a run, and timed shifts of popularity. It has
+//! no I/O; the live node and the simulator drive it.
 
 use netkv_roles::{Actions, Client, ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
 use netkv_workload::{Arrivals, Shift, Workload};
@@ -10,31 +10,31 @@ use crate::config::LoadConfig;
 use crate::sample;
 use crate::saturation::Saturation;
 
-/// The clients of a process, and the phase of the run.
+/// The clients of a process and the phase of the run.
 pub struct Generator {
     client: Box<dyn Client>,
     /// Frames to send, until the driver takes them.
     actions: Actions,
     phase: PhaseName,
     sampled_at: Nanos,
-    /// Reads of the verification that were sent, as far as they are in samples.
-    verifying: u64,
-    /// Counts of the sample before, to be used again.
+    /// Reads of the verification that were sent, up to the last sample.
+    verification_reads: u64,
+    /// Memory of the previous sample's counts, for reuse.
     spare: ClientStats,
     shifts: Option<Shifts>,
     saturation: Option<Saturation>,
-    /// Completed and lost operations in samples that were taken.
-    taken: (u64, u64),
+    /// Completed and lost operations up to the last sample.
+    sampled: (u64, u64),
 }
 
-/// Popularity shifts by the clock, while measuring.
+/// Periodic popularity shifts during the phase `measure`.
 struct Shifts {
     shift: Shift,
     every: Nanos,
     next: Nanos,
 }
 
-/// What happened in an interval, not yet a document.
+/// The counts of an interval, before they become a JSON document.
 pub struct Sample {
     stats: ClientStats,
     interval: Nanos,
@@ -42,13 +42,13 @@ pub struct Sample {
     outstanding: usize,
     verified: Option<VerifyReport>,
     read_back: u64,
-    /// What the checker found since the start.
+    /// Findings of the checker since the start.
     history: Option<(Summary, Vec<Violation>)>,
 }
 
 impl Sample {
-    /// The sample as `_engine.pyi` describes it, without what a socket knows; and the memory of
-    /// the counts, for [`Generator::give_back`].
+    /// The sample as JSON, which `_engine.pyi` describes, without the counts of the socket; and the
+    /// memory of the counts, for [`Generator::give_back`].
     pub fn document(self) -> (Value, ClientStats) {
         let mut document = sample::document(&self.stats, self.interval, self.verified);
         sample::add_history(&mut document, self.history);
@@ -62,12 +62,11 @@ impl Sample {
 }
 
 impl Generator {
-    /// A generator at `now` that does nothing yet; `first_request` as in
-    /// [`netkv_roles::first_request`].
+    /// An idle generator at time `now`; `first_request` as in [`netkv_roles::first_request`].
     ///
     /// # Errors
     ///
-    /// A sentence about a setting that cannot be.
+    /// A sentence about an invalid setting.
     pub fn new(config: &LoadConfig, first_request: u32, now: Nanos) -> Result<Self, String> {
         let options = config.options(first_request)?;
         let workload = Workload::new(config.workload())?;
@@ -77,15 +76,15 @@ impl Generator {
             actions: Actions::new(),
             phase: PhaseName::Idle,
             sampled_at: now,
-            verifying: 0,
+            verification_reads: 0,
             spare: ClientStats::default(),
             shifts: shifts.map(|(shift, every)| Shifts { shift, every, next: Nanos::MAX }),
             saturation: config.saturation()?,
-            taken: (0, 0),
+            sampled: (0, 0),
         })
     }
 
-    /// Carries out a command and returns the JSON reply.
+    /// Executes a command and returns the JSON reply.
     ///
     /// # Errors
     ///
@@ -95,7 +94,7 @@ impl Generator {
             Command::Phase { name } => self.begin(name, now),
             Command::Rate { .. } | Command::Outstanding { .. } => {
                 let arrivals = command.arrivals()?;
-                // Whoever asks for a rate gets that one.
+                // A commanded rate replaces the search for the saturation throughput.
                 self.saturation = None;
                 self.client.set_arrivals(now, arrivals, &mut self.actions);
             }
@@ -113,14 +112,14 @@ impl Generator {
     fn begin(&mut self, name: PhaseName, now: Nanos) {
         match name {
             PhaseName::Warmup | PhaseName::Measure => {
-                // From one of the two to the other the load just goes on.
+                // Between these two phases the load continues.
                 if !matches!(self.phase, PhaseName::Warmup | PhaseName::Measure) {
                     self.client.start(now, &mut self.actions);
                 }
             }
             PhaseName::Drain | PhaseName::Idle => self.client.pause(),
             PhaseName::Verify => {
-                self.verifying = 0;
+                self.verification_reads = 0;
                 self.client.verify(now, &mut self.actions);
             }
             PhaseName::End => self.client.leave(now, &mut self.actions),
@@ -141,38 +140,38 @@ impl Generator {
             }
         }
         self.phase = name;
-        self.settle();
+        self.end_finished_phase();
     }
 
     /// Operations completed and lost since the start.
     fn ended(&self) -> (u64, u64) {
         let counts = &self.client.stats().counts;
-        (self.taken.0 + counts.completed, self.taken.1 + counts.lost)
+        (self.sampled.0 + counts.completed, self.sampled.1 + counts.lost)
     }
 
-    /// A phase that ends by itself may have ended.
-    pub fn settle(&mut self) {
-        let over = match self.phase {
+    /// Changes to the phase `idle` if the present phase has ended by itself.
+    pub fn end_finished_phase(&mut self) {
+        let finished = match self.phase {
             PhaseName::Drain => self.client.outstanding() == 0,
             PhaseName::Verify => self.client.verified().is_some(),
             PhaseName::End => self.client.has_left(),
             _ => false,
         };
-        if over {
+        if finished {
             self.phase = PhaseName::Idle;
         }
     }
 
-    /// Takes a frame.
+    /// Handles a frame.
     pub fn on_frame(&mut self, now: Nanos, frame: &[u8]) {
         self.client.on_frame(now, frame, &mut self.actions);
     }
 
-    /// Does what is due.
+    /// Runs the timers that are due.
     ///
     /// # Errors
     ///
-    /// A sentence, if popularity cannot shift as configured or the role cannot go on.
+    /// A sentence, if popularity cannot shift as configured or the role has failed.
     pub fn poll(&mut self, now: Nanos) -> Result<(), String> {
         if let Some(shifts) = self.shifts.as_mut().filter(|shifts| shifts.next <= now) {
             shifts.next += shifts.every;
@@ -191,7 +190,7 @@ impl Generator {
         self.actions.take_failure().map_or(Ok(()), Err)
     }
 
-    /// When to call [`Generator::poll`], if nothing happens before.
+    /// When to call [`Generator::poll`], if no frame or command comes before.
     pub fn deadline(&self) -> Option<Nanos> {
         let shift = self.shifts.as_ref().map(|shifts| shifts.next);
         let saturation = self.saturation.as_ref().map(Saturation::next);
@@ -199,19 +198,19 @@ impl Generator {
         due.filter(|at| *at != Nanos::MAX)
     }
 
-    /// What it wants sent. The driver takes it, and clears it.
+    /// The frames to send. The driver sends and clears them.
     pub fn actions(&mut self) -> &mut Actions {
         &mut self.actions
     }
 
-    /// What happened since the last call.
+    /// The counts since the last call.
     pub fn take_sample(&mut self, now: Nanos) -> Sample {
         let interval = now - std::mem::replace(&mut self.sampled_at, now);
-        self.taken = self.ended();
+        self.sampled = self.ended();
         self.client.take_stats(&mut self.spare);
         let counts = &self.spare.counts;
         if self.phase == PhaseName::Verify {
-            self.verifying += counts.requests - counts.retries;
+            self.verification_reads += counts.requests - counts.retries;
         }
         let outstanding = self.client.outstanding();
         Sample {
@@ -219,19 +218,19 @@ impl Generator {
             phase: self.phase,
             outstanding,
             verified: self.client.verified(),
-            read_back: self.verifying.saturating_sub(outstanding as u64),
+            read_back: self.verification_reads.saturating_sub(outstanding as u64),
             history: sample::history(self.client.as_ref()),
             stats: std::mem::take(&mut self.spare),
         }
     }
 
-    /// Takes the memory of a sample's counts back.
+    /// Keeps the memory of a sample's counts for reuse.
     pub fn give_back(&mut self, stats: ClientStats) {
         self.spare = stats;
     }
 }
 
-/// Seconds as nanoseconds; a sentence if that is no time.
+/// Seconds as nanoseconds; the error is a sentence.
 pub(crate) fn nanos(name: &str, seconds: f64) -> Result<Nanos, String> {
     if seconds > 0.0 && seconds <= 1e6 {
         return Ok((seconds * SECOND as f64) as Nanos);
@@ -259,7 +258,7 @@ pub(crate) mod tests {
         Generator::new(&config, 1, 0).unwrap()
     }
 
-    /// What it wants sent.
+    /// Removes and returns the frames to send.
     fn sent(generator: &mut Generator) -> Vec<Vec<u8>> {
         let frames = generator.actions().frames().map(<[u8]>::to_vec).collect();
         generator.actions().clear();
@@ -272,7 +271,7 @@ pub(crate) mod tests {
         let mut bytes = Vec::new();
         write_frame(&mut bytes, &Message { cache_hit, ..reply });
         generator.on_frame(MILLISECOND, &bytes);
-        generator.settle();
+        generator.end_finished_phase();
     }
 
     fn begin(generator: &mut Generator, name: &str) {
@@ -290,7 +289,7 @@ pub(crate) mod tests {
         FrameView::parse(bytes).is_ok_and(|frame| frame.op() == op)
     }
 
-    /// The role of the registry whose clients register.
+    /// A role of the registry whose clients register.
     pub(crate) fn registering_role() -> &'static str {
         let registers = |name: &&str| {
             let mut generator = generator(name);
@@ -302,7 +301,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn clients_that_register_do_so_first_and_report_what_they_keep() {
+    fn clients_register_first_and_report_preserved_records() {
         let mut generator = generator(registering_role());
         assert_eq!(generator.deadline(), Some(0));
         generator.poll(0).unwrap();
@@ -322,7 +321,7 @@ pub(crate) mod tests {
         assert!(after.iter().any(|frame| is_op(frame, Op::Hello)), "another process registers");
         let second = sample(&mut generator);
         assert_eq!((&second["preserved"], &second["preserved_peak"]), (&json!(0), &json!(1)));
-        assert_eq!(second["lost"], 2, "what was under way in the process that crashed");
+        assert_eq!(second["lost"], 2, "the pending operations of the crashed process");
         begin(&mut generator, "end");
         assert_eq!(sample(&mut generator)["phase"], "end");
         let bye = sent(&mut generator).remove(0);

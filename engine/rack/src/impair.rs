@@ -1,20 +1,20 @@
-//! What a link does to frames besides carrying them: loss, duplication, reordering and delay.
+//! Impairments of a link: loss, duplication, reordering and delay of frames.
 //!
-//! The same model serves both drivers: the simulator asks it for every frame on a link, the live
-//! switch for every frame at a port. It knows no clock; it says by how much a frame is late.
+//! Both drivers use this model: the simulator for every frame on a link, the live switch for every
+//! frame at a port. The model has no clock; it returns by how much each copy of a frame is delayed.
 
 use netkv_roles::Nanos;
 use netkv_workload::Random;
 use serde::Deserialize;
 
-/// Copies of a frame that leave an [`Impairer`] at most.
+/// Maximum number of copies of one frame.
 pub const COPIES: usize = 2;
 /// The longest delay and jitter that can be set: 10 s.
 pub const LONGEST_DELAY: Nanos = 10_000_000_000;
 /// Default of [`Impairment::reorder_span`]: 1 ms.
 pub const REORDER_SPAN: Nanos = 1_000_000;
 
-/// Which way frames go on a link, seen from the host at its end.
+/// Direction of frames on a link, seen from the host at its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -24,12 +24,12 @@ pub enum Direction {
     From,
 }
 
-/// How one direction of a link treats frames. The default does nothing to them.
+/// Impairment of one direction of a link. The default is none.
 ///
-/// As JSON all times are in seconds and everything may be left out:
+/// In JSON all times are in seconds and all fields are optional:
 /// `{"loss": 0.01, "duplicate": 0, "reorder": 0.1, "delay": 0.0005, "jitter": 0.0001}`.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(try_from = "Written")]
+#[serde(try_from = "ImpairmentJson")]
 pub struct Impairment {
     /// Probability that a frame is lost, with its duplicate; 1 cuts the link.
     pub loss: f64,
@@ -37,12 +37,12 @@ pub struct Impairment {
     pub duplicate: f64,
     /// Probability that a copy is held back, so that later frames overtake it.
     pub reorder: f64,
-    /// By how much every frame is late.
+    /// Delay of every frame.
     pub delay: Nanos,
-    /// Each copy is late by a further time drawn uniformly from 0 to this. Frames that are closer
-    /// to each other than the jitter may change places.
+    /// Each copy has a further delay, uniform from 0 to this. Frames that are closer to each other
+    /// than the jitter may be reordered.
     pub jitter: Nanos,
-    /// A copy that is held back is late by a further time drawn uniformly from 1 ns to this.
+    /// A copy that is held back has a further delay, uniform from 1 ns to this.
     pub reorder_span: Nanos,
 }
 
@@ -53,7 +53,7 @@ impl Default for Impairment {
 }
 
 impl Impairment {
-    /// A link in order.
+    /// A link without impairments.
     pub const NONE: Self = Self {
         loss: 0.0,
         duplicate: 0.0,
@@ -63,7 +63,7 @@ impl Impairment {
         reorder_span: REORDER_SPAN,
     };
 
-    /// True if frames pass as they are.
+    /// True if frames pass unchanged.
     pub fn is_none(&self) -> bool {
         Self { reorder_span: REORDER_SPAN, ..*self } == Self::NONE
     }
@@ -78,11 +78,11 @@ impl Impairment {
             .map_err(|error| format!("This is not an impairment of a link: {error}."))
     }
 
-    /// Checks that all of it can be.
+    /// Checks that all values are in range.
     ///
     /// # Errors
     ///
-    /// A sentence about the first thing that cannot.
+    /// A sentence about the first value that is not.
     pub fn check(&self) -> Result<(), String> {
         let shares =
             [("loss", self.loss), ("duplicate", self.duplicate), ("reorder", self.reorder)];
@@ -108,10 +108,10 @@ impl Impairment {
     }
 }
 
-/// [`Impairment`] as it is written, times in seconds.
+/// The JSON form of [`Impairment`]; times in seconds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Written {
+struct ImpairmentJson {
     loss: f64,
     duplicate: f64,
     reorder: f64,
@@ -120,17 +120,17 @@ struct Written {
     reorder_span: f64,
 }
 
-impl Default for Written {
+impl Default for ImpairmentJson {
     fn default() -> Self {
         let reorder_span = REORDER_SPAN as f64 / 1e9;
         Self { loss: 0.0, duplicate: 0.0, reorder: 0.0, delay: 0.0, jitter: 0.0, reorder_span }
     }
 }
 
-impl TryFrom<Written> for Impairment {
+impl TryFrom<ImpairmentJson> for Impairment {
     type Error = String;
 
-    fn try_from(written: Written) -> Result<Self, String> {
+    fn try_from(json: ImpairmentJson) -> Result<Self, String> {
         let time = |name: &str, seconds: f64| {
             let nanos = (seconds * 1e9).round();
             if (0.0..=LONGEST_DELAY as f64).contains(&nanos) {
@@ -140,19 +140,19 @@ impl TryFrom<Written> for Impairment {
             }
         };
         let impairment = Self {
-            loss: written.loss,
-            duplicate: written.duplicate,
-            reorder: written.reorder,
-            delay: time("delay", written.delay)?,
-            jitter: time("jitter", written.jitter)?,
-            reorder_span: time("reorder_span", written.reorder_span)?,
+            loss: json.loss,
+            duplicate: json.duplicate,
+            reorder: json.reorder,
+            delay: time("delay", json.delay)?,
+            jitter: time("jitter", json.jitter)?,
+            reorder_span: time("reorder_span", json.reorder_span)?,
         };
         impairment.check()?;
         Ok(impairment)
     }
 }
 
-/// What becomes of one frame: the copies that arrive, and by how much each is late.
+/// The decision about one frame: how many copies arrive, and the delay of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fate {
     delays: [Nanos; COPIES],
@@ -160,12 +160,12 @@ pub struct Fate {
 }
 
 impl Fate {
-    /// The frame arrives once and at once.
+    /// The frame arrives once, without delay.
     pub const UNTOUCHED: Self = Self { delays: [0; COPIES], copies: 1 };
     /// The frame never arrives.
     pub const LOST: Self = Self { delays: [0; COPIES], copies: 0 };
 
-    /// For each copy that arrives, by how much it is late.
+    /// The delay of each copy that arrives.
     pub fn delays(&self) -> &[Nanos] {
         &self.delays[..self.copies]
     }
@@ -176,39 +176,39 @@ impl Fate {
     }
 }
 
-/// Decides about the frames of one direction of a link. The same seed, stream, impairments and
-/// order of frames give the same decisions everywhere.
+/// Decides what happens to the frames of one direction of a link. The same seed, stream,
+/// impairments and order of frames give the same decisions in both drivers.
 #[derive(Debug, Clone)]
 pub struct Impairer {
     impairment: Impairment,
-    /// Whether the impairment does nothing.
+    /// Whether the impairment is none.
     idle: bool,
     random: Random,
 }
 
 impl Impairer {
-    /// A link in order. Give every direction of every link a `stream` of its own.
+    /// A link without impairments. Each direction of each link needs a `stream` of its own.
     pub fn new(seed: u64, stream: u64) -> Self {
         Self { impairment: Impairment::NONE, idle: true, random: Random::new(seed, stream) }
     }
 
-    /// From now on frames are treated like that; the random numbers go on where they are.
+    /// Sets the impairment of later frames. The sequence of random numbers continues.
     pub fn set(&mut self, impairment: Impairment) {
         self.impairment = impairment;
         self.idle = impairment.is_none();
     }
 
-    /// How frames are treated.
+    /// The present impairment.
     pub fn impairment(&self) -> &Impairment {
         &self.impairment
     }
 
-    /// True if frames pass as they are, so that nobody needs to ask about each.
+    /// True if frames pass unchanged, so that callers need not call [`Impairer::fate`].
     pub fn is_idle(&self) -> bool {
         self.idle
     }
 
-    /// Decides about the next frame. Takes no random number that its impairment does not need.
+    /// Decides about the next frame. Draws only the random numbers that the impairment needs.
     pub fn fate(&mut self) -> Fate {
         if self.idle {
             return Fate::UNTOUCHED;
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn each_impairment_happens_as_often_as_it_says_and_no_other() {
+    fn each_impairment_has_its_probability_and_excludes_others() {
         let lost = fates(Impairment { loss: 0.03, ..Impairment::NONE });
         assert!(likely(lost.iter().filter(|fate| fate.is_lost()).count(), 0.03));
         assert!(lost.iter().all(|fate| fate.is_lost() || *fate == Fate::UNTOUCHED));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn delay_is_the_least_and_jitter_spreads_above_it() {
+    fn jitter_is_added_to_the_delay() {
         let fates = fates(Impairment { delay: 1000, jitter: 9, ..Impairment::NONE });
         for late in 1000..=1009 {
             let count = fates.iter().filter(|fate| fate.delays() == [late]).count();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_copies_of_a_frame_are_late_each_for_itself() {
+    fn copies_of_a_frame_have_independent_delays() {
         let fates = fates(Impairment { duplicate: 1.0, jitter: 99, ..Impairment::NONE });
         let alike = fates.iter().filter(|fate| fate.delays()[0] == fate.delays()[1]).count();
         assert!(likely(alike, 0.01));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_link_carries_nothing_and_a_healed_one_everything() {
+    fn a_cut_link_loses_all_frames_and_a_restored_one_none() {
         let mut impairer = Impairer::new(1, 1);
         assert_eq!(impairer.fate(), Fate::UNTOUCHED);
         impairer.set(Impairment { loss: 1.0, ..Impairment::NONE });
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_in_seconds_and_what_is_left_out_is_in_order() {
+    fn json_times_are_in_seconds_and_fields_are_optional() {
         let text = r#"{"loss": 0.5, "delay": 0.0005, "jitter": 1e-6}"#;
         let expected = Impairment { loss: 0.5, delay: 500_000, jitter: 1000, ..Impairment::NONE };
         assert_eq!(Impairment::parse(text), Ok(expected));
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_explained() {
+    fn invalid_values_are_explained() {
         for (text, names) in [
             (r#"{"loss": 1.5}"#, "'loss' is 1.5"),
             (r#"{"duplicate": -0.1}"#, "'duplicate' is -0.1"),

@@ -3,9 +3,9 @@
 //! [`sim`] has virtual time and modelled links, queues and processors. The rest is the live driver:
 //! wall clock and sockets.
 //!
-//! Live, a switch port is a UDP socket on loopback and a frame is a datagram. Each node is one thread
-//! that waits for its sockets and timers, moves frames in batches and drives a part that knows
-//! neither: [`netkv_dataplane::Switch`], or a role of [`netkv_roles::registry`].
+//! Live, a switch port is a UDP socket on loopback and a frame is a datagram. Each node is one
+//! thread that waits for its sockets and timers, moves frames in batches, and drives a state
+//! machine without I/O: [`netkv_dataplane::Switch`], or a role of [`netkv_roles::registry`].
 
 pub mod applied;
 pub mod backlog;

@@ -1,6 +1,6 @@
-//! A lean load: requests that were made before, sent again and again as fast as a window of
-//! outstanding ones allows. It measures what answers them and does as little as it can itself; the
-//! load generator of scenarios, with its popularity, timing and checks, is [`crate::client`].
+//! A closed-loop load for benchmarks: it sends given requests repeatedly, with a fixed window of
+//! outstanding ones. It uses little processor time, to measure the other side; the load generator
+//! of scenarios, with popularity, timing and checks, is [`crate::client`].
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
@@ -10,16 +10,16 @@ use hdrhistogram::Histogram;
 
 use crate::sys::{self, BATCH, Link, Plug, Poller, Received, Sender};
 
-/// After this long without any reply the outstanding requests are lost.
-const PATIENCE: Duration = Duration::from_millis(100);
-/// The same on a connection, which loses nothing: the other side must be dead.
-const STREAM_PATIENCE: Duration = Duration::from_secs(5);
-/// Nanoseconds of the longest latency that is told apart.
-const LONGEST: u64 = 60_000_000_000;
-/// Bytes read from a connection at once.
+/// After this time without any reply the outstanding requests are lost.
+const REPLY_TIMEOUT: Duration = Duration::from_millis(100);
+/// After this time without any reply a connection has failed.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum latency that the histogram distinguishes, in nanoseconds.
+const MAX_LATENCY_NS: u64 = 60_000_000_000;
+/// Maximum number of bytes of one read from a connection.
 const READ: usize = 1 << 18;
 
-/// What to send, and what comes back.
+/// The requests of a load, and the size of their replies.
 #[derive(Debug, Clone, Default)]
 pub struct Requests {
     bytes: Vec<u8>,
@@ -28,7 +28,7 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Requests to be sent in this order, each answered by `reply_bytes` bytes.
+    /// Requests that are sent in this order; each reply has `reply_bytes` bytes.
     ///
     /// # Errors
     ///
@@ -49,13 +49,13 @@ impl Requests {
         Ok(all)
     }
 
-    /// Whether to send now: not before a fair part of a batch may go, so that one answer more does
-    /// not make a system call more.
+    /// Whether to send now: only if a batch or a quarter of the window fits, so that a system call
+    /// sends many requests.
     fn may_send(window: usize, outstanding: usize) -> bool {
         window.saturating_sub(outstanding) >= BATCH.min(window / 4).max(1)
     }
 
-    /// The next requests from `next` on, at most `limit`; they end with the last one.
+    /// The requests from `next` on: at most `limit`, and not beyond the last one. Advances `next`.
     fn take(&self, next: &mut usize, limit: usize) -> &[(usize, usize)] {
         let start = *next;
         let end = self.ranges.len().min(start + limit);
@@ -64,24 +64,24 @@ impl Requests {
     }
 }
 
-/// What a load has seen.
+/// The result of a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Report {
     /// Replies of the right size.
     pub replies: u64,
-    /// Replies of another size: not what was asked for.
+    /// Replies of another size.
     pub wrong: u64,
-    /// Requests that nobody answered.
+    /// Requests without a reply.
     pub lost: u64,
-    /// Time that it took.
+    /// Duration of the load.
     pub elapsed: Duration,
-    /// Time that the load itself was on a core.
+    /// Processor time of the load itself.
     pub cpu: Duration,
-    /// Median and 99th percentile of the time to an answer, if there was one request at a time.
+    /// Median and 99th percentile of the latency, if the window is 1.
     pub latency: Option<(Duration, Duration)>,
 }
 
-/// Measures a run: time, CPU, and latency of single requests.
+/// Measures a run: time, processor time, and latency if the window is 1.
 struct Meter {
     start: Instant,
     duration: Duration,
@@ -92,13 +92,14 @@ struct Meter {
 
 impl Meter {
     fn new(window: usize, duration: Duration) -> Self {
-        let latency = (window == 1)
-            .then(|| Histogram::new_with_bounds(1, LONGEST, 3).expect("3 digits are possible"));
+        let latency = (window == 1).then(|| {
+            Histogram::new_with_bounds(1, MAX_LATENCY_NS, 3).expect("3 digits are possible")
+        });
         let (cpu, report) = (thread_cpu(), Report::default());
         Self { start: Instant::now(), duration, cpu, latency, report }
     }
 
-    fn goes_on(&self) -> bool {
+    fn is_running(&self) -> bool {
         self.start.elapsed() < self.duration
     }
 
@@ -128,7 +129,7 @@ fn thread_cpu() -> Duration {
     sys::cpu_time(sys::thread_id()).unwrap_or_default()
 }
 
-/// A load of datagrams, as clients of a switch port.
+/// A load of datagrams, sent like those of a client at a switch port.
 pub struct DatagramLoad {
     link: Link,
     requests: Requests,
@@ -152,7 +153,7 @@ impl DatagramLoad {
         while received.fill(&self.link)? > 0 {} // late replies of an earlier run
         let mut meter = Meter::new(window, duration);
         let (mut next, mut outstanding) = (0, 0);
-        while meter.goes_on() {
+        while meter.is_running() {
             let since = Instant::now();
             while Requests::may_send(window, outstanding) {
                 let batch = self.requests.take(&mut next, BATCH.min(window - outstanding));
@@ -162,7 +163,7 @@ impl DatagramLoad {
                     break;
                 }
             }
-            if poller.wait(Some(PATIENCE))?.count() == 0 {
+            if poller.wait(Some(REPLY_TIMEOUT))?.count() == 0 {
                 meter.report.lost += outstanding as u64;
                 outstanding = 0;
                 continue;
@@ -181,7 +182,7 @@ impl DatagramLoad {
     }
 }
 
-/// A load of requests on one TCP connection, pipelined; for stores that are no switch.
+/// A load of pipelined requests on one TCP connection, to measure a store without a switch.
 pub struct StreamLoad {
     stream: TcpStream,
     requests: Requests,
@@ -194,7 +195,7 @@ impl StreamLoad {
             io::Error::new(error.kind(), format!("the load cannot connect to {peer}: {error}"))
         })?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(STREAM_PATIENCE))?;
+        stream.set_read_timeout(Some(STREAM_TIMEOUT))?;
         Ok(Self { stream, requests })
     }
 
@@ -202,15 +203,15 @@ impl StreamLoad {
     ///
     /// # Errors
     ///
-    /// The connection has ended, or nothing comes any more.
+    /// The connection has ended or timed out, or replies are too long.
     pub fn run(&mut self, window: usize, duration: Duration) -> io::Result<Report> {
         let mut buffer = vec![0; READ];
         let mut meter = Meter::new(window, duration);
-        // `partial` are bytes of a reply of which the rest is still to come.
+        // `partial` is the number of bytes of an incomplete reply.
         let (mut next, mut outstanding, mut partial) = (0, 0, 0);
-        while outstanding > 0 || meter.goes_on() {
+        while outstanding > 0 || meter.is_running() {
             let since = Instant::now();
-            while Requests::may_send(window, outstanding) && meter.goes_on() {
+            while Requests::may_send(window, outstanding) && meter.is_running() {
                 let batch = self.requests.take(&mut next, BATCH.min(window - outstanding));
                 let (start, end) = (batch[0].0, batch[batch.len() - 1].1);
                 self.stream.write_all(&self.requests.bytes[start..end])?;

@@ -1,10 +1,10 @@
-//! What a node does with frames between receiving and sending.
+//! The interface between a switch node and the program that processes its frames.
 
 use netkv_dataplane::{DigestMessage, Output, Switch};
 
-/// The inside of a [`crate::switch::Node`].
+/// The packet processing of a [`crate::switch::Node`].
 pub trait Pipeline: Send + 'static {
-    /// Takes frames that came in on one port together, in order; appends what leaves to `out`.
+    /// Processes frames that arrived together at one port, in order; appends the output to `out`.
     fn batch<'a>(
         &mut self,
         now_ns: u64,
@@ -13,7 +13,7 @@ pub trait Pipeline: Send + 'static {
         out: &mut Output,
     );
 
-    /// The digests that wait for the control plane.
+    /// Removes and returns the pending digests.
     fn take_digests(&mut self) -> Vec<DigestMessage>;
 }
 

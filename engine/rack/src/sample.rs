@@ -1,4 +1,5 @@
-//! What the client node reports: counts, and latency as a histogram that can be stored and merged.
+//! Samples of the load generator as JSON: counts, and latency as a histogram that can be stored and
+//! merged.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +8,7 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use netkv_roles::{Client, ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
 use serde_json::{Value, json};
 
-/// A sample of `interval`; `verified` once a verification is over.
+/// A sample of `interval`; `verified` is the report of a finished verification.
 pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyReport>) -> Value {
     let mut document = json!({
         "interval_s": interval as f64 / SECOND as f64,
@@ -26,13 +27,14 @@ pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyRep
     document
 }
 
-/// What is known of the history of all operations so far, for [`add_history`].
+/// The checker's summary and violations since the start, for [`add_history`].
 pub fn history(client: &dyn Client) -> Option<(Summary, Vec<Violation>)> {
     client.history().map(|summary| (summary, client.violations()))
 }
 
-/// Adds to a sample whether the history is linearizable (null if reads are not judged, or if none
-/// is wrong but not all could be judged), and the first violations.
+/// Adds the checker's findings to a sample: whether the history is linearizable, and the first
+/// violations. `linearizable` is null if reads are not checked, or if there is no violation but
+/// some keys could not be checked.
 pub fn add_history(document: &mut Value, history: Option<(Summary, Vec<Violation>)>) {
     let linearizable = history.as_ref().and_then(|(summary, _)| summary.linearizable());
     let (summary, violations) = history.unwrap_or_default();
@@ -43,7 +45,7 @@ pub fn add_history(document: &mut Value, history: Option<(Summary, Vec<Violation
     document["violations"] = json!(violations);
 }
 
-/// HDR V2, zlib, base64.
+/// The histogram in the format HDR V2, compressed with zlib, in base64.
 fn encoded(histogram: &Histogram<u64>) -> String {
     let mut bytes = Vec::new();
     V2DeflateSerializer::new()
@@ -70,7 +72,7 @@ mod tests {
     use netkv_roles::ViolationKind;
 
     #[test]
-    fn samples_can_be_merged_to_the_latency_of_the_whole_run() {
+    fn merged_samples_have_the_latency_of_the_whole_run() {
         let mut merged: Histogram<u64> = Histogram::new(3).unwrap();
         for sample in 1..=2u64 {
             let mut stats = ClientStats::default();
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn lost_writes_are_told_after_a_verification_only() {
+    fn lost_writes_are_reported_only_after_a_verification() {
         let stats = ClientStats::default();
         assert!(document(&stats, SECOND, None).get("acked_writes_lost").is_none());
         let report = VerifyReport { checked: 10, acked_writes_lost: 2, unread: 1 };
@@ -103,10 +105,10 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_has_violations_and_tells_unjudged_reads() {
+    fn a_sample_reports_violations_and_unchecked_keys() {
         let mut document = json!({});
         add_history(&mut document, None);
-        assert_eq!(document["linearizable"], Value::Null, "nothing is judged");
+        assert_eq!(document["linearizable"], Value::Null, "reads are not checked");
         let right = Summary { checked_ops: 9, ..Summary::default() };
         add_history(&mut document, Some((right, Vec::new())));
         assert_eq!(document["linearizable"], true);

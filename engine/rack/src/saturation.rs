@@ -1,38 +1,37 @@
-//! A rate that follows the loss, to find what a rack can take: the client adjusts its sending rate to
-//! keep the loss between 0.5% and 1%, as in the papers' evaluations.
+//! Search for the saturation throughput of a rack: the client adjusts its sending rate so that the
+//! loss stays between half a limit and the limit (0.5% to 1% in the papers' evaluations).
 
 use netkv_roles::Nanos;
 
-/// While next to nothing is lost the rate grows by this factor each interval.
-const SEARCH: f64 = 1.25;
-/// After so many intervals like that, where there was loss before.
-const CALM: u32 = 3;
-/// Afterwards it changes by this share at most, in both directions.
+/// While the loss is below a tenth of the limit, the rate grows by this factor each interval.
+const SEARCH_FACTOR: f64 = 1.25;
+/// After a higher loss, so many intervals below a tenth of the limit must pass before that.
+const CALM_INTERVALS: u32 = 3;
+/// Otherwise the rate changes by this share, in both directions.
 const STEP: f64 = 0.03;
-/// Far above the limit it falls by this.
-const RETREAT: f64 = 0.15;
-/// More than this many times the limit is far above it.
-const FAR: f64 = 4.0;
+/// Far above the limit, the rate decreases by this share.
+const LARGE_STEP: f64 = 0.15;
+/// A loss above this multiple of the limit is far above it.
+const FAR_ABOVE: f64 = 4.0;
 
-/// The rate of an open loop that keeps the share of lost operations between half a limit and the
-/// limit.
+/// Controls the rate of an open-loop load: see the module.
 #[derive(Debug, Clone)]
 pub struct Saturation {
     limit: f64,
     every: Nanos,
     next: Nanos,
     rate: f64,
-    /// Intervals in which next to nothing was lost.
+    /// Consecutive intervals with a loss below a tenth of the limit.
     calm: u32,
-    /// Completed and lost operations that were counted when the interval began.
+    /// Completed and lost operations at the beginning of the interval.
     counted: (u64, u64),
 }
 
 impl Saturation {
-    /// Begins with `rate` (operations a second) and looks at the loss each `every`, which must be
-    /// longer than it takes to give an operation up.
+    /// Starts with `rate` (operations a second) and measures the loss each `every`, which must be
+    /// longer than the deadline of an operation.
     pub fn new(limit: f64, rate: f64, every: Nanos) -> Self {
-        Self { limit, every, next: Nanos::MAX, rate, calm: CALM, counted: (0, 0) }
+        Self { limit, every, next: Nanos::MAX, rate, calm: CALM_INTERVALS, counted: (0, 0) }
     }
 
     /// The present rate.
@@ -40,13 +39,13 @@ impl Saturation {
         self.rate
     }
 
-    /// The load begins at `now`.
+    /// Starts measuring: the load begins at `now`.
     pub fn start(&mut self, now: Nanos, completed: u64, lost: u64) {
         self.next = now + self.every;
         self.counted = (completed, lost);
     }
 
-    /// No load from now on.
+    /// Stops measuring: there is no load from now on.
     pub fn stop(&mut self) {
         self.next = Nanos::MAX;
     }
@@ -56,8 +55,8 @@ impl Saturation {
         self.next
     }
 
-    /// An interval is over; what was completed and lost since the start. The new rate, if it is
-    /// another one.
+    /// Ends an interval. `completed` and `lost` are counts since the start. Returns the new rate if
+    /// it changes.
     pub fn adjust(&mut self, completed: u64, lost: u64) -> Option<f64> {
         let (completed_before, lost_before) =
             std::mem::replace(&mut self.counted, (completed, lost));
@@ -69,14 +68,14 @@ impl Saturation {
         }
         let loss = lost as f64 / all as f64;
         self.calm = if loss < self.limit / 10.0 { self.calm.saturating_add(1) } else { 0 };
-        let factor = if loss > FAR * self.limit {
-            1.0 - RETREAT
+        let factor = if loss > FAR_ABOVE * self.limit {
+            1.0 - LARGE_STEP
         } else if loss > self.limit {
             1.0 - STEP
         } else if loss >= self.limit / 2.0 {
             return None;
-        } else if self.calm > CALM {
-            SEARCH
+        } else if self.calm > CALM_INTERVALS {
+            SEARCH_FACTOR
         } else {
             1.0 + STEP
         };
@@ -89,7 +88,8 @@ impl Saturation {
 mod tests {
     use super::*;
 
-    /// A rack of which one part in twenty is full at `capacity` operations a second of the whole.
+    /// A rack in which one bottleneck gets a twentieth of the load. It is saturated when the whole
+    /// load is `capacity` operations a second.
     struct Rack {
         saturation: Saturation,
         completed: f64,
@@ -103,7 +103,7 @@ mod tests {
             Self { saturation, completed: 0.0, lost: 0.0 }
         }
 
-        /// Lets so many intervals pass; the share that is lost in the last one.
+        /// Runs so many intervals; returns the loss of the last one.
         fn settle(&mut self, capacity: f64, intervals: usize) -> f64 {
             let mut share = 0.0;
             for _ in 0..intervals {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rack_of_ten_times_the_rate_is_found_in_few_intervals() {
+    fn a_tenfold_capacity_is_found_in_few_intervals() {
         let mut rack = Rack::new();
         rack.settle(20_000.0, 200);
         rack.settle(200_000.0, 25);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn without_load_nothing_is_due() {
+    fn without_load_there_is_no_deadline() {
         let mut saturation = Saturation::new(0.01, 1000.0, 100);
         assert_eq!(saturation.next(), Nanos::MAX);
         saturation.start(50, 0, 0);

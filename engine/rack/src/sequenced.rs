@@ -1,30 +1,30 @@
-//! Records of a store of plain keys and values that keeps sequences ([`Format::Sequenced`]).
+//! The records of a key-value back end that keeps sequences ([`Format::Sequenced`]).
 //!
-//! A record is the value and, behind it, incarnation and number of the write that has made it (4
-//! bytes each, big-endian) and 1 if that was a delete, else 0. A deleted key whose tombstone was dropped
-//! has no record. Keys of the store's own have plain values.
+//! A record is the value and a trailer: incarnation and number of the write (4 bytes each,
+//! big-endian), and a byte that is 1 for a tombstone, else 0. A deleted key whose tombstone was
+//! dropped has no record. Records under reserved keys have no trailer.
 
 use netkv_roles::{StoreCall, StoreOp, StoreResult, is_reserved};
 use netkv_wire::{Key, Sequence};
 
 use crate::store::Format;
 
-/// Bytes behind a value.
+/// Bytes of the trailer.
 pub const TRAILER: usize = 9;
 
-/// What a store of plain keys and values has to do for a call.
+/// The operation of a key-value back end for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlainCall<'a> {
     /// Read the record.
     Get,
-    /// Write the value, and behind it the trailer, if there is one.
+    /// Write the value, followed by the trailer, if there is one.
     Put(&'a [u8], Option<[u8; TRAILER]>),
     /// Delete the record.
     Delete,
 }
 
 impl Format {
-    /// What the store has to do for `call`.
+    /// The operation of the back end for `call`.
     pub fn plain<'a>(self, call: &StoreCall<'a>) -> PlainCall<'a> {
         let sequenced = self.is_sequenced(&call.key);
         let trailer = |deleted: bool| {
@@ -42,11 +42,11 @@ impl Format {
         }
     }
 
-    /// What it means that the store has found these bytes, or nothing.
+    /// The result of a get for which the back end has found these bytes, or nothing.
     ///
     /// # Errors
     ///
-    /// A sentence: such a record was never written.
+    /// A sentence: the record is damaged.
     pub fn found<'a>(self, key: &Key, record: Option<&'a [u8]>) -> Result<StoreResult<'a>, String> {
         let Some(record) = record else { return Ok(StoreResult::NotFound(Sequence::default())) };
         if !self.is_sequenced(key) {
@@ -75,7 +75,7 @@ fn damaged(key: &Key, length: usize) -> String {
     let key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
     format!(
         "The store's record of key {key} is damaged: its {length} bytes do not end in a sequence \
-         number; give it an empty directory, or one that is whole."
+         number; give it an empty directory, or an undamaged one."
     )
 }
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_found_with_its_sequence() {
+    fn a_get_finds_the_value_and_sequence_that_were_written() {
         let value: Vec<u8> = (0..=255).collect();
         let get = StoreCall::get(0, KEY);
         for length in [0, 1, 8, 9, 128, 256] {
@@ -108,7 +108,7 @@ mod tests {
                 let expected = StoreResult::Value(&value[..length], sequence.unwrap_or_default());
                 assert_eq!(Format::Sequenced.found(&KEY, Some(&record)), Ok(expected));
                 let record = written(Format::Plain, StoreCall { sequence, ..put }).unwrap();
-                assert_eq!(record, &value[..length], "as it ever was");
+                assert_eq!(record, &value[..length], "without a trailer");
                 let expected = StoreResult::Value(&value[..length], Sequence::default());
                 assert_eq!(Format::Plain.found(&KEY, Some(&record)), Ok(expected));
             }
@@ -119,8 +119,8 @@ mod tests {
     fn a_delete_leaves_a_tombstone_if_it_has_a_sequence() {
         let delete = StoreCall { op: StoreOp::Delete, ..StoreCall::get(0, KEY) };
         let numbered = StoreCall { sequence: Some(SEQUENCE), ..delete };
-        let grave = written(Format::Sequenced, numbered).unwrap();
-        let found = Format::Sequenced.found(&KEY, Some(&grave));
+        let tombstone = written(Format::Sequenced, numbered).unwrap();
+        let found = Format::Sequenced.found(&KEY, Some(&tombstone));
         assert_eq!(found, Ok(StoreResult::NotFound(SEQUENCE)));
         assert_eq!(written(Format::Sequenced, delete), None);
         assert_eq!(written(Format::Plain, numbered), None);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn records_of_the_store_itself_are_the_same_in_both_formats() {
+    fn reserved_records_are_the_same_in_both_formats() {
         let put = StoreCall { op: StoreOp::Put, value: b"mine", ..StoreCall::get(0, OWN) };
         for format in [Format::Plain, Format::Sequenced] {
             assert_eq!(written(format, put).unwrap(), b"mine");
@@ -139,11 +139,11 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_nobody_has_written_is_refused_in_words() {
+    fn a_damaged_record_is_refused_with_an_explanation() {
         let cut = [0; TRAILER - 1];
-        let strange = [&[0; TRAILER - 1][..], &[2]].concat();
-        let deleted_but_there = [&b"v"[..], &[0; TRAILER - 1], &[1]].concat();
-        for record in [&cut[..], &strange, &deleted_but_there, &[]] {
+        let invalid_flag = [&[0; TRAILER - 1][..], &[2]].concat();
+        let tombstone_with_value = [&b"v"[..], &[0; TRAILER - 1], &[1]].concat();
+        for record in [&cut[..], &invalid_flag, &tombstone_with_value, &[]] {
             let error = Format::Sequenced.found(&KEY, Some(record)).unwrap_err();
             assert!(error.contains("0707") && error.contains("empty directory"), "{error}");
         }

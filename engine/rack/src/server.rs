@@ -1,8 +1,8 @@
 //! The server node: one or more storage servers behind one socket, and their store.
 //!
-//! A round takes the frames that wait, hands each to the server it is addressed to, does all
-//! storage calls that come of it as one batch (which is what makes durable writes affordable),
-//! and sends all replies with one system call. Replies leave after the batch, never before.
+//! A round receives the waiting frames, passes each to the server that it is addressed to, executes
+//! the resulting storage calls as one batch (so that durable writes share their cost), and sends
+//! all replies together, always after the batch.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -20,7 +20,7 @@ use crate::sys::{Link, Poller, Received, Sender};
 use crate::worker::{Signals, Worker, lock};
 
 counters! {
-    /// What the node has seen since it was started, whichever server it was for.
+    /// Counts since the node was started, over all its servers.
     pub struct Counters {
         received, sent, malformed, misrouted, send_drops, batches, store_calls,
     }
@@ -30,14 +30,14 @@ counters! {
 const WAKER: u64 = 0;
 const SOCKET: u64 = 1;
 
-/// Between two looks whether a store knows results that it owes.
-const SETTLE_PAUSE: Nanos = 20 * MILLISECOND;
+/// Interval of checks for pending results of the store.
+const PENDING_INTERVAL: Nanos = 20 * MILLISECOND;
 
 /// The largest factor of [`ServerNode::slow`].
 pub const MAX_SLOW: f64 = 1e6;
 
 struct Shared {
-    /// The loop has them during a round.
+    /// Locked by the loop during a round.
     servers: Mutex<Vec<Box<dyn Server>>>,
     counters: Counters,
 }
@@ -46,7 +46,7 @@ struct Shared {
 pub struct ServerNode {
     config: ServerConfig,
     shared: Arc<Shared>,
-    /// The thread has it too; gone (and closed) once the node is stopped.
+    /// Shared with the thread; `None` (and closed) once the node is stopped.
     socket: Mutex<Option<Arc<Link>>>,
     worker: Worker,
 }
@@ -92,12 +92,12 @@ impl ServerNode {
         })
     }
 
-    /// An empty store in memory for this node's data set.
+    /// A memory store with this node's data set.
     pub fn memory_store(&self) -> MemoryStore {
         MemoryStore::new(self.config.keys, self.config.value_size())
     }
 
-    /// Loads the data set into the store, then starts to serve.
+    /// Loads the data set into the store, then starts the thread.
     pub fn start(&self, mut store: Box<dyn Store>) -> io::Result<()> {
         let Some(socket) = lock(&self.socket).clone() else {
             return Err(io::Error::other("The server node was stopped; make a new one."));
@@ -126,18 +126,18 @@ impl ServerNode {
         )
     }
 
-    /// Ends the thread and closes the socket; nothing happens the second time.
+    /// Ends the thread and closes the socket; a second call does nothing.
     pub fn stop(&self) {
         self.worker.stop();
         lock(&self.socket).take();
     }
 
-    /// Makes all servers of the node serve `factor` times slower than their service rate; 1 makes
-    /// them as fast as they were. Nothing, unless the node was started.
+    /// Divides the service rate of all servers of the node by `factor`; 1 restores the configured
+    /// rate. This has no effect before the node is started.
     ///
     /// # Errors
     ///
-    /// A sentence: the factor cannot be, or the servers have no service rate.
+    /// A sentence: the factor is out of range, or the servers have no service rate.
     pub fn slow(&self, factor: f64) -> Result<(), String> {
         if !(1.0..=MAX_SLOW).contains(&factor) {
             return Err(format!("A factor of {factor} is not possible; it is 1 to {MAX_SLOW}."));
@@ -158,7 +158,7 @@ impl ServerNode {
         self.worker.signals().failure()
     }
 
-    /// Counts as `_engine.pyi` describes them.
+    /// Counts; `_engine.pyi` describes them.
     pub fn statistics(&self) -> Value {
         let servers: Map<String, Value> = lock(&self.shared.servers)
             .iter()
@@ -176,7 +176,7 @@ impl ServerNode {
     }
 }
 
-/// What the thread owns.
+/// The state of the thread.
 struct Loop<'a> {
     shared: &'a Shared,
     socket: &'a Link,
@@ -184,7 +184,7 @@ struct Loop<'a> {
     poller: Poller,
     store: Box<dyn Store>,
     received: Received,
-    /// Frames gather in it over a round and leave from its memory.
+    /// The frames of a round; they are sent from its memory.
     actions: Actions,
     batch: Batch,
     sender: Sender,
@@ -222,30 +222,30 @@ impl<'a> Loop<'a> {
             }
             let shared = self.shared;
             let mut servers = lock(&shared.servers);
-            self.settle(&mut servers)?;
+            self.resolve_pending(&mut servers)?;
             self.timers(&mut servers);
             if ready {
                 self.frames(&mut servers)?;
             }
-            self.storage(&mut servers)?;
+            self.execute_calls(&mut servers)?;
             self.actions.take_failure().map_or(Ok(()), |text| Err(io::Error::other(text)))?;
-            let settle = self.store.owes().then(|| clock::now() + SETTLE_PAUSE);
-            deadline = servers.iter().filter_map(|server| server.deadline()).chain(settle).min();
+            let check = self.store.has_pending().then(|| clock::now() + PENDING_INTERVAL);
+            deadline = servers.iter().filter_map(|server| server.deadline()).chain(check).min();
             drop(servers);
             self.send();
         }
     }
 
-    /// Hears what has become of calls whose results the store has owed.
-    fn settle(&mut self, servers: &mut [Box<dyn Server>]) -> io::Result<()> {
-        if !self.store.owes() {
+    /// Passes the results that were pending and are now known to their servers.
+    fn resolve_pending(&mut self, servers: &mut [Box<dyn Server>]) -> io::Result<()> {
+        if !self.store.has_pending() {
             return Ok(());
         }
         let (actions, batch) = (&mut self.actions, &mut self.batch);
         self.store
-            .settle(&mut |at, call, result| {
+            .resolve_pending(&mut |at, call, result| {
                 servers[at].on_stored(clock::now(), call, result, actions);
-                gather(at, actions, batch);
+                move_calls(at, actions, batch);
             })
             .map_err(io::Error::other)
     }
@@ -255,7 +255,7 @@ impl<'a> Loop<'a> {
         for (at, server) in servers.iter_mut().enumerate() {
             if server.deadline().is_some_and(|deadline| deadline <= now) {
                 server.on_timer(now, &mut self.actions);
-                gather(at, &mut self.actions, &mut self.batch);
+                move_calls(at, &mut self.actions, &mut self.batch);
             }
         }
     }
@@ -273,8 +273,8 @@ impl<'a> Loop<'a> {
                 .and_then(|index| servers.iter().position(|it| it.index() == index));
             if let Some(at) = addressed {
                 servers[at].on_frame(now, frame, &mut self.actions);
-                gather(at, &mut self.actions, &mut self.batch);
-            } else if is_udp(frame) {
+                move_calls(at, &mut self.actions, &mut self.batch);
+            } else if is_ipv4(frame) {
                 counters.misrouted.add(1);
             } else {
                 counters.malformed.add(1);
@@ -283,22 +283,21 @@ impl<'a> Loop<'a> {
         Ok(())
     }
 
-    /// Does the storage calls, and those that come of their results.
-    fn storage(&mut self, servers: &mut [Box<dyn Server>]) -> io::Result<()> {
+    /// Executes the storage calls, and further calls that servers make for their results.
+    fn execute_calls(&mut self, servers: &mut [Box<dyn Server>]) -> io::Result<()> {
         let mut next = Batch::default();
         while !self.batch.is_empty() {
             self.shared.counters.batches.add(1);
             self.shared.counters.store_calls.add(self.batch.len() as u64);
             let (batch, actions) = (&self.batch, &mut self.actions);
-            // A store tells its results one after the other when the batch is done; the time of
-            // the first is near enough for all.
-            let mut told = None;
+            // A store reports all results of a batch at its end, so one time serves for all.
+            let mut stored_at = None;
             self.store
                 .execute(batch, &mut |index, result| {
                     let (at, call) = batch.get(index);
-                    let now = *told.get_or_insert_with(clock::now);
+                    let now = *stored_at.get_or_insert_with(clock::now);
                     servers[at].on_stored(now, call.id, result, actions);
-                    gather(at, actions, &mut next);
+                    move_calls(at, actions, &mut next);
                 })
                 .map_err(io::Error::other)?;
             self.batch.clear();
@@ -315,14 +314,14 @@ impl<'a> Loop<'a> {
     }
 }
 
-/// Moves the storage calls that a server wants done to where they will be done.
-fn gather(at: usize, actions: &mut Actions, batch: &mut Batch) {
+/// Moves the storage calls of a server into the batch.
+fn move_calls(at: usize, actions: &mut Actions, batch: &mut Batch) {
     actions.calls().for_each(|call| batch.push(at, &call));
     actions.clear_calls();
 }
 
-/// Whether it is a frame that a host may get at all.
-fn is_udp(frame: &[u8]) -> bool {
+/// Whether a frame is long enough for its headers and has an IPv4 header without options.
+fn is_ipv4(frame: &[u8]) -> bool {
     frame.len() > ETHERNET_LEN + IPV4_LEN && frame[ETHERNET_LEN] == 0x45
 }
 

@@ -1,4 +1,4 @@
-//! Where servers keep their records: the interface of a back end, and the data set it starts with.
+//! The storage of servers: the interface of a back end, and the data set that it starts with.
 
 use netkv_roles::registry::ServerRole;
 use netkv_roles::{Applied, CallId, Origin, StoreCall, StoreOp, StoreResult, initial_value};
@@ -8,7 +8,7 @@ use netkv_workload::{ValueSize, key_of};
 pub use netkv_roles::MemoryStore;
 pub use netkv_roles::records::Keying;
 
-/// Storage calls of several servers, to be done together.
+/// Storage calls of several servers, executed together.
 #[derive(Debug, Default)]
 pub struct Batch {
     calls: Vec<Call>,
@@ -21,14 +21,14 @@ struct Call {
     id: CallId,
     op: StoreOp,
     key: Key,
-    /// Where the name and the value are in the bytes: the one begins, the other begins, both end.
+    /// Offsets in `bytes`: start of the name, start of the value, end of the value.
     parts: (usize, usize, usize),
     origin: Option<Origin>,
     sequence: Option<Sequence>,
 }
 
 impl Batch {
-    /// Adds a call of a server (its place in the node).
+    /// Adds a call of a server, given by its index in the node.
     pub fn push(&mut self, server: usize, call: &StoreCall<'_>) {
         let StoreCall { id, op, key, origin, sequence, .. } = *call;
         let start = self.bytes.len();
@@ -61,7 +61,7 @@ impl Batch {
         self.calls.is_empty()
     }
 
-    /// Forgets all calls, keeps the memory.
+    /// Removes all calls, keeps the memory.
     pub fn clear(&mut self) {
         self.calls.clear();
         self.bytes.clear();
@@ -70,49 +70,50 @@ impl Batch {
 
 /// A storage back end. One thread uses it.
 pub trait Store: Send {
-    /// Does all calls, each key's in order, and tells the result of each by its index. A result of
-    /// a write is told only once the write is as durable as it will be, and with it its origin.
-    /// [`StoreResult::Failed`] says that a write was not done and will not be. The result of a write
-    /// of which nobody can tell is *owed*: not told here, but by [`Store::settle`] later.
+    /// Executes all calls, those of one key in order, and reports each result with the index of its
+    /// call. The result of a write is reported after the write and its origin have become as
+    /// durable as the back end makes them. [`StoreResult::Failed`] means that a write was not done
+    /// and will not be. If the store cannot know whether a write was done, its result is *pending*:
+    /// [`Store::resolve_pending`] reports it later.
     ///
     /// # Errors
     ///
-    /// A sentence. It is not known then which writes were done, so the node stops: no reply leaves
-    /// for a write that may not be stored.
+    /// A sentence. It is then unknown which writes were done, so the node stops: it must not
+    /// acknowledge a write that may not be stored.
     fn execute(
         &mut self,
         batch: &Batch,
         done: &mut dyn FnMut(usize, StoreResult<'_>),
     ) -> Result<(), String>;
 
-    /// Tells the results that it owes and knows by now: the server (its place in the node), the
-    /// call, what has become of it.
+    /// Reports the pending results that have become known: the server (its index in the node), the
+    /// call, and the result.
     ///
     /// # Errors
     ///
     /// As [`Store::execute`].
-    fn settle(
+    fn resolve_pending(
         &mut self,
         _done: &mut dyn FnMut(usize, CallId, StoreResult<'_>),
     ) -> Result<(), String> {
         Ok(())
     }
 
-    /// Whether it owes results. Then [`Store::settle`] wants to be called now and then.
-    fn owes(&self) -> bool {
+    /// Whether results are pending, so that [`Store::resolve_pending`] must be called repeatedly.
+    fn has_pending(&self) -> bool {
         false
     }
 
-    /// Makes the data set be there. Records written since it was loaded stay.
+    /// Loads the data set, unless the store has it. Records that were written since stay.
     ///
     /// # Errors
     ///
     /// A sentence, for instance if the store holds another data set.
     fn load(&mut self, data: &DataSet) -> Result<(), String>;
 
-    /// The requests of a server (its place in the node) whose writes are in the store, also of its
-    /// former starts. Request numbers are one sequence for all servers, so it does no harm if those
-    /// of its neighbours are among them.
+    /// The requests of a server (its index in the node) whose writes are in the store, including
+    /// those from before a restart. Requests to other servers may be among them: a client numbers
+    /// its requests to all servers in one sequence.
     fn applied(&self, server: usize) -> &Applied;
 }
 
@@ -129,7 +130,7 @@ impl Store for MemoryStore {
     }
 
     fn load(&mut self, _: &DataSet) -> Result<(), String> {
-        // It makes up the records that were not written.
+        // The memory store computes the records that were not written.
         Ok(())
     }
 
@@ -138,18 +139,18 @@ impl Store for MemoryStore {
     }
 }
 
-/// What a store of plain keys and values keeps of a record. The store in memory keeps all.
+/// The format of records in a key-value back end. The memory store always keeps sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// The value.
     Plain,
-    /// The value, and which write has made it; tombstones, too (see [`crate::sequenced`]). Schemes
+    /// The value and the sequence of its write; also tombstones (see [`crate::sequenced`]). Schemes
     /// that write back need it.
     Sequenced,
 }
 
 impl Format {
-    /// What the servers of this role need.
+    /// The format that servers of this role need.
     pub fn of(role: &ServerRole) -> Self {
         if role.keeps_sequences { Self::Sequenced } else { Self::Plain }
     }
@@ -166,16 +167,16 @@ pub struct DataSet {
     pub servers: u16,
     /// Indices of the servers whose records these are.
     pub partitions: Vec<u16>,
-    /// What is kept of each.
+    /// Format of the records.
     pub format: Format,
-    /// Which keys they have, and who owns them.
+    /// Their keys, and how these are partitioned among servers.
     pub keying: Keying,
 }
 
-/// Says in a store that its data set is complete, and which one it is. Servers keep clients away
-/// from such keys: see [`netkv_roles::is_reserved`].
-const MARK: Key = *b"netkv:data-set:1";
-/// Records in one batch of loading.
+/// Key of the record that describes the data set. It is written when the data set is complete.
+/// Clients cannot access this key: see [`netkv_roles::is_reserved`].
+const DESCRIPTION_KEY: Key = *b"netkv:data-set:1";
+/// Maximum number of records in a batch while the data set is loaded.
 const LOAD_BATCH: usize = 4096;
 
 impl DataSet {
@@ -186,7 +187,7 @@ impl DataSet {
     /// A sentence: the store failed, or holds another data set.
     pub fn load_into(&self, store: &mut dyn Store) -> Result<(), String> {
         let description = self.describe(self.format);
-        match one(store, StoreOp::Get, MARK, &[])? {
+        match one(store, StoreOp::Get, DESCRIPTION_KEY, &[])? {
             Some(found) if found == description.as_bytes() => return Ok(()),
             Some(found) if found == self.describe(Format::Plain).as_bytes() => {
                 return Err("The store was filled by a scheme that writes through: its records \
@@ -227,28 +228,29 @@ impl DataSet {
             }
         }
         all(store, &batch, |_| {})?;
-        one(store, StoreOp::Put, MARK, description.as_bytes()).map(drop)
+        one(store, StoreOp::Put, DESCRIPTION_KEY, description.as_bytes()).map(drop)
     }
 
-    /// What the mark says of it. A store of plain records is marked as it was before there were
-    /// others.
+    /// The value of [`DESCRIPTION_KEY`]. Stores of earlier releases have it, too, so it must stay
+    /// the same for plain records.
     fn describe(&self, format: Format) -> String {
         let Self { keys, value_size, partitions, servers, .. } = self;
-        let kept = match format {
+        let sequences = match format {
             Format::Plain => "",
             Format::Sequenced => ", with sequence numbers",
         };
-        let named = match self.keying {
+        let keying = match self.keying {
             Keying::Ranges => String::new(),
             Keying::Modulo(size) => format!(", keys of {size} bytes by hash modulo servers"),
         };
         format!(
-            "{keys} keys, values of {value_size:?}, servers {partitions:?} of {servers}{kept}{named}"
+            "{keys} keys, values of {value_size:?}, servers {partitions:?} of \
+             {servers}{sequences}{keying}"
         )
     }
 }
 
-/// Does one call; the value if it was a get that found one.
+/// Executes one call; returns the value that a get has found.
 fn one(
     store: &mut dyn Store,
     op: StoreOp,
@@ -266,7 +268,7 @@ fn one(
     Ok(found)
 }
 
-/// Does a batch before there is anybody who could be told of failures.
+/// Executes a batch before the servers run. A failed call is an error.
 ///
 /// # Errors
 ///
@@ -284,8 +286,8 @@ pub(crate) fn all(
     if done == batch.len() {
         return Ok(());
     }
-    Err("The store went away while its data set was read or loaded; start the server again when \
-         it is back."
+    Err("The store became unavailable while its data set was read or loaded; start the server \
+         again when the store is available."
         .to_owned())
 }
 
@@ -296,15 +298,15 @@ mod tests {
     use netkv_wire::partition;
     use std::collections::HashMap;
 
-    const NOBODY: Sequence = Sequence { incarnation: 0, number: 0 };
+    const NO_SEQUENCE: Sequence = Sequence { incarnation: 0, number: 0 };
 
     #[derive(Default)]
     struct Plain {
         records: HashMap<Key, Vec<u8>>,
         largest_batch: usize,
         applied: Applied,
-        /// Batches that it takes before it goes away.
-        patience: Option<usize>,
+        /// Batches that it executes before it becomes unavailable.
+        batches_left: Option<usize>,
     }
 
     impl Store for Plain {
@@ -314,18 +316,18 @@ mod tests {
             done: &mut dyn FnMut(usize, StoreResult<'_>),
         ) -> Result<(), String> {
             self.largest_batch = self.largest_batch.max(batch.len());
-            if let Some(patience) = &mut self.patience {
-                let Some(left) = patience.checked_sub(1) else {
+            if let Some(batches_left) = &mut self.batches_left {
+                let Some(left) = batches_left.checked_sub(1) else {
                     (0..batch.len()).for_each(|index| done(index, StoreResult::Failed));
                     return Ok(());
                 };
-                *patience = left;
+                *batches_left = left;
             }
             for (index, call) in batch.calls().enumerate() {
                 match call.op {
                     StoreOp::Get => match self.records.get(&call.key) {
-                        Some(value) => done(index, StoreResult::Value(value, NOBODY)),
-                        None => done(index, StoreResult::NotFound(NOBODY)),
+                        Some(value) => done(index, StoreResult::Value(value, NO_SEQUENCE)),
+                        None => done(index, StoreResult::NotFound(NO_SEQUENCE)),
                     },
                     StoreOp::Put => {
                         self.records.insert(call.key, call.value.to_vec());
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_is_loaded_with_what_its_servers_own_and_no_more() {
+    fn only_the_records_of_its_servers_are_loaded_into_a_store() {
         let mut store = Plain::default();
         store.load(&data(20_000)).unwrap();
         assert!(store.largest_batch <= LOAD_BATCH);
@@ -370,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_of_multigets_divide_names_by_hash() {
+    fn stores_of_multigets_partition_names_by_hash() {
         let mut store = Plain::default();
         let modulo = |size| DataSet { keying: Keying::Modulo(size), ..data(2000) };
         let mut named = 0;
@@ -382,7 +384,7 @@ mod tests {
             });
         }
         store.load(&modulo(5)).unwrap();
-        assert_eq!(store.records.len() as u32, named + 1, "and the mark");
+        assert_eq!(store.records.len() as u32, named + 1, "and the description");
         store.load(&modulo(5)).unwrap();
         let error = store.load(&modulo(6)).unwrap_err();
         assert!(error.contains("keys of 5 bytes") && error.contains("keys of 6 bytes"), "{error}");
@@ -394,22 +396,22 @@ mod tests {
     fn loading_again_does_not_undo_writes() {
         let mut store = Plain::default();
         store.load(&data(100)).unwrap();
-        let key = *store.records.keys().find(|key| **key != MARK).unwrap();
+        let key = *store.records.keys().find(|key| **key != DESCRIPTION_KEY).unwrap();
         store.records.insert(key, b"written".to_vec());
         store.load(&data(100)).unwrap();
         assert_eq!(store.records[&key], b"written");
     }
 
     #[test]
-    fn a_store_lost_while_it_is_loaded_is_loaded_again() {
+    fn loading_restarts_after_the_store_was_unavailable() {
         for batches in 0..3 {
-            let mut store = Plain { patience: Some(batches), ..Plain::default() };
+            let mut store = Plain { batches_left: Some(batches), ..Plain::default() };
             let error = store.load(&data(20_000)).unwrap_err();
-            assert!(error.contains("went away"), "{error}");
-            assert!(!store.records.contains_key(&MARK));
-            store.patience = None;
+            assert!(error.contains("became unavailable"), "{error}");
+            assert!(!store.records.contains_key(&DESCRIPTION_KEY));
+            store.batches_left = None;
             store.load(&data(20_000)).unwrap();
-            assert!(store.records.contains_key(&MARK) && store.records.len() > 5_000);
+            assert!(store.records.contains_key(&DESCRIPTION_KEY) && store.records.len() > 5_000);
         }
     }
 
@@ -422,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_whose_records_are_of_the_other_format_is_refused() {
+    fn a_store_with_records_of_the_other_format_is_refused() {
         let sequenced = |keys| DataSet { format: Format::Sequenced, ..data(keys) };
         let mut store = Plain::default();
         store.load(&data(100)).unwrap();

@@ -1,15 +1,15 @@
 //! The switch node: ports (sockets or network interfaces) around a [`netkv_dataplane::Switch`].
 //!
-//! One thread moves all frames. A round takes what waits at every port that has something (up to
-//! about 64 frames each), runs it through the pipeline, and sends what came out with one system
-//! call a port. The pipeline reads frames where the kernel put them, and the kernel reads what
-//! leaves where the pipeline put it. Under load rounds grow by themselves; idle, the thread sleeps.
+//! One thread moves all frames. A round receives the waiting frames of each port (up to about 64
+//! each), runs them through the pipeline, and sends the output with one system call for each port.
+//! The pipeline reads frames in the receive buffers, and the kernel reads the output buffer of the
+//! pipeline. Batches grow with the load; without load the thread sleeps.
 //!
-//! The pipeline is locked for a port's batch and not while the kernel works: a program that was
-//! swapped in sees every frame that came later, and none gets lost.
+//! The pipeline is locked while it processes a batch, not during system calls. So a program can be
+//! replaced without loss: the new one gets all later frames.
 //!
-//! The node is the fabric, too: the link at each port can be told to lose, double, reorder and
-//! delay frames, in each direction.
+//! The node is the fabric, too: the link at each port can lose, duplicate, reorder and delay
+//! frames, in each direction.
 
 mod forward;
 
@@ -33,35 +33,36 @@ use crate::sys::{Link, Plug};
 use crate::worker::{Worker, lock};
 use forward::Loop;
 
-/// Frames for the control plane that wait at most; later ones are dropped and counted.
+/// Maximum number of waiting frames for the control plane; further ones are dropped and counted.
 pub const CPU_QUEUE: usize = 4096;
-/// Frames for the control plane that report hot records and wait at most, behind the others.
+/// Maximum number of waiting frames that report hot records, in a queue of lower priority.
 pub const REPORT_QUEUE: usize = 1024;
-/// Frames of the control plane that wait for the loop at most; acknowledgements of reports apart.
+/// Maximum number of frames from the control plane that wait for the loop, without
+/// acknowledgements of reports.
 pub const PACKET_OUT_QUEUE: usize = 16_384;
-/// Digests that wait at most.
+/// Maximum number of waiting digests.
 pub const DIGEST_QUEUE: usize = 16_384;
-/// v1model's ports have 9 bits; the last one drops.
+/// v1model's ports have 9 bits; port 511 means drop.
 const PORTS: usize = 511;
 
-/// Where a port is on the fabric.
+/// Number of a port, and its link.
 #[derive(Debug, Clone)]
 pub struct PortConfig {
     /// Port number of the data plane.
     pub port: u16,
-    /// What it is plugged into.
+    /// The link: a UDP socket or a network interface.
     pub plug: Plug,
 }
 
 impl PortConfig {
-    /// A port that is a UDP socket with one peer.
+    /// A port that is a UDP socket, connected to one peer.
     pub fn datagrams(port: u16, bind: SocketAddrV4, peer: SocketAddrV4, trains: bool) -> Self {
         Self { port, plug: Plug::datagrams(bind, peer, trains) }
     }
 }
 
 counters! {
-    /// What the node has seen since it was started.
+    /// Counts since the node was started.
     pub struct Counters {
         received, received_bytes, sent, sent_bytes, batches, malformed, unrouted, send_drops,
         packet_ins, packet_outs, digests, cpu_queue_drops, report_drops, digest_drops,
@@ -75,7 +76,7 @@ struct Port {
     link: Link,
 }
 
-/// What waits for the control plane.
+/// Frames and digests that wait for the control plane.
 struct Inbox {
     frames: Backlog<Vec<u8>>,
     digests: VecDeque<DigestMessage>,
@@ -89,10 +90,10 @@ struct Shared<P> {
     inbox: Mutex<Inbox>,
     arrived: Condvar,
     packet_outs: Mutex<Backlog<Vec<u8>>>,
-    /// For the links at the ports; `ordered` says that there are some.
+    /// Changes of the links' impairments; `ordered` is true if there are some.
     orders: Mutex<Vec<Order>>,
     ordered: AtomicBool,
-    /// Of what links do at random.
+    /// Seed of the links' impairments.
     seed: u64,
     /// For the loop to take when it starts.
     recorder: Mutex<Option<Recorder>>,
@@ -105,21 +106,21 @@ struct Shared<P> {
 /// A running switch.
 pub type SwitchNode = Node<Switch>;
 
-/// Ports and a pipeline between them, running: see the module.
+/// A running node with ports and a pipeline: see the module.
 pub struct Node<P> {
     shared: Arc<Shared<P>>,
-    /// The thread has them too; gone (and closed) once the node is stopped.
+    /// Shared with the thread; `None` (and closed) once the node is stopped.
     ports: Mutex<Option<Arc<Vec<Port>>>>,
     worker: Worker,
 }
 
 impl<P: Pipeline> Node<P> {
-    /// Binds all ports. Errors are sentences: a busy UDP port, or a port number that cannot be.
+    /// Binds all ports. Errors are sentences: a busy UDP port, or an invalid port number.
     pub fn new(pipeline: Arc<Mutex<P>>, ports: &[PortConfig], cpu_port: u16) -> io::Result<Self> {
         Self::seeded(pipeline, ports, cpu_port, 1)
     }
 
-    /// [`Node::new`], with a seed for what impaired links do at random.
+    /// [`Node::new`], with a seed for the impairments of links.
     pub fn seeded(
         pipeline: Arc<Mutex<P>>,
         ports: &[PortConfig],
@@ -132,8 +133,8 @@ impl<P: Pipeline> Node<P> {
             let number = config.port;
             if usize::from(number) >= PORTS || number == cpu_port {
                 return invalid(format!(
-                    "switch port {number} cannot be: ports are 0 to 510, and {cpu_port} leads to \
-                     the control plane"
+                    "switch port {number} is not possible: ports are 0 to 510, and {cpu_port} \
+                     leads to the control plane"
                 ));
             }
             if bound.iter().any(|port| port.number == number) {
@@ -196,7 +197,7 @@ impl<P: Pipeline> Node<P> {
         )
     }
 
-    /// Ends the thread and closes the sockets; nothing happens the second time.
+    /// Ends the thread and closes the sockets; a second call does nothing.
     pub fn stop(&self) {
         self.resume();
         let cpu = self.worker.cpu_time();
@@ -208,22 +209,22 @@ impl<P: Pipeline> Node<P> {
         }
     }
 
-    /// Stops looking at frames; returns when the round at hand is over.
+    /// Stops forwarding; returns at the end of the current round.
     pub fn pause(&self) {
         self.shared.paused.store(true, Ordering::Release);
         drop(lock(&self.shared.at_work));
     }
 
-    /// Looks at frames again.
+    /// Continues forwarding.
     pub fn resume(&self) {
-        // Under the lock, so that the loop cannot miss it between its look and its wait.
+        // Under the lock, so that the loop cannot miss it between its check and its wait.
         let _at_work = lock(&self.shared.at_work);
         self.shared.paused.store(false, Ordering::Release);
         self.shared.resumed.notify_all();
     }
 
-    /// Injects a frame at the CPU port, packet_out header in front; it is dropped and counted if too
-    /// many wait.
+    /// Injects a frame at the CPU port, packet_out header in front. If too many wait, the frame is
+    /// dropped and counted.
     pub fn packet_out(&self, frame: Vec<u8>) {
         if lock(&self.shared.packet_outs).offer(Class::of(&frame), frame).is_err() {
             self.shared.counters.packet_out_drops.add(1);
@@ -231,12 +232,12 @@ impl<P: Pipeline> Node<P> {
         self.worker.signals().waker.wake();
     }
 
-    /// Sets how the link at a port treats frames in one direction, in place of what was set before.
-    /// Holds for every frame that comes after; may be called before the node is started.
+    /// Replaces the impairment of the link at a port in one direction, for all later frames. May be
+    /// called before the node is started.
     ///
     /// # Errors
     ///
-    /// A sentence: there is no such port, or no such impairment.
+    /// A sentence: there is no such port, or the impairment is invalid.
     pub fn impair(
         &self,
         port: u16,
@@ -255,8 +256,8 @@ impl<P: Pipeline> Node<P> {
         Ok(())
     }
 
-    /// Waits for frames to the control plane or digests; none if the time passes or the node ends.
-    /// Frames that report hot records come last.
+    /// Waits for frames to the control plane or digests. Returns none after the timeout or when the
+    /// node ends. Frames that report hot records come last.
     pub fn wait(&self, timeout: Duration) -> (Vec<Vec<u8>>, Vec<DigestMessage>) {
         let mut inbox = lock(&self.shared.inbox);
         let deadline = Instant::now() + timeout;
@@ -274,8 +275,8 @@ impl<P: Pipeline> Node<P> {
         (frames, inbox.digests.drain(..).collect())
     }
 
-    /// Counts by name; "receive_drops" are frames that the kernel dropped before the loop saw them,
-    /// "cpu_ns" is the time that the thread has spent on a core.
+    /// Counts by name. "receive_drops" are frames that the kernel dropped because a receive buffer
+    /// was full; "cpu_ns" is the processor time of the thread.
     pub fn statistics(&self) -> Vec<(&'static str, u64)> {
         let mut counts = self.shared.counters.read();
         if let Some(ports) = &*lock(&self.ports) {

@@ -1,4 +1,4 @@
-//! A node's thread: it runs until it is told to stop, and never dies silently.
+//! The thread of a node: it runs until it is stopped, and reports errors and panics to its owner.
 
 use std::any::Any;
 use std::io;
@@ -10,18 +10,18 @@ use std::time::Duration;
 
 use crate::sys::{self, Waker};
 
-/// Locks, also after a panic elsewhere: what the mutexes of this crate guard is valid at any time.
+/// Locks a mutex, also after a panic of another thread: this crate's shared data is always valid.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a node's thread and its owner share.
+/// The state that a node's thread and its owner share.
 pub struct Signals {
     /// Wakes the thread; the thread watches and clears it.
     pub waker: Waker,
     stop: AtomicBool,
     failure: Mutex<Option<String>>,
-    /// The kernel's number of the thread, once it runs.
+    /// The kernel's id of the thread, once it runs.
     thread: OnceLock<u32>,
 }
 
@@ -61,13 +61,13 @@ impl Worker {
         Ok(Self { signals: Arc::new(signals), thread: Mutex::new(Thread::NotStarted) })
     }
 
-    /// What thread and owner share.
+    /// The state that thread and owner share.
     pub fn signals(&self) -> &Arc<Signals> {
         &self.signals
     }
 
-    /// Starts the thread: `body`, then `after`, which runs even if `body` panics. A worker starts
-    /// once; later calls are errors.
+    /// Starts the thread, which runs `body`, then `after`, even if `body` panics. A second call is
+    /// an error.
     pub fn start(
         &self,
         name: &str,
@@ -90,7 +90,7 @@ impl Worker {
                 Ok(Ok(())) => None,
                 Ok(Err(error)) => Some(format!("The {owner} has stopped: {error}.")),
                 Err(panic) => Some(format!(
-                    "The {owner} has stopped by a fault in netkv: {}.",
+                    "The {owner} has stopped because of an error in netkv: {}.",
                     panic_text(panic.as_ref())
                 )),
             };
@@ -101,18 +101,18 @@ impl Worker {
         Ok(())
     }
 
-    /// Time that the thread has spent on a core; 0 when it does not run.
+    /// Processor time of the thread; 0 when it does not run.
     pub fn cpu_time(&self) -> Duration {
         self.signals.thread.get().and_then(|&thread| sys::cpu_time(thread)).unwrap_or_default()
     }
 
-    /// Tells the thread to end and waits until it has; nothing happens the second time.
+    /// Ends the thread and waits until it has ended; a second call does nothing.
     pub fn stop(&self) {
         self.signals.stop.store(true, Ordering::Release);
         self.signals.waker.wake();
         let thread = std::mem::replace(&mut *lock(&self.thread), Thread::Ended);
         if let Thread::Running(thread) = thread {
-            // The thread's panics are caught inside it, so there is nothing to report here.
+            // The thread catches its panics, so `join` cannot fail.
             let _ = thread.join();
         }
     }
@@ -138,22 +138,22 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn a_panic_in_the_loop_is_reported_and_the_owner_told() {
-        let (tell, told) = mpsc::channel();
+    fn a_panic_in_the_loop_is_reported_to_the_owner() {
+        let (sender, ended) = mpsc::channel();
         let worker = Worker::new().unwrap();
         worker
-            .start("test loop", |_| panic!("cell {} is gone", 7), move || tell.send(()).unwrap())
+            .start("test loop", |_| panic!("cell {} is gone", 7), move || sender.send(()).unwrap())
             .unwrap();
-        told.recv().unwrap();
+        ended.recv().unwrap();
         assert_eq!(
             worker.signals().failure().unwrap(),
-            "The test loop has stopped by a fault in netkv: cell 7 is gone."
+            "The test loop has stopped because of an error in netkv: cell 7 is gone."
         );
         worker.stop();
     }
 
     #[test]
-    fn stop_ends_a_thread_that_waits() {
+    fn stop_ends_a_waiting_thread() {
         let worker = Worker::new().unwrap();
         let body = |signals: &Signals| {
             let mut poller = sys::Poller::new()?;

@@ -1,4 +1,4 @@
-//! A switch node whose links lose, double, reorder and delay frames.
+//! Tests of a switch node whose links lose, duplicate, reorder and delay frames.
 
 mod small_switch;
 
@@ -11,11 +11,11 @@ use small_switch::{Bench, bench, frame};
 const FRAMES: u32 = 20_000;
 const NONE: Impairment = Impairment::NONE;
 
-/// Frames under way at most: fewer than any socket's buffer holds.
+/// Maximum number of frames in flight, below the capacity of a socket's buffer.
 const WINDOW: u64 = 100;
 
-/// Sends FRAMES numbered frames to the host at port 2; gives the numbers in the order of arrival,
-/// once as many have arrived as the links' counts say.
+/// Sends FRAMES numbered frames to the host at port 2. Waits until as many have arrived as the
+/// counts of the links say, and returns their numbers in the order of arrival.
 fn numbers(bench: &Bench) -> Vec<u32> {
     let [one, two] = &bench.peers;
     two.set_nonblocking(true).unwrap();
@@ -33,14 +33,14 @@ fn numbers(bench: &Bench) -> Vec<u32> {
             }
         }
     };
-    let mut wait_until_at_most = |sent: u32, under_way: u64| {
+    let mut wait_until_at_most = |sent: u32, in_flight: u64| {
         let end = Instant::now() + Duration::from_secs(20);
         loop {
             let got = receive();
             let lost = bench.count("links_lost") - lost_before;
             let due = u64::from(sent) + bench.count("links_duplicated");
             let all_counted = bench.count("received") - before == u64::from(sent);
-            if all_counted && due <= got + lost + under_way {
+            if all_counted && due <= got + lost + in_flight {
                 return;
             }
             assert!(Instant::now() < end, "{got} arrived and {lost} were lost of {due}");
@@ -54,7 +54,7 @@ fn numbers(bench: &Bench) -> Vec<u32> {
         }
     }
     wait_until_at_most(FRAMES, 0);
-    // What should not be there would come now.
+    // Further frames, which would be an error, would arrive now.
     std::thread::sleep(Duration::from_millis(50));
     receive();
     arrived
@@ -78,7 +78,7 @@ fn likely(count: u64, probability: f64) -> bool {
 }
 
 #[test]
-fn a_lossy_link_loses_its_share_and_keeps_the_order_of_the_rest() {
+fn a_lossy_link_loses_its_share_and_keeps_the_order() {
     for direction in [Direction::From, Direction::To] {
         let (bench, arrived) = impaired(direction, Impairment { loss: 0.1, ..NONE });
         let lost = bench.count("links_lost");
@@ -89,12 +89,12 @@ fn a_lossy_link_loses_its_share_and_keeps_the_order_of_the_rest() {
 }
 
 #[test]
-fn a_link_that_doubles_delivers_everything_and_its_share_twice() {
+fn a_duplicating_link_delivers_its_share_twice() {
     for direction in [Direction::From, Direction::To] {
         let (bench, mut arrived) = impaired(direction, Impairment { duplicate: 0.2, ..NONE });
-        let doubled = bench.count("links_duplicated");
-        assert!(likely(doubled, 0.2), "{doubled} doubled");
-        assert_eq!(arrived.len() as u64, u64::from(FRAMES) + doubled);
+        let duplicated = bench.count("links_duplicated");
+        assert!(likely(duplicated, 0.2), "{duplicated} duplicated");
+        assert_eq!(arrived.len() as u64, u64::from(FRAMES) + duplicated);
         assert!(arrived.is_sorted());
         arrived.dedup();
         assert_eq!(arrived.len(), FRAMES as usize);
@@ -102,7 +102,7 @@ fn a_link_that_doubles_delivers_everything_and_its_share_twice() {
 }
 
 #[test]
-fn a_link_that_reorders_loses_nothing_and_lets_frames_overtake() {
+fn a_reordering_link_loses_no_frame() {
     for direction in [Direction::From, Direction::To] {
         let (bench, mut arrived) = impaired(direction, Impairment { reorder: 0.3, ..NONE });
         let held = bench.count("links_delayed");
@@ -115,7 +115,7 @@ fn a_link_that_reorders_loses_nothing_and_lets_frames_overtake() {
 }
 
 #[test]
-fn an_even_delay_keeps_the_order_and_lasts_as_long_as_it_says() {
+fn a_constant_delay_keeps_the_order_of_frames() {
     for direction in [Direction::From, Direction::To] {
         let delay = Impairment { delay: 20_000_000, ..NONE };
         let (bench, arrived) = impaired(direction, delay);
@@ -127,7 +127,7 @@ fn an_even_delay_keeps_the_order_and_lasts_as_long_as_it_says() {
         one.send(&frame(0x0800, 1)).unwrap();
         assert_eq!(two.recv(&mut [0; 100]).unwrap(), 18);
         assert!(sent.elapsed() >= Duration::from_millis(20), "{:?}", sent.elapsed());
-        // The other way nothing was changed: no frame waits.
+        // The link delays frames in one direction only.
         two.send(&frame(0x0800, 2)).unwrap();
         assert_eq!(one.recv(&mut [0; 100]).unwrap(), 18);
         assert_eq!(bench.count("links_delayed"), u64::from(FRAMES) + 1);
@@ -135,7 +135,7 @@ fn an_even_delay_keeps_the_order_and_lasts_as_long_as_it_says() {
 }
 
 #[test]
-fn a_link_that_was_cut_and_healed_carries_all_frames_again() {
+fn a_restored_link_carries_all_frames_again() {
     let bench = bench();
     bench.node.impair(1, Direction::From, Impairment { loss: 1.0, ..NONE }).unwrap();
     bench.peers[0].send(&frame(0x0800, 1)).unwrap();
@@ -146,7 +146,7 @@ fn a_link_that_was_cut_and_healed_carries_all_frames_again() {
 }
 
 #[test]
-fn an_impairment_that_cannot_be_is_refused_with_a_sentence() {
+fn an_invalid_impairment_is_refused_with_a_sentence() {
     let bench = bench();
     let error = bench.node.impair(3, Direction::To, NONE).unwrap_err();
     assert!(error.contains("no switch port 3") && error.contains("1, 2"), "{error}");

@@ -1,4 +1,4 @@
-//! The loads that measure: against the echo, and against a store on a connection.
+//! Tests of the loads for benchmarks, against the echo node and a server on a TCP connection.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
@@ -31,7 +31,7 @@ fn requests(reply_bytes: usize) -> Requests {
 }
 
 #[test]
-fn every_request_is_echoed_in_the_size_of_a_reply() {
+fn every_request_is_echoed_with_the_size_of_a_reply() {
     for trains in [[false, false], [false, true], [true, false], [true, true]] {
         let [here, there] = free();
         let port = PortConfig::datagrams(1, here, there, trains[0]);
@@ -47,14 +47,14 @@ fn every_request_is_echoed_in_the_size_of_a_reply() {
         let (median, p99) = single.latency.unwrap();
         assert!(median > Duration::from_nanos(100) && median <= p99, "{single:?}");
         node.stop();
-        // Nobody answers any more.
+        // All requests are lost after the node has stopped.
         let lost = load.run(4, Duration::from_millis(150)).unwrap();
         assert_eq!(lost.replies, 0);
     }
 }
 
 #[test]
-fn replies_of_another_size_are_told_apart() {
+fn replies_of_another_size_are_counted_as_wrong() {
     let [here, there] = free();
     let port = PortConfig::datagrams(1, here, there, true);
     let echo = Arc::new(Mutex::new(Echo::new(REPLY)));

@@ -1,4 +1,4 @@
-//! The switch node over loopback.
+//! Tests of the switch node over loopback.
 
 mod small_switch;
 
@@ -31,7 +31,7 @@ fn frames_cross_the_switch_both_ways_in_order() {
 }
 
 #[test]
-fn the_control_plane_sends_and_gets_frames_and_digests() {
+fn the_control_plane_exchanges_frames_and_receives_digests() {
     let bench = bench();
     bench.node.packet_out(frame(0x0800, 7));
     let mut buffer = [0; 100];
@@ -56,7 +56,7 @@ fn the_control_plane_sends_and_gets_frames_and_digests() {
 }
 
 #[test]
-fn a_control_plane_that_does_not_listen_costs_frames_not_memory() {
+fn frames_for_a_slow_control_plane_are_limited() {
     let bench = bench();
     for number in 0..(CPU_QUEUE as u64 + 500) {
         bench.peers[0].send(&frame(0x88b5, number as u32)).unwrap();
@@ -75,7 +75,7 @@ fn report(number: u32) -> Vec<u8> {
         .with_stamp(Stamp::default());
     let mut bytes = vec![0; 2];
     write_frame(&mut bytes, &message);
-    // Where the small switch looks for the type of a frame is the sender's address of this one.
+    // With the header in front, the program finds its Ethernet type in these bytes of the frame.
     bytes[12..14].copy_from_slice(&[0x88, 0xb5]);
     bytes
 }
@@ -99,7 +99,7 @@ fn reports_of_hot_records_leave_room_for_answers() {
 }
 
 #[test]
-fn frames_for_a_switch_that_does_not_move_are_limited() {
+fn packet_outs_for_a_paused_switch_are_limited() {
     let bench = bench();
     bench.node.pause();
     for number in 0..(PACKET_OUT_QUEUE as u32 + 100) {
@@ -123,7 +123,7 @@ fn malformed_frames_and_unknown_ports_are_counted() {
 }
 
 #[test]
-fn a_paused_switch_moves_nothing_until_it_is_resumed() {
+fn a_paused_switch_forwards_nothing_until_it_is_resumed() {
     let bench = bench();
     bench.node.pause();
     bench.peers[0].send(&frame(0x0800, 1)).unwrap();
@@ -147,7 +147,7 @@ fn a_stopped_switch_frees_its_ports_for_the_next() {
     assert!(UdpSocket::bind(address).is_ok());
 }
 
-/// Addresses that were free a moment ago.
+/// Addresses with free UDP ports.
 fn free<const N: usize>() -> [SocketAddrV4; N] {
     [(); N].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap()).each_ref().map(v4)
 }
@@ -156,7 +156,7 @@ fn free<const N: usize>() -> [SocketAddrV4; N] {
 fn a_row_of_switches_in_one_process_keeps_frames_in_order() {
     const SWITCHES: usize = 4;
     const FRAMES: u32 = 20_000;
-    // Two addresses on each cable: the left end's and the right end's.
+    // The addresses of the left and the right end of each cable.
     let cables: [[SocketAddrV4; 2]; SWITCHES + 1] = [(); SWITCHES + 1].map(|()| free());
     let nodes: Vec<SwitchNode> = cables
         .windows(2)
@@ -177,11 +177,11 @@ fn a_row_of_switches_in_one_process_keeps_frames_in_order() {
     let receiver = UdpSocket::bind(last[1]).unwrap();
     receiver.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let mut buffer = [0; 100];
-    // In bursts that every socket's buffer holds.
+    // In bursts that fit into the sockets' buffers.
     for burst in 0..FRAMES / 100 {
         let numbers = burst * 100..(burst + 1) * 100;
         for number in numbers.clone() {
-            // Runs of one size, and not.
+            // Most consecutive frames have the same size.
             let mut frame = frame(0x0800, number);
             frame.resize(frame.len() + usize::from(number % 50 == 0), 0);
             sender.send(&frame).unwrap();
@@ -201,7 +201,7 @@ fn a_row_of_switches_in_one_process_keeps_frames_in_order() {
 #[test]
 fn swapping_the_program_loses_no_frame() {
     const FRAMES: u32 = 30_000;
-    /// Frames that wait at most, so that no buffer runs over.
+    /// Maximum number of frames in flight, so that no buffer overflows.
     const WINDOW: u32 = 100;
     let stamped = |stamp: &str| {
         let ports = "else if (s.ingress_port == 1) {";
@@ -216,17 +216,17 @@ fn swapping_the_program_loses_no_frame() {
             for number in 0..FRAMES {
                 while number - seen.load(Ordering::Acquire) >= WINDOW {
                     if Instant::now() > end {
-                        return; // the receiver says what is missing
+                        return; // the receiver reports the missing frame
                     }
                     std::thread::yield_now();
                 }
-                // Counted first: a frame may be under way before the count, never the reverse.
+                // Counted before it is sent, so that no frame beyond the count has been sent.
                 sent.store(number + 1, Ordering::SeqCst);
                 bench.peers[0].send(&frame(0x0800, number)).unwrap();
             }
         });
         let swapper = scope.spawn(|| {
-            // Each swap, and the first frame that was surely sent after it.
+            // For each swap, the first frame that was certainly sent after it.
             (2..8u8)
                 .map(|stamp| {
                     let next = switch(&stamped(&stamp.to_string()));
@@ -246,7 +246,7 @@ fn swapping_the_program_loses_no_frame() {
         let swaps = swapper.join().unwrap();
         for &(stamp, from) in &swaps {
             let late = stamps.iter().skip(from as usize).find(|&&found| found < stamp);
-            assert_eq!(late, None, "an old program saw a frame that came after the swap");
+            assert_eq!(late, None, "an old program processed a frame that was sent after the swap");
         }
         assert!(stamps.is_sorted(), "a frame of an older program came after one of a newer");
         swaps
@@ -255,7 +255,7 @@ fn swapping_the_program_loses_no_frame() {
 }
 
 #[test]
-fn an_idle_switch_costs_next_to_nothing() {
+fn an_idle_switch_uses_little_processor_time() {
     let bench = bench();
     let mut buffer = [0; 100];
     bench.peers[0].send(&frame(0x0800, 1)).unwrap();
@@ -266,5 +266,5 @@ fn an_idle_switch_costs_next_to_nothing() {
     let used = Duration::from_nanos(bench.count("cpu_ns") - before);
     assert!(used < Duration::from_millis(20), "{used:?} of a second");
     bench.node.stop();
-    assert!(bench.count("cpu_ns") >= before, "a stopped node still tells");
+    assert!(bench.count("cpu_ns") >= before, "a stopped node keeps its counts");
 }

@@ -1,6 +1,7 @@
-//! Time of a client for an operation on one core: a request made, its answer taken and judged. Then
-//! what it costs to keep a record that only the switch has. Run it with `--release`; it prints the
-//! best of some rounds, since other work on the machine only ever slows it down.
+//! Measures the time of a client for an operation on one core (it sends the request, and handles
+//! and judges the answer), and the additional cost of preserving a record that only the switch has.
+//! Run it with `--release`; it prints the best of several rounds, since other work on the machine
+//! only slows it down.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use netkv_workload::{Arrivals, Mix, ValueSize, Workload, WorkloadConfig};
 
 const KEYS: u64 = 10_000;
 const OUTSTANDING: u32 = 256;
-const TURNS: usize = 400;
+const BATCHES: usize = 400;
 const ROUNDS: usize = 15;
 const VALUE: usize = 128;
 
@@ -60,12 +61,12 @@ fn client(role: &str, writes: f64, check: bool) -> Box<dyn Client> {
     let load = ClientConfig { check, ..ClientConfig::new(4, arrivals) };
     let keyspace = Keyspace { servers: 1, key_size: 16 };
     let role = ClientRole::named(role).expect("the registry has it");
-    let workload = Workload::new(workload).expect("such a workload can be");
-    (role.new)(&ClientOptions { load, keyspace }, workload).expect("such a client can be")
+    let workload = Workload::new(workload).expect("the workload is valid");
+    (role.new)(&ClientOptions { load, keyspace }, workload).expect("the configuration is valid")
 }
 
 /// The controller answers HELLO.
-fn welcome(client: &mut dyn Client, out: &mut Actions) {
+fn register(client: &mut dyn Client, out: &mut Actions) {
     client.poll(0, out);
     let mut reply = Vec::new();
     for frame in out.frames() {
@@ -85,14 +86,14 @@ fn welcome(client: &mut dyn Client, out: &mut Actions) {
 fn cost(role: &str, writes: f64, hits: bool, judged: bool) -> f64 {
     let mut client = client(role, writes, judged);
     let mut out = Actions::new();
-    welcome(client.as_mut(), &mut out);
+    register(client.as_mut(), &mut out);
     let mut rack = Rack { hits, number: 0, bytes: Vec::new(), answers: Vec::new() };
     let mut now: Nanos = 1;
     client.start(now, &mut out);
     let mut best = Duration::MAX;
     for _ in 0..ROUNDS {
         let mut spent = Duration::ZERO;
-        for _ in 0..TURNS {
+        for _ in 0..BATCHES {
             rack.answer(&out);
             out.clear();
             now += 1000;
@@ -106,7 +107,7 @@ fn cost(role: &str, writes: f64, hits: bool, judged: bool) -> f64 {
         }
         best = best.min(spent);
     }
-    best.as_nanos() as f64 / (TURNS * OUTSTANDING as usize) as f64
+    best.as_nanos() as f64 / (BATCHES * OUTSTANDING as usize) as f64
 }
 
 fn main() {

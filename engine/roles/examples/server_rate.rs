@@ -1,6 +1,6 @@
-//! Requests a second through a server and `MemoryStore` on one core, reads and writes:
-//! what the simulator pays for a server. Run it with `--release`; it prints the best of some
-//! rounds, since other work on the machine only ever slows it down.
+//! Measures reads and writes per second of a server with a `MemoryStore` on one core: the cost of a
+//! server in the simulator. Run it with `--release`; it prints the best of several rounds, since
+//! other work on the machine only slows it down.
 
 use std::time::Instant;
 
@@ -15,9 +15,9 @@ const KEYS: u64 = 100_000;
 const CLIENTS: u16 = 64;
 const FRAMES: usize = 1 << 16;
 const ROUNDS: usize = 15;
-/// Where the kv header has the request number.
+/// Offset of the request number, in the kv header.
 const REQUEST: usize = KV_OFFSET + 8;
-/// Where the stamp has the number of the write.
+/// Offset of the number of the write, in the stamp.
 const NUMBER: usize = KV_OFFSET + KV_LEN + 4;
 
 fn frames(stamped: bool, op: Op) -> Vec<Vec<u8>> {
@@ -48,27 +48,27 @@ fn rate(role: ServerRole, op: Op) -> f64 {
         service_queue: 256,
     };
     let server = (role.restore)(&options, 0, &Applied::default());
-    let mut server = server.expect("such a server can be");
+    let mut server = server.expect("the options are valid");
     let stamped = role.keeps_sequences;
     let mut store = MemoryStore::new(KEYS, ValueSize::Fixed(128));
     let mut frames = frames(stamped, op);
     let mut out = Actions::new();
     let mut next = Actions::new();
-    // Behind the time in which a server that has just started trusts less.
+    // After the guard time of a server that has just started.
     let (mut now, mut request): (Nanos, u32) = (10 * SECOND, 0);
     let mut best = 0.0f64;
     for _ in 0..ROUNDS {
         let start = Instant::now();
         for bytes in &mut frames {
             now += MILLISECOND;
-            // One count for all clients: each uses some of the numbers, as with several servers.
+            // One counter for all clients: a server sees some of the numbers of each, as in a rack.
             request += 1;
             bytes[REQUEST..REQUEST + 4].copy_from_slice(&request.to_be_bytes());
             if stamped {
                 bytes[NUMBER..NUMBER + 4].copy_from_slice(&request.to_be_bytes());
             }
             server.on_frame(now, bytes, &mut out);
-            // A write may have to know first what is stored.
+            // A write may first read the stored sequence.
             while out.frames().len() == 0 {
                 for call in out.calls() {
                     server.on_stored(now, call.id, store.execute(&call), &mut next);

@@ -5,8 +5,8 @@
 //! the simulated driver run the same code. Time is nanoseconds since a moment that the driver
 //! chooses; it must not run backwards.
 //!
-//! Drivers know the traits of [`role`] and the tables of [`registry`]. Behind them each protocol has
-//! a module of its own:
+//! Drivers know the traits of [`role`] and the tables of [`registry`]. Behind them each protocol
+//! has a module of its own:
 //!
 //! | module | protocol |
 //! |---|---|
@@ -15,7 +15,7 @@
 //! | [`farreach`] | single keys behind a write-back cache in the switch |
 //! | [`multiget`] | several keys at once, in three architectures |
 //!
-//! [`single_key`] is what the first three share, [`common`] what all do.
+//! [`single_key`] is shared by the first three, [`common`] by all.
 
 #![forbid(unsafe_code)]
 
@@ -54,22 +54,22 @@ pub const MILLISECOND: Nanos = 1_000_000;
 /// Nanoseconds of a second.
 pub const SECOND: Nanos = 1_000_000_000;
 
-/// What keys begin with under which stores keep records of their own.
+/// Prefix of the keys of a store's own records.
 pub const RESERVED: [u8; 6] = *b"netkv:";
 
-/// Whether a key is one of a store's own records, so that no client may touch it. Keys of the
-/// keyspace never are, whatever they begin with.
+/// Whether a key is one of a store's own records, which clients may not access. Keys of the
+/// keyspace never are, even with that prefix.
 pub fn is_reserved(key: &Key) -> bool {
     key.starts_with(&RESERVED) && key_id(key).is_none()
 }
 
 /// A first request number for a sender that starts at `unix_nanos` since the epoch.
 ///
-/// A sender that restarts must start above every number it has used, or servers and switches
-/// take its requests for late copies. The clock gives that without memory, as long as the sender
-/// has used at most 2^20 numbers a second since its last start, which is more than any can. The
-/// numbers wrap every 68 minutes. That is long enough: what is older than [`FORGET`] is never
-/// compared with, and in that time they go through less than a sixth of their range.
+/// A sender that restarts must start above every number it has used, or servers and switches take
+/// its requests for late copies. The clock provides such a number without stored state if the
+/// sender has used at most 2^20 numbers a second since its last start, which is more than any can.
+/// The numbers wrap every 68 minutes. That is long enough: numbers older than [`FORGET`] are never
+/// compared with, and within that time less than a sixth of the range is used.
 pub const fn first_request(unix_nanos: u128) -> u32 {
     ((unix_nanos << 20) / SECOND as u128) as u32
 }

@@ -8,13 +8,13 @@ use netkv_workload::{key_of, wire_key};
 pub enum Keying {
     /// Keys of 16 bytes, a range of the hash for each server.
     Ranges,
-    /// Keys of so many bytes, the hash modulo the number of servers.
+    /// Keys of this many bytes, the hash modulo the number of servers.
     Modulo(usize),
 }
 
 impl Keying {
-    /// Calls `take` with what a record of the keyspace is stored under (empty: its key) and with
-    /// its owner.
+    /// Calls `take` with the name under which a record of the keyspace is stored (empty: its key)
+    /// and its owner.
     pub fn record<T>(self, id: u64, servers: u16, take: impl FnOnce(&[u8], u16) -> T) -> T {
         match self {
             Self::Ranges => take(&[], partition(&key_of(id), servers)),

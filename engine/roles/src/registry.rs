@@ -1,4 +1,4 @@
-//! The table of protocols: the names of their roles, and how to make one.
+//! The table of protocols: the names of their roles, and their constructors.
 //!
 //! It is the only shared place that lists protocols. A role is named in the configuration of a node
 //! (`server_role` and `client_role` of a scheme in Python); a driver deserializes the name to a
@@ -32,7 +32,7 @@ pub static CLIENTS: &[ClientEntry] = &[
 /// The roles of coordinators.
 pub static COORDINATORS: &[CoordinatorEntry] = &[multiget::coordimc::COORDINATOR];
 
-/// What all roles of a rack have to know alike.
+/// The keyspace, which is the same for all roles of a rack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Keyspace {
     /// Number of servers that share the keys.
@@ -41,16 +41,16 @@ pub struct Keyspace {
     pub key_size: usize,
 }
 
-/// What a server is told, whatever its protocol.
+/// Options of a server that all protocols have.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerOptions {
     /// Which server it is, from 0.
     pub server: u16,
     /// The keys and how many servers share them.
     pub keyspace: Keyspace,
-    /// First request number of its own; see [`crate::first_request`].
+    /// First number of the server's own requests; see [`crate::first_request`].
     pub first_request: u32,
-    /// What a clock that goes on while the server is down showed at the driver's time 0.
+    /// Reading, at the driver's time 0, of a clock that runs on while the server is down.
     pub epoch: Nanos,
     /// Requests of clients served in a second, if limited.
     pub service_rate: Option<f64>,
@@ -58,35 +58,35 @@ pub struct ServerOptions {
     pub service_queue: usize,
 }
 
-/// What the clients of a process are told, whatever their protocol.
+/// Options of the clients of a process that all protocols have.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientOptions {
-    /// Their load. The window is the protocol's.
+    /// Their load. The protocol sets the window.
     pub load: ClientConfig,
     /// The keys and how many servers share them.
     pub keyspace: Keyspace,
 }
 
-/// What a worker of a coordinator is told, whatever its protocol.
+/// Options of a worker of a coordinator that all protocols have.
 #[derive(Debug, Clone, Copy)]
 pub struct CoordinatorOptions {
     /// The keys and how many servers share them.
     pub keyspace: Keyspace,
     /// Which worker this is, from 0.
     pub worker: u32,
-    /// How many there are (at least 1).
+    /// Number of workers (at least 1).
     pub workers: u32,
     /// First number of its own requests; see [`crate::first_request`].
     pub first_request: u32,
     /// Retries towards servers.
     pub retry: Backoff,
-    /// Time after which a request of a client ends with what is there.
+    /// Time after which a request of a client ends with the answers so far.
     pub deadline: Nanos,
     /// Most requests of clients under way.
     pub max_requests: usize,
 }
 
-/// A role that was made, or a sentence about what cannot be.
+/// A new role, or a sentence about an invalid option.
 pub type Made<R> = Result<Box<R>, String>;
 
 /// Makes a server that starts now over a store that has applied these writes.
@@ -98,7 +98,7 @@ pub type NewClient = dyn Fn(&ClientOptions, Workload) -> Made<dyn Client> + Sync
 pub struct ServerEntry {
     /// Its name in configurations.
     pub name: &'static str,
-    /// How its records are named and divided, for keys of so many bytes.
+    /// How its records are named and divided, for keys of the given number of bytes.
     pub keying: fn(usize) -> Keying,
     /// Whether its store keeps the sequence of the last write with each record, and tombstones.
     pub keeps_sequences: bool,
@@ -120,14 +120,14 @@ pub struct ClientEntry {
 pub struct CoordinatorEntry {
     /// Its name in configurations.
     pub name: &'static str,
-    /// Which of so many workers takes a frame.
+    /// Which of the given number of workers handles a frame.
     pub worker_of: fn(&[u8], u32) -> u32,
     /// A worker with nothing under way.
     pub new: fn(&CoordinatorOptions) -> Made<dyn Coordinator>,
 }
 
-/// Finds roles by names that the tables do not have. A name that is not the loader's own gives
-/// `None`, and a role that cannot be loaded a sentence that says why.
+/// Finds roles by names that the tables do not have. The result is `None` for a name that is not
+/// the loader's, and a sentence with the reason for a role that cannot be loaded.
 pub trait Loader: Send + Sync {
     /// The role of servers with this name.
     fn server(&self, _name: &str) -> Option<Result<&'static ServerEntry, String>> {
@@ -147,14 +147,17 @@ pub trait Loader: Send + Sync {
 
 static LOADER: OnceLock<Box<dyn Loader>> = OnceLock::new();
 
-/// Sets the loader of this process. The first call counts.
+/// Sets the loader of this process. Later calls have no effect.
 pub fn set_loader(loader: Box<dyn Loader>) {
     let _ = LOADER.set(loader);
 }
 
-/// Makes the type of a role that is named in a configuration.
+/// Declares the type of a role that a configuration names.
 macro_rules! roles {
-    ($($(#[$about:meta])* $role:ident of $entry:ident in $table:ident, or $load:ident, $kind:literal;)*) => {$(
+    ($(
+        $(#[$about:meta])*
+        $role:ident of $entry:ident in $table:ident, or $load:ident, $kind:literal;
+    )*) => {$(
         $(#[$about])*
         #[derive(Clone, Copy)]
         pub struct $role(&'static $entry);
@@ -164,14 +167,15 @@ macro_rules! roles {
             ///
             /// # Errors
             ///
-            /// A sentence with the names that there are.
+            /// A sentence with the available names.
             pub fn named(name: &str) -> Result<Self, String> {
                 if let Some(loaded) = LOADER.get().and_then(|loader| loader.$load(name)) {
                     return loaded.map(Self);
                 }
                 $table.iter().find(|entry| entry.name == name).map(Self).ok_or_else(|| {
                     let names: Vec<&str> = $table.iter().map(|entry| entry.name).collect();
-                    format!("'{name}' is not a role of {}; it is one of: {}", $kind, names.join(", "))
+                    let names = names.join(", ");
+                    format!("'{name}' is not a role of {}; it is one of: {names}", $kind)
                 })
             }
         }
@@ -207,7 +211,7 @@ macro_rules! roles {
 roles! {
     /// A role of servers, by its name.
     ServerRole of ServerEntry in SERVERS, or server, "servers";
-    /// A role of clients, by its name; the default only sends requests and takes answers.
+    /// A role of clients, by its name; the default only sends requests and receives answers.
     ClientRole of ClientEntry in CLIENTS, or client, "clients";
     /// A role of coordinators, by its name.
     CoordinatorRole of CoordinatorEntry in COORDINATORS, or coordinator, "coordinators";
@@ -226,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_the_loader_are_its_own_and_others_those_of_the_tables() {
+    fn the_loader_resolves_its_names_and_the_tables_others() {
         set_loader(Box::new(Absent));
         assert_eq!(ServerRole::named("elsewhere:absent").unwrap_err(), "it is not there");
         assert_eq!(ServerRole::named("netcache").unwrap().name, "netcache");

@@ -1,7 +1,7 @@
 //! The roles of a rack as drivers see them: storage servers, clients and coordinators.
 //!
-//! A driver knows these traits and [`crate::registry`], but no protocol. It hands frames, timers and
-//! results of storage calls to a role and carries out the [`Actions`] that come of them.
+//! A driver knows these traits and [`crate::registry`], but no protocol. It hands frames, timers
+//! and results of storage calls to a role and carries out the resulting [`Actions`].
 
 use netkv_checker::{Summary, Violation};
 use netkv_wire::Key;
@@ -18,7 +18,7 @@ pub trait Server: Send + Sync {
     /// Which server it is, from 0.
     fn index(&self) -> u16;
 
-    /// Takes one frame; pushes what must happen next onto `out`. Frames that are not for this
+    /// Handles a frame; pushes the resulting actions onto `out`. Frames that are not for this
     /// server are counted and have no effect.
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions);
 
@@ -35,7 +35,7 @@ pub trait Server: Send + Sync {
     /// itself. False if the server has no rate, so that there is nothing to slow down.
     fn slow(&mut self, factor: f64) -> bool;
 
-    /// Number of keys for which something is under way, waits or is held.
+    /// Number of keys with work that is under way, waiting or held.
     fn busy_keys(&self) -> usize;
 
     /// Counts since the start, and gauges of the protocol.
@@ -48,7 +48,7 @@ pub trait Server: Send + Sync {
 
 /// The clients of a process: a load generator, and the operations that users submit.
 pub trait Client: Send + Sync {
-    /// Takes one frame; pushes what must happen next onto `out`.
+    /// Handles a frame; pushes the resulting actions onto `out`.
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions);
 
     /// Does what is due at `now`: arrivals, retries, deadlines. Calling it early does nothing.
@@ -63,30 +63,30 @@ pub trait Client: Send + Sync {
     /// Starts no more operations of the load; those under way end. See [`Client::outstanding`].
     fn pause(&mut self);
 
-    /// Changes when operations start: another rate, or another number outstanding.
+    /// Changes the arrivals: another rate, or another number outstanding.
     fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, out: &mut Actions);
 
     /// Operations under way.
     fn outstanding(&self) -> usize;
 
-    /// The workload: its most popular keys and what it asks for.
+    /// The workload: its most popular keys and its mix of operations.
     fn workload(&self) -> &Workload;
 
     /// The workload, to shift popularity.
     fn workload_mut(&mut self) -> &mut Workload;
 
-    /// What was counted since the last [`Client::take_stats`].
+    /// Counters since the last [`Client::take_stats`].
     fn stats(&self) -> &ClientStats;
 
-    /// Moves what was counted since the last call into `into` (whose content is lost), and appends
+    /// Moves the counters since the last call into `into`, whose content is replaced, and appends
     /// the gauges of the protocol.
     fn take_stats(&mut self, into: &mut ClientStats);
 
-    /// Appends the gauges of the protocol: what the process holds now.
+    /// Appends the current gauges of the protocol.
     fn add_gauges(&self, _into: &mut Counts) {}
 
-    /// The process crashes and another one starts in its place at once: what was under way and
-    /// what was held in memory is lost. The load goes on, and the history is still judged.
+    /// The process crashes and is restarted at once: requests under way and the state in memory are
+    /// lost. The load goes on, and the history is still judged.
     fn crash(&mut self, now: Nanos, out: &mut Actions);
 
     /// Ends the load and deregisters, if the protocol has a registration. See [`Client::has_left`].
@@ -101,7 +101,7 @@ pub trait Client: Send + Sync {
     /// have ended. See [`Client::verified`].
     fn verify(&mut self, now: Nanos, out: &mut Actions);
 
-    /// What the verification found, once it is over.
+    /// The report of the verification, once it has ended.
     fn verified(&self) -> Option<VerifyReport>;
 
     /// The checker's verdict over everything so far; `None` if reads are not judged.
@@ -111,11 +111,11 @@ pub trait Client: Send + Sync {
     /// those of the driver.
     fn violations(&self) -> Vec<Violation>;
 
-    /// Takes an operation of a user; [`Client::completions`] has its end, under `token`.
+    /// Submits an operation of a user; [`Client::completions`] returns its outcome with `token`.
     ///
     /// # Errors
     ///
-    /// A sentence about a key or value that this client cannot take, or if too many wait.
+    /// A sentence, if this client does not support a key or value, or if too many operations wait.
     fn submit(
         &mut self,
         now: Nanos,
@@ -127,14 +127,14 @@ pub trait Client: Send + Sync {
     /// Moves the users' operations that have ended to the end of `into`.
     fn completions(&mut self, into: &mut Vec<Completion>);
 
-    /// Takes a protection out. For tests.
+    /// Disables a protection. For tests.
     #[cfg(feature = "mutations")]
     fn mutate(&mut self, mutation: Mutation);
 }
 
-/// A worker of a coordinator, which asks several servers on behalf of a client.
+/// A worker of a coordinator, which sends requests to several servers on behalf of a client.
 pub trait Coordinator: Send + Sync {
-    /// Takes one frame; pushes what must happen next onto `out`.
+    /// Handles a frame; pushes the resulting actions onto `out`.
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions);
 
     /// Does what is due at `now`. Calling it early does nothing.
@@ -146,15 +146,15 @@ pub trait Coordinator: Send + Sync {
     /// Counts since the start, and requests under way.
     fn counts(&self) -> Counts;
 
-    /// Takes a protection out. For tests.
+    /// Disables a protection. For tests.
     #[cfg(feature = "mutations")]
     fn mutate(&mut self, mutation: Mutation);
 }
 
-/// What a request of a client asks of a server's store.
+/// The work of a server's store for a request of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Work {
-    /// Reads of so many keys; of the only one, if the protocol has single keys.
+    /// Reads of this number of keys; the key, if the protocol has single keys.
     Get(u8, Option<Key>),
     /// A write, likewise.
     Put(Option<Key>),
@@ -162,19 +162,19 @@ pub enum Work {
     Delete(Option<Key>),
 }
 
-/// What a driver wants to know of the frames of a protocol: what they cost, and what they say.
+/// The view of a protocol's frames that drivers need: their cost and their content.
 pub trait Frames: Send + Sync {
-    /// What a server has to do for a frame; none if it is no request of a client.
+    /// The work of a server for a frame; none if it is not a request of a client.
     fn work(&self, frame: &[u8]) -> Option<Work>;
 
-    /// Number of keys in a frame that cost a processor time for each key.
+    /// Number of keys of a frame that add to its processing time.
     fn keys(&self, frame: &[u8]) -> u8;
 
-    /// Whether a frame asks for one of these keys, or answers one. With no keys, whether it is a
-    /// frame of the protocol.
+    /// Whether a frame requests or answers one of these keys. Without keys, whether it is a frame
+    /// of the protocol.
     fn is_about(&self, frame: &[u8], keys: &[Key]) -> bool;
 
-    /// What a frame asks or answers, of which keys, and whose values it carries, for people; none
-    /// if it is not a frame of the protocol.
+    /// A text for users: operation, keys and writers of the values of a frame; none if it is not a
+    /// frame of the protocol.
     fn describe(&self, frame: &[u8]) -> Option<String>;
 }

@@ -1,4 +1,4 @@
-//! Who has which address, and the switch port of the controller.
+//! Addresses of the nodes, and the switch port of the controller.
 //!
 //! Service 10.0.0.100, controller 10.0.0.1, client `i` (from 1) 10.1.(i>>8).(i&255), server `i`
 //! (from 0) 10.2.(i>>8).(i&255). A MAC is 02:00 and the four bytes of the IP address.
@@ -10,15 +10,16 @@ pub type Mac = [u8; 6];
 
 /// The switch port of packet-in and packet-out.
 pub const CPU_PORT: u16 = 510;
-/// Where clients and servers send requests about a key; the switch finds the owner.
+/// Service address: clients and servers send requests about a key to it, and the switch replaces it
+/// by the address of the key's owner.
 pub const SERVICE_IP: Ip = [10, 0, 0, 100];
-/// The controller.
+/// Address of the controller.
 pub const CONTROLLER_IP: Ip = [10, 0, 0, 1];
 /// `sender` field of the controller.
 pub const CONTROLLER_SENDER: u16 = 0xffff;
 /// `sender` field of server 0; server `i` has this plus `i`.
 pub const FIRST_SERVER_SENDER: u16 = 0x8000;
-/// Largest client id: those above are servers and the controller.
+/// Largest number of a client; larger `sender` fields are those of servers and the controller.
 pub const MAX_CLIENTS: u16 = FIRST_SERVER_SENDER - 1;
 
 /// Address of client `client` (from 1), which is also its `sender` field.
@@ -27,7 +28,7 @@ pub const fn client_ip(client: u16) -> Ip {
     [10, 1, high, low]
 }
 
-/// The client that has this address, if it is one of a client.
+/// The client with this address; `None` if it is not the address of a client.
 pub const fn client_of_ip(ip: Ip) -> Option<u16> {
     match ip {
         [10, 1, high, low] => Some(u16::from_be_bytes([high, low])),
@@ -46,7 +47,7 @@ pub const fn sender_of_server(server: u16) -> u16 {
     FIRST_SERVER_SENDER + server
 }
 
-/// The MAC address of whoever has `ip`.
+/// The MAC address of the node with this IP address.
 pub const fn mac_of(ip: Ip) -> Mac {
     [0x02, 0x00, ip[0], ip[1], ip[2], ip[3]]
 }

@@ -1,8 +1,8 @@
-//! Values as chunks of 16 bytes, and the bitmaps that say in which arrays they lie.
+//! Sizes of values in chunks of 16 bytes, and of entries in the value arrays of a switch.
 
 use crate::CHUNK;
 
-/// Number of chunks that a value of `length` bytes takes.
+/// Number of chunks of a value of `length` bytes.
 pub const fn chunks_for(length: usize) -> usize {
     length.div_ceil(CHUNK)
 }

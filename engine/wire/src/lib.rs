@@ -1,14 +1,18 @@
-//! Wire format of netkv: what a frame on the fabric looks like, and nothing else.
+//! Wire format of netkv: reading and writing frames.
 //!
-//! A frame is Ethernet (14 bytes), IPv4 (20, no options), UDP (8), the `kv` header (28), a `mark`
-//! header (9) if [`flags::MARKED`] is set, a `stamp` header (13) if [`flags::STAMPED`] is set, and
-//! behind it a `place` header (6) if the op has one ([`Op::is_placed`]), and the value in chunks of
-//! 16 bytes. All fields are big-endian. This crate is the only place where opcodes, layouts and addresses are written
-//! down in Rust; the P4 headers are tested against it byte by byte (`docs/wire-format.md`).
+//! A frame consists of, in this order:
 //!
+//! - Ethernet (14 bytes), IPv4 (20, no options), UDP (8) and the `kv` header (28);
+//! - cache metadata ([`Mark`], 9 bytes), if [`flags::MARKED`] is set;
+//! - a version stamp ([`Stamp`], 13 bytes), if [`flags::STAMPED`] is set;
+//! - a slot ([`Place`], 6 bytes), if the message is about an entry ([`Op::is_placed`]);
+//! - the value in chunks of 16 bytes.
+//!
+//! All fields are big-endian; `docs/wire-format.md` describes them. No other Rust code defines
+//! opcodes, layouts or addresses, and tests compare the P4 headers with this crate byte by byte.
 //! Multigets have frames of their own, in [`multiget`].
 //!
-//! Nothing here allocates, except for the growth of the buffer that a frame is appended to.
+//! Only the buffer that a frame is appended to allocates memory, when it grows.
 
 #![forbid(unsafe_code)]
 
@@ -47,9 +51,9 @@ pub const IPV4_LEN: usize = 20;
 pub const UDP_LEN: usize = 8;
 /// Bytes of the `kv` header.
 pub const KV_LEN: usize = 28;
-/// Bytes of the `mark` header.
+/// Bytes of the cache metadata.
 pub const MARK_LEN: usize = 9;
-/// Where the `kv` header starts in a frame.
+/// Offset of the `kv` header in a frame.
 pub const KV_OFFSET: usize = ETHERNET_LEN + IPV4_LEN + UDP_LEN;
 /// Bytes of a chunk, the unit in which a switch stores values.
 pub const CHUNK: usize = 16;
@@ -57,22 +61,23 @@ pub const CHUNK: usize = 16;
 pub const MAX_CACHED_VALUE: usize = 128;
 /// Largest value that the system stores, in bytes.
 pub const MAX_VALUE: usize = 1024;
-/// Largest frame that netkv sends, in bytes: no frame has both a mark and a stamp, and none with a
-/// place has a value above [`MAX_CACHED_VALUE`].
+/// Largest frame that netkv sends, in bytes: no frame has both cache metadata and a stamp, and no
+/// frame with a slot has a value above [`MAX_CACHED_VALUE`].
 pub const MAX_FRAME: usize = KV_OFFSET + KV_LEN + STAMP_LEN + MAX_VALUE;
 
-/// The `mark` header: what a switch says about a cached key, or a server to the switch.
+/// Cache metadata: the state of a cached key in the switch. The switch adds it to requests; server
+/// and controller use it in messages to the switch and each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mark {
-    /// Which insertion of the entry: given by the controller, never reused, never 0.
+    /// Number of the insertion of the key: given by the controller, never reused, never 0.
     pub generation: u32,
     /// Number of writes that passed the switch for this entry; compare with [`is_newer`].
     pub version: u32,
-    /// Value arrays of the entry: bit `i` (least significant is 0) stands for array `i`.
+    /// Value arrays of the entry: bit `i` (least significant is 0) is array `i`.
     pub bitmap: u8,
 }
 
-/// Whether `a` comes after `b` in serial-number arithmetic, so that a counter may wrap.
+/// Whether `a` is newer than `b` as serial numbers, which may wrap.
 ///
 /// True if the distance from `b` up to `a` is between 1 and 2^31 - 1.
 pub fn is_newer(a: u32, b: u32) -> bool {

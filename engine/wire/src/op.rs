@@ -2,11 +2,11 @@
 
 /// Bits of the `flags` field.
 pub mod flags {
-    /// A `mark` header follows the `kv` header.
+    /// Cache metadata follows the `kv` header.
     pub const MARKED: u8 = 1;
     /// The reply comes from a switch.
     pub const CACHE_HIT: u8 = 2;
-    /// A `stamp` header follows (behind the `mark`, if there is one).
+    /// A version stamp follows, after the cache metadata, if there is any.
     pub const STAMPED: u8 = 4;
 }
 
@@ -40,7 +40,7 @@ macro_rules! wire_enum {
 pub(crate) use wire_enum;
 
 wire_enum! {
-    /// What a frame asks or answers. A reply is the code of its request plus 1.
+    /// Operation of a frame. The code of a reply is that of its request plus 1.
     Op {
         /// Client to owner: read a key.
         Get = 0x00,
@@ -58,103 +58,104 @@ wire_enum! {
         Update = 0x10,
         /// Ok (now valid), stale, or not cached.
         UpdateReply = 0x11,
-        /// Server to switch: invalidate as a passing write would, and tell the version.
+        /// Server to switch: invalidate the entry as a passing write does.
         Invalidate = 0x12,
-        /// Marked with the new version, or not cached.
+        /// Cache metadata with the new version, or not cached.
         InvalidateReply = 0x13,
-        /// Controller to owner: this key is to be cached; hold its writes.
+        /// Controller to owner: this key will be cached; block its writes.
         Admit = 0x20,
         /// Length of the value, without the value; or not found, too large, rejected.
         AdmitReply = 0x21,
-        /// Controller to owner: the lookup entry is in; fill it.
+        /// Controller to owner: the lookup entry is written; fill the entry.
         Install = 0x22,
         /// Ok (filled), not cached, too large, not found, or rejected.
         InstallReply = 0x23,
-        /// Controller to owner: the entry of this generation is gone.
+        /// Controller to owner: the entry of this generation was evicted.
         Evicted = 0x24,
-        /// The owner has forgotten the entry.
+        /// Acknowledgement.
         EvictedReply = 0x25,
         /// Server to controller: the value no longer fits its entry, or was deleted.
         Outgrown = 0x26,
-        /// The controller knows.
+        /// Acknowledgement.
         OutgrownReply = 0x27,
         /// Server to controller: this record is hot and not cached.
         Offer = 0x28,
-        /// Ok (it will come in, or has), or rejected (not now).
+        /// Ok (the record is or will be admitted), or rejected (not now).
         OfferReply = 0x29,
-        /// Controller to owner: keep this record if it is newer than yours.
+        /// Controller to owner: store this record if it is newer than the owner's.
         Restore = 0x2a,
-        /// Ok, with the stamp of what the owner has now.
+        /// Ok, with the version stamp of the owner's record.
         RestoreReply = 0x2b,
-        /// Controller to owner: asks for the record of a key.
+        /// Controller to owner: return the record of a key.
         Fetch = 0x2c,
         /// The record, or not found or too large; stamped in each case.
         FetchReply = 0x2d,
-        /// Controller to server: every copy of a record from before the snapshot in force is gone
-        /// from clients and switch, so older tombstones may be dropped.
+        /// Controller to server: clients and switch have no copy of a record from before the
+        /// current snapshot, so older tombstones may be dropped.
         Watermark = 0x2e,
-        /// The server has counted it.
+        /// Acknowledgement.
         WatermarkReply = 0x2f,
-        /// Controller to switch: hit counter of an entry.
+        /// Controller to switch: return the hit counter of an entry.
         Stats = 0x30,
-        /// Marked: version is the count, bitmap 0; or not cached.
+        /// Cache metadata: version is the count, bitmap 0; or not cached.
         StatsReply = 0x31,
-        /// Controller to switch: new statistics epoch in the mark's version.
+        /// Controller to switch: begin the statistics epoch in the version of the cache metadata.
         Epoch = 0x32,
-        /// The epoch is in force.
+        /// The epoch has begun.
         EpochReply = 0x33,
-        /// Controller to switch: this record into that entry, which stays invalid.
+        /// Controller to switch: write this record into the entry, which stays invalid.
         Fill = 0x40,
-        /// Ok (it is in), or stale (the entry has a later generation).
+        /// Ok (it is written), or stale (the entry has a later generation).
         FillReply = 0x41,
-        /// Controller to switch: the entry is valid from now on.
+        /// Controller to switch: make the entry valid.
         Validate = 0x42,
         /// Ok, or stale.
         ValidateReply = 0x43,
-        /// Controller to switch: the entry is to be evicted.
+        /// Controller to switch: begin the eviction of the entry.
         Evict = 0x44,
         /// Ok, with its record; or stale.
         EvictReply = 0x45,
-        /// Controller to switch: asks for the record of an entry.
+        /// Controller to switch: return the record of an entry.
         Load = 0x46,
         /// Ok, with its record; or stale.
         LoadReply = 0x47,
-        /// Controller to switch: the evicted record is safe, so the entry is invalid for good.
+        /// Controller to switch: the server has the evicted record; make the entry invalid.
         Retire = 0x48,
         /// Ok, or stale.
         RetireReply = 0x49,
-        /// Controller to switch: asks how often the entry was read or written in this epoch.
+        /// Controller to switch: return how often the entry was read or written in this epoch.
         Count = 0x4a,
-        /// Ok, with the number; or stale.
+        /// Ok, with the count; or stale.
         CountReply = 0x4b,
-        /// Switch to controller: the record that an entry had at the snapshot point. An answer
-        /// that nobody asks for.
+        /// Switch to controller: the record that an entry had at the snapshot point. Its code is
+        /// that of a reply, but it has no request.
         Original = 0x4d,
         /// Client to controller: registers a client process that preserves records.
         Hello = 0x50,
-        /// Stamped with the incarnation of the switch.
+        /// A version stamp with the incarnation of the switch.
         HelloReply = 0x51,
         /// Client to controller: deregisters the process.
         Bye = 0x52,
-        /// The controller does not collect from it any more.
+        /// The controller no longer collects records from the process.
         ByeReply = 0x53,
-        /// Controller to client: keys and sequence numbers of a snapshot, a part of the list.
+        /// Controller to client: a part of the list of keys and sequence numbers of a snapshot.
         Release = 0x54,
-        /// The client has the part.
+        /// The client has received the part.
         ReleaseReply = 0x55,
-        /// Controller to client: asks for preserved records, from the one with this number on.
+        /// Controller to client: return preserved records, from the one with this number on.
         Collect = 0x56,
-        /// Some of the records.
+        /// A part of the records.
         CollectReply = 0x57,
-        /// Controller to client: the collected records are stored, and the switch serves again.
+        /// Controller to client: the servers have the collected records, and the switch is open
+        /// again.
         Recovered = 0x58,
-        /// The client has released them.
+        /// The client has released the records.
         RecoveredReply = 0x59,
     }
 }
 
 wire_enum! {
-    /// How a request ended.
+    /// Result of a request.
     Status {
         /// Done.
         Ok = 0,
@@ -166,23 +167,23 @@ wire_enum! {
         NotCached = 3,
         /// The value does not fit.
         TooLarge = 4,
-        /// A queue is full; nothing was done, ask again later.
+        /// A queue is full: nothing was done, and the sender may retry later.
         Overloaded = 5,
-        /// The request is refused for good.
+        /// The request is refused.
         Rejected = 6,
-        /// The switch has lost its memory since the write was sent first: who knows whether it was
-        /// done.
+        /// The switch has lost its state since the write was first sent, so it is unknown whether
+        /// the write took effect.
         Unknown = 7,
     }
 }
 
 impl Op {
-    /// Whether this is the answer to another frame.
+    /// Whether this is a reply.
     pub const fn is_reply(self) -> bool {
         self.code() & 1 == 1
     }
 
-    /// The reply that belongs to this request; a reply gives itself.
+    /// The reply to this request; for a reply, the operation itself.
     pub const fn reply(self) -> Op {
         match Op::from_code(self.code() | 1) {
             Some(op) => op,
@@ -209,19 +210,19 @@ impl Op {
         )
     }
 
-    /// Whether a `place` header follows the stamp: messages between controller and switch about
-    /// an entry.
+    /// Whether a slot follows the version stamp: true for messages between controller and switch
+    /// about an entry.
     pub const fn is_placed(self) -> bool {
         self.code() >> 4 == 4
     }
 
-    /// Whether this reports a hot record, or acknowledges such a report: the sender of a report
-    /// sends it again, so it may be dropped before anything else.
+    /// Whether this reports a hot record, or acknowledges such a report. Full queues drop these
+    /// messages first, because the sender of a report repeats it.
     pub const fn is_report(self) -> bool {
         matches!(self, Op::Offer | Op::OfferReply)
     }
 
-    /// Whether this changes the stored value of a key on behalf of a client.
+    /// Whether this is a write of a client.
     pub const fn is_write(self) -> bool {
         matches!(self, Op::Put | Op::Delete)
     }
@@ -232,7 +233,7 @@ mod tests {
     use super::{Op, Status};
 
     #[test]
-    fn every_code_reads_back_and_unknown_ones_are_refused() {
+    fn codes_are_parsed_and_unknown_ones_are_refused() {
         let mut known = 0;
         for code in 0..=255u8 {
             if let Some(op) = Op::from_code(code) {

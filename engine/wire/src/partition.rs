@@ -1,12 +1,12 @@
-//! Which server owns a key: ranges of the crc32 of the key.
+//! Partitioning: each server owns a range of the CRC-32 hashes of keys.
 //!
-//! Client, switch and server agree because all of them use this rule; the switch has it as a
-//! range table over `HashAlgorithm.crc32` of the 128-bit key.
+//! Clients and servers use this code. The switch has the same ranges in a table that matches
+//! `HashAlgorithm.crc32` of the 128-bit key.
 
 use crate::Key;
 
-/// `TABLES[n][byte]` is the CRC of `byte` with `n` zero bytes behind it: 8 bytes are looked up at
-/// once, where one after the other each would wait for the one before.
+/// `TABLES[n][byte]` is the CRC of `byte` and `n` zero bytes after it. With these tables the
+/// lookups of 8 bytes do not depend on each other (slicing-by-8).
 static TABLES: [[u32; 256]; 8] = tables();
 
 const fn tables() -> [[u32; 256]; 8] {
@@ -56,7 +56,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
 pub fn partition(key: &Key, servers: u16) -> u16 {
     assert!(servers > 0, "a key has no owner when there are no servers");
     let hash = u64::from(crc32(key));
-    // The guess is right or one too small, because the bounds are rounded down.
+    // The guess is correct or one too small, because the bounds are rounded down.
     let guess = (hash * u64::from(servers)) >> 32;
     let next = ((guess + 1) << 32) / u64::from(servers);
     (guess + u64::from(hash >= next)) as u16
@@ -75,13 +75,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn crc32_gives_the_published_check_value() {
+    fn crc32_has_the_published_check_value() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         assert_eq!(crc32(b""), 0);
     }
 
     #[test]
-    fn crc32_of_many_bytes_is_that_of_one_bit_after_the_other() {
+    fn crc32_equals_the_bitwise_computation() {
         let bytes: Vec<u8> = (0..100u32).map(|i| (i * i * 7 + i) as u8).collect();
         for length in 0..bytes.len() {
             let slow = bytes[..length].iter().fold(!0u32, |crc, &byte| {

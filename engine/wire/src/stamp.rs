@@ -1,41 +1,41 @@
-//! The `stamp` and `place` headers: what is said about a record of a write-back cache.
+//! Version stamp and slot: the headers that describe a record of a write-back cache.
 
 use std::cmp::Ordering;
 
 use crate::is_newer;
 
-/// Bytes of the `stamp` header.
+/// Bytes of the version stamp.
 pub const STAMP_LEN: usize = 13;
-/// Bytes of the `place` header.
+/// Bytes of the slot.
 pub const PLACE_LEN: usize = 6;
 
 /// Bits of a stamp.
 pub mod bits {
-    /// The key is asked for often and not cached.
+    /// The key is hot and not cached.
     pub const HOT: u8 = 0x01;
     /// A GET that carries the record of the entry.
     pub const EMBEDDED: u8 = 0x02;
-    /// The record says that the key is deleted.
+    /// The record is a tombstone: the key is deleted.
     pub const DELETED: u8 = 0x04;
     /// The entry has the latest record of its key.
     pub const LATEST: u8 = 0x08;
-    /// The record came from a client, and the server may not have it.
+    /// A client wrote the record, and the server may not have it.
     pub const DIRTY: u8 = 0x10;
-    /// The entry was written after the snapshot point that the message speaks of.
+    /// The entry was written after the snapshot point of the message.
     pub const OVERWRITTEN: u8 = 0x20;
-    /// The entry is valid, or to be evicted.
+    /// The entry is valid, or its eviction has begun.
     pub const VALID: u8 = 0x40;
     /// The request was sent first in an earlier incarnation of the switch.
     pub const PAST: u8 = 0x80;
 }
 
-/// Which write of a key: a number given by the switch, in an incarnation of the switch.
+/// The sequence of a write: the incarnation of the switch, and the number that the switch gave it.
 ///
-/// Lives are compared first, then numbers, both as serial numbers. All 0 is older than everything:
-/// a record that no write has made.
+/// Incarnations are compared first, then numbers, both as serial numbers. (0, 0), the sequence of
+/// an initial record, is older than all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Sequence {
-    /// The incarnation of the switch: given by the controller, never twice, 0 before the first.
+    /// The incarnation of the switch: given by the controller, never reused, 0 before the first.
     pub incarnation: u32,
     /// The number, from 1.
     pub number: u32,
@@ -66,13 +66,13 @@ impl Sequence {
     }
 }
 
-/// The `stamp` header.
+/// Version stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Stamp {
-    /// In requests of clients: the incarnation known when the request was first sent, with
-    /// number 0. Else which write made the record at hand.
+    /// In requests of clients, the incarnation that the client knew when it first sent the request,
+    /// with number 0. Otherwise the sequence of the record.
     pub sequence: Sequence,
-    /// Which filling of an entry, given by the controller; 0 for none.
+    /// Number of the filling of an entry, given by the controller; 0 for none.
     pub generation: u32,
     /// See [`bits`].
     pub bits: u8,
@@ -99,12 +99,12 @@ impl Stamp {
     }
 }
 
-/// The `place` header: which entry of a switch a message is about.
+/// Slot: the entry of a switch that a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Place {
     /// The entry.
     pub entry: u16,
-    /// Number of the snapshot (LOAD, ORIGINAL and its reply), or the count (COUNT reply).
+    /// Number of the snapshot (EVICT, LOAD, ORIGINAL), or the count (COUNT reply), else 0.
     pub number: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Reading frames without copying them.
+//! Checking and reading frames without copying them.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use crate::{
     NETKV_PORT, Op, PLACE_LEN, Place, STAMP_LEN, Stamp, Status, UDP_LEN, bits, capacity, flags,
 };
 
-/// Why a frame is not one of netkv's. Frames like that are counted and dropped.
+/// The reason why a frame is malformed. Nodes count and drop such frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
-    /// The frame ends before its headers do.
+    /// The frame is shorter than its headers and value.
     CutShort {
-        /// Bytes that the headers (and the value) take.
+        /// Bytes of the headers (and the value).
         needed: usize,
-        /// Bytes that there are.
+        /// Bytes of the frame.
         found: usize,
     },
     /// Not IPv4 without options or fragments, carrying UDP.
@@ -33,9 +33,9 @@ pub enum Malformed {
     Op(u8),
     /// No such status.
     Status(u8),
-    /// An UPDATE whose value does not fit its bitmap, or that has no mark.
+    /// An UPDATE without cache metadata, or whose value does not match its bitmap.
     Update,
-    /// A message about an entry without a stamp.
+    /// A message about an entry without a version stamp.
     Unstamped,
 }
 
@@ -61,16 +61,16 @@ impl fmt::Display for Malformed {
             Self::Op(code) => write!(f, "there is no operation 0x{code:02x}"),
             Self::Status(code) => write!(f, "there is no status {code}"),
             Self::Update => {
-                write!(f, "an update must be marked and its value must fill its bitmap")
+                write!(f, "an update must have cache metadata, and its value must fill its bitmap")
             }
-            Self::Unstamped => write!(f, "a message about an entry must have a stamp"),
+            Self::Unstamped => write!(f, "a message about an entry must have a version stamp"),
         }
     }
 }
 
 impl std::error::Error for Malformed {}
 
-/// A frame that has been checked, in place.
+/// A checked frame.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameView<'a> {
     /// From the `kv` header to the end of the UDP payload.
@@ -79,18 +79,18 @@ pub struct FrameView<'a> {
     destination: Ip,
     op: Op,
     status: Status,
-    /// Where the stamp starts within `kv`, if there is one.
+    /// Offset of the version stamp in `kv`, if there is one.
     stamp: Option<usize>,
     /// Start and end of the value within `kv`.
     value: (usize, usize),
 }
 
 impl<'a> FrameView<'a> {
-    /// Checks every header of `frame`. Ethernet padding behind the IP packet is ignored.
+    /// Checks every header of `frame`. Ethernet padding after the IP packet is ignored.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] says what is wrong; no input panics.
+    /// The reason why the frame is malformed. No input panics.
     pub fn parse(frame: &'a [u8]) -> Result<Self, Malformed> {
         let found = frame.len();
         let cut_short = |needed| Malformed::CutShort { needed, found };
@@ -152,7 +152,7 @@ impl<'a> FrameView<'a> {
         self.op
     }
 
-    /// How the request ended.
+    /// Result of the request.
     pub fn status(&self) -> Status {
         self.status
     }
@@ -167,7 +167,7 @@ impl<'a> FrameView<'a> {
         u16::from_be_bytes([self.kv[4], self.kv[5]])
     }
 
-    /// Who asked.
+    /// Sender of the request.
     pub fn sender(&self) -> u16 {
         u16::from_be_bytes([self.kv[6], self.kv[7]])
     }
@@ -184,7 +184,7 @@ impl<'a> FrameView<'a> {
         key
     }
 
-    /// The `mark` header, if there is one.
+    /// The cache metadata, if there is any.
     pub fn mark(&self) -> Option<Mark> {
         if self.kv[2] & flags::MARKED == 0 {
             return None;
@@ -195,12 +195,12 @@ impl<'a> FrameView<'a> {
         Some(Mark { generation: word(28), version: word(32), bitmap: self.kv[36] })
     }
 
-    /// The `stamp` header, if there is one.
+    /// The version stamp, if there is one.
     pub fn stamp(&self) -> Option<Stamp> {
         self.stamp.map(|at| Stamp::read(&self.kv[at..at + STAMP_LEN]))
     }
 
-    /// The `place` header, if the operation has one.
+    /// The slot, if the operation has one.
     pub fn place(&self) -> Option<Place> {
         let at = self.stamp.filter(|_| self.op.is_placed())? + STAMP_LEN;
         Some(Place::read(&self.kv[at..at + PLACE_LEN]))
@@ -211,8 +211,8 @@ impl<'a> FrameView<'a> {
         &self.kv[self.value.0..self.value.1]
     }
 
-    /// The reply to this request: addresses swapped, sender, request and key echoed, no mark and no
-    /// stamp.
+    /// The reply to this request: addresses swapped; sender, request and key echoed; no cache
+    /// metadata and no version stamp.
     pub fn reply(&self, status: Status) -> Message<'static> {
         Message::request(
             self.destination,
@@ -226,8 +226,8 @@ impl<'a> FrameView<'a> {
     }
 }
 
-/// Checks Ethernet, IPv4 and UDP of at least 42 bytes; gives the addresses and where the UDP payload
-/// ends.
+/// Checks Ethernet, IPv4 and UDP of at least 42 bytes. Returns source, destination and the end of
+/// the UDP payload.
 pub(crate) fn check_outer(frame: &[u8], own_port: u16) -> Result<(Ip, Ip, usize), Malformed> {
     let ip = &frame[ETHERNET_LEN..ETHERNET_LEN + IPV4_LEN];
     let udp = &frame[ETHERNET_LEN + IPV4_LEN..KV_OFFSET];

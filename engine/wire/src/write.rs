@@ -1,12 +1,12 @@
-//! Writing whole frames.
+//! Writing frames.
 
 use crate::{
     ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key, MARK_LEN, Mark, NETKV_PORT, Op,
     PLACE_LEN, Place, STAMP_LEN, Stamp, Status, flags, mac_of, padded,
 };
 
-/// Everything that a frame says. Build one with [`Message::request`] or
-/// [`FrameView::reply`](crate::FrameView::reply) and change what differs.
+/// The fields of a frame. Build one with [`Message::request`] or
+/// [`FrameView::reply`](crate::FrameView::reply), then change single fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
     /// Source address; the source MAC follows from it.
@@ -17,30 +17,30 @@ pub struct Message<'a> {
     pub op: Op,
     /// Whether a switch answered (`CACHE_HIT`). The flag `MARKED` follows from `mark`.
     pub cache_hit: bool,
-    /// The `stamp` header, if there is one. The flag `STAMPED` follows from it.
+    /// The version stamp, if there is one. The flag `STAMPED` follows from it.
     pub stamp: Option<Stamp>,
-    /// The `place` header of a message about an entry; such a message needs a stamp, too.
+    /// The slot of a message about an entry; such a message needs a version stamp, too.
     pub place: Place,
-    /// How the request ended; `Ok` in requests.
+    /// Result of the request; `Ok` in requests.
     pub status: Status,
     /// True length of the value in bytes. Differs from `value.len()` in an ADMIT reply only.
     pub length: u16,
-    /// Who asked.
+    /// Sender of the request.
     pub sender: u16,
     /// The sender's request number.
     pub request: u32,
     /// The key.
     pub key: Key,
-    /// The `mark` header, if there is one.
+    /// The cache metadata, if there is any.
     pub mark: Option<Mark>,
     /// Value without padding.
     pub value: &'a [u8],
-    /// Least bytes of the value field, padding included: an UPDATE fills its whole bitmap.
+    /// Minimum length of the value with padding: an UPDATE fills its whole bitmap.
     pub room: usize,
 }
 
 impl<'a> Message<'a> {
-    /// A request without value or mark.
+    /// A request without value, cache metadata and version stamp.
     pub const fn request(
         source: Ip,
         destination: Ip,
@@ -67,41 +67,41 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The same with this value (at most 65,535 bytes) and its length.
+    /// Sets the value (at most 65,535 bytes) and its length.
     pub const fn with_value(mut self, value: &'a [u8]) -> Self {
         self.value = value;
         self.length = value.len() as u16;
         self
     }
 
-    /// The same with a `mark` header.
+    /// Sets the cache metadata.
     pub const fn with_mark(mut self, mark: Mark) -> Self {
         self.mark = Some(mark);
         self
     }
 
-    /// The same with a `stamp` header.
+    /// Sets the version stamp.
     pub const fn with_stamp(mut self, stamp: Stamp) -> Self {
         self.stamp = Some(stamp);
         self
     }
 
-    /// The same about this place of a switch.
+    /// Sets the slot.
     pub const fn with_place(mut self, place: Place) -> Self {
         self.place = place;
         self
     }
 
-    /// The same with this status.
+    /// Sets the status.
     pub const fn with_status(mut self, status: Status) -> Self {
         self.status = status;
         self
     }
 }
 
-/// Appends `message` as a whole frame to `out` and returns its number of bytes.
+/// Appends `message` as a frame to `out` and returns its length.
 ///
-/// The IPv4 checksum is right; the UDP checksum is 0 (none).
+/// The UDP checksum is 0 (none).
 pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
     let mark_len = if message.mark.is_some() { MARK_LEN } else { 0 };
     let placed = message.op.is_placed();
@@ -145,7 +145,8 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
     out.len() - start
 }
 
-/// Writes Ethernet, IPv4 and UDP of a whole frame whose first 42 bytes are 0.
+/// Writes Ethernet, IPv4 and UDP into the first 42 bytes of a frame, which must be 0. The rest of
+/// the frame must be complete.
 pub fn write_outer(frame: &mut [u8], source: Ip, destination: Ip, port: u16) {
     let ip_len = frame.len() - ETHERNET_LEN;
     frame[0..6].copy_from_slice(&mac_of(destination));

@@ -1,4 +1,4 @@
-//! Frames against bytes that were written out by hand from `docs/wire-format.md`.
+//! Tests of frames against bytes that were written by hand from `docs/wire-format.md`.
 
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, MAX_FRAME, Malformed, Mark, Message, Op,
@@ -35,7 +35,7 @@ const GET_BYTES: [u8; 70] = [
 ];
 
 #[test]
-fn a_get_is_these_bytes() {
+fn a_get_has_these_bytes() {
     assert_eq!(frame(&get()), GET_BYTES);
     let view = FrameView::parse(&GET_BYTES).unwrap();
     assert_eq!((view.op(), view.status(), view.length()), (Op::Get, Status::Ok, 0));
@@ -73,7 +73,7 @@ fn an_update_fills_its_whole_bitmap() {
 }
 
 #[test]
-fn an_admit_reply_tells_a_length_without_a_value() {
+fn an_admit_reply_has_a_length_without_a_value() {
     let admit = Message::request(CONTROLLER_IP, server_ip(0), Op::Admit, CONTROLLER_SENDER, 5, KEY);
     let asked = frame(&admit);
     let reply = Message { length: 99, ..FrameView::parse(&asked).unwrap().reply(Status::Ok) };
@@ -86,7 +86,7 @@ fn an_admit_reply_tells_a_length_without_a_value() {
 }
 
 #[test]
-fn a_hit_is_told_from_a_reply_of_the_server() {
+fn a_cache_hit_differs_from_a_reply_of_the_server() {
     let hit = Message { op: Op::GetReply, cache_hit: true, ..get() }.with_value(&[7; 128]);
     let bytes = frame(&hit);
     assert_eq!(bytes[44], 0x02);
@@ -94,7 +94,7 @@ fn a_hit_is_told_from_a_reply_of_the_server() {
 }
 
 #[test]
-fn padding_beyond_the_value_and_beyond_the_packet_is_tolerated() {
+fn padding_after_value_and_packet_is_ignored() {
     let put = Message { op: Op::Put, room: 128, ..get() }.with_value(&[5; 20]);
     let mut bytes = frame(&put);
     bytes.extend_from_slice(&[0xee; 30]);
@@ -108,7 +108,7 @@ const STAMP: Stamp = Stamp {
 };
 
 #[test]
-fn a_stamp_stands_between_the_header_and_the_value() {
+fn a_stamp_is_between_the_header_and_the_value() {
     let put = Message { op: Op::Put, ..get() }.with_value(b"abc").with_stamp(STAMP);
     let bytes = frame(&put);
     assert_eq!(bytes.len(), 70 + 13 + 16);
@@ -123,7 +123,7 @@ fn a_stamp_stands_between_the_header_and_the_value() {
 }
 
 #[test]
-fn a_message_about_an_entry_has_a_place_behind_its_stamp() {
+fn a_message_about_an_entry_has_a_slot_after_its_stamp() {
     let place = Place { entry: 0x0102, number: 0x0304_0506 };
     let fill = Message { op: Op::Fill, ..get() }.with_stamp(STAMP).with_place(place);
     let bytes = frame(&fill.with_value(&[7; 20]));
@@ -141,23 +141,23 @@ fn a_get_carries_a_value_only_if_a_record_is_embedded() {
     let embedded = Stamp { bits: bits::EMBEDDED, ..STAMP };
     let bytes = frame(&get().with_stamp(embedded).with_value(b"embedded"));
     assert_eq!(FrameView::parse(&bytes).unwrap().value(), b"embedded");
-    let bytes = frame(&get().with_stamp(STAMP).with_value(b"not looked at"));
+    let bytes = frame(&get().with_stamp(STAMP).with_value(b"not embedded"));
     assert_eq!(FrameView::parse(&bytes).unwrap().value(), b"");
 }
 
 #[test]
-fn the_largest_frame_is_as_long_as_buffers_must_be() {
+fn the_largest_frame_has_the_declared_length() {
     let put = Message { op: Op::Put, ..get() }.with_value(&[1; 1024]).with_stamp(Stamp::default());
     assert_eq!(frame(&put).len(), MAX_FRAME);
 }
 
 #[test]
-fn every_broken_header_is_named() {
-    let broken = |at: usize, value: u8| {
+fn every_malformed_header_is_reported() {
+    let malformed = |at: usize, value: u8| {
         let mut bytes = GET_BYTES;
         bytes[at] = value;
         if (14..34).contains(&at) && at != 24 && at != 25 {
-            // Keep the checksum right, so that the field itself is what is refused.
+            // Corrects the checksum, so that the field itself is refused.
             bytes[24..26].copy_from_slice(&[0, 0]);
             let mut sum: u32 =
                 bytes[14..34].chunks(2).map(|w| u32::from(w[0]) * 256 + u32::from(w[1])).sum();
@@ -166,22 +166,22 @@ fn every_broken_header_is_named() {
         }
         FrameView::parse(&bytes).map(|_| ()).unwrap_err()
     };
-    assert_eq!(broken(12, 0x86), Malformed::NotUdp);
-    assert_eq!(broken(14, 0x46), Malformed::NotUdp);
-    assert_eq!(broken(20, 0x20), Malformed::NotUdp);
-    assert_eq!(broken(23, 6), Malformed::NotUdp);
-    assert_eq!(broken(25, 0x52), Malformed::Checksum);
-    assert_eq!(broken(37, 0x91), Malformed::Port(5009));
-    assert_eq!(broken(17, 0x39), Malformed::Lengths);
-    assert_eq!(broken(39, 0x23), Malformed::Lengths);
-    assert_eq!(broken(42, 2), Malformed::Format(2));
-    assert_eq!(broken(43, 0x77), Malformed::Op(0x77));
-    assert_eq!(broken(45, 9), Malformed::Status(9));
-    assert_eq!(broken(44, 1), Malformed::CutShort { needed: 79, found: 70 });
+    assert_eq!(malformed(12, 0x86), Malformed::NotUdp);
+    assert_eq!(malformed(14, 0x46), Malformed::NotUdp);
+    assert_eq!(malformed(20, 0x20), Malformed::NotUdp);
+    assert_eq!(malformed(23, 6), Malformed::NotUdp);
+    assert_eq!(malformed(25, 0x52), Malformed::Checksum);
+    assert_eq!(malformed(37, 0x91), Malformed::Port(5009));
+    assert_eq!(malformed(17, 0x39), Malformed::Lengths);
+    assert_eq!(malformed(39, 0x23), Malformed::Lengths);
+    assert_eq!(malformed(42, 2), Malformed::Format(2));
+    assert_eq!(malformed(43, 0x77), Malformed::Op(0x77));
+    assert_eq!(malformed(45, 9), Malformed::Status(9));
+    assert_eq!(malformed(44, 1), Malformed::CutShort { needed: 79, found: 70 });
     let put = frame(&Message { op: Op::Put, ..get() }.with_value(&[1; 30]));
-    let mut lying = put.clone();
-    lying[47] = 33;
-    let error = FrameView::parse(&lying).map(|_| ()).unwrap_err();
+    let mut too_long = put.clone();
+    too_long[47] = 33;
+    let error = FrameView::parse(&too_long).map(|_| ()).unwrap_err();
     assert_eq!(error, Malformed::CutShort { needed: 103, found: 102 });
     assert_eq!(error.to_string(), "the frame has 102 bytes, but its headers say 103");
     let update = frame(&Message { op: Op::Update, ..get() });
@@ -189,7 +189,7 @@ fn every_broken_header_is_named() {
 }
 
 #[test]
-fn no_cut_or_random_frame_crashes_a_reader() {
+fn no_truncated_or_random_frame_causes_a_panic() {
     let mark = Mark { generation: 1, version: 1, bitmap: 3 };
     let put = Message { op: Op::Put, ..get() }.with_value(&[1; 40]).with_mark(mark);
     let whole = frame(&put.with_stamp(STAMP));

@@ -44,7 +44,8 @@ impl MultigetSize {
                     Ok(())
                 } else {
                     Err(format!(
-                        "a heavy-tailed multiget has from 1 to {max_mean} keys on average, not {mean}"
+                        "a heavy-tailed multiget has from 1 to {max_mean} keys on average, not \
+                         {mean}"
                     ))
                 };
             }

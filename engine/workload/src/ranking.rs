@@ -14,17 +14,17 @@ use crate::{Permutation, Random};
 pub enum Shift {
     /// The `keys` coldest keys become the hottest; all others move down.
     HotIn {
-        /// How many keys.
+        /// Number of keys.
         keys: u64,
     },
     /// The `keys` hottest keys become the coldest; all others move up.
     HotOut {
-        /// How many keys.
+        /// Number of keys.
         keys: u64,
     },
     /// `keys` of the `top` hottest keys are swapped with keys that are not among them.
     Random {
-        /// How many keys.
+        /// Number of keys.
         keys: u64,
         /// The number of hottest keys from which they are drawn.
         top: u64,

@@ -124,7 +124,7 @@ impl Workload {
         config.mix.check()?;
         config.value_size.check()?;
         check_key_size(&config)?;
-        // A read that is no multiget has one key.
+        // A read that is not a multiget has one key.
         let size = config.multiget.unwrap_or(MultigetSize::Fixed(1));
         size.check()?;
         Ok(Self {
@@ -356,7 +356,7 @@ mod tests {
             match operation.kind {
                 OpKind::Insert => pending.push(operation.id),
                 _ => {
-                    assert!(operation.id <= newest, "key {} is not there yet", operation.id);
+                    assert!(operation.id <= newest, "key {} is not inserted yet", operation.id);
                     hottest += u32::from(operation.id == newest);
                 }
             }

@@ -1,4 +1,4 @@
-"""What the coordinator of multigets costs."""
+"""Metrics of CoordiMC: those of multigets, and the utilization of the coordinator."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def _busy(sample: RackSample) -> float:
-    """Seconds that the workers were on a core."""
+    """Processor time of the workers in seconds."""
     return sample.coordinator.busy if sample.coordinator is not None else 0.0
 
 
 def _available(sample: RackSample) -> float:
-    """Seconds of all workers; 0 while the coordinator is down."""
+    """Wall time times the number of workers, in seconds; 0 while the coordinator is down."""
     worked = sample.coordinator
     return worked.interval * worked.workers if worked is not None else 0.0
 

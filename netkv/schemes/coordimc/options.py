@@ -1,4 +1,4 @@
-"""What a user may choose about CoordiMC."""
+"""Options of CoordiMC."""
 
 from __future__ import annotations
 

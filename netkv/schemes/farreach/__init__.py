@@ -1,4 +1,4 @@
-"""FarReach: a write-back cache of hot records in the switch that survives its crash."""
+"""FarReach: a write-back cache of hot records in the switch; the records survive its crash."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SCHEME = Scheme(
     options=FarReachOptions,
     recovery_phases=RECOVERY_PHASES,
     max_pipelines=4,
-    # p4/farreach remembers the last requests of so many.
+    # p4/farreach has deduplication windows for so many clients.
     max_clients=64,
     one_switch=True,
     metrics=METRICS,

@@ -1,6 +1,6 @@
-"""How a key comes into the cache (docs/farreach.md, "Admission"; the paper's III-B)."""
+"""Admission of a key to the cache (docs/farreach.md, "Admission"; the paper's III-B)."""
 
-# What follows from an answer takes what there is to know, needed or not.
+# Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG001, ARG002, ARG005
 
 from collections.abc import Callable, Iterator
@@ -17,24 +17,24 @@ LOOKUP = "NetkvIngress.lookup.cache"
 
 
 class Decisions(Protocol):
-    """What is not decided here."""
+    """Decisions about candidates that `Admission` leaves to the queue."""
 
     def settled(self, candidate: Candidate, reason: str) -> None:
-        """The candidate is cached, or will not be for now; `reason` is a counter."""
+        """The candidate is cached or given up; `reason` is the counter of that outcome."""
 
 
 class Admission:
-    """Entries on their way in.
+    """Admissions that are under way.
 
     Rules
     -----
-    1. FILL → lookup entry into all ingress pipelines → VALIDATE. The entry is valid only when every
-       pipeline leads to it.
-    2. Nobody is served what FILL carries: the entry is outdated until a write or a read comes by.
-       So the record may be old, and writes go on meanwhile.
-    3. Every filling has a generation never given before.
-    4. A controller that dies between any two steps leaves an entry that nobody finds or whose
-       record is the server's, and the next one empties the switch.
+    1. FILL → lookup entry into all ingress pipelines → VALIDATE. The entry becomes valid only when
+       every ingress pipeline has its lookup entry.
+    2. The switch answers no request with the record of FILL: the entry is outdated until a write or
+       the reply to a read updates it. So the record may be old, and writes need not wait.
+    3. Every filling of an entry has a new generation.
+    4. If the controller dies between two steps, the entry has no lookup entry, or the server has
+       its record. The next controller empties the switch.
     """
 
     def __init__(self, context: Context, validity: Validity, decisions: Decisions) -> None:
@@ -43,7 +43,7 @@ class Admission:
         self._decisions = decisions
 
     def begin(self, candidate: Candidate) -> None:
-        """Give the key a free entry; there must be one."""
+        """Begin to admit the key, in a free entry; there must be one."""
         context = self._context
         index = context.index
         entry = Entry(candidate.key, context.generation(), index.take_entry(), candidate)
@@ -55,10 +55,10 @@ class Admission:
         def fetched(now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
             return self._fetched(entry, reply)
 
-        context.pending.ask(Op.FETCH, entry.key, fetched, to=context.owner(entry.key))
+        context.pending.send(Op.FETCH, entry.key, fetched, to=context.owner(entry.key))
 
     def _fetched(self, entry: Entry, reply: Message | None) -> Iterator[Action]:
-        """The owner has told the record, or there is none to be cached."""
+        """The owner has returned the record, or there is none that can be cached."""
         record = record_of(reply) if reply is not None and reply.status is Status.OK else None
         if record is not None:
             self._context.observe_incarnation(record.incarnation)
@@ -72,11 +72,11 @@ class Admission:
         entry.state = State.FILLING
 
         def filled(now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
-            assert reply is not None, "it is repeated until it is answered"
+            assert reply is not None, "FILL is repeated until it is answered"
             return self._filled(entry, reply)
 
         bits = Bit(record.bits & Bit.DELETED)
-        self._context.pending.ask(
+        self._context.pending.send(
             Op.FILL,
             entry.key,
             filled,
@@ -87,9 +87,9 @@ class Admission:
         )
 
     def _filled(self, entry: Entry, reply: Message) -> Iterator[Action]:
-        """The entry has the record, invalid: lead all ingress pipelines to it."""
+        """The entry has the record but is invalid: write its lookup entry."""
         if reply.status is not Status.OK:
-            # Its number was used under a later generation. That cannot be, so it is not touched.
+            # The entry has a later generation, which should be impossible: never use it again.
             self._context.index.leave(entry, entry=False)
             self._decisions.settled(entry.candidate, "entries_set_aside")
             yield Note("entry set aside", {"entry": entry.entry})
@@ -109,7 +109,7 @@ class Admission:
         yield self._context.writes.give(write, inserted)
 
     def _inserted(self, entry: Entry, ok: bool) -> Iterator[Action]:
-        """All ingress pipelines know the entry."""
+        """All ingress pipelines have the lookup entry, or the write was refused."""
         if not ok:
             self._give_up(entry, "not_inserted")
         else:
@@ -118,7 +118,7 @@ class Admission:
         return iter(())
 
     def _validated(self, now: Nanoseconds, entry: Entry, reply: Message) -> Iterator[Action]:
-        """The entry is valid."""
+        """VALIDATE is answered: the entry is valid, or it is removed."""
         if reply.status is not Status.OK:
             self._decisions.settled(entry.candidate, "not_validated")
             yield from remove(self._context, entry, lambda ok: iter(()))
@@ -128,7 +128,7 @@ class Admission:
         self._decisions.settled(entry.candidate, "insertions")
 
     def _give_up(self, entry: Entry, reason: str) -> None:
-        """Nobody was led to the entry: it is free at once."""
+        """Give up the admission. The entry has no lookup entry, so it is free at once."""
         self._context.index.leave(entry, entry=True)
         self._decisions.settled(entry.candidate, reason)
 
@@ -136,11 +136,11 @@ class Admission:
 def remove(
     context: Context, entry: Entry, then: Callable[[bool], Iterator[Action]]
 ) -> Iterator[Action]:
-    """Take the lookup entry out of all ingress pipelines; the entry is free when that is done."""
+    """Delete the lookup entry in all ingress pipelines; then the entry is free."""
     entry.state = State.DELETING
 
     def deleted(now: Nanoseconds, ok: bool) -> Iterator[Action]:
-        # If it is still found, nobody else may have its number.
+        # If the deletion was refused, packets still find the entry: its number stays in use.
         context.index.leave(entry, entry=ok)
         if not ok:
             context.counts["entries_set_aside"] += 1

@@ -1,4 +1,4 @@
-"""The queue of keys to admit and of entries to evict: it decides what begins next."""
+"""The queue of keys to admit and of entries to evict: it chooses the next operation."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from netkv.schemes.farreach.record import Record
 
 
 class AdmissionQueue:
-    """Keys that wait for an entry, and entries that wait for their eviction.
+    """Keys that wait for admission, and entries that wait for eviction.
 
     Rules
     -----
@@ -27,10 +27,10 @@ class AdmissionQueue:
     def __init__(self, context: Context, settled: Callable[[bytes, bool], None]) -> None:
         """`settled` is called for each key that is cached (True) or given up (False)."""
         self._context = context
-        self._hears = settled
+        self._on_settled = settled
         self._waiting: OrderedDict[bytes, Candidate] = OrderedDict()
-        self._unwelcome: deque[int] = deque()  # generations of entries that are to go
-        self._wanted: set[bytes] = set()
+        self._to_evict: deque[int] = deque()  # generations
+        self._preloads: set[bytes] = set()  # neither cached nor given up
 
     def connect(self, admission: Admission, eviction: Eviction, contention: Contention) -> None:
         """Set the parts that carry out admissions, evictions and contests."""
@@ -40,17 +40,17 @@ class AdmissionQueue:
         return len(self._waiting)
 
     @property
-    def wanted(self) -> int:
-        """Preloaded keys that are neither cached nor given up."""
-        return len(self._wanted)
+    def unsettled_preloads(self) -> int:
+        """How many preloaded keys are neither cached nor given up."""
+        return len(self._preloads)
 
     def preload(self, keys: Iterable[bytes]) -> None:
         """Queue `keys` for admission, in this order."""
         for key in keys:
             if len(key) != KEY_BYTES:
                 raise ValueError(f"Cannot preload {key.hex()}: a key has {KEY_BYTES} bytes.")
-            if key not in self._context.index and key not in self._wanted:
-                self._wanted.add(key)
+            if key not in self._context.index and key not in self._preloads:
+                self._preloads.add(key)
                 self._waiting.setdefault(key, Candidate(key))
 
     def readmit(self, candidate: Candidate) -> None:
@@ -69,34 +69,34 @@ class AdmissionQueue:
         self._waiting[key] = Candidate(key, record, context.parameters.hot_threshold)
         return True
 
-    def dismiss(self, generation: int) -> None:
-        """Queue the eviction of an entry; no key takes its place."""
-        self._unwelcome.append(generation)
+    def evict(self, generation: int) -> None:
+        """Queue the eviction of an entry, without a successor."""
+        self._to_evict.append(generation)
 
     def switch_restarted(self) -> None:
         """The switch is empty: keep only preloaded and readmitted keys, drop offers."""
         waiting = [each for each in self._waiting.values() if each.count is None]
-        lost = [entry.candidate for entry in self._context.index if entry.key in self._wanted]
+        lost = [entry.candidate for entry in self._context.index if entry.key in self._preloads]
         self._waiting.clear()
-        self._unwelcome.clear()
+        self._to_evict.clear()
         for candidate in (*lost, *waiting):
             self._waiting[candidate.key] = candidate
 
     def settled(self, candidate: Candidate, reason: str) -> None:
         """The candidate is cached or given up; `reason` is the counter of that outcome."""
         self._context.counts[reason] += 1
-        self._wanted.discard(candidate.key)
-        self._hears(candidate.key, reason in ("insertions", "cached_already"))
+        self._preloads.discard(candidate.key)
+        self._on_settled(candidate.key, reason in ("insertions", "cached_already"))
 
     def start(self) -> None:
         """Begin evictions and admissions, as many as may be in flight."""
         index = self._context.index
-        while self._unwelcome and self._has_hands():
-            entry = index.get(self._unwelcome.popleft())
+        while self._to_evict and self._below_limit():
+            entry = index.get(self._to_evict.popleft())
             if entry is not None and entry.state is State.CACHED:
                 self._context.counts["evicted_doubtful"] += 1
                 self._eviction.begin(entry)
-        while self._waiting and self._has_hands():
+        while self._waiting and self._below_limit():
             key, candidate = self._waiting.popitem(last=False)
             if key in index:
                 self.settled(candidate, "cached_already")
@@ -107,7 +107,7 @@ class AdmissionQueue:
             elif not self._contention.contend(candidate):
                 self._context.counts["offers_dropped"] += 1
 
-    def _has_hands(self) -> bool:
-        held_up = self._eviction.held_up(self._context.pending.silent)
-        busy = self._context.index.in_flight - held_up
-        return busy < self._context.parameters.max_in_flight
+    def _below_limit(self) -> bool:
+        stalled = self._eviction.waiting_for(self._context.pending.silent)
+        in_flight = self._context.index.in_flight - stalled
+        return in_flight < self._context.parameters.max_in_flight

@@ -1,4 +1,4 @@
-"""The state that outlives the controller: incarnation, clients, and the snapshot in force."""
+"""The checkpoint of the controller: incarnation, client processes, and the snapshot in force."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
@@ -7,10 +7,10 @@ from netkv.control.base import SECOND, Action, Nanoseconds, Note, Save, Saved
 from netkv.schemes.farreach.checkpoint_format import Client, State, to_bytes
 from netkv.schemes.farreach.record import Record
 
-PAUSE = SECOND
+RETRY_DELAY = SECOND
 """Time to the next attempt after a save has failed."""
 
-Kept: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
+OnSaved: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
 """Called when the state is saved."""
 
 
@@ -19,25 +19,27 @@ class Checkpoint:
 
     Rules
     -----
-    1. A change takes effect when it is saved: `kept` is called then, and not before.
-    2. At most one save is under way; changes made meanwhile go with the next one.
+    1. A change takes effect when it is saved: the callback is called then, and not before.
+    2. At most one save is under way. The next save contains the changes made meanwhile.
     3. A failed save is repeated, and the first failure is noted. The previous state stays saved.
     """
 
     def __init__(self) -> None:
         self.incarnation = 0
-        """The latest incarnation that is saved, or is about to be."""
+        """The latest incarnation that is saved or is being saved."""
         self.snapshot = 0
+        """Number of the snapshot in force."""
         self.records: Sequence[Record] = ()
+        """Records of the snapshot in force."""
         self.recovered = 0
-        """The incarnation of the last recovery whose records all servers have."""
+        """The incarnation of the last recovery whose records the servers have."""
         self.clients: dict[int, bool] = {}
         """Address of each client process → whether it answered the last request."""
         self.saves = 0
         self._under_way = False
         self._wanted = False
-        self._after_this: list[Kept] = []
-        self._after_next: list[Kept] = []
+        self._after_this: list[OnSaved] = []
+        self._after_next: list[OnSaved] = []
         self._retry: Nanoseconds | None = None
         self._failing = False
 
@@ -47,11 +49,11 @@ class Checkpoint:
         self.snapshot, self.records = state.snapshot, state.records
         self.clients = dict(state.clients)
 
-    def save(self, kept: Kept | None = None) -> None:
-        """Save the present state, then call `kept`."""
+    def save(self, then: OnSaved | None = None) -> None:
+        """Save the current state, then call `then`."""
         self._wanted = True
-        if kept is not None:
-            self._after_next.append(kept)
+        if then is not None:
+            self._after_next.append(then)
 
     @property
     def busy(self) -> bool:
@@ -64,11 +66,11 @@ class Checkpoint:
         self._after_next.clear()
 
     def deadline(self) -> Nanoseconds | None:
-        """When to try again."""
+        """When to repeat a failed save."""
         return self._retry
 
     def pump(self, now: Nanoseconds) -> Iterator[Action]:
-        """Begin a save, if one is wanted and none under way."""
+        """Begin a save if there are unsaved changes and no save is under way."""
         if not self._wanted or self._under_way or (self._retry is not None and now < self._retry):
             return
         self._retry = None
@@ -88,11 +90,11 @@ class Checkpoint:
         if not saved.ok:
             self._wanted = True
             self._after_next = [*after, *self._after_next]
-            self._retry = now + PAUSE
+            self._retry = now + RETRY_DELAY
             if not self._failing:
                 self._failing = True
                 yield Note("nothing can be saved", {"error": saved.error})
             return
         self._failing = False
-        for kept in after:
-            yield from kept(now)
+        for then in after:
+            yield from then(now)

@@ -1,11 +1,11 @@
-"""What FarReach's controller saves, as bytes.
+"""The byte format of the state that FarReach's controller saves.
 
     magic (16) | version (2) | bytes of the body (4) | CRC-32 of the body (4) | body
     body: incarnation (4) | recovered incarnation (4) | snapshot (4) | clients (2) | records (4)
         | clients times: address (4), present (1)
         | records times: as in replies to COLLECT (netkv/schemes/farreach/record.py)
 
-Big-endian, as frames are.
+All numbers are big-endian, as in frames.
 """
 
 import struct
@@ -23,11 +23,11 @@ _CLIENT = struct.Struct("!I?")
 
 
 class SavedError(ValueError):
-    """Bytes that no controller of FarReach can have saved; the text says why."""
+    """Bytes that are no saved state of a FarReach controller; the text has the reason."""
 
 
 class Client(NamedTuple):
-    """A client process: the address of its first client, and whether it answered at last."""
+    """A client process: address of its first client, and whether it answered the last request."""
 
     address: int
     present: bool = True
@@ -35,21 +35,21 @@ class Client(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """All that a controller may need that takes the place of this one."""
+    """The state that the next controller needs."""
 
     incarnation: int
-    """The latest incarnation that was given to the switch, or is about to be."""
+    """The latest incarnation that the switch has got or is to get."""
     recovered: int = 0
-    """The incarnation of the last recovery of which the servers have all; 0 if there was none."""
+    """The incarnation of the last recovery whose records the servers have; 0 for none."""
     snapshot: int = 0
     """Number of the snapshot in force, 0 for none."""
     clients: tuple[Client, ...] = ()
     records: tuple[Record, ...] = ()
-    """Of the snapshot in force."""
+    """Records of the snapshot in force."""
 
 
 def to_bytes(state: State) -> bytes:
-    """What is to be saved."""
+    """Encode the state."""
     body = b"".join(
         (
             _BODY.pack(
@@ -67,7 +67,7 @@ def to_bytes(state: State) -> bytes:
 
 
 def from_bytes(data: bytes) -> State:
-    """What was saved. Raises SavedError."""
+    """Decode a saved state. Raises SavedError."""
     if len(data) < _HEAD.size or not data.startswith(_MAGIC):
         raise SavedError(f"These {len(data)} bytes were not saved by a controller of FarReach.")
     _, version, length, checksum = _HEAD.unpack_from(data)
@@ -75,9 +75,9 @@ def from_bytes(data: bytes) -> State:
         raise SavedError(f"Saved in layout {version}; this netkv reads layout {_VERSION}.")
     body = data[_HEAD.size :]
     if len(body) != length:
-        raise SavedError(f"Cut short or added to: {length} bytes were saved, {len(body)} are here.")
+        raise SavedError(f"Wrong length: {length} bytes were saved, {len(body)} were read.")
     if zlib.crc32(body) != checksum:
-        raise SavedError("Damaged: the checksum is another.")
+        raise SavedError("Damaged: the checksum does not match.")
     if length < _BODY.size:
         raise SavedError(f"A body of {length} bytes: at least {_BODY.size} are needed.")
     incarnation, recovered, snapshot, clients, records = _BODY.unpack_from(body)
@@ -92,5 +92,5 @@ def from_bytes(data: bytes) -> State:
     except MalformedRecordsError as error:
         raise SavedError(f"The records are {error}.") from error
     if len(found) != records:
-        raise SavedError(f"{records} records were saved, {len(found)} are here.")
+        raise SavedError(f"{records} records were saved, {len(found)} were read.")
     return State(incarnation, recovered, snapshot, known, tuple(found))

@@ -13,53 +13,53 @@ from netkv.schemes.farreach.record import MalformedRecordsError, Record, unpack
 WINDOW = 16
 """Requests for pieces that are under way at once."""
 
-Told: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
+OnDone: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
 """Called when the collection from this client is complete or given up."""
 
 
 class ClientCollection:
-    """The records of one client.
+    """The records of one client process.
 
     Rules
     -----
     1. The client freezes its list, so pieces may be requested in any order. The client decides how
        many records a piece has; records missing between two pieces are requested again.
-    2. A client that reports another total on the way is a new process: records that the old process
-       had not sent are lost.
+    2. If the total changes during the collection, a new process answers. The records that the old
+       process had not sent are lost.
     """
 
     def __init__(
-        self, pending: PendingRequests, address: int, incarnation: int, told: Told
+        self, pending: PendingRequests, address: int, incarnation: int, on_done: OnDone
     ) -> None:
         """Begin to collect; `incarnation` is the new one of the switch."""
         self._pending = pending
         self._to = to_client(address)
         self._incarnation = incarnation
-        self._told = told
+        self._on_done = on_done
         self._total: int | None = None
         self._stride = 0
-        self._next = 0  # first index that is not asked for
-        self._asked: set[PendingRequest] = set()
+        self._next = 0  # first index that is not requested
+        self._requests: set[PendingRequest] = set()
         self.records: list[Record] = []
         self.silence = 0
         """Heartbeats since the last answer of the client."""
         self.lost = False
         """Whether the list is incomplete."""
         self.silent = False
-        """Whether that is because the client did not answer."""
+        """Whether the list is incomplete because the client did not answer."""
         self.done = False
-        self._ask(0, None)
+        self._request(0, None)
 
     def give_up(self) -> None:
         """End the collection with the records received so far."""
         self.lost = self.done = True
-        for pending_request in self._asked:
+        for pending_request in self._requests:
             self._pending.cancel(pending_request)
-        self._asked.clear()
+        self._requests.clear()
 
-    def _ask(self, first: int, end: int | None) -> None:
-        """Request the records from `first` up to `end`; None: as many as fit a piece."""
-        pending_request = self._pending.ask(
+    def _request(self, first: int, end: int | None) -> None:
+        """Request the records from `first` up to `end`; None: as many as fit into a piece."""
+        pending_request = self._pending.send(
             Op.COLLECT,
             bytes(KEY_BYTES),
             lambda now, reply: self._answered(pending_request, first, end, now, reply),
@@ -67,7 +67,7 @@ class ClientCollection:
             stamp=Stamp(self._incarnation, first),
             insist=True,
         )
-        self._asked.add(pending_request)
+        self._requests.add(pending_request)
 
     def _answered(
         self,
@@ -77,12 +77,12 @@ class ClientCollection:
         now: Nanoseconds,
         reply: Message | None,
     ) -> Iterator[Action]:
-        self._asked.discard(pending_request)
+        self._requests.discard(pending_request)
         self.silence = 0
         piece = self._piece(reply)
         if piece is None:
             self.give_up()
-            yield from self._told(now)
+            yield from self._on_done(now)
             return
         if end is None:
             end = self._next = first + len(piece)
@@ -90,14 +90,14 @@ class ClientCollection:
         self.records += piece[: end - first]
         first += len(piece)
         if first < end:
-            self._ask(first, end)
-        assert self._total is not None, "the first piece told it"
-        while self._next < self._total and len(self._asked) < WINDOW:
+            self._request(first, end)
+        assert self._total is not None, "the first piece has it"
+        while self._next < self._total and len(self._requests) < WINDOW:
             first, self._next = self._next, min(self._next + self._stride, self._total)
-            self._ask(first, self._next)
-        if not self._asked:
+            self._request(first, self._next)
+        if not self._requests:
             self.done = True
-            yield from self._told(now)
+            yield from self._on_done(now)
 
     def _piece(self, reply: Message | None) -> list[Record] | None:
         """The records of a piece; None if the collection cannot go on."""

@@ -10,7 +10,7 @@ from netkv.control.topology import client_ip
 from netkv.schemes.farreach.checkpoint import Checkpoint
 
 _INDEX = 0x7FFF
-"""Bits of an address that tell the client."""
+"""Bits of an address that hold the number of the client."""
 
 
 class Clients:
@@ -20,7 +20,7 @@ class Clients:
     -----
     1. A process is saved before its HELLO is answered.
     2. While the switch is closed, no HELLO is answered. A recovery may first collect the records of
-       the client, and RECOVERED then carries the incarnation.
+       the client, which then gets the incarnation with RECOVERED.
     3. A late copy of BYE, known by its number, does not deregister a process that has sent HELLO
        since.
     4. A process that a recovery has given up is *absent* until its next HELLO.
@@ -41,12 +41,12 @@ class Clients:
         self._is_open = is_open
         self._arrives = arrives
         self._leaves = leaves
-        self._hellos: dict[int, Message] = {}  # not answered
+        self._hellos: dict[int, Message] = {}  # address → HELLO that is not answered
         self._unsaved: set[int] = set()
-        self._last: dict[int, Message] = {}  # HELLO of each
+        self._last: dict[int, Message] = {}  # address → last HELLO
 
     def present(self) -> list[int]:
-        """Addresses of the processes that are present, as far as is known."""
+        """Addresses of the processes that are present, as far as the controller knows."""
         return [address for address, present in self._checkpoint.clients.items() if present]
 
     def hello(self, datagram: Datagram) -> Iterator[Action]:

@@ -9,55 +9,55 @@ from netkv.schemes.farreach.client_collection import ClientCollection
 from netkv.schemes.farreach.heartbeat import Heartbeat
 from netkv.schemes.farreach.record import Record
 
-BEATS = 8
-"""Heartbeats in the time for which a client may be silent."""
+MAX_MISSED = 8
+"""Heartbeats for which a client may be silent."""
 
-Told: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
+OnCollected: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
 """Called when the collection from all clients has ended."""
 
 
 class Collection:
-    """The records of all clients.
+    """The records of all client processes.
 
     Rules
     -----
-    1. A client that is silent for so long is given up. Only time counts in which the switch
-       answers: else nobody could have been heard.
-    2. What a process has told counts, also if it is gone before it has told all.
+    1. A client that is silent for more than `MAX_MISSED` heartbeats is given up. A heartbeat counts
+       only if the switch answers it: otherwise no reply of a client could arrive either.
+    2. The records that a process has sent count, even if it deregisters before it has sent all.
     """
 
     def __init__(self, pending: PendingRequests, heartbeat: Heartbeat) -> None:
         self._pending = pending
         self._heartbeat = heartbeat
         self._clients: dict[int, ClientCollection] = {}
-        self._former: list[ClientCollection] = []  # of processes that are gone
-        self._told: Told | None = None
+        self._former: list[ClientCollection] = []  # of processes that have deregistered
+        self._on_collected: OnCollected | None = None
         self._incarnation = 0
 
     def begin(
-        self, now: Nanoseconds, incarnation: int, clients: Iterable[int], told: Told
+        self, now: Nanoseconds, incarnation: int, clients: Iterable[int], then: OnCollected
     ) -> Iterator[Action]:
-        """Collect from these; `incarnation` is the new one of the switch."""
+        """Collect from these clients, then call `then`; `incarnation` is the switch's new one."""
         self.clear()
         self._incarnation = incarnation
-        self._told = told
+        self._on_collected = then
         for address in clients:
             self.include(address)
-        self._heartbeat.start(now, self._beaten)
-        yield from self._look(now)
+        self._heartbeat.start(now, self._on_heartbeat)
+        yield from self._end_if_done(now)
 
     def clear(self) -> None:
         """Drop all collections and records."""
         self._clients.clear()
         self._former.clear()
-        self._told = None
+        self._on_collected = None
 
     def include(self, address: int) -> None:
-        """Collect from one more, unless the collection has ended."""
-        if self._told is not None:
+        """Collect from one more client, unless the collection has ended."""
+        if self._on_collected is not None:
             self.leave(address)
             self._clients[address] = ClientCollection(
-                self._pending, address, self._incarnation, self._look
+                self._pending, address, self._incarnation, self._end_if_done
             )
 
     def leave(self, address: int) -> None:
@@ -73,23 +73,23 @@ class Collection:
 
     def records(self) -> list[Record]:
         """The records collected so far."""
-        told = (*self._former, *self._clients.values())
-        return [record for each in told for record in each.records]
+        clients = (*self._former, *self._clients.values())
+        return [record for each in clients for record in each.records]
 
     def lost(self) -> list[tuple[int, bool]]:
         """Clients whose list is incomplete, each with whether it was silent."""
         return [(address, each.silent) for address, each in self._clients.items() if each.lost]
 
-    def _look(self, now: Nanoseconds) -> Iterator[Action]:
-        if self._told is not None and all(each.done for each in self._clients.values()):
-            told, self._told = self._told, None
+    def _end_if_done(self, now: Nanoseconds) -> Iterator[Action]:
+        if self._on_collected is not None and all(each.done for each in self._clients.values()):
+            then, self._on_collected = self._on_collected, None
             self._heartbeat.stop()
-            yield from told(now)
+            yield from then(now)
 
-    def _beaten(self, now: Nanoseconds) -> Iterator[Action]:
+    def _on_heartbeat(self, now: Nanoseconds) -> Iterator[Action]:
         for each in self._clients.values():
             each.silence += 1
-            if each.silence > BEATS and not each.done:
+            if each.silence > MAX_MISSED and not each.done:
                 each.silent = True
                 each.give_up()
-        yield from self._look(now)
+        yield from self._end_if_done(now)

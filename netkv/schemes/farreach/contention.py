@@ -1,4 +1,4 @@
-"""Who gives way to a hot key when the cache is full (the paper's III-C, first paragraph)."""
+"""Which entry a hot key evicts when the cache is full (the paper's III-C, first paragraph)."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,19 +11,19 @@ from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Candidate
 from netkv.schemes.farreach.eviction import Eviction
 
-COUNT_TRIES = 3  # of a counter; an entry whose counter stays unknown is not evicted
-DRAWS = 4  # for each entry that is wanted, when some must not be evicted
+COUNT_TRIES = 3  # transmissions of COUNT; an entry without an answer is not evicted
+DRAWS = 4  # random draws for each entry to be found, if some entries are excluded
 
 
 class Contention:
-    """Contests for a place.
+    """Contests for an entry.
 
     Rules
     -----
-    1. The coldest of a few drawn entries goes, if it was counted less often in this epoch than made
-       the key hot. (The paper says nothing of such a condition. Without it a key at the threshold
-       could take the place of one that is far above.)
-    2. Entries whose server is silent are not drawn: they could not get out.
+    1. The coldest of a few randomly drawn entries is evicted if its count in this epoch is below
+       the threshold at which a key is hot. (The paper has no such condition. Without it a key at
+       the threshold could replace a key far above the threshold.)
+    2. Entries whose server is silent are not drawn, since their eviction could not end.
     """
 
     def __init__(self, context: Context, eviction: Eviction) -> None:
@@ -36,11 +36,11 @@ class Contention:
         return key in self._contests
 
     def clear(self) -> None:
-        """Nobody contends any more."""
+        """Drop all contests."""
         self._contests.clear()
 
     def contend(self, candidate: Candidate) -> bool:
-        """Ask how often drawn entries were counted; False if that cannot be done now."""
+        """Draw entries and request their counts from the switch; False if impossible now."""
         context = self._context
         if self._contests.full:
             return False
@@ -56,7 +56,7 @@ class Contention:
             return False
         contest = self._contests.open(candidate, (entry.generation for entry in drawn))
         for entry in drawn:
-            context.pending.ask(
+            context.pending.send(
                 Op.COUNT,
                 entry.key,
                 partial(self._counted, contest, entry.generation),
@@ -69,7 +69,7 @@ class Contention:
     def _counted(
         self, contest: Contest[Candidate], generation: int, _now: Nanoseconds, reply: Message | None
     ) -> Iterator[Action]:
-        """A counter; with the last one the coldest entry goes, or the candidate."""
+        """A count has arrived; after the last one, evict the coldest entry or drop the key."""
         count = None
         if reply is not None and reply.status is Status.OK and reply.place is not None:
             count = reply.place.number

@@ -1,4 +1,4 @@
-"""What all parts of the control plane use."""
+"""The objects that all parts of the control plane share."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class Context:
         return to_owner(self.topology.owner(key))
 
     def generation(self) -> int:
-        """A generation that was never used.
+        """A new generation.
 
         It is a message number. The first message that carries it has a later number, so the clock
         has reached the generation before any receiver gets it.
@@ -41,12 +41,12 @@ class Context:
 
 
 def to_owner(server: Host) -> To:
-    """A server, as the owner of keys."""
+    """A server, reached at the service address: the switch forwards messages about its keys."""
     return To(f"server {server.index}", lane=server.index)
 
 
 def to_server(server: Host) -> To:
-    """A server, at its own address."""
+    """A server, reached at its own address."""
     return To(f"server {server.index}", server.ip, server.index)
 
 

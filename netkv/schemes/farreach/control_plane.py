@@ -1,11 +1,11 @@
-"""FarReach: a write-back cache that loses nothing (docs/farreach.md, section "Controller").
+"""The control plane of FarReach (docs/farreach.md, section "Controller").
 
-The data plane serves reads and writes by itself (p4/farreach); this is the slow path beside it.
-Its parts are the other modules of this folder, each with its rules. This module connects them:
-it passes events to them and starts what is due.
+The switch answers reads and writes without it (p4/farreach). The other modules of this folder are
+its parts, each with its rules. This module connects the parts: it passes events to them and starts
+operations that are due.
 """
 
-# Handlers take what the interface gives, needed or not.
+# Handlers have the parameters of the interface, whether they use them or not.
 # ruff: noqa: ARG002
 
 from collections import Counter
@@ -69,15 +69,16 @@ PORTS = "NetkvIngress.ingress_pipeline.ports"
 class FarReach(ControlPlane):
     """Cache management, snapshots and recovery (FarReach, sections III-B to III-D).
 
-    Rules (those of the parts, and)
+    Rules, in addition to those of the parts
     -----
-    1. A switch that has (re)started, and one whose controller is a new one, is empty: `Recovery`.
-       Nothing else is begun before the switch serves.
-    2. A snapshot begins a period after the one before has begun, and not before that is saved.
+    1. A switch that has (re)started or has a new controller is empty: `Recovery` begins. No
+       other operation begins before the switch serves.
+    2. A snapshot begins one period after the beginning of the previous one, but not before that is
+       saved.
     """
 
     def __init__(self, topology: Topology, parameters: FarReachParameters | None = None) -> None:
-        """`topology`: the hosts at the switch; `parameters`: left out, the defaults."""
+        """`topology`: the hosts and their ports; `parameters`: None for the defaults."""
         self.topology = topology
         self.parameters = parameters = parameters or FarReachParameters()
         self.forwarding = ForwardingTables(topology)
@@ -125,7 +126,7 @@ class FarReach(ControlPlane):
             leaves=self._client_left,
         )
         self._releases = Releases(context.pending, self._released)
-        self._watermark = GcWatermark(context, self._clients.present, self._queue.dismiss)
+        self._watermark = GcWatermark(context, self._clients.present, self._queue.evict)
         self._recovery = Recovery(
             context,
             self._checkpoint,
@@ -135,7 +136,7 @@ class FarReach(ControlPlane):
             readmit=self._queue.readmit,
         )
 
-    # ------------------------------------------------------------------ what users see
+    # -------------------------------------------------------------------------- queries
 
     def tables(self) -> Iterator[TableWrite]:
         """Partition, routes, pipelines of ports, and clone sessions for answers."""
@@ -155,11 +156,11 @@ class FarReach(ControlPlane):
             yield CloneSession(self.forwarding.next_write(), session=port, port=port)
 
     def ready(self) -> bool:
-        """True once the switch serves, and every key that should be cached is, or is given up."""
-        return self._recovery.step is Step.DONE and not self._queue.wanted
+        """True once the recovery is done and every preloaded key is cached or given up."""
+        return self._recovery.step is Step.DONE and not self._queue.unsettled_preloads
 
     def deadline(self) -> Nanoseconds | None:
-        """When something is to be sent or repeated, or a period ends."""
+        """When a request is to be sent or repeated, or a period ends."""
         times = (
             self._pending.deadline(),
             self._snapshots.deadline(),
@@ -172,7 +173,7 @@ class FarReach(ControlPlane):
         return min((time for time in times if time is not None), default=None)
 
     def statistics(self) -> dict[str, int]:
-        """Gauges of the cache, and counters of what has happened to it since the start."""
+        """Gauges of the cache, and counters of its events since the start."""
         return {
             **self._counts,
             "writes_refused": self.forwarding.refused + self._context.writes.refused,
@@ -195,27 +196,27 @@ class FarReach(ControlPlane):
         return [entry.key for entry in self._index if entry.state is State.CACHED]
 
     def clients_present(self) -> list[int]:
-        """The first client of each process that is present, as far as is known."""
+        """The first client of each process that is present, as far as the controller knows."""
         return [client_of(address) for address in self._clients.present()]
 
     # -------------------------------------------------------------------------- events
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        """Handle one event; then begin what is due, and send the messages that may leave."""
+        """Handle one event; then begin operations that are due, and send requests."""
         actions = super().handle(now, event)
         actions.extend(self._pump(now))
         actions.extend(self._pending.ready(now))
         return actions
 
     def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
-        """The first event: recover from what an earlier controller has saved, if anything."""
+        """The first event: recover the state that an earlier controller has saved, if any."""
         self._outstanding.numbers.start(now)
         yield from self.forwarding.install(self.tables())
         try:
             state = from_bytes(saved) if saved is not None else None
         except SavedError as error:
             state = None
-            yield Note("what was saved is refused", {"because": str(error)})
+            yield Note("saved state is refused", {"because": str(error)})
         if state is not None:
             yield Recovering()
             self._checkpoint.restore(state)
@@ -228,7 +229,7 @@ class FarReach(ControlPlane):
         frozen += [entry.frozen for entry in self._index if entry.frozen and entry.is_restoring]
         self._queue.switch_restarted()
         self._releases.pause()
-        for forgotten in (
+        for part in (
             self._pending,
             self._context.writes,
             self._index,
@@ -238,7 +239,7 @@ class FarReach(ControlPlane):
             self._contention,
             self._settings,
         ):
-            forgotten.clear()
+            part.clear()
         self._epochs.pause()
         self._incarnations.pause()
         self._checkpoint.forget()
@@ -250,7 +251,7 @@ class FarReach(ControlPlane):
         self._recovery.begin(now, frozen, first=False)
 
     def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
-        """An initial entry or a write of a part is answered."""
+        """An initial write or a write of a part is answered."""
         was_installed = self.forwarding.installed
         yield from self.forwarding.on_written(written)
         yield from self._context.writes.on_written(now, written)
@@ -290,7 +291,7 @@ class FarReach(ControlPlane):
             yield from self._pending.on_reply(now, message)
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
-        """Repeat or give up messages; begin the next epoch."""
+        """Retransmit or give up requests; begin the next epoch if it is due."""
         yield from self._pending.on_timer(now)
         yield from self._snapshots.on_timer(now)
         self._recovery.on_timer(now)
@@ -298,7 +299,7 @@ class FarReach(ControlPlane):
         if ends is not None and now >= ends:
             self._settings.set_epoch(self._epochs.begin(now))
 
-    # -------------------------------------------------------------- what follows from it
+    # ----------------------------------------------------------------------- callbacks
 
     def _on_offer(self, datagram: Datagram) -> Action:
         """A server offers a hot key: accept or reject the offer."""
@@ -314,7 +315,7 @@ class FarReach(ControlPlane):
         return SendFrame(encode(message.reply(status=status), destination=datagram.source))
 
     def _opened(self, now: Nanoseconds) -> Iterator[Action]:
-        """The switch takes requests now."""
+        """The switch accepts requests from now on: begin epochs, snapshots and RELEASEs."""
         self._settings.set_epoch(self._epochs.begin(now))
         self._incarnations.begin(now)
         self._watermark.restart(now)
@@ -324,31 +325,31 @@ class FarReach(ControlPlane):
         yield from self._clients.answer()
 
     def _taken(self, now: Nanoseconds, taken: Taken) -> Iterator[Action]:
-        """A snapshot is complete; it is in force when it is saved."""
+        """A snapshot is complete. It is in force when it is saved."""
         self._checkpoint.snapshot, self._checkpoint.records = taken.number, taken.records
 
-        def kept(now: Nanoseconds) -> Iterator[Action]:
+        def saved(now: Nanoseconds) -> Iterator[Action]:
             self._counts["snapshots"] += 1
             self._watermark.taken(taken)
             self._releases.begin(taken, self._clients.present())
-            yield from self._watermark.look(now)
+            yield from self._watermark.send_if_due(now)
 
-        self._checkpoint.save(kept)
+        self._checkpoint.save(saved)
         return iter(())
 
     def _released(self, now: Nanoseconds, address: int, point: Nanoseconds) -> Iterator[Action]:
         """A client has answered a RELEASE."""
         self._watermark.on_release_answered(address, point)
-        yield from self._watermark.look(now)
+        yield from self._watermark.send_if_due(now)
 
     def _client_left(self, address: int) -> None:
         self._releases.forget(address)
         self._recovery.leave(address)
 
-    # ----------------------------------------------------------------- what comes next
+    # ------------------------------------------------------------------ next operations
 
     def _pump(self, now: Nanoseconds) -> Iterator[Action]:
-        """Begin what is due and possible now."""
+        """Begin the operations that are due and possible now."""
         if self._recovery.serving:
             self._queue.start()
             yield from self._incarnations.pump(now)

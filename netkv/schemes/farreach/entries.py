@@ -1,4 +1,4 @@
-"""What FarReach's control plane knows of an entry."""
+"""The state that FarReach's control plane keeps of a candidate and of an entry."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -8,11 +8,10 @@ from netkv.schemes.farreach.record import Record
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A key that wants to be cached.
+    """A key that is to be cached.
 
-    `record`: what is known of it, None if that must be fetched. `count`: how often it was counted
-    in an epoch, at least; None for a key that somebody asked to have cached (preload, recovery),
-    which evicts nobody.
+    `record`: its record, None if that must be fetched. `count`: a lower bound of its count in an
+    epoch; None for a key of a preload or recovery, which evicts no other key.
     """
 
     key: bytes
@@ -21,22 +20,25 @@ class Candidate:
 
 
 class State(Enum):
-    """Where an entry stands; each waits for one answer, CACHED for none."""
+    """State of an entry. In each state but CACHED the control plane waits for one answer.
 
-    FETCHING = auto()  # FETCH: the server tells the record
+    VALIDATE, EVICT and RETIRE may also wait until `Validity` sends them.
+    """
+
+    FETCHING = auto()  # FETCH: the server returns the record
     FILLING = auto()  # FILL
     INSERTING = auto()  # table write
-    VALIDATING = auto()  # VALIDATE, or its turn
+    VALIDATING = auto()  # VALIDATE
     CACHED = auto()
-    EVICTING = auto()  # EVICT, or its turn: still valid until it is answered
-    RESTORING = auto()  # RESTORE: the server takes what EVICT said
-    RETIRING = auto()  # RETIRE, or its turn
+    EVICTING = auto()  # EVICT: the entry is valid until it is answered
+    RESTORING = auto()  # RESTORE: the server stores the record of the reply to EVICT
+    RETIRING = auto()  # RETIRE
     DELETING = auto()  # table write
 
 
 @dataclass(slots=True)
 class Entry:
-    """One filling of an entry with a key, known by its generation."""
+    """One filling of an entry with a key, identified by its generation."""
 
     key: bytes
     generation: int
@@ -44,11 +46,11 @@ class Entry:
     candidate: Candidate
     state: State = State.FETCHING
     frozen: Record | None = None
-    """What EVICT said: nothing changes it any more."""
+    """The record of the reply to EVICT, which is final."""
     successor: Candidate | None = None
-    """Comes in when this is out."""
+    """The key to admit after this eviction."""
 
     @property
     def is_restoring(self) -> bool:
-        """Whether a server may not have its record yet."""
+        """Whether the server may lack its record."""
         return self.state is State.RESTORING

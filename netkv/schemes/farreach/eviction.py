@@ -1,6 +1,6 @@
-"""How an entry goes out of the cache (docs/farreach.md, "Eviction"; the paper's III-C)."""
+"""Eviction of an entry from the cache (docs/farreach.md, "Eviction"; the paper's III-C)."""
 
-# What follows from an answer takes what there is to know, needed or not.
+# Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG001, ARG002
 
 from collections import Counter
@@ -16,18 +16,18 @@ from netkv.schemes.farreach.validity import Validity
 
 
 class Eviction:
-    """Entries on their way out.
+    """Evictions that are under way.
 
     Rules
     -----
-    1. EVICT → RESTORE to the owner, if the record is dirty → RETIRE → lookup entry out of all
-       ingress pipelines → the entry is free. Up to RETIRE the switch answers reads with the record
-       or embeds it; from then on the server has it.
-    2. RETIRE comes before the lookup entries go: else a write could pass by a pipeline that has
-       forgotten the key, and then a read by one that has not.
-    3. What EVICT says is what counts: no write changes the record after it.
-    4. A server that is down holds its evictions up, and no others.
-    5. A controller that dies between any two steps loses nothing: until RESTORE is answered the
+    1. EVICT → RESTORE to the owner, if the record is dirty → RETIRE → delete the lookup entry in
+       all ingress pipelines → the entry is free. Until RETIRE the switch answers reads with the
+       record or embeds it in them; from then on the server has it.
+    2. RETIRE comes before the deletion of the lookup entries. Otherwise a write could pass an
+       ingress pipeline without the lookup entry, and a later read one that still has it.
+    3. The record in the reply to EVICT is final: no write changes it afterwards.
+    4. A server that is down delays the evictions of its own keys only.
+    5. If the controller dies between two steps, no record is lost: until RESTORE is answered the
        record is in the snapshot in force or with a client.
     """
 
@@ -50,8 +50,8 @@ class Eviction:
         """The switch has restarted: no eviction is under way."""
         self._restoring.clear()
 
-    def held_up(self, servers: Iterable[str]) -> int:
-        """Evictions that wait for these servers."""
+    def waiting_for(self, servers: Iterable[str]) -> int:
+        """How many evictions wait for these servers."""
         return sum(self._restoring[name] for name in servers)
 
     def begin(self, entry: Entry, successor: Candidate | None = None) -> None:
@@ -62,10 +62,10 @@ class Eviction:
         self._validity.change(Op.EVICT, entry, self._frozen)
 
     def _frozen(self, now: Nanoseconds, entry: Entry, reply: Message) -> Iterator[Action]:
-        """EVICT is answered: the record does not change any more."""
+        """EVICT is answered: the record is final."""
         record = record_of(reply)
         if reply.status is not Status.OK or record is None:
-            # Another generation has the place. That cannot be, so nobody gets its number.
+            # The entry has another generation, which should be impossible: nothing to restore.
             yield from self._remove(entry)
             return
         entry.frozen = record
@@ -85,7 +85,7 @@ class Eviction:
             self._retire(entry)
             return iter(())
 
-        self._context.pending.ask(
+        self._context.pending.send(
             Op.RESTORE,
             entry.key,
             restored,

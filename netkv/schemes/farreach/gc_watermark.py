@@ -1,6 +1,6 @@
 """The GC watermark: when servers may drop tombstones (message WATERMARK)."""
 
-# What follows from an answer takes what there is to know, needed or not.
+# Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG005
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ class GcWatermark:
     Rules
     -----
     1. WATERMARK means: clients and switch have no record older than the snapshot in force. A server
-       drops a tombstone some WATERMARKs after it was made, and not before it is ten minutes old.
+       drops a tombstone some WATERMARKs after its creation, and not before it is ten minutes old.
     2. WATERMARK is sent when all present clients have answered the RELEASE of a snapshot that was
        taken since the last WATERMARK.
     3. It is also delayed while the snapshot has a *doubtful* record that the previous snapshot had,
@@ -30,35 +30,35 @@ class GcWatermark:
     def __init__(
         self, context: Context, clients: Callable[[], list[int]], evict: Callable[[int], None]
     ) -> None:
-        """`clients` returns the present ones; `evict` evicts the entry of a generation."""
+        """`clients` returns the present clients; `evict` evicts the entry of a generation."""
         self._context = context
         self._clients = clients
         self._evict = evict
         self.restart(0)
 
     def restart(self, now: Nanoseconds) -> None:
-        """Begin anew: earlier snapshots and answers do not count."""
+        """Begin again: earlier snapshots and answers do not count."""
         self._since = now
-        self._before: frozenset[tuple[int, int, int]] | None = None
+        self._previous: frozenset[tuple[int, int, int]] | None = None
         self._clean = False
         self._released: set[int] = set()
 
     def taken(self, taken: Taken) -> None:
         """A snapshot is in force."""
         dirty = taken.dirty()
-        if self._before is not None and taken.point >= self._since:
-            old = taken.doubtful & self._before
+        if self._previous is not None and taken.point >= self._since:
+            old = taken.doubtful & self._previous
             self._clean = not old
             for generation, _, _ in sorted(old):
                 self._evict(generation)
-        self._before = dirty
+        self._previous = dirty
 
     def on_release_answered(self, address: int, point: Nanoseconds) -> None:
         """A client has answered the RELEASE of the snapshot with this point."""
         if point >= self._since:
             self._released.add(address)
 
-    def look(self, now: Nanoseconds) -> Iterator[Action]:
+    def send_if_due(self, now: Nanoseconds) -> Iterator[Action]:
         """Send WATERMARK to all servers, if rules 2 and 3 allow it."""
         if self._clean and self._released.issuperset(self._clients()):
             self._since = now
@@ -66,7 +66,7 @@ class GcWatermark:
             self._released.clear()
             self._context.counts["watermarks"] += 1
             for server in self._context.topology.servers:
-                self._context.pending.ask(
+                self._context.pending.send(
                     Op.WATERMARK,
                     bytes(KEY_BYTES),
                     lambda now, reply: iter(()),

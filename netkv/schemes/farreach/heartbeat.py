@@ -1,4 +1,4 @@
-"""The heartbeat of the control channel: whether replies of the switch arrive."""
+"""The heartbeat of the control channel: it shows that replies of the switch arrive."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
@@ -8,14 +8,14 @@ from netkv.control.messages import Message, Op, Place, Stamp
 from netkv.control.pending_requests import PendingRequest, PendingRequests
 from netkv.control.topology import KEY_BYTES
 
-Beaten: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
+OnHeartbeat: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
 
 
 class Heartbeat:
     """Sends a request to the switch at intervals, one at a time.
 
-    A client counts as silent only while the switch answers: with the control channel cut, no reply
-    of any host arrives.
+    A client counts as silent only while the switch answers: if the control channel is interrupted,
+    no reply of any host arrives.
     """
 
     def __init__(self, pending: PendingRequests, interval: Nanoseconds) -> None:
@@ -24,14 +24,14 @@ class Heartbeat:
         self._pending_request: PendingRequest | None = None
         self._due: Nanoseconds | None = None
 
-    def start(self, now: Nanoseconds, beaten: Beaten) -> None:
-        """Begin; `beaten` is called for each reply."""
+    def start(self, now: Nanoseconds, on_heartbeat: OnHeartbeat) -> None:
+        """Begin; `on_heartbeat` is called for each reply."""
         self.stop()
-        self._beaten = beaten
+        self._on_heartbeat = on_heartbeat
         self._due = now + self._interval
 
     def stop(self) -> None:
-        """End."""
+        """Send no more requests."""
         self._due = None
         self._pending.cancel(self._pending_request)
         self._pending_request = None
@@ -44,7 +44,7 @@ class Heartbeat:
         """Send the request, if it is due: COUNT of generation 0, which no entry has."""
         if self._due is not None and self._due <= now:
             self._due = None
-            self._pending_request = self._pending.ask(
+            self._pending_request = self._pending.send(
                 Op.COUNT,
                 bytes(KEY_BYTES),
                 self._answered,
@@ -56,4 +56,4 @@ class Heartbeat:
     def _answered(self, now: Nanoseconds, _reply: Message | None) -> Iterator[Action]:
         self._pending_request = None
         self._due = now + self._interval
-        yield from self._beaten(now)
+        yield from self._on_heartbeat(now)

@@ -1,6 +1,6 @@
 """The incarnation of a running switch (docs/farreach.md, "Words")."""
 
-# What follows from an answer takes what there is to know, needed or not.
+# Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG001
 
 from collections.abc import Iterator
@@ -16,45 +16,45 @@ class Incarnations:
 
     Rules
     -----
-    1. It goes up by 1 after a fixed time, so that sequence numbers of one incarnation are never
-       half of their range apart.
-    2. It is above every incarnation that a record carries. It can only be below if the saved state
-       was lost; a server would then take every write for one that was overwritten long ago.
+    1. The incarnation is incremented after a fixed time, so that two sequence numbers of one
+       incarnation are always less than half of their range apart.
+    2. It is above the incarnation of every record. It can be below only if the saved state was
+       lost. Then servers would treat every new write as older than the stored record.
     3. An incarnation is saved before the switch gets it.
     """
 
     def __init__(
         self, checkpoint: Checkpoint, settings: SwitchSettings, length: Nanoseconds
     ) -> None:
-        """`length`: time for which the switch keeps an incarnation."""
+        """`length`: how long the switch keeps an incarnation."""
         self._checkpoint = checkpoint
         self._settings = settings
         self._length = length
         self._ends: Nanoseconds | None = None
         self._above = 0
-        self._raising = False
+        self._incrementing = False
 
     def begin(self, now: Nanoseconds) -> None:
-        """The switch has got an incarnation now."""
+        """The switch has got a new incarnation."""
         self._ends = now + self._length
-        self._raising = False
+        self._incrementing = False
 
     def pause(self) -> None:
         """The switch has no incarnation."""
         self._ends = None
 
     def observe(self, incarnation: int) -> None:
-        """A record of this incarnation exists."""
+        """Note that a record of this incarnation exists."""
         if is_newer(incarnation, self._checkpoint.incarnation):
             self._above = incarnation
 
     def deadline(self) -> Nanoseconds | None:
-        """When the incarnation is due to go up."""
-        return None if self._raising else self._ends
+        """When the incarnation is to be incremented."""
+        return None if self._incrementing else self._ends
 
     def pump(self, now: Nanoseconds) -> Iterator[Action]:
-        """Increment the incarnation, if it is due."""
-        if self._ends is None or self._raising or (now < self._ends and not self._above):
+        """Increment the incarnation, if that is due."""
+        if self._ends is None or self._incrementing or (now < self._ends and not self._above):
             return
         incarnation = self._checkpoint.incarnation + 1
         if self._above:
@@ -64,15 +64,15 @@ class Incarnations:
             )
             incarnation = self._above + 2
             self._above = 0
-        # 0 is no incarnation.
+        # 0 means "no incarnation".
         self._checkpoint.incarnation = incarnation = incarnation % (1 << 32) or 1
-        self._raising = True
+        self._incrementing = True
 
-        def kept(now: Nanoseconds) -> Iterator[Action]:
-            yield from self._settings.set_incarnation(incarnation, given)
+        def saved(now: Nanoseconds) -> Iterator[Action]:
+            yield from self._settings.set_incarnation(incarnation, written)
 
-        def given(now: Nanoseconds) -> Iterator[Action]:
+        def written(now: Nanoseconds) -> Iterator[Action]:
             self.begin(now)
             return iter(())
 
-        self._checkpoint.save(kept)
+        self._checkpoint.save(saved)

@@ -1,9 +1,9 @@
-"""LOAD of many entries: a window of messages, each cheap.
+"""LOAD of many entries, with a window of unanswered requests.
 
-A snapshot of 10,000 entries asks as many questions every few seconds, in virtual time too. They
-differ from others (`PendingRequests`): a reply carries all that it is about (generation and
-snapshot), and a copy of the request does no harm. So they need no unique message numbers: the
-number is the place in the list.
+A snapshot of 10,000 entries needs 10,000 LOADs every few seconds, so they must be cheap to process.
+They differ from other requests (`PendingRequests`): a reply names its generation and snapshot, and
+a duplicate of the request has no effect. So LOADs need no unique message numbers: the number is the
+index in the list of entries.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,9 +19,9 @@ from netkv.schemes.farreach.record import KEPT, Record
 
 
 class Loaded(NamedTuple):
-    """A reply to LOAD; `place`: in the list of what is loaded."""
+    """A reply to LOAD; `position`: index of its entry in the list of entries."""
 
-    place: int
+    position: int
     ok: bool
     bits: int
     number: int
@@ -30,7 +30,7 @@ class Loaded(NamedTuple):
 
 
 def read(frame: bytes) -> Loaded | None:
-    """The reply to LOAD in a frame; None if it is anything else."""
+    """Decode a reply to LOAD; None if the frame is anything else."""
     if frame_op(frame) is not Op.LOAD_REPLY:
         return None
     _, _, fields = read_frame(frame)
@@ -47,7 +47,7 @@ class Loads:
 
     Rules
     -----
-    1. At most `window` are without an answer; each is repeated up to `tries` times.
+    1. At most `window` LOADs are unanswered; each is sent up to `tries` times.
     2. A reply counts once.
     """
 
@@ -59,14 +59,14 @@ class Loads:
         self._entries: list[Entry | None] = []
         self._next = 0
         self._sent: dict[int, tuple[Nanoseconds, Nanoseconds, int]] = {}
-        """Index → when its answer is due, how long it is waited for, and how often it was sent."""
+        """Index → when its timeout ends, the length of the timeout, how often it was sent."""
         self._queue: list[tuple[Nanoseconds, int]] = []  # (due, index), some out of date
         self.repeated = 0
         self.given_up = False
-        """Whether an entry was asked for in vain."""
+        """Whether a LOAD was not answered after the last try."""
 
     def begin(self, number: int, entries: Sequence[Entry | None]) -> None:
-        """Load these for snapshot `number`; None is a place in the list that needs none."""
+        """Load these entries for snapshot `number`; None: this index needs no LOAD."""
         self._number = number
         self._entries = list(entries)
         self._next = 0
@@ -75,12 +75,12 @@ class Loads:
         self.given_up = False
 
     def settle(self, index: int) -> None:
-        """This one need not be loaded any more."""
+        """The entry at this index needs no LOAD any more."""
         self._entries[index] = None
         self._sent.pop(index, None)
 
     def answered(self, now: Nanoseconds, index: int) -> None:
-        """A reply to this one has come."""
+        """The LOAD of this index is answered."""
         sent = self._sent.get(index)
         if sent is not None:
             due, waited, times = sent
@@ -91,7 +91,7 @@ class Loads:
         self.settle(index)
 
     def send(self, now: Nanoseconds) -> Iterator[SendFrame]:
-        """Those that may go out now for the first time."""
+        """The LOADs that may be sent now for the first time."""
         sent, entries = self._sent, self._entries
         while self._next < len(entries) and len(sent) < self._window:
             entry = entries[self._next]
@@ -100,7 +100,7 @@ class Loads:
             self._next += 1
 
     def expired(self, now: Nanoseconds) -> Iterator[SendFrame]:
-        """Those that are repeated; `given_up` is set if one has no try left."""
+        """The LOADs to repeat; sets `given_up` if one has no try left."""
         while self._queue and self._queue[0][0] <= now:
             due, index = heappop(self._queue)
             sent, entry = self._sent.get(index), self._entries[index]
@@ -114,7 +114,7 @@ class Loads:
             yield self._frame(now, index, entry, self._trip.back_off(waited), times + 1)
 
     def deadline(self) -> Nanoseconds | None:
-        """When the next one is to be repeated."""
+        """When the next LOAD is to be repeated."""
         queue = self._queue
         while queue:
             due, index = queue[0]

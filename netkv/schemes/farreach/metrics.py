@@ -1,4 +1,4 @@
-"""What write-back costs clients: they preserve the records that only the switch has."""
+"""Metrics of FarReach: records that clients preserve, and answers that they do not use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user may choose about FarReach."""
+"""Options of FarReach."""
 
 from __future__ import annotations
 

@@ -18,14 +18,14 @@ COLLECT_PATIENCE: Nanoseconds = 5 * SECOND
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FarReachParameters(CacheParameters):
-    """What a rack, and tests, may choose; the defaults are the paper's (VI-A), where it says.
+    """Parameters that a rack or a test sets. The defaults are the paper's (VI-A), where it has any.
 
-    `snapshot_period`: ns from one snapshot point to the next, 0 for no snapshots. `pipelines`: of
-    the switch, 1, 2 or 4. `original_patience`: ns to wait for originals when everything is loaded.
-    `collect_patience`: ns without an answer after which a client is given up in a recovery.
-    `incarnation_length`: ns for which the switch keeps its incarnation. `tries`: of a message,
-    before its receiver is reported as silent. `max_bulk`: as `max_in_flight`, for snapshots and
-    recoveries.
+    `snapshot_period`: ns from the beginning of one snapshot to the next, 0 for no snapshots.
+    `pipelines`: of the switch, 1, 2 or 4. `original_patience`: ns to wait for originals after the
+    last entry is loaded. `collect_patience`: ns without an answer after which a recovery gives up a
+    client. `incarnation_length`: ns for which the switch keeps its incarnation. `tries`:
+    transmissions of a request before its receiver is reported as silent. `max_bulk`: like
+    `max_in_flight`, for snapshots and recoveries.
     """
 
     options: ClassVar[type[FarReachOptions]] = FarReachOptions
@@ -41,8 +41,8 @@ class FarReachParameters(CacheParameters):
     max_bulk: int = 256
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a parameter that cannot be."""
-        # Not super(): a class with slots is made twice.
+        """Raises ValueError for an invalid parameter."""
+        # Not super(): `dataclass(slots=True)` creates the class a second time.
         CacheParameters.__post_init__(self)
         if self.snapshot_period < 0:
             raise ValueError(

@@ -1,6 +1,6 @@
-"""Records and their sequences, and how a list of them looks in bytes.
+"""Records and their sequences, and the byte format of a list of records.
 
-The layout is that of COLLECT's replies (docs/wire-format.md), and that of what is saved.
+Replies to COLLECT (docs/wire-format.md) and the saved state use this format.
 """
 
 import struct
@@ -12,19 +12,19 @@ from netkv.control.messages import MAX_CACHED_BYTES, Bit, Message, Stamp
 
 _HEAD = struct.Struct("!16sIIBH")
 
-# As numbers: of every record of a snapshot they are asked for, and an `IntFlag` takes its time.
+# Plain numbers, since they are tested for every record of a snapshot and an `IntFlag` is slow.
 _DELETED, _DIRTY, _LATEST = int(Bit.DELETED), int(Bit.DIRTY), int(Bit.LATEST)
 
 KEPT = _DELETED | _DIRTY | _LATEST
-"""Bits of a stamp that are about the record."""
+"""Bits of a stamp that belong to the record."""
 
 
 class MalformedRecordsError(ValueError):
-    """Bytes that are no list of records; the text says what is wrong with them."""
+    """Bytes that are no list of records; the text has the reason."""
 
 
 class Record(NamedTuple):
-    """A key, the write that made it so (incarnation, number), bits of a stamp, and the value."""
+    """A key, its last write (incarnation, number), bits of a stamp, and the value."""
 
     key: bytes
     incarnation: int
@@ -34,22 +34,22 @@ class Record(NamedTuple):
 
     @property
     def deleted(self) -> bool:
-        """Whether there is nothing under the key."""
+        """Whether the key is deleted."""
         return self.bits & _DELETED != 0
 
     @property
     def dirty(self) -> bool:
-        """Whether the server may not have it."""
+        """Whether the server may lack this record."""
         return self.bits & _DIRTY != 0
 
     @property
     def latest(self) -> bool:
-        """Whether the switch knows of no later one."""
+        """Whether the switch knows no later record of the key."""
         return self.bits & _LATEST != 0
 
     @property
     def stamp(self) -> Stamp:
-        """For a message that tells a server of it."""
+        """The stamp of a message that carries the record to a server."""
         return Stamp(self.incarnation, self.number, bits=Bit(self.bits & _DELETED))
 
 
@@ -75,7 +75,7 @@ def record_of(message: Message) -> Record | None:
 
 
 def pack(records: Iterable[Record]) -> bytes:
-    """The bytes of a list of records."""
+    """Encode a list of records."""
     head = _HEAD.pack
     parts: list[bytes] = []
     for key, incarnation, number, bits, value in records:
@@ -85,7 +85,7 @@ def pack(records: Iterable[Record]) -> bytes:
 
 
 def unpack(data: bytes) -> list[Record]:
-    """The records in `data`. Raises MalformedRecordsError."""
+    """Decode a list of records. Raises MalformedRecordsError."""
     records: list[Record] = []
     at, end = 0, len(data)
     while at < end:

@@ -1,6 +1,6 @@
 """Recovery of a switch that has lost its state (docs/farreach.md, "Recovery"; III-D)."""
 
-# What follows from an answer takes what there is to know, needed or not.
+# Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG002
 
 from collections import deque
@@ -16,7 +16,7 @@ from netkv.control.topology import KEY_BYTES
 from netkv.schemes.farreach import RECOVERY_PHASES
 from netkv.schemes.farreach.checkpoint import Checkpoint
 from netkv.schemes.farreach.clients import Clients
-from netkv.schemes.farreach.collection import BEATS, Collection
+from netkv.schemes.farreach.collection import MAX_MISSED, Collection
 from netkv.schemes.farreach.context import Context, to_client
 from netkv.schemes.farreach.entries import Candidate
 from netkv.schemes.farreach.heartbeat import Heartbeat
@@ -29,40 +29,42 @@ class Step(IntEnum):
 
     OFF = auto()
     INCARNATION = auto()  # tables, and a new incarnation: saved, then set in the switch
-    COLLECT = auto()
-    UPDATE = auto()  # servers
-    KEEP = auto()  # save that the servers have all records
-    TELL = auto()  # clients
+    COLLECT = auto()  # records from clients
+    UPDATE = auto()  # send RESTORE to servers
+    SAVE = auto()  # save that the servers have all records
+    NOTIFY = auto()  # send RECOVERED to clients
     OPEN = auto()  # table write
-    READMIT = auto()
+    READMIT = auto()  # the keys of the snapshot
     DONE = auto()
 
 
 @dataclass(frozen=True, slots=True)
-class Finds:
+class Collected:
     """Result of the collection."""
 
     newest: dict[bytes, Record]
     """By key: the newest record that a server may lack."""
     preserved: int
+    """Number of records that clients have sent."""
     lost: int
+    """Number of clients whose list is incomplete."""
 
 
 class Recovery:
-    """From an empty switch to one that serves as before. The first start is the same, without any
-    record to recover.
+    """Restores the state of an empty switch. The first start of a switch is a recovery without
+    records.
 
     Rules
     -----
-    1. A new incarnation is saved, then set in the switch. Neither it nor the one before it was ever
+    1. A new incarnation is saved, then set in the switch. Neither it nor its predecessor was ever
        used.
-    2. The switch stays closed until the servers have the newest record of each key, of all records
-       that snapshot, clients and interrupted evictions have.
-    3. Records older than the last recovery do not count: the servers have them, or they were lost
-       with a client that was given up, and reads may have shown that loss since.
+    2. The switch stays closed until the servers have, for each key, the newest record among those
+       of the snapshot, of the clients and of interrupted evictions.
+    3. Records older than the last recovery do not count. The servers have them, or they were lost
+       with a client that was given up, and reads may have returned older records since.
     4. A client drops the collected records when the servers have them (RECOVERED), and not before.
-       Clients get RECOVERED, with the new incarnation, before the switch opens, unless they are too
-       slow.
+       The switch opens when all present clients have answered RECOVERED, which carries the new
+       incarnation, or when a time limit is reached.
     5. A client that is silent for `collect_patience` is given up (`Collection`). A server is never
        given up; a silent one is noted.
     6. If the switch or the controller stops meanwhile, the recovery begins again with a later
@@ -86,50 +88,50 @@ class Recovery:
         self._clients = clients
         self._opened = opened
         self._readmit = readmit
-        interval = max(context.parameters.collect_patience // BEATS, 1)
+        interval = max(context.parameters.collect_patience // MAX_MISSED, 1)
         self._heartbeat = Heartbeat(context.pending, interval)
         self._collection = Collection(context.pending, self._heartbeat)
         self.step = Step.OFF
         self.completed = 0
         self._frozen: tuple[Record, ...] = ()
-        self._finds = Finds({}, 0, 0)
+        self._collected = Collected({}, 0, 0)
 
     @property
     def serving(self) -> bool:
-        """Whether the switch serves."""
+        """Whether the switch answers requests."""
         return self.step >= Step.READMIT
 
     def begin(self, now: Nanoseconds, frozen: Sequence[Record], *, first: bool) -> None:
-        """The switch is empty.
+        """Begin the recovery of an empty switch.
 
         `frozen`: records of interrupted evictions, which may not have reached a server. `first`:
-        there is no earlier state to recover.
+        whether there is no earlier state to recover.
         """
         self._first = first
-        self._marks = [now]
+        self._phase_times = [now]
         self._frozen = tuple(frozen)
         self._collection.clear()
         self._queue: deque[Record] = deque()
         self._restoring = 0
         self._restored = 0
-        self._untold: set[int] = set()
-        self._silence = 0  # heartbeats since the clients were told
+        self._unnotified: set[int] = set()
+        self._silence = 0  # heartbeats since RECOVERED was sent
         self._heartbeat.stop()
         self._waits_for: set[bytes] = set()
         self._readmitted = 0
         self._records: Sequence[Record] = ()
-        self._finds = Finds({}, 0, 0)
+        self._collected = Collected({}, 0, 0)
         self._saved = self._tables = False
         self.step = Step.INCARNATION
         self._checkpoint.incarnation = (self._checkpoint.incarnation + 2) % (1 << 32) or 2
-        self._checkpoint.save(self._kept)
+        self._checkpoint.save(self._incarnation_saved)
 
     def tables_installed(self, now: Nanoseconds) -> Iterator[Action]:
         """The switch has its forwarding tables."""
         self._tables = True
         yield from self._set_incarnation(now)
 
-    def _kept(self, now: Nanoseconds) -> Iterator[Action]:
+    def _incarnation_saved(self, now: Nanoseconds) -> Iterator[Action]:
         self._saved = True
         yield from self._set_incarnation(now)
 
@@ -144,29 +146,29 @@ class Recovery:
         self.step = Step.COLLECT
         self._records = self._checkpoint.records
         yield from self._collection.begin(
-            now, self._checkpoint.incarnation, self._clients.present(), self._collected
+            now, self._checkpoint.incarnation, self._clients.present(), self._collection_ended
         )
 
     def include(self, address: int) -> None:
-        """A client has registered: collect from it, too."""
+        """A client has registered: collect its records, too."""
         self._collection.include(address)
 
     def leave(self, address: int) -> None:
         """A client has deregistered."""
         self._collection.leave(address)
-        self._untold.discard(address)
+        self._unnotified.discard(address)
 
     def holds(self, address: int) -> bool:
-        """Whether the records of this client are not all collected."""
+        """Whether this client may have records that are not collected yet."""
         return self.step is Step.INCARNATION or self._collection.waits_for(address)
 
     def unfinished(self) -> list[Record]:
         """Collected records that may not have reached a server."""
         if not Step.INCARNATION <= self.step <= Step.UPDATE:
             return []
-        return [*self._frozen, *self._collection.records(), *self._finds.newest.values()]
+        return [*self._frozen, *self._collection.records(), *self._collected.newest.values()]
 
-    def _collected(self, now: Nanoseconds) -> Iterator[Action]:
+    def _collection_ended(self, now: Nanoseconds) -> Iterator[Action]:
         """The collection has ended: find the newest record of each key."""
         newest: dict[bytes, Record] = {}
         dirty = [record for record in self._records if record.dirty]
@@ -183,8 +185,8 @@ class Recovery:
             if silent:
                 self._checkpoint.clients[address] = False
             yield Note("client given up", {"client": to_client(address).name})
-        self._finds = Finds(newest, len(preserved), len(lost))
-        self._marks.append(now)
+        self._collected = Collected(newest, len(preserved), len(lost))
+        self._phase_times.append(now)
         self._collection.clear()
         self.step = Step.UPDATE
         self._queue = deque(newest.values())
@@ -197,21 +199,21 @@ class Recovery:
         while self._queue and self._restoring < context.parameters.max_bulk:
             record = self._queue.popleft()
             self._restoring += 1
-            context.pending.ask(
+            context.pending.send(
                 Op.RESTORE,
                 record.key,
-                self._is_restored,
+                self._on_restored,
                 to=context.owner(record.key),
                 stamp=record.stamp,
                 value=record.value,
                 insist=True,
             )
         if not self._restoring:
-            self.step = Step.KEEP
+            self.step = Step.SAVE
             self._checkpoint.recovered = self._checkpoint.incarnation
-            self._checkpoint.save(self._tell)
+            self._checkpoint.save(self._notify)
 
-    def _is_restored(self, now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
+    def _on_restored(self, now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
         if reply is not None and reply.stamp is not None:
             self._context.observe_incarnation(reply.stamp.incarnation)
         self._restoring -= 1
@@ -219,57 +221,60 @@ class Recovery:
         self._restore()
         return iter(())
 
-    def _tell(self, now: Nanoseconds) -> Iterator[Action]:
+    def _notify(self, now: Nanoseconds) -> Iterator[Action]:
         """The servers have all records: send RECOVERED to the clients."""
-        self.step = Step.TELL
-        self._untold = set(self._clients.present())
+        self.step = Step.NOTIFY
+        self._unnotified = set(self._clients.present())
         self._silence = 0
-        self._heartbeat.start(now, self._tell_beats)
+        self._heartbeat.start(now, self._on_heartbeat)
         for address in self._checkpoint.clients:
-            self._context.pending.ask(
+            self._context.pending.send(
                 Op.RECOVERED,
                 bytes(KEY_BYTES),
-                partial(self._is_told, address),
+                partial(self._on_notified, address),
                 to=to_client(address),
                 stamp=Stamp(self._checkpoint.incarnation),
-                insist=address in self._untold,
+                insist=address in self._unnotified,
             )
-        yield from self._open_if_told(now)
+        yield from self._open_if_notified(now)
 
-    def _is_told(self, address: int, now: Nanoseconds, _reply: Message | None) -> Iterator[Action]:
-        self._untold.discard(address)
-        yield from self._open_if_told(now)
+    def _on_notified(
+        self, address: int, now: Nanoseconds, _reply: Message | None
+    ) -> Iterator[Action]:
+        self._unnotified.discard(address)
+        yield from self._open_if_notified(now)
 
-    def _open_if_told(self, now: Nanoseconds) -> Iterator[Action]:
-        if self.step is Step.TELL and not self._untold:
+    def _open_if_notified(self, now: Nanoseconds) -> Iterator[Action]:
+        if self.step is Step.NOTIFY and not self._unnotified:
             yield from self._open(now)
 
     def _open(self, now: Nanoseconds) -> Iterator[Action]:
         self.step = Step.OPEN
         self._heartbeat.stop()
-        self._settings.open(self._is_open)
+        self._settings.open(self._on_open)
         return iter(())
 
     # ----------------------------------------------------------------------- re-admit
 
-    def _is_open(self, now: Nanoseconds) -> Iterator[Action]:
-        self._marks.append(now)
+    def _on_open(self, now: Nanoseconds) -> Iterator[Action]:
+        self._phase_times.append(now)
         self.step = Step.READMIT
+        newest = self._collected.newest
         for record in self._records:
             if record.key not in self._waits_for:
                 self._waits_for.add(record.key)
-                self._readmit(Candidate(record.key, self._finds.newest.get(record.key, record)))
+                self._readmit(Candidate(record.key, newest.get(record.key, record)))
         yield from self._opened(now)
         yield from self._finish(now)
 
     def settled(self, key: bytes, *, cached: bool) -> None:
-        """A key is cached, or will not be for now."""
+        """A key is cached, or its admission is given up."""
         if key in self._waits_for:
             self._waits_for.discard(key)
             self._readmitted += cached
 
     def pump(self, now: Nanoseconds) -> Iterator[Action]:
-        """Whether it is done."""
+        """End the recovery if all keys are settled."""
         if self.step is Step.READMIT:
             yield from self._finish(now)
 
@@ -279,17 +284,18 @@ class Recovery:
         self.step = Step.DONE
         if self._first:
             return
-        self._marks.append(now)
+        self._phase_times.append(now)
         self.completed += 1
-        spans = zip(RECOVERY_PHASES, self._marks, self._marks[1:], strict=False)
+        times = self._phase_times
+        spans = zip(RECOVERY_PHASES, times, times[1:], strict=False)
         yield Recovered(
             phases=tuple((name, (end - begun) / SECOND) for name, begun, end in spans),
             counts={
                 "snapshot_records": len(self._records),
-                "preserved_records": self._finds.preserved,
+                "preserved_records": self._collected.preserved,
                 "restored": self._restored,
                 "clients": len(self._checkpoint.clients),
-                "clients_lost": self._finds.lost,
+                "clients_lost": self._collected.lost,
                 "keys_readmitted": self._readmitted,
             },
         )
@@ -297,15 +303,15 @@ class Recovery:
     # ---------------------------------------------------------------------------- time
 
     def deadline(self) -> Nanoseconds | None:
-        """When the switch is to be asked something."""
+        """When to send the next heartbeat."""
         return self._heartbeat.deadline()
 
     def on_timer(self, now: Nanoseconds) -> None:
-        """Ask the switch something, if it is time."""
+        """Send a heartbeat, if it is due."""
         self._heartbeat.on_timer(now)
 
-    def _tell_beats(self, now: Nanoseconds) -> Iterator[Action]:
+    def _on_heartbeat(self, now: Nanoseconds) -> Iterator[Action]:
         self._silence += 1
-        if self._silence > BEATS:
-            self._untold.clear()
-            yield from self._open_if_told(now)
+        if self._silence > MAX_MISSED:
+            self._unnotified.clear()
+            yield from self._open_if_notified(now)

@@ -1,4 +1,4 @@
-"""RELEASE: clients drop preserved records that the snapshot in force has."""
+"""RELEASE: clients drop preserved records that the snapshot in force contains."""
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,15 +14,15 @@ from netkv.schemes.farreach.record import Record
 from netkv.schemes.farreach.snapshot import Taken
 
 PAIRS = 42
-"""Pairs of key and sequence in a part: a value has up to 1,024 bytes."""
+"""Pairs of key and sequence in a part, whose value has up to 1,024 bytes."""
 WINDOW = 16
-"""Parts without an answer, to each client."""
+"""Unanswered parts for each client, at most."""
 
 _PAIR = struct.Struct("!16sII")
 
 
 def parts_of(records: Iterable[Record]) -> tuple[bytes, ...]:
-    """The values of the parts of a RELEASE, at least one."""
+    """The values of the parts of a RELEASE, which has at least one part."""
     pair = _PAIR.pack
     pairs = [pair(record.key, record.incarnation, record.number) for record in records]
     return tuple(
@@ -37,7 +37,7 @@ class _Round:
     number: int
     point: Nanoseconds
     parts: Sequence[bytes]
-    unasked: list[int]
+    unsent: list[int]
     waiting: dict[int, PendingRequest] = field(default_factory=dict)
 
 
@@ -46,24 +46,24 @@ class Releases:
 
     Rules
     -----
-    1. A snapshot is released when it is saved, and not before. So no number is released twice, not
-       by the next controller either, and parts of two lists are never mixed.
-    2. A client hears of a snapshot only if it had heard the RELEASE before when the point was set:
-       one that is late is left out until then. A client counts on it: what it has preserved before
-       one RELEASE is known, or durable, at the point of the next.
+    1. A snapshot is released when it is saved, and not before. So no controller, this or the next,
+       releases a number twice, and parts of two lists are never mixed.
+    2. A client gets the RELEASE of a snapshot only if it had answered the previous RELEASE before
+       the snapshot point; otherwise the snapshot is skipped for it. Clients rely on this: a record
+       preserved before one RELEASE is known, or durable, at the point of the next.
     3. A restart of the switch does not end a RELEASE: its snapshot stays in force.
     """
 
     def __init__(
         self,
         pending: PendingRequests,
-        heard: Callable[[Nanoseconds, int, Nanoseconds], Iterable[Action]],
+        on_answered: Callable[[Nanoseconds, int, Nanoseconds], Iterable[Action]],
     ) -> None:
-        """`heard` is told a client's address and the point of the snapshot that it has heard of."""
+        """`on_answered` gets the client's address and the snapshot point of the RELEASE."""
         self._pending = pending
-        self._heard = heard
+        self._on_answered = on_answered
         self._rounds: dict[int, _Round] = {}
-        self._heard_at: dict[int, Nanoseconds] = {}
+        self._answered_at: dict[int, Nanoseconds] = {}
 
     def __len__(self) -> int:
         """Clients that have not answered a RELEASE."""
@@ -71,7 +71,7 @@ class Releases:
 
     def forget(self, address: int) -> None:
         """The process at this address has deregistered."""
-        self._heard_at.pop(address, None)
+        self._answered_at.pop(address, None)
         gone = self._rounds.pop(address, None)
         for pending_request in gone.waiting.values() if gone else ():
             self._pending.cancel(pending_request)
@@ -80,44 +80,45 @@ class Releases:
         """The snapshot is saved: send RELEASE to the clients that may get it."""
         parts = parts_of(taken.records)
         for address in clients:
-            if address in self._rounds or self._heard_at.get(address, taken.point) > taken.point:
+            answered_at = self._answered_at.get(address, taken.point)
+            if address in self._rounds or answered_at > taken.point:
                 continue
             every = list(range(len(parts)))
             self._rounds[address] = _Round(taken.number, taken.point, parts, every)
-            self._ask(address)
+            self._send(address)
 
     def pause(self) -> None:
-        """No request under way will be answered."""
+        """The switch has restarted: pending requests will not be answered."""
         for each in self._rounds.values():
-            each.unasked = sorted({*each.unasked, *each.waiting})
+            each.unsent = sorted({*each.unsent, *each.waiting})
             each.waiting.clear()
 
     def resume(self) -> None:
-        """Send again what is not answered."""
+        """Send the parts that are not answered again."""
         for address in self._rounds:
-            self._ask(address)
+            self._send(address)
 
-    def _ask(self, address: int) -> None:
+    def _send(self, address: int) -> None:
         each = self._rounds[address]
-        while each.unasked and len(each.waiting) < WINDOW:
-            part = each.unasked.pop(0)
-            each.waiting[part] = self._pending.ask(
+        while each.unsent and len(each.waiting) < WINDOW:
+            part = each.unsent.pop(0)
+            each.waiting[part] = self._pending.send(
                 Op.RELEASE,
                 bytes(KEY_BYTES),
-                partial(self._answered, address, each, part),
+                partial(self._part_answered, address, each, part),
                 to=to_client(address),
                 stamp=Stamp(each.number, part << 16 | len(each.parts)),
                 value=each.parts[part],
                 insist=True,
             )
 
-    def _answered(
+    def _part_answered(
         self, address: int, each: _Round, part: int, now: Nanoseconds, _reply: Message | None
     ) -> Iterator[Action]:
         del each.waiting[part]
-        self._ask(address)
-        if each.waiting or each.unasked:
+        self._send(address)
+        if each.waiting or each.unsent:
             return
         del self._rounds[address]
-        self._heard_at[address] = now
-        yield from self._heard(now, address, each.point)
+        self._answered_at[address] = now
+        yield from self._on_answered(now, address, each.point)

@@ -1,6 +1,6 @@
-"""Snapshots: what the switch has at one moment (docs/farreach.md, "Snapshot"; III-D)."""
+"""Snapshots: the records of the switch at one moment (docs/farreach.md, "Snapshot"; III-D)."""
 
-# What follows from an answer takes what there is to know, needed or not.
+# Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG001
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,13 +19,13 @@ from netkv.schemes.farreach.validity import Validity
 
 
 class Phase(Enum):
-    """What a snapshot waits for."""
+    """The phases of a snapshot; the comments are what it waits for."""
 
     IDLE = auto()
-    STILL = auto()  # no change of validity is under way
-    POINT = auto()  # table writes: the pipelines redirect, then take
-    LOADING = auto()  # LOADs, then originals
-    ENDING = auto()  # table writes: the pipelines are idle
+    STILL = auto()  # the answers to changes of validity that are under way
+    POINT = auto()  # table writes: pipelines redirect, then take
+    LOADING = auto()  # replies to LOAD, then originals
+    ENDING = auto()  # table writes: pipelines are idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,13 @@ class Taken:
 
     number: int
     point: Nanoseconds
-    """A time before the snapshot point, and after all that was heard before."""
+    """A time before the snapshot point, and after all messages received before it."""
     records: tuple[Record, ...]
     generations: tuple[int, ...]
-    """Of the entries with these records."""
+    """Generation of the entry of each record."""
     doubtful: frozenset[tuple[int, int, int]]
-    """Generation, incarnation and number of dirty records that may be later at the server."""
+    """Generation, incarnation and number of dirty records of which the server may have later
+    ones."""
 
     def dirty(self) -> frozenset[tuple[int, int, int]]:
         """Generation, incarnation and number of all dirty records."""
@@ -57,25 +58,25 @@ _VALID = int(Bit.VALID)
 
 
 class Snapshots:
-    """One snapshot after the other.
+    """Takes snapshots, one at a time.
 
     Rules
     -----
-    1. The point: the gate of `Validity` is closed and still; all pipelines but 0 redirect their
-       writes to 0; pipeline 0 takes, which is the point; then the others take. So all writes are
-       before the point or after it, whatever pipeline they come by, and which entries are valid at
-       the point is known.
-    2. An entry that was valid at the point is loaded. If it was written since, its original counts,
-       of which the switch sends three copies, maybe before the point is confirmed.
-    3. An entry that is evicted while the snapshot is taken has its record in what EVICT said, under
-       rule 2. One whose EVICT was answered before the point has been frozen since then.
-    4. What is admitted after the point is not in the snapshot.
-    5. An original that does not come, an entry that cannot be loaded, or a refused table write make
-       the snapshot incomplete. That is counted and has no effect: the one before stays in force.
+    1. The snapshot point has four steps: the gate of `Validity` is closed and still; all pipelines
+       but 0 redirect their writes to 0; pipeline 0 gets the state "taking", which is the point;
+       then the others get it. So every write is either before or after the point, whichever
+       pipeline it arrives by, and the controller knows which entries are valid at the point.
+    2. An entry that was valid at the point is loaded. If it was written since, its original is
+       used. The switch sends three copies of the original, possibly before it confirms the point.
+    3. If an entry is evicted while the snapshot is taken, the reply to EVICT replaces the LOAD
+       under rule 2. If its EVICT was answered before the point, that record is used.
+    4. Keys that are admitted after the point are not in the snapshot.
+    5. A missing original, an entry that cannot be loaded, or a refused table write make the
+       snapshot incomplete. It is counted and dropped: the previous snapshot stays in force.
     """
 
     def __init__(self, context: Context, validity: Validity, complete: Complete) -> None:
-        """`complete` hears of every complete snapshot."""
+        """`complete` is called with every complete snapshot."""
         parameters = context.parameters
         self._context = context
         self._validity = validity
@@ -86,45 +87,45 @@ class Snapshots:
         self._patience = parameters.original_patience
         self._number = 0
         self.duration: Nanoseconds = 0
-        """From the beginning of the last complete one to its end."""
+        """Time from beginning to end of the last complete snapshot."""
         self.clear()
 
     def clear(self) -> None:
-        """The switch has lost everything; numbers go on."""
+        """The switch has lost its state: drop the snapshot. The numbering continues."""
         self._phase = Phase.IDLE
         self._rows.clear()
-        self._forget()
+        self._reset()
 
     def go_above(self, number: int) -> None:
-        """Go on above a number that another controller has used."""
+        """Continue the numbering above a number that another controller has used."""
         self._number = max(self._number, number)
 
-    def _forget(self) -> None:
-        """Nothing is known of a snapshot."""
+    def _reset(self) -> None:
+        """Drop the state of the snapshot."""
         self._begun: Nanoseconds = 0
         self._point: Nanoseconds = 0
         self._entries: list[Entry] = []
         self._records: list[Record | None] = []
-        self._unsettled: dict[int, int] = {}  # generation → place in the list
-        self._overwritten: set[int] = set()  # generations of which the original counts
-        self._missing: set[int] = set()  # those of them whose original is not here
+        self._unsettled: dict[int, int] = {}  # generation → index in the list
+        self._overwritten: set[int] = set()  # generations whose original is used
+        self._missing: set[int] = set()  # those of them whose original has not arrived
         self._originals: dict[int, Record] = {}
         self._ends: Nanoseconds | None = None
         self._loads.begin(0, ())
 
     @property
     def idle(self) -> bool:
-        """Whether none is being taken."""
+        """Whether no snapshot is being taken."""
         return self._phase is Phase.IDLE
 
     @property
     def loading(self) -> bool:
-        """Whether replies to LOAD may come."""
+        """Whether replies to LOAD are expected."""
         return self._phase is Phase.LOADING
 
     @property
     def loads_repeated(self) -> int:
-        """LOADs that were sent again."""
+        """Number of retransmitted LOADs."""
         return self._loads.repeated
 
     def deadline(self) -> Nanoseconds | None:
@@ -136,20 +137,20 @@ class Snapshots:
     # --------------------------------------------------------------------------- point
 
     def begin(self, now: Nanoseconds) -> Iterator[Action]:
-        """Take one now."""
-        assert self.idle, "one after the other"
+        """Take a snapshot now."""
+        assert self.idle, "one at a time"
         self._number += 1
         self._begun = now
         self._phase = Phase.STILL
         yield from self._validity.close(now, self._still)
 
     def _still(self, now: Nanoseconds) -> Iterator[Action]:
-        """Nothing changes which entries are valid."""
+        """No change of validity is under way: redirect writes."""
         self._phase = Phase.POINT
         yield from self._rows.redirect(now, self._others, self._redirected)
 
     def _redirected(self, now: Nanoseconds, ok: bool) -> Iterator[Action]:
-        """All writes pass pipeline 0."""
+        """All writes pass pipeline 0: set the snapshot point there."""
         if not ok:
             yield from self._fail(now, "a table write was refused")
             return
@@ -159,7 +160,7 @@ class Snapshots:
         yield from self._rows.taking(now, (0,), self._number, self._pointed)
 
     def _include(self, entry: Entry) -> None:
-        """Put an entry on the list, if it is valid at the point."""
+        """Add an entry to the list, if it is valid at the point."""
         frozen = None
         if entry.state in (State.RESTORING, State.RETIRING):
             frozen = entry.frozen
@@ -171,14 +172,14 @@ class Snapshots:
         self._records.append(frozen)
 
     def _pointed(self, now: Nanoseconds, ok: bool) -> Iterator[Action]:
-        """Pipeline 0 has passed the point, and so have all writes from now on."""
+        """The point is set in pipeline 0: all writes from now on are after it."""
         if not ok:
             yield from self._fail(now, "a table write was refused")
         else:
             yield from self._rows.taking(now, self._others, self._number, self._spread)
 
     def _spread(self, now: Nanoseconds, ok: bool) -> Iterator[Action]:
-        """No pipeline redirects any more: load."""
+        """No pipeline redirects any more: load the entries."""
         if not ok:
             yield from self._fail(now, "a table write was refused")
             return
@@ -191,13 +192,13 @@ class Snapshots:
         )
         self._loads.begin(self._number, list(needed))
         yield from self._loads.send(now)
-        yield from self._look(now)
+        yield from self._end_if_complete(now)
 
     # ------------------------------------------------------------------------- records
 
     def on_loaded(self, now: Nanoseconds, loaded: Loaded) -> Iterator[Action]:
-        """A reply to LOAD."""
-        index = loaded.place
+        """A LOAD is answered."""
+        index = loaded.position
         if (
             self._phase is not Phase.LOADING
             or loaded.number != self._number
@@ -211,10 +212,10 @@ class Snapshots:
         self._settle(loaded.generation, loaded.record if valid else None, overwritten)
         yield from self._loads.send(now)
         if not self._unsettled:
-            yield from self._look(now)
+            yield from self._end_if_complete(now)
 
     def on_frozen(self, now: Nanoseconds, entry: Entry, reply: Message) -> Iterator[Action]:
-        """EVICT was answered: if it was sent after the point, that is as good as a LOAD."""
+        """EVICT is answered: if it was sent after the point, the reply replaces that to LOAD."""
         if self._phase is not Phase.LOADING or entry.frozen is None or reply.stamp is None:
             return
         index = self._unsettled.get(entry.generation)
@@ -223,10 +224,10 @@ class Snapshots:
             overwritten = bool(reply.stamp.bits & Bit.OVERWRITTEN)
             self._settle(entry.generation, entry.frozen, overwritten)
             yield from self._loads.send(now)
-            yield from self._look(now)
+            yield from self._end_if_complete(now)
 
     def on_original(self, now: Nanoseconds, message: Message) -> Iterator[Action]:
-        """A record as it was before its first write after the point."""
+        """The switch has sent a record as it was before its first write after the point."""
         record = record_of(message)
         if (
             self._phase not in (Phase.POINT, Phase.LOADING)
@@ -246,10 +247,10 @@ class Snapshots:
             self._originals[generation] = record
         if generation in self._missing:
             self._missing.discard(generation)
-            yield from self._look(now)
+            yield from self._end_if_complete(now)
 
     def _settle(self, generation: int, record: Record | None, overwritten: bool) -> None:
-        """What the switch says of an entry; it counts once."""
+        """Take the record of an entry, None if it is not valid. Only the first call counts."""
         index = self._unsettled.pop(generation, None)
         if index is None:
             return
@@ -262,17 +263,17 @@ class Snapshots:
     # ----------------------------------------------------------------------------- end
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
-        """Repeat LOADs, or give up."""
+        """Repeat LOADs, or give up the snapshot."""
         if self._phase is not Phase.LOADING:
             return
         yield from self._loads.expired(now)
         if self._loads.given_up:
             yield from self._fail(now, "an entry could not be loaded")
         elif self._ends is not None and now >= self._ends:
-            yield from self._fail(now, f"{len(self._missing)} originals did not come")
+            yield from self._fail(now, f"{len(self._missing)} originals did not arrive")
 
-    def _look(self, now: Nanoseconds) -> Iterator[Action]:
-        """Whether it is complete, or waits for originals only."""
+    def _end_if_complete(self, now: Nanoseconds) -> Iterator[Action]:
+        """End the snapshot if it is complete; limit the wait if only originals are missing."""
         if self._unsettled:
             return
         if self._missing:
@@ -307,8 +308,8 @@ class Snapshots:
         yield from self._end(now)
 
     def _end(self, now: Nanoseconds) -> Iterator[Action]:
-        """All pipelines go on as without a snapshot."""
-        self._forget()
+        """Set all pipelines to idle."""
+        self._reset()
         self._phase = Phase.ENDING
         self._validity.number = 0
         self._validity.open()

@@ -1,4 +1,4 @@
-"""The switch's table `snapshot`: what each ingress pipeline does with writes."""
+"""The switch's table `snapshot`, which controls how each ingress pipeline treats writes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,39 +13,39 @@ Done: TypeAlias = Callable[[Nanoseconds, bool], Iterable[Action]]
 
 
 class SnapshotTables:
-    """One row for each pipeline that is not idle.
+    """The rows of the table: one for each pipeline that is not idle.
 
     Rules
     -----
-    1. What was told to several pipelines at once counts when all have confirmed it; if one was
-       refused, all of it was.
-    2. A row is known from what the switch has confirmed, so a refused write does not make the next
-       one wrong.
+    1. A change for several pipelines is done when the switch has confirmed all of its writes. If
+       one write is refused, the change counts as refused.
+    2. The controller keeps only rows that the switch has confirmed, so that a refused write does
+       not make the next one wrong.
     """
 
     def __init__(self, writes: TableWrites) -> None:
         self._writes = writes
-        self._there: set[int] = set()
+        self._rows: set[int] = set()
 
     def clear(self) -> None:
-        """The switch has lost everything: all pipelines are idle."""
-        self._there.clear()
+        """The switch has lost its state: all pipelines are idle."""
+        self._rows.clear()
 
     def redirect(self, now: Nanoseconds, pipelines: Sequence[int], done: Done) -> Iterator[Action]:
-        """Writes that come in there pass pipeline 0."""
-        return self._tell(now, pipelines, "redirect", {}, done)
+        """Redirect writes that arrive in these pipelines to pipeline 0."""
+        return self._write(now, pipelines, "redirect", {}, done)
 
     def taking(
         self, now: Nanoseconds, pipelines: Sequence[int], number: int, done: Done
     ) -> Iterator[Action]:
-        """What comes in there is after the point of snapshot `number`."""
-        return self._tell(now, pipelines, "taking", {"number": number}, done)
+        """Mark packets that arrive in these pipelines as after the point of snapshot `number`."""
+        return self._write(now, pipelines, "taking", {"number": number}, done)
 
     def idle(self, now: Nanoseconds, done: Done) -> Iterator[Action]:
-        """No snapshot is being taken."""
-        return self._tell(now, sorted(self._there), "", {}, done)
+        """Delete all rows: no snapshot is being taken."""
+        return self._write(now, sorted(self._rows), "", {}, done)
 
-    def _tell(
+    def _write(
         self,
         now: Nanoseconds,
         pipelines: Sequence[int],
@@ -63,9 +63,9 @@ class SnapshotTables:
             if not ok:
                 refused.append(pipeline)
             elif action:
-                self._there.add(pipeline)
+                self._rows.add(pipeline)
             else:
-                self._there.discard(pipeline)
+                self._rows.discard(pipeline)
             waiting.discard(pipeline)
             if not waiting:
                 yield from done(now, not refused)
@@ -77,7 +77,7 @@ class SnapshotTables:
             write: InsertEntry | ModifyEntry | DeleteEntry
             if not action:
                 write = DeleteEntry(number, SNAPSHOT, match)
-            elif pipeline in self._there:
+            elif pipeline in self._rows:
                 write = ModifyEntry(number, SNAPSHOT, match, name, params)
             else:
                 write = InsertEntry(number, SNAPSHOT, match, name, params)

@@ -1,6 +1,6 @@
 """Settings of the switch: sampling, epoch, open or closed, and its incarnation."""
 
-# What follows from an answer takes what there is to know, needed or not.
+# Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG002
 
 from collections.abc import Callable, Iterable, Iterator
@@ -29,8 +29,8 @@ class SwitchSettings:
 
     Rules
     -----
-    1. A change counts when the switch has confirmed it: then its last pipeline has it.
-    2. At most one write to each table is under way; later changes go together.
+    1. A change takes effect when the switch has confirmed it: then all pipelines have it.
+    2. At most one write of `settings` is under way. The next write contains all later changes.
     """
 
     def __init__(self, writes: TableWrites, sample_rate: float, hot_threshold: int) -> None:
@@ -47,14 +47,14 @@ class SwitchSettings:
         self.incarnation = 0
         """The incarnation of the switch; 0 before it has one."""
         self.is_open = False
-        """Whether the switch has confirmed that it takes requests."""
+        """Whether the switch has confirmed that it is open."""
 
     def set_epoch(self, epoch: int) -> None:
         """Set the statistics epoch."""
         self._wanted = replace(self._wanted, epoch=epoch)
 
     def open(self, done: Done) -> None:
-        """Let the switch take requests of clients; then call `done`."""
+        """Let the switch accept requests of clients; then call `done`."""
         self._wanted = replace(self._wanted, open=1)
         self._when_open = done
 
@@ -75,7 +75,7 @@ class SwitchSettings:
         yield self._writes.give(write, written)
 
     def pump(self, now: Nanoseconds) -> Iterator[Action]:
-        """Write what has changed."""
+        """Write the settings if they have changed."""
         wanted = self._wanted
         if self._under_way or wanted == self._written or not (wanted.epoch or wanted.open):
             return

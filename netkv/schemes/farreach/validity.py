@@ -1,4 +1,4 @@
-"""Changes of the validity of entries, and how a snapshot delays them."""
+"""Changes of the validity of entries, and their delay at a snapshot point."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
@@ -18,10 +18,10 @@ class Validity:
     Rules
     -----
     1. Each is repeated until it is answered.
-    2. While the gate is closed none is sent. It is *still* when, besides, all that were sent are
-       answered: the controller then knows which entries are valid, and that stays so.
-    3. An EVICT that is sent between a snapshot point and the end of its snapshot names the snapshot
-       (`number`), so that its answer says whether the record is as it was at the point.
+    2. While the gate is closed, none is sent. The gate is *still* when it is closed and all sent
+       messages are answered. Then the controller knows which entries are valid, and none changes.
+    3. An EVICT that is sent between a snapshot point and the end of its snapshot carries the number
+       of the snapshot. Its reply then shows whether the record has changed since the point.
     """
 
     def __init__(self, pending: PendingRequests) -> None:
@@ -41,12 +41,12 @@ class Validity:
         self._under_way += 1
 
         def changed(now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
-            assert reply is not None, "it is repeated until it is answered"
+            assert reply is not None, "the message is repeated until it is answered"
             self._under_way -= 1
             yield from then(now, entry, reply)
-            yield from self._notice(now)
+            yield from self._report_still(now)
 
-        self._pending.ask(
+        self._pending.send(
             op,
             entry.key,
             changed,
@@ -58,13 +58,13 @@ class Validity:
     def close(
         self, now: Nanoseconds, when_still: Callable[[Nanoseconds], Iterable[Action]]
     ) -> Iterator[Action]:
-        """Send no more; `when_still` is called once."""
+        """Close the gate; `when_still` is called once, when it is still."""
         self._closed = True
         self._when_still = when_still
-        yield from self._notice(now)
+        yield from self._report_still(now)
 
     def open(self) -> None:
-        """Send what was held, and go on."""
+        """Open the gate, and send the messages that were held."""
         self._closed = False
         self._when_still = None
         held, self._held = self._held, []
@@ -79,7 +79,7 @@ class Validity:
         self._when_still = None
         self.number = 0
 
-    def _notice(self, now: Nanoseconds) -> Iterator[Action]:
+    def _report_still(self, now: Nanoseconds) -> Iterator[Action]:
         if self._closed and not self._under_way and self._when_still is not None:
             when_still, self._when_still = self._when_still, None
             yield from when_still(now)

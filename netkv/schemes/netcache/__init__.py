@@ -53,8 +53,8 @@ SCHEME = Scheme(
     profiles=_profiles,
     probes=_probes,
     options=NetCacheOptions,
-    # p4/netcache keeps values and statistics in ingress: requests and the servers' updates
-    # would meet different ones.
+    # p4/netcache keeps values and statistics in ingress. With several pipelines, requests and the
+    # servers' updates would arrive at different copies.
     max_pipelines=1,
     defines=_defines,
 )

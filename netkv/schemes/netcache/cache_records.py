@@ -6,7 +6,7 @@ from netkv.control.cache_index import CacheIndex
 from netkv.control.slots import Slots
 from netkv.schemes.netcache.entries import Candidate, Record, State
 
-DRAWS = 8  # for each record that is wanted, when not every record will do
+DRAWS = 8  # random draws for each record to be found, if records must meet a condition
 
 
 class Records(CacheIndex[Record]):
@@ -16,14 +16,14 @@ class Records(CacheIndex[Record]):
     """
 
     def __init__(self, capacity: int, rows: int) -> None:
-        """`capacity`: entry numbers; `rows`: of the value arrays."""
+        """`capacity`: number of entries; `rows`: rows of the value arrays."""
         super().__init__(capacity)
         self.slots: Slots[int] = Slots(rows)
 
     def add(self, candidate: Candidate, generation: int, entry: int | None = None) -> Record:
-        """A record for a key that has none, with a free entry number or the given one.
+        """Add a record for a key that has none, with a free entry number or the given one.
 
-        It gets the slot that its generation may have already.
+        If its generation has a slot already (`allocate` for a move), the record gets that slot.
         """
         if entry is None:
             entry = self.take_entry()
@@ -33,25 +33,26 @@ class Records(CacheIndex[Record]):
         return record
 
     def set_state(self, record: Record, state: State) -> None:
-        """The record has come into another state."""
+        """Set the state of a record."""
         record.state = state
         self.mark_cached(record.generation, state is State.CACHED)
 
     def remove(self, record: Record, *, entry: bool, cells: bool) -> None:
-        """Remove a record; `entry`, `cells`: whether its entry number and cells are free now."""
+        """Remove a record; `entry`, `cells`: whether to free its entry number and its cells."""
         self.leave(record, entry=entry)
         if cells:
             self.slots.release(record.generation)
 
     def clear(self) -> None:
-        """No records: everything is free."""
+        """Remove all records."""
         super().clear()
         self.slots.clear()
 
     def draw(self, random: Random, count: int, chunks: int) -> list[Record]:
-        """`count` different CACHED records whose row would have room for `chunks` without them.
+        """Up to `count` random CACHED records, each of which would leave room for `chunks` in its
+        row if it were evicted.
 
-        Fewer if there are not as many, or if they are too rare to be found by a few draws.
+        It returns fewer if there are fewer, or if a limited number of draws does not find them.
         """
         slots = self.slots
         return self.sample(

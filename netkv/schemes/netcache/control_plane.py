@@ -1,12 +1,12 @@
-"""NetCache: which keys the switch caches, and how an entry comes in and goes out.
+"""The control plane of NetCache: it decides which keys the switch caches.
 
-The data plane keeps values fresh by itself (p4/netcache, the server shim, docs/wire-format.md);
-this is the slow path beside it. The states of one entry are in `lifecycle`, the index of all
-in `cache_records`, statistics in `popularity`. This module passes events to them, and decides
-which key is admitted next.
+Switch and server shims keep cached values up to date without it (p4/netcache,
+docs/wire-format.md). `lifecycle` has the states of one entry, `cache_records` the index of all
+entries, `popularity` the statistics. This module passes events to them and chooses the next key
+to admit.
 """
 
-# Handlers take what the interface gives, needed or not.
+# Handlers have the parameters of the interface, whether they use them or not.
 # ruff: noqa: ARG002
 
 from collections import Counter, OrderedDict
@@ -55,20 +55,21 @@ SAMPLING = "NetkvIngress.sampling.settings"
 class NetCache(ControlPlane):
     """Cache management (NetCache, slides "Cache Update" and "Query Statistics").
 
-    Rules (those of `Lifecycle` and `Popularity`, and)
+    Rules, in addition to those of `Lifecycle` and `Popularity`
     -----
-    1. What is in flight or waits is bounded. A key that is dropped for that is reported again.
+    1. The numbers of keys in flight and of waiting keys are limited. The switch reports a key that
+       is dropped because of a limit again.
     2. After a restart of the switch every entry is installed again under a new generation.
-    3. A controller that comes after another one begins with an empty switch (`Started`) and above
-       every number, generation and epoch that was used before (`MessageNumbers`, `Epochs`).
-    4. Only keys of servers at this very switch are cached. Hot keys of others are of no concern
-       here, and a switch without servers counts no reads and has no epochs.
+    3. A new controller begins with an empty switch (`Started`). Its message numbers, generations
+       and epochs are above all that earlier controllers used (`MessageNumbers`, `Epochs`).
+    4. Only keys of servers that are attached to this switch are cached; reports of other keys are
+       ignored. A switch without servers counts no reads and has no epochs.
     """
 
     digests: ClassVar[tuple[str, ...]] = (HOT_KEY,)
 
     def __init__(self, topology: Topology, parameters: NetCacheParameters | None = None) -> None:
-        """`topology`: the hosts at the switch; `parameters`: left out, the defaults."""
+        """`topology`: the hosts and their ports; `parameters`: None for the defaults."""
         self.topology = topology
         self.parameters = parameters or NetCacheParameters()
         self.forwarding = ForwardingTables(topology)
@@ -76,7 +77,7 @@ class NetCache(ControlPlane):
         self._outstanding = Outstanding(self._numbers, self.parameters.timeouts)
         self._records = Records(self.parameters.capacity, self.parameters.rows)
         self._waiting: OrderedDict[bytes, Candidate] = OrderedDict()
-        self._wanted: set[bytes] = set()  # preloaded or to be restored, not settled yet
+        self._unsettled: set[bytes] = set()  # keys of preloads and restarts, not yet settled
         self._counts: Counter[str] = Counter()
         self._pending = PendingRequests(self._outstanding, TRIES, self._counts)
         self._writes = TableWrites(self.forwarding.next_write)
@@ -93,7 +94,7 @@ class NetCache(ControlPlane):
             self.parameters, self._records, self._pending, self._lifecycle, self._counts
         )
 
-    # ------------------------------------------------------------------ what users see
+    # -------------------------------------------------------------------------- queries
 
     def tables(self) -> Iterator[TableWrite]:
         """Partition, routes and the sampling of reads."""
@@ -112,7 +113,7 @@ class NetCache(ControlPlane):
 
     def ready(self) -> bool:
         """True once the tables are in and every preloaded key is cached or given up."""
-        return self.forwarding.installed and not self._wanted
+        return self.forwarding.installed and not self._unsettled
 
     def deadline(self) -> Nanoseconds | None:
         """When a message is to be sent or repeated, or the epoch ends."""
@@ -120,7 +121,7 @@ class NetCache(ControlPlane):
         return min((time for time in times if time is not None), default=None)
 
     def statistics(self) -> dict[str, int]:
-        """Gauges of the cache, and counters of what has happened to it since the start."""
+        """Gauges of the cache, and counters of its events since the start."""
         return {
             "writes_refused": self.forwarding.refused,
             **self._counts,
@@ -140,38 +141,38 @@ class NetCache(ControlPlane):
     # -------------------------------------------------------------------------- events
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        """Take one event; then start on what waits, and send what may leave."""
+        """Handle one event; then admit waiting keys, and send the requests that may leave."""
         actions = super().handle(now, event)
-        self._pump()
+        self._admit_waiting()
         actions.extend(self._pending.ready(now))
         return actions
 
     def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
-        """Fill the tables; begin above what was used before (rule 3)."""
+        """Fill the tables; begin above all numbers used before (rule 3)."""
         self._numbers.start(now)
         yield from self.forwarding.install(self.tables())
 
     def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
-        """Fill the tables again, then install what was cached and what was on its way (rule 2)."""
+        """Fill the tables again; admit again all keys that had an entry (rule 2)."""
         lost = [Candidate(record.key) for record in self._records]
-        for forgotten in (
+        for part in (
             self._pending,
             self._writes,
             self._records,
             self._lifecycle,
             self._popularity,
         ):
-            forgotten.clear()
-        asked_for = [candidate for candidate in self._waiting.values() if candidate.count is None]
+            part.clear()
+        preloads = [candidate for candidate in self._waiting.values() if candidate.count is None]
         self._waiting.clear()
-        for candidate in (*lost, *asked_for):
+        for candidate in (*lost, *preloads):
             self._waiting[candidate.key] = candidate
-        self._wanted.update(candidate.key for candidate in lost)
+        self._unsettled.update(candidate.key for candidate in lost)
         yield Note("switch restarted")
         yield from self.forwarding.install(self.tables())
 
     def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
-        """An initial entry or one of the lookup table has been written."""
+        """An initial write or a write to the lookup table is answered."""
         was_installed = self.forwarding.installed
         yield from self.forwarding.on_written(written)
         yield from self._writes.on_written(now, written)
@@ -179,26 +180,26 @@ class NetCache(ControlPlane):
             self._popularity.begin_epoch(now)
 
     def on_preload(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
-        """Cache `keys` in this order, as far as there is room; those of other switches are not."""
+        """Cache `keys` in this order, as far as there is room; skip keys of other switches."""
         for key in keys:
             if len(key) != KEY_BYTES:
                 raise ValueError(f"Cannot preload {key.hex()}: a key has {KEY_BYTES} bytes.")
             if not self.topology.is_local(key):
                 self._counts["preloads_elsewhere"] += 1
-            elif key not in self._records and key not in self._wanted:
-                self._wanted.add(key)
+            elif key not in self._records and key not in self._unsettled:
+                self._unsettled.add(key)
                 self._waiting[key] = Candidate(key)
         return iter(())
 
     def on_digest(self, now: Nanoseconds, digest: Digest) -> Iterator[Action]:
-        """Admit a hot key, or let it contend for a place when the cache is full."""
+        """Queue a hot key for admission."""
         report = decode_hot_key(digest)
         self._counts["hot_keys_reported"] += 1
         key = report.key
         if not self.topology.is_local(key):
             self._counts["hot_keys_elsewhere"] += 1
         elif key in self._records or key in self._waiting or key in self._popularity:
-            pass  # in, or about to be
+            pass  # it has an entry, waits for one or contends for one
         elif len(self._waiting) >= self.parameters.max_waiting:
             self._counts["hot_keys_dropped"] += 1
         else:
@@ -222,16 +223,16 @@ class NetCache(ControlPlane):
             self._counts["stray_replies"] += 1
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
-        """Repeat or give up messages; begin the next epoch."""
+        """Retransmit or give up requests; begin the next epoch if it is due."""
         yield from self._pending.on_timer(now)
         ends = self._popularity.epochs.ends
         if ends is not None and now >= ends:
             self._popularity.begin_epoch(now)
 
-    # ----------------------------------------------------------------- what comes next
+    # ----------------------------------------------------------------------- admission
 
-    def _pump(self) -> None:
-        """Start on waiting keys, as many as may be in flight; none while others are moved."""
+    def _admit_waiting(self) -> None:
+        """Begin with waiting keys, as many as may be in flight; with none while entries move."""
         while (
             self._waiting
             and self._records.in_flight < self.parameters.max_in_flight
@@ -247,14 +248,14 @@ class NetCache(ControlPlane):
                 self._contend(candidate)
 
     def _contend(self, candidate: Candidate) -> None:
-        """The candidate comes in only in the place of another, if it may evict one at all."""
+        """The cache is full: let the candidate contend with cached keys, if it may evict one."""
         if candidate.count is None:
             self.settled(candidate, "without_room")
         elif not self._popularity.contend(candidate):
             self.settled(candidate, "hot_keys_dropped")
 
     def make_room(self, candidate: Candidate) -> Iterator[Action]:
-        """No row has room for the candidate: move entries, or else evict one."""
+        """No row has room for the candidate: move entries; if that does not help, evict one."""
         movers = () if candidate.moved else self._records.slots.plan_move(candidate.chunks)
         records = [self._records.get(generation) for generation in movers]
         if records and all(record and record.state is State.CACHED for record in records):
@@ -266,9 +267,9 @@ class NetCache(ControlPlane):
             self._contend(candidate)
 
     def settled(self, candidate: Candidate, reason: str) -> None:
-        """The candidate is cached or given up: count why, and wait for it no longer."""
+        """The candidate is cached or given up; `reason` is the counter of that outcome."""
         self._counts[reason] += 1
-        self._wanted.discard(candidate.key)
+        self._unsettled.discard(candidate.key)
 
     def put_first(self, candidate: Candidate) -> None:
         """Try the candidate before all others."""

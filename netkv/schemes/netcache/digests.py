@@ -18,6 +18,6 @@ class HotKey:
 
 
 def decode_hot_key(digest: Digest) -> HotKey:
-    """The report that a digest `hot_key_t` carries."""
+    """Decode a digest `hot_key_t`."""
     members = digest.members
     return HotKey(members["key"].to_bytes(KEY_BYTES), members["count"], members["epoch"])

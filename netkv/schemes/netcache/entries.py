@@ -1,4 +1,4 @@
-"""What NetCache's control plane knows of an entry."""
+"""The state that NetCache's control plane keeps of a candidate and of an entry."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -9,11 +9,11 @@ from netkv.control.slots import Slot
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A key that wants to be cached.
+    """A key that is to be cached.
 
-    `count`: its estimated reads in `epoch`; None for a key of a preload
-    or restart, which evicts no other key. `chunks`: the room it needs, once that was too much;
-    `moved`: whether entries were moved to make room for it already.
+    `count`: its estimated reads in `epoch`; None for a key of a preload or restart, which evicts no
+    other key. `chunks`: the chunks it needs, if no row had that many free; otherwise 0.
+    `moved`: whether entries have been moved already to make room for it.
     """
 
     key: bytes
@@ -24,7 +24,7 @@ class Candidate:
 
 
 class State(Enum):
-    """Where an entry stands; each waits for one answer, CACHED for none."""
+    """State of an entry. In each state but CACHED the control plane waits for one answer."""
 
     ADMITTING = auto()  # ADMIT: the server blocks writes and returns the length
     INSERTING = auto()  # table write
@@ -35,14 +35,14 @@ class State(Enum):
 
 @dataclass(slots=True)
 class Record:
-    """One insertion of a key, known by its generation."""
+    """One insertion of a key, identified by its generation."""
 
     key: bytes
     generation: int
     entry: int
     candidate: Candidate
     state: State = State.ADMITTING
-    request: PendingRequest | None = None  # that it waits for
+    request: PendingRequest | None = None  # its last request
     slot: Slot | None = None
-    successor: Candidate | None = None  # comes in when this is out
-    moves_to: int = 0  # generation under which this key comes in again elsewhere
+    successor: Candidate | None = None  # the key to admit after this eviction
+    moves_to: int = 0  # the generation under which the key is inserted again in another row

@@ -1,4 +1,4 @@
-"""How an entry of NetCache comes in, moves and goes out."""
+"""Insertion, move and eviction of an entry of NetCache."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -15,17 +15,17 @@ from netkv.schemes.netcache.cache_records import Records
 from netkv.schemes.netcache.entries import Candidate, Record, State
 
 LOOKUP = "NetkvIngress.lookup.cache"
-TRIES = 12  # of a message to a server: some seconds
+TRIES = 12  # transmissions of a request to a server, over some seconds
 
 
 class Decisions(Protocol):
-    """What is not decided here."""
+    """Decisions about candidates that `Lifecycle` leaves to the control plane."""
 
     def settled(self, candidate: Candidate, reason: str) -> None:
-        """The candidate is cached, or will not be for now; `reason` is a counter."""
+        """The candidate is cached or given up; `reason` is the counter of that outcome."""
 
     def put_first(self, candidate: Candidate) -> None:
-        """The candidate is to be tried again before all others."""
+        """Queue the candidate before all others."""
 
     def make_room(self, candidate: Candidate) -> Iterator[Action]:
         """No row has room for the candidate."""
@@ -36,13 +36,15 @@ class Lifecycle:
 
     Rules
     -----
-    1. In: ADMIT → lookup entry → INSTALL. The entry is in the table before the server fills it, so
-       a write either finds the server blocking or passes the switch and is seen.
-    2. Out: the lookup entry is deleted first; entry number and slot are free when the switch has
-       confirmed that. Then the server gets EVICTED. It may be lost: the server notices by itself.
-    3. Every insertion has a generation never given before; messages of another one change nothing.
-    4. A controller that dies between any two steps leaves writes blocked at a server for its lease
-       at most, and otherwise only what the next controller's program load wipes out.
+    1. Insertion: ADMIT → lookup entry → INSTALL. The lookup entry exists before the server fills
+       the entry. So a write is either blocked at the server, or it passes the switch after the
+       lookup entry exists, and the switch sees it.
+    2. Eviction: the lookup entry is deleted first; entry number and slot are free when the switch
+       has confirmed that. Then the server gets EVICTED. EVICTED may be lost: the server detects the
+       eviction by itself.
+    3. Every insertion has a new generation. Messages with another generation have no effect.
+    4. If the controller dies between two steps, a server blocks writes to the key until its lease
+       ends, at most. The next controller's program load removes all other traces.
     """
 
     def __init__(
@@ -64,25 +66,25 @@ class Lifecycle:
         self._server_of = server_of
         self._decisions = decisions
         self._counts = counts
-        self._moving: set[int] = set()  # generations under which moved keys come in again
+        self._moving: set[int] = set()  # generations under which moved keys are inserted again
 
     @property
     def moving(self) -> bool:
-        """Whether values are being moved from row to row."""
+        """Whether values are being moved to other rows."""
         return bool(self._moving)
 
     def clear(self) -> None:
         """The switch has restarted: nothing is under way."""
         self._moving.clear()
 
-    # ------------------------------------------------------------------------------ in
+    # ----------------------------------------------------------------------- insertion
 
     def admit(self, candidate: Candidate) -> None:
         """Send ADMIT: the owner blocks writes to the key and returns its length."""
         self._admit(self._records.add(candidate, self._next_generation()))
 
     def _admit(self, record: Record) -> None:
-        self._ask(record, Op.ADMIT, partial(self._admitted, record))
+        self._send(record, Op.ADMIT, partial(self._admitted, record))
 
     def _admitted(
         self, record: Record, _now: Nanoseconds, reply: Message | None
@@ -93,7 +95,7 @@ class Lifecycle:
             self._forget(record)
             later = reply.mark if reply and reply.status is Status.REJECTED else None
             if later is not None and is_newer(later.generation, record.generation):
-                # The server knows a generation that cannot be: go on above it.
+                # The server knows a later generation than this one: go on above it.
                 self._numbers.go_above(later.generation)
                 self._decisions.put_first(candidate)
             else:
@@ -126,10 +128,10 @@ class Lifecycle:
         yield self._writes.give(write, partial(self._inserted, record))
 
     def _inserted(self, record: Record, _now: Nanoseconds, ok: bool) -> Iterable[Action]:
-        """The lookup entry is in: the server may fill it."""
+        """The lookup entry is written, or refused: let the server fill the entry, or give up."""
         if ok:
             self._records.set_state(record, State.INSTALLING)
-            self._ask(record, Op.INSTALL, partial(self._installed, record))
+            self._send(record, Op.INSTALL, partial(self._installed, record))
         else:
             self._counts["lookup_writes_refused"] += 1
             self._decisions.settled(record.candidate, "not_inserted")
@@ -148,10 +150,10 @@ class Lifecycle:
         self._moving.discard(record.generation)
         self._decisions.settled(record.candidate, "insertions")
 
-    # ----------------------------------------------------------------------------- out
+    # ------------------------------------------------------------------------ eviction
 
     def evict(self, record: Record, successor: Candidate | None = None) -> Iterator[Action]:
-        """Delete the lookup entry; the rest follows when that is confirmed."""
+        """Delete the lookup entry; `_deleted` goes on when the switch has confirmed that."""
         self._pending.cancel(record.request)
         self._records.set_state(record, State.DELETING)
         record.successor = successor
@@ -161,7 +163,7 @@ class Lifecycle:
         yield self._writes.give(write, partial(self._deleted, record))
 
     def move(self, record: Record) -> Iterator[Action]:
-        """Take the key out of its row and bring it in again in another, under a new generation."""
+        """Evict the key from its row and insert it in another, under a new generation."""
         assert record.slot is not None, "a cached record has a slot"
         generation = self._next_generation()
         slots = self._records.slots
@@ -182,7 +184,7 @@ class Lifecycle:
             yield from self.evict(record)
 
     def _deleted(self, record: Record, _now: Nanoseconds, ok: bool) -> Iterable[Action]:
-        """No packet finds the entry any more: its number and slot are free (rule 2)."""
+        """The lookup entry is deleted: entry number and slot are free (rule 2)."""
         if record.moves_to and ok:
             self._records.remove(record, entry=False, cells=True)
             self._admit(self._records.add(Candidate(record.key), record.moves_to, record.entry))
@@ -203,10 +205,10 @@ class Lifecycle:
         return ()
 
     def _forget(self, record: Record) -> None:
-        """The record is out of the switch: free its entry and cells, and notify the server."""
+        """The switch has no entry of the record: free its number and cells; notify the server."""
         self._records.remove(record, entry=True, cells=True)
         self._moving.discard(record.generation)
-        self._pending.ask(
+        self._pending.send(
             Op.EVICTED,
             record.key,
             no_action,
@@ -214,17 +216,17 @@ class Lifecycle:
             mark=Mark(record.generation),
         )
 
-    # -------------------------------------------------------------------------- inside
+    # ------------------------------------------------------------------------- helpers
 
-    def _ask(self, record: Record, op: Op, then: Then) -> None:
+    def _send(self, record: Record, op: Op, then: Then) -> None:
         mark = Mark(record.generation, 0, record.slot.bitmap if record.slot else 0)
         to = self._owner(record.key)
-        record.request = self._pending.ask(op, record.key, then, to=to, mark=mark)
+        record.request = self._pending.send(op, record.key, then, to=to, mark=mark)
 
     def _owner(self, key: bytes) -> To:
         return To(lane=self._server_of(key))
 
     def _next_generation(self) -> int:
-        # A message number: the ADMIT that carries it has a later one, so the clock has reached the
-        # generation before any server gets it.
+        # A generation is a message number. The ADMIT that carries it has a later number, so the
+        # clock has reached the generation before any server gets it.
         return wire(self._numbers.take())

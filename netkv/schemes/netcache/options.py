@@ -1,4 +1,4 @@
-"""What a user may choose about NetCache."""
+"""Options of NetCache."""
 
 from __future__ import annotations
 

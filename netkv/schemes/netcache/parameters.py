@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetCacheParameters(CacheParameters):
-    """What a rack, and tests, may choose. `rows`: rows of the value arrays to use."""
+    """Parameters that a rack or a test sets. `rows`: rows of the value arrays to use."""
 
     options: ClassVar[type[NetCacheOptions]] = NetCacheOptions
 

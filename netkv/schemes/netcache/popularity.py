@@ -1,4 +1,4 @@
-"""Which keys deserve their place: epochs, and contests between hot keys and cached ones."""
+"""Read statistics of NetCache: epochs, and contests between hot keys and cached keys."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -17,16 +17,17 @@ from netkv.schemes.netcache.entries import Candidate
 from netkv.schemes.netcache.lifecycle import Lifecycle
 from netkv.schemes.netcache.parameters import NetCacheParameters
 
-STATS_TRIES = 3  # of a counter; an entry whose counter stays unknown is not evicted
+STATS_TRIES = 3  # transmissions of STATS; an entry without an answer is not evicted
 
 
 class Popularity:
-    """Statistics of the switch, and what follows from them.
+    """Statistics epochs, and contests for an entry.
 
     Rules
     -----
-    1. A hot key evicts the coldest of a few drawn entries, if that was read less in the same epoch.
-    2. Counts of different epochs are not compared: the key will be reported again.
+    1. A hot key evicts the coldest of a few randomly drawn entries, if that was read less often in
+       the same epoch.
+    2. Counts of different epochs are not compared. The switch will report the key again.
     """
 
     def __init__(
@@ -48,27 +49,27 @@ class Popularity:
         self.epochs = Epochs(parameters.epoch)
 
     def __contains__(self, key: bytes) -> bool:
-        """Whether the key contends for a place."""
+        """Whether the key contends for an entry."""
         return key in self._contests
 
     def clear(self) -> None:
-        """The switch has lost everything: no counts, no contests, no epoch."""
+        """The switch has lost its state: drop all contests and end the epoch."""
         self._contests.clear()
         self.epochs.pause()
 
     def begin_epoch(self, now: Nanoseconds) -> None:
-        """A new epoch: all counts of the switch are 0 again."""
+        """Begin a new epoch: the counts of the switch are 0 again."""
         self._pending.cancel(self._epoch_request)
         mark = Mark(0, self.epochs.begin(now))
-        self._epoch_request = self._pending.ask(
+        self._epoch_request = self._pending.send(
             Op.EPOCH, bytes(KEY_BYTES), no_action, to=To(), mark=mark
         )
 
     def contend(self, candidate: Candidate) -> bool:
-        """Draw entries and ask the switch how often they were read (rule 1).
+        """Draw entries and request their read counts from the switch (rule 1).
 
-        Returns whether the candidate has a chance: it is of this epoch, there is somebody to
-        compare it with, and not too many others contend.
+        Returns False without a request if the candidate is of another epoch, if too many contests
+        are under way, or if no entry could be drawn.
         """
         if candidate.epoch != self.epochs.current or self._contests.full:
             return False
@@ -78,15 +79,15 @@ class Popularity:
         contest = self._contests.open(candidate, (each.generation for each in drawn))
         for each in drawn:
             counted = partial(self._counted, contest, each.generation)
-            self._pending.ask(Op.STATS, each.key, counted, to=To(), tries=STATS_TRIES)
+            self._pending.send(Op.STATS, each.key, counted, to=To(), tries=STATS_TRIES)
         return True
 
     def _counted(
         self, contest: Contest[Candidate], generation: int, _now: Nanoseconds, reply: Message | None
     ) -> Iterator[Action]:
-        """A counter of a contest; with the last one the coldest entry goes, or the candidate."""
+        """A count has arrived; after the last one, evict the coldest entry or drop the key."""
         mark = reply.mark if reply is not None and reply.status is Status.OK else None
-        # The key may have been brought in again since: that entry was not drawn.
+        # The key may have been evicted and inserted again: then the entry was not drawn.
         count = mark.version if mark is not None and mark.generation == generation else None
         if not self._contests.counted(contest, generation, count):
             return

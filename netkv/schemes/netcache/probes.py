@@ -9,7 +9,7 @@ _ALL_ARRAYS = 0xFF
 
 
 class NetCacheProbes:
-    """Each key has a row of its own, and its number as generation."""
+    """Each key has a row of its own. Its number is its entry, its row and its generation."""
 
     def entry(self, number: int, key: bytes) -> InsertEntry:
         """See `Probes`."""

@@ -1,4 +1,7 @@
-"""NetMC: the switch of a storage rack splits multiget requests. The control plane fills tables."""
+"""The control plane of NetMC, where the switch of a storage rack splits multiget requests.
+
+It only fills tables.
+"""
 
 from collections.abc import Iterator
 
@@ -19,9 +22,9 @@ ADDR = "NetkvIngress.addressing.addr"
 
 
 def srv_fields(network: Network) -> int:
-    """`NETMC_SERVERS` of a network: the servers of its largest rack, for all switches alike.
+    """`NETMC_SERVERS` of all switches of a network: the number of servers in its largest rack.
 
-    Raises ValueError for a rack that is too large.
+    Raises ValueError if a rack is too large.
     """
     most = max(len(plan.topology.local or ()) for plan in network.switches)
     return _checked(most)
@@ -32,12 +35,13 @@ class NetMc(TablesOnly):
 
     Rules
     -----
-    1. The switch of a rack splits what is for its rack, and knows its own servers only. A switch
-       without servers splits nothing; every switch routes to the other racks' switches.
-    2. A server's multicast group is there before the entry that uses it, and the switch's own id
-       comes last: a request is split once all of its groups can be, and until then dropped. So is
-       every request for a switch that has lost its tables.
-    3. A switch that has (re)started gets everything again (`ForwardingTables`).
+    1. The switch of a rack splits the requests for its rack and has entries for its own servers
+       only. A switch without servers splits nothing. Every switch has routes to the other racks'
+       switches.
+    2. The multicast group of a server is written before the entry that uses it, and the switch's
+       own id (table `splitter_id`) last. Until then the switch drops requests that it should split,
+       so it never splits a request partly. After a restart the same holds.
+    3. A switch that has (re)started gets all table writes again (`ForwardingTables`).
     """
 
     def __init__(self, topology: Topology, servers: int) -> None:
@@ -52,14 +56,14 @@ class NetMc(TablesOnly):
             )
 
     def tables(self) -> Iterator[TableWrite]:
-        """Routes, and at the switch of a rack what splitting takes."""
+        """Routes, and for the switch of a rack the entries for splitting."""
         yield from self.forwarding.routes(self.topology.splitters)
         if self.topology.has_servers:
             yield from self._groups()
             yield from self._addressing()
 
     def _groups(self) -> Iterator[TableWrite]:
-        """Server i has group i + 1: to the server, and round again."""
+        """Server i has group i + 1: the server's port and the recirculation port."""
         for server in self.topology.local_servers():
             yield MulticastGroup(
                 self.forwarding.next_write(), server.index + 1, (server.port, LOOP_PORT)

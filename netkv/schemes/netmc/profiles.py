@@ -34,8 +34,9 @@ PROFILES: dict[str, Profile] = {
         switch_link=LinkModel(bandwidth_gbps=100, delay=0.3, queue_kib=8192),
         switch=TOFINO,
         control=TOFINO_CONTROL,
-        # Commands of all requests at hand go to a local redis-server in one batch: half a million
-        # of them a second and core, and a little more than a key in memory for each of an MGET.
+        # The shim sends the commands of all queued requests to a local redis-server in one batch:
+        # half a million commands a second and core. Each further key of an MGET costs a little more
+        # than a key of the store in memory.
         backends={
             "redis": StoreModel(
                 get=constant(1.6),

@@ -1,7 +1,7 @@
-"""Servers and clients of FarReach in miniature, rule by rule as docs/farreach.md has them.
+"""Small servers and clients of FarReach for tests, after the rules of docs/farreach.md.
 
-What clients are answered is judged on the spot: sequences put all writes of a key in one order, so
-no operation may be answered from before one that had ended when it began (`Judge`).
+`Judge` checks every answer at once: sequences put all writes of a key in one order, so no answer
+may be older than an operation that had ended when the answered operation began.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ def later(a: Record, b: Record | None) -> bool:
 
 
 class Judge:
-    """Hears of every operation; says what a user would complain about."""
+    """Gets every operation and answer; collects violations."""
 
     def __init__(self) -> None:
         self.known: dict[bytes, Record] = {}  # the latest of any operation that has ended
@@ -41,7 +41,7 @@ class Judge:
         stamp = reply.stamp
         got = Record(message.key, stamp.incarnation, stamp.number, bits, reply.value)
         if not stamp.incarnation:
-            # From before, says the switch: only the value (none, if deleted) tells when.
+            # The answer has no sequence: find the write by its value (none, if deleted).
             got = self._dated(got, self.written)
         if message.op is Op.GET:
             self.reads += 1
@@ -83,7 +83,7 @@ class Judge:
 
 @dataclass
 class Asked:
-    """A request of a client without an answer."""
+    """A pending request of a client."""
 
     message: Message
     began: Record | None
@@ -126,7 +126,7 @@ class Process:
         return self.request
 
     def hello(self, again: Nanoseconds = 200 * MILLISECOND) -> None:
-        """Say HELLO, now and at intervals that suit an era of seconds."""
+        """Send HELLO now, and at intervals that suit an incarnation of seconds."""
         if not self.up:
             return
         message = Message(
@@ -138,13 +138,13 @@ class Process:
         self.at(again, self.hello)
 
     def bye(self) -> None:
-        """Leave."""
+        """Deregister."""
         message = Message(Op.BYE, bytes(16), self._next(), self.index)
         self.asked[message.request] = Asked(message, None, self.now() + SECOND)
         self._send_until(self.asked[message.request], CONTROLLER_IP)
 
     def begin(self, op: Op, key: bytes, value: bytes = b"", patience: int = 5 * SECOND) -> Asked:
-        """An operation begins."""
+        """Begin an operation."""
         stamp = Stamp(self.incarnation)
         message = Message(
             op, key, self._next(), self.index, length=len(value), value=value, stamp=stamp
@@ -274,7 +274,7 @@ class Shim:
     now: Callable[[], Nanoseconds]
     up: bool = True
     tombstones_last: Nanoseconds = 3 * SECOND
-    """Longer than any client waits for an answer, as ten minutes are."""
+    """Longer than any client waits for an answer; in the engine it is ten minutes."""
 
     def __post_init__(self) -> None:
         self.store: dict[bytes, Record] = {}
@@ -317,7 +317,7 @@ class Shim:
             origin = (message.sender, message.request)
             if origin not in self.done:
                 if stamp.bits & Bit.PAST:
-                    # No sequence: a refusal must not pass for a record in any entry.
+                    # Without a sequence, so that no entry takes the refusal for a record.
                     return message.reply(status=Status.UNKNOWN, stamp=Stamp())
                 self.done[origin] = None
                 bits = Bit.DELETED if message.op is Op.DELETE else NO_BITS

@@ -1,4 +1,4 @@
-"""Clients that ask for random things, and faults that come at random times."""
+"""Random operations of clients, and faults at random times."""
 
 from functools import partial
 
@@ -24,7 +24,7 @@ SMALL = FarReachParameters(
 
 
 class Load:
-    """One operation after the other from each client, of keys that are more or less hot."""
+    """Each client has one operation after the other, with keys of different popularity."""
 
     def __init__(self, rack: Rack, keys: list[bytes] = KEYS) -> None:
         self.rack = rack
@@ -43,7 +43,7 @@ class Load:
         if not self.on:
             return
         if process.up and process.incarnation:
-            # What is hot shifts by a key every 50 ms, so that entries come and go.
+            # The hot keys shift by one every 50 ms, so that keys are admitted and evicted.
             rank = int(random.expovariate(0.4)) + rack.now // (50 * MILLISECOND)
             key = self.keys[rank % len(self.keys)]
             dice = random.random()

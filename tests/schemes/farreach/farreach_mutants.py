@@ -1,10 +1,10 @@
-"""FarReach's control plane without one of its protections each.
+"""Mutants of FarReach's control plane: each lacks one protection.
 
-Most take it out at the seam (events in, actions out), so they hold whatever is inside; the others
-are edits of one rule of one part, and say which.
+Most change events and actions, so they do not depend on the implementation; the others change one
+rule of one part, which they name.
 """
 
-# What a mutant may look at it need not.
+# Hooks have the parameters of the interface, whether they use them or not.
 # ruff: noqa: ARG002
 
 from collections.abc import Callable, Iterator
@@ -39,17 +39,17 @@ class _Mutant(Mutant, FarReach):
     """FarReach's control plane with other events and actions."""
 
     def answer(self, message: Message) -> Iterator[Action]:
-        """As if this had been answered: ok."""
+        """Inject the answer OK to a message."""
         reply = message.reply(stamp=message.stamp, place=message.place)
-        yield from self.hear(PacketIn(1, encode(reply, CONTROLLER_IP, CONTROLLER_IP)))
+        yield from self.inject(PacketIn(1, encode(reply, CONTROLLER_IP, CONTROLLER_IP)))
 
 
 class AssumesInserted(mutants.AssumesInserted, FarReach):
-    """VALIDATE leaves before all pipelines lead to the entry."""
+    """VALIDATE is sent before all pipelines have the lookup entry."""
 
 
 class AssumesDeleted(mutants.AssumesDeleted, FarReach):
-    """An entry's number is free before the switch says that the key is forgotten."""
+    """An entry is free before the switch has confirmed the deletion of its lookup entry."""
 
 
 class IgnoresRefusals(mutants.IgnoresRefusals, FarReach):
@@ -61,15 +61,15 @@ class RepeatsNothing(mutants.RepeatsNothing, FarReach):
 
 
 class IgnoresRestarts(mutants.IgnoresRestarts, FarReach):
-    """A switch that has lost everything is left as it is."""
+    """The control plane ignores restarts of the switch."""
 
 
 class _Skipping(_Mutant):
-    """Messages of one kind are not sent, and taken for done."""
+    """Messages of one kind are not sent but count as answered."""
 
     op: Op
 
-    def says(self, action: Action) -> Iterator[Action]:
+    def change_action(self, action: Action) -> Iterator[Action]:
         message = message_of(action)
         if message is not None and message.op is self.op and self.skips(message):
             yield from self.answer(message)
@@ -81,19 +81,19 @@ class _Skipping(_Mutant):
 
 
 class SkipsRetire(_Skipping):
-    """Lookup entries go while the entry still answers."""
+    """Lookup entries are deleted while the entry still answers requests."""
 
     op = Op.RETIRE
 
 
 class SkipsRestore(_Skipping):
-    """Servers do not get what the switch alone has."""
+    """Servers do not get records that only the switch has."""
 
     op = Op.RESTORE
 
 
 class ForgetsDeletes(_Skipping):
-    """Deletions are not replayed."""
+    """Deletions are not restored."""
 
     op = Op.RESTORE
 
@@ -102,9 +102,9 @@ class ForgetsDeletes(_Skipping):
 
 
 class BelievesLoads(_Mutant):
-    """What LOAD says is the record, also if it was overwritten since the point."""
+    """The record of a LOAD counts also if it was overwritten after the snapshot point."""
 
-    def hears(self, event: Event) -> Event | None:
+    def change_event(self, event: Event) -> Event | None:
         if isinstance(event, PacketIn):
             datagram = decode(event.frame)
             message = datagram.message
@@ -120,33 +120,33 @@ class BelievesLoads(_Mutant):
 class RedirectsNothing(_Mutant):
     """Pipelines pass the snapshot point one after the other."""
 
-    def says(self, action: Action) -> Iterator[Action]:
+    def change_action(self, action: Action) -> Iterator[Action]:
         if isinstance(action, InsertEntry) and action.action.endswith("redirect"):
             action = replace(action, action="NetkvIngress.snapshot.idle")
         yield action
 
 
 class AssumesSaved(_Mutant):
-    """What is to be saved counts at once."""
+    """A save counts as done when it is begun."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._assumed: set[int] = set()
 
-    def hears(self, event: Event) -> Event | None:
+    def change_event(self, event: Event) -> Event | None:
         return None if isinstance(event, Saved) and event.save in self._assumed else event
 
-    def says(self, action: Action) -> Iterator[Action]:
+    def change_action(self, action: Action) -> Iterator[Action]:
         yield action
         if isinstance(action, Save):
             self._assumed.add(action.save)
-            yield from self.hear(Saved(action.save, ok=True))
+            yield from self.inject(Saved(action.save, ok=True))
 
 
 class _SavesOther(_Mutant):
-    """Something is not saved."""
+    """A part of the state is not saved."""
 
-    def says(self, action: Action) -> Iterator[Action]:
+    def change_action(self, action: Action) -> Iterator[Action]:
         if isinstance(action, Save):
             action = replace(action, data=to_bytes(self.without(from_bytes(action.data))))
         yield action
@@ -156,7 +156,7 @@ class _SavesOther(_Mutant):
 
 
 class SavesNoClients(_SavesOther):
-    """The next controller does not know whom to ask."""
+    """The next controller does not know the clients."""
 
     def without(self, state: State) -> State:
         return replace(state, clients=())
@@ -169,15 +169,15 @@ class SavesNoRecords(_SavesOther):
         return replace(state, records=())
 
 
-class SavesNoLife(_SavesOther):
-    """The next controller begins with the incarnations again."""
+class SavesNoIncarnation(_SavesOther):
+    """The next controller begins with the first incarnation again."""
 
     def without(self, state: State) -> State:
         return replace(state, incarnation=0)
 
 
-class GreetsUnsaved(_Mutant):
-    """HELLO is answered at once."""
+class AnswersUnsavedHello(_Mutant):
+    """HELLO is answered before the client process is saved."""
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         actions = super().handle(now, event)
@@ -189,10 +189,10 @@ class GreetsUnsaved(_Mutant):
         return actions
 
 
-class KeepsLife(_Mutant):
+class KeepsIncarnation(_Mutant):
     """The switch has the same incarnation after each start."""
 
-    def says(self, action: Action) -> Iterator[Action]:
+    def change_action(self, action: Action) -> Iterator[Action]:
         if isinstance(action, SetDefault) and action.table == INCARNATION:
             action = replace(action, params={"incarnation": 2})
         yield action
@@ -201,7 +201,7 @@ class KeepsLife(_Mutant):
 class OpensEarly(_Mutant):
     """The switch serves as soon as it has an incarnation."""
 
-    def says(self, action: Action) -> Iterator[Action]:
+    def change_action(self, action: Action) -> Iterator[Action]:
         yield action
         if isinstance(action, SetDefault) and action.table == INCARNATION:
             params = {"sample_below": 0, "hot_threshold": 1, "epoch": 1, "open": 1}
@@ -211,7 +211,7 @@ class OpensEarly(_Mutant):
 class KeepsGeneration(_Mutant):
     """Every filling has the same generation."""
 
-    def says(self, action: Action) -> Iterator[Action]:
+    def change_action(self, action: Action) -> Iterator[Action]:
         if isinstance(action, InsertEntry) and action.table == LOOKUP:
             yield replace(action, params={**action.params, "generation": 1})
             return
@@ -223,20 +223,20 @@ class KeepsGeneration(_Mutant):
 
 
 class DelaysNoRelease(Releases):
-    """A late client hears of every snapshot, one after the other, whenever it was taken."""
+    """A late client gets the RELEASE of every snapshot, whenever it was taken."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._queued: dict[int, list[Taken]] = {}
-        heard: Callable[..., Any] = self._heard
+        on_answered: Callable[..., Any] = self._on_answered
 
         def then(now: Nanoseconds, address: int, point: Nanoseconds) -> Iterator[Action]:
-            yield from heard(now, address, point)
-            self._heard_at.clear()
+            yield from on_answered(now, address, point)
+            self._answered_at.clear()
             if self._queued.get(address):
                 self.begin(self._queued[address].pop(0), [address])
 
-        self._heard = then
+        self._on_answered = then
 
     def begin(self, taken: Taken, clients: Any) -> None:
         clients = list(clients)

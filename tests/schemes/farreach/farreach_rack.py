@@ -1,14 +1,13 @@
-"""A rack in miniature for FarReach's control plane: p4/farreach, servers and clients that keep to
-docs/farreach.md, between them networks that lose, double and reorder frames, and a disk; all from
-one seed, in virtual time.
+"""A test rack for FarReach's control plane, in virtual time and from one seed.
+
+It has p4/farreach, small servers and clients after docs/farreach.md, networks that lose, duplicate
+and reorder frames, and a disk.
 """
 
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from heapq import heappop, heappush
-from random import Random
 from typing import TypeVar
 
 from netkv.control.base import (
@@ -17,7 +16,6 @@ from netkv.control.base import (
     Action,
     CloneSession,
     DeleteEntry,
-    Event,
     InsertEntry,
     ModifyEntry,
     Nanoseconds,
@@ -33,7 +31,6 @@ from netkv.control.base import (
     SwitchRestarted,
     TableWrite,
     TableWritten,
-    Timer,
 )
 from netkv.control.messages import Datagram, Message, Op, Status, decode, encode
 from netkv.control.topology import CPU_PORT, Topology
@@ -42,6 +39,7 @@ from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.record import Record
 from tests.schemes.farreach.farreach_hosts import Asked, Judge, Process, Shim
 from tests.schemes.farreach.farreach_switch import Switch
+from tests.schemes.virtual_rack import Network, VirtualRack
 
 MICROSECOND = 1000
 
@@ -49,11 +47,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Net:
-    """What happens to a frame on its way; shares of 0 to 1."""
-
-    loss: float = 0.0
-    doubling: float = 0.0
+class Net(Network):
     slowest: Nanoseconds = 200 * MICROSECOND
 
 
@@ -64,11 +58,10 @@ Controls = Callable[[Topology, FarReachParameters], FarReach]
 
 
 @dataclass
-class Rack:
-    """Runs a control plane against the models.
+class Rack(VirtualRack):
+    """Runs a control plane against the models."""
 
-    `steps_left`: events heard and actions carried out before the controller dies, None for ever.
-    """
+    control: FarReach = field(init=False)
 
     parameters: FarReachParameters = field(default_factory=FarReachParameters)
     seed: int = 0
@@ -83,8 +76,7 @@ class Rack:
         self.topology = Topology.of_ports(
             range(1, self.clients + 1), range(101, 101 + self.servers)
         )
-        self.now: Nanoseconds = 0
-        self.random = Random(self.seed)
+        self.begin(self.seed)
         self.judge = Judge()
         self.switch = Switch(self.topology, self.parameters.pipelines, self.judge.passed)
         self.notes: list[Note] = []
@@ -95,15 +87,10 @@ class Rack:
         self.disk_fails = False
         self.refuse: Callable[[TableWrite], bool] = lambda _: False
         self.lost: Callable[[Datagram], bool] = lambda _: False
-        """Frames that are lost on either network, besides those that chance picks."""
-        self.steps_left: int | None = None
-        self.steps = 0
-        self.dead = False
-        self.switch_up = True
+        """Frames that are lost on either network, in addition to random losses."""
+        self.steps_left = None
         self.writes = 0
         self._restarts = 0  # of switch and controller together
-        self._queue: list[tuple[Nanoseconds, int, Callable[[], None]]] = []
-        self._order = 0
         self._table_time = 0
         self.pipeline_time: Nanoseconds | None = None
         """How long a table write takes from one pipeline to the next; None: up to 100 us."""
@@ -125,7 +112,7 @@ class Rack:
     # ------------------------------------------------------------------------- driving
 
     def start(self, *, preload: tuple[bytes, ...] = ()) -> "Rack":
-        """Bring everything up."""
+        """Start switch and controller."""
         self.tell(Started(self.disk))
         if preload:
             self.tell(Preload(preload))
@@ -136,7 +123,7 @@ class Rack:
         return self
 
     def crash_switch(self, pause: Nanoseconds = 0) -> None:
-        """The switch loses everything; what is on its way to and from it does not arrive."""
+        """The switch loses its state; frames on their way to and from it are lost."""
         self._restarts += 1
         self.switch_up = False
         self.run(pause)
@@ -146,61 +133,18 @@ class Rack:
         self.tell(SwitchRestarted())
 
     def kill_controller(self) -> None:
-        """The controller is gone with all that it knew."""
-        self.dead = True
+        """The controller dies and loses its state."""
+        super().kill_controller()
         self._restarts += 1
 
     def replace_controller(self, parameters: FarReachParameters | None = None) -> None:
-        """Another controller takes over; the switch is emptied for it."""
+        """A new controller takes over, with an emptied switch."""
         self._restarts += 1
         self.control = self.control_type(self.topology, parameters or self.parameters)
         self.dead = False
         self.steps_left = None
         self.switch.power_on()
         self.tell(Started(self.disk))
-
-    def tell(self, event: Event) -> None:
-        """Give the control plane an event and carry out what it wants."""
-        if self._dies():
-            return
-        for action in self.control.handle(self.now, event):
-            if self._dies():
-                return
-            self._carry_out(action)
-
-    def _dies(self) -> bool:
-        self.steps += 1
-        if self.steps_left is not None:
-            if self.steps_left == 0:
-                self.kill_controller()
-            self.steps_left -= 1
-        return self.dead
-
-    def run(self, duration: Nanoseconds) -> None:
-        """Let time pass."""
-        end = self.now + duration
-        while True:
-            timer = None if self.dead or not self.switch_up else self.control.deadline()
-            due = self._queue[0][0] if self._queue else end + 1
-            if timer is not None and timer < due:
-                due = timer
-            if due > end:
-                break
-            self.now = max(self.now, due)
-            if self._queue and self._queue[0][0] <= self.now:
-                heappop(self._queue)[2]()
-            else:
-                self.tell(Timer())
-                later = None if self.dead else self.control.deadline()
-                assert later is None or later > self.now, "the timer must move on"
-        self.now = end
-
-    def run_until(self, condition: Callable[[], bool], limit: Nanoseconds = 60 * SECOND) -> None:
-        """Let time pass until `condition` holds; fails after `limit`."""
-        end = self.now + limit
-        while not condition():
-            assert self.now < end, f"not within {limit} ns: {self.control.statistics()}"
-            self.run(MILLISECOND)
 
     # ---------------------------------------------------------------------- operations
 
@@ -229,7 +173,7 @@ class Rack:
         return reply
 
     def store(self, key: bytes, value: bytes) -> None:
-        """The owner has a record that nobody wrote."""
+        """Give the owner a record without a write."""
         shim = self.shims[self.topology.owner(key).index]
         shim.store[key] = Record(key, 0, 0, 0, value)
         self.judge.written[key, value] = (0, 0)
@@ -238,19 +182,14 @@ class Rack:
         return set(self.control.cached_keys())
 
     def complaints(self) -> list[str]:
-        """What users suffered so far, and would on reading every key they know of."""
+        """The violations so far, and those of reading all known keys."""
         for key in sorted(self.judge.known):
             client = 1 + self.random.randrange(self.clients)
             if self.do(client, Op.GET, key).reply is None:
                 self.judge.complaints.append("a read without an answer")
         return self.judge.complaints
 
-    # -------------------------------------------------------------------------- inside
-
-    def after(self, delay: Nanoseconds, what: Callable[[], None]) -> None:
-        """Do something later."""
-        self._order += 1
-        heappush(self._queue, (self.now + delay, self._order, what))
+    # ------------------------------------------------------------------------- helpers
 
     def _from(self, port: int) -> Callable[[Datagram], None]:
         return lambda datagram: self._travel(
@@ -258,10 +197,7 @@ class Rack:
         )
 
     def _travel(self, net: Net, datagram: Datagram, arrive: Callable[[], None]) -> None:
-        copies = 2 if self.random.random() < net.doubling else 1
-        for _ in range(copies):
-            if self.random.random() >= net.loss and not self.lost(datagram):
-                self.after(self.random.randrange(1, net.slowest), arrive)
+        self.travel(net, arrive, lambda: self.lost(datagram))
 
     def _at_switch(self, port: int, datagram: Datagram) -> None:
         if not self.switch_up:
@@ -286,7 +222,7 @@ class Rack:
             shim = next(each for each in self.shims.values() if each.host.port == out)
             self._travel(self.net, datagram, lambda: shim.receive(datagram))
 
-    def _carry_out(self, action: Action) -> None:
+    def carry_out(self, action: Action) -> None:
         match action:
             case Note():
                 self.notes.append(action)
@@ -349,7 +285,7 @@ def key_of(number: int) -> bytes:
 
 
 def watching(watch: Callable[[T], None]) -> Callable[[T], bool]:
-    """For `Rack.refuse` and `Rack.lost`: nothing is refused or lost, but `watch` is called."""
+    """For `Rack.refuse` and `Rack.lost`: calls `watch`, and refuses or loses nothing."""
 
     def passes(seen: T) -> bool:
         watch(seen)

@@ -1,7 +1,7 @@
-"""The switch of the rack in miniature: p4/farreach itself, run by netkv's engine.
+"""The switch of the test rack: p4/farreach, run by netkv's engine.
 
-Table writes reach its pipelines one by one, as `apply` is called, and are noted. It asserts what a
-switch would suffer from silently: an entry number in two lookup entries, a generation given twice.
+`apply` carries out a table write in one pipeline and records it. It asserts that no entry number is
+in two lookup entries and that no generation is used twice, which a real switch would not detect.
 """
 
 from collections.abc import Callable
@@ -60,19 +60,19 @@ def counters() -> int:
 
 @dataclass
 class Pipeline:
-    """What was written into the tables of one pipeline."""
+    """The content of the tables of one pipeline."""
 
     lookup: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     """Entry number and generation of each cached key."""
     rows: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """What each pipeline does about snapshots: the action, and the number of the snapshot."""
+    """Rows of the table `snapshot`: pipeline → action and number of the snapshot."""
     ports: dict[int, int] = field(default_factory=dict)
     """The pipeline of each port."""
     settings: dict[str, int] = field(default_factory=dict)
     incarnation: int = 0
 
     def note(self, write: TableWrite) -> None:
-        """Takes over a write that the switch has accepted."""
+        """Records a write that the switch has accepted."""
         match write:
             case InsertEntry(table=table) | ModifyEntry(table=table):
                 self._note_entry(table, write)
@@ -114,7 +114,7 @@ class Switch:
         self._tables = Tables(self._engine, bundle())
         self._first_number = 0
         self._generations: set[int] = set()
-        """All that were ever filled in."""
+        """All generations so far."""
         self._filled: dict[tuple[int, int], int] = {}
         """The generation of each entry, by pipeline and number."""
         self.pipelines = [Pipeline() for _ in range(pipelines)]
@@ -181,11 +181,11 @@ class Switch:
         return answer.message
 
     def record(self, key: bytes) -> Message:
-        """What LOAD gives of a cached key."""
+        """The reply to LOAD of a cached key."""
         return self.ask(Op.LOAD, key, *self.pipelines[0].lookup[key])
 
     def records(self) -> dict[bytes, Message]:
-        """What LOAD gives of all keys whose entries are valid."""
+        """The replies to LOAD of all keys whose entries are valid."""
         found = {key: self.record(key) for key in self.pipelines[0].lookup}
         return {key: record for key, record in found.items() if is_valid(record)}
 
@@ -200,5 +200,5 @@ class Switch:
 
 
 def is_valid(record: Message) -> bool:
-    """Whether an answer to LOAD says that the entry is valid, or to be evicted."""
+    """Whether a reply to LOAD has the bit VALID."""
     return record.stamp is not None and bool(record.stamp.bits & Bit.VALID)

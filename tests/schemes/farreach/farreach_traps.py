@@ -26,7 +26,7 @@ KEY = KEYS[0]
 LOST = "an acknowledged write is lost"
 
 Script = Callable[[type[FarReach]], str]
-"""Plays a script; returns what a user would suffer from, or nothing."""
+"""Plays a script; returns the harm to a user, "" for none."""
 
 
 def rack(control: type[FarReach], **options: Any) -> Rack:
@@ -37,7 +37,7 @@ def rack(control: type[FarReach], **options: Any) -> Rack:
 
 
 def read(it: Rack, client: int, key: bytes = KEY) -> bytes | str | None:
-    """The value, None for none, or a word if there is no answer."""
+    """The value, None if there is none, or "no answer"."""
     reply = it.do(client, Op.GET, key).reply
     if reply is None:
         return "no answer"
@@ -60,5 +60,5 @@ def crash(it: Rack, *, controller: bool = False) -> None:
 
 
 def check(script: Script, *harms: tuple[type[FarReach], str]) -> None:
-    """All is well with the control plane as it is; each mutant does the harm named with it."""
+    """The original control plane does no harm; each mutant does the harm named with it."""
     traps.check(script, FarReach, *harms)

@@ -1,4 +1,4 @@
-"""What a snapshot has to be: the records of all valid entries at the moment of its point."""
+"""The expected content of a snapshot: the records of all valid entries at its point."""
 
 from netkv.control.base import TableWrite
 from netkv.control.messages import Bit, Stamp
@@ -14,7 +14,7 @@ def said(record: Record) -> tuple[int, int, bool, bytes]:
 
 
 class Witness:
-    """Sees every snapshot point of a rack pass, by number."""
+    """Records the state of the switch at every snapshot point of a rack, by number."""
 
     def __init__(self, rack: Rack) -> None:
         self.switch = rack.switch
@@ -39,7 +39,7 @@ class Witness:
         return truth
 
     def check(self) -> State:
-        """What is saved is the state at its point; returns it."""
+        """Checks that the saved snapshot is the state at its point; returns the saved state."""
         assert self.rack.disk is not None
         state = from_bytes(self.rack.disk)
         if state.snapshot:

@@ -1,4 +1,4 @@
-"""How keys come into FarReach's cache: in order, once, whatever the network does."""
+"""Admission to FarReach's cache: each step in order and once, with any network faults."""
 
 from dataclasses import replace
 
@@ -108,7 +108,7 @@ def test_key_of_another_length_cannot_be_preloaded() -> None:
 
 
 def offer(it: Rack, key: bytes) -> Status:
-    """What the controller says to an offer."""
+    """The controller's reply to an offer."""
     before = len(it.sent)
     shim = it.shims[it.topology.owner(key).index]
     shim.offered.clear()

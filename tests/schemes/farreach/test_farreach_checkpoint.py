@@ -1,4 +1,4 @@
-"""What the controller of FarReach saves: all of it comes back, or a sentence says why not."""
+"""The saved state of FarReach's controller: it is read back, or an error has the reason."""
 
 from itertools import pairwise
 from random import Random
@@ -7,7 +7,7 @@ import pytest
 
 from netkv.control.base import Note, Save, Saved
 from netkv.control.messages import Bit
-from netkv.schemes.farreach.checkpoint import PAUSE, Checkpoint
+from netkv.schemes.farreach.checkpoint import RETRY_DELAY, Checkpoint
 from netkv.schemes.farreach.checkpoint_format import Client, SavedError, State, from_bytes, to_bytes
 from netkv.schemes.farreach.record import (
     MalformedRecordsError,
@@ -59,7 +59,7 @@ def test_sentence_says_what_is_wrong() -> None:
     for wrong, why in (
         (b"{}", "not saved by"),
         (data[:16] + b"\0\x63" + data[18:], "layout 99"),
-        (data + b"\0", "added to"),
+        (data + b"\0", "Wrong length"),
         (data[:-1] + b"?", "checksum"),
     ):
         with pytest.raises(SavedError, match=why):
@@ -128,8 +128,8 @@ def test_save_that_fails_is_repeated_after_a_pause_and_noted_once() -> None:
         assert save
         notes += keeper.on_saved(now, Saved(save.save, False, "full"))
         assert saving(keeper, now) is None
-        assert keeper.deadline() == now + PAUSE
-        now += PAUSE
+        assert keeper.deadline() == now + RETRY_DELAY
+        now += RETRY_DELAY
     assert notes == [Note("nothing can be saved", {"error": "full"})]
     save = saving(keeper, now)
     assert save

@@ -1,4 +1,4 @@
-"""How keys go out of FarReach's cache: what clients were told stays true all the while."""
+"""Eviction from FarReach's cache: no acknowledged write is lost meanwhile."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ def make_hot(it: Rack, key: bytes, times: int = 6) -> None:
 
 
 def evict(it: Rack, key: bytes) -> None:
-    """Make all that is cached but `key` hot, then another key, until `key` is out."""
+    """Make all cached keys but `key` hot, then another key, until `key` is evicted."""
     for other in KEYS:
         if key not in it.cached():
             return

@@ -1,4 +1,4 @@
-"""FarReach's control plane and p4/farreach, on netkv's engine: what users notice of faults."""
+"""FarReach's control plane and p4/farreach, on netkv's engine: effects of faults on users."""
 
 from dataclasses import replace
 

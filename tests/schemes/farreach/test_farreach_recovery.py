@@ -1,4 +1,4 @@
-"""After a crash of the switch, or of the controller, users find all that they were told."""
+"""After a crash of the switch or the controller, no acknowledged write is lost."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def stored(it: Rack, key: bytes = KEY) -> Record:
 
 
 def restart_with(state: State, *preserved: Record) -> Rack:
-    """A rack whose controller finds this saved, and whose clients (1, 2, …) have this preserved."""
+    """A rack with a saved state of the controller and preserved records of clients 1, 2, …"""
     it = Rack(OPTIONS)
     it.disk = to_bytes(replace(state, clients=tuple(Client(p.ip) for p in it.processes.values())))
     for process, record in zip(it.processes.values(), preserved, strict=False):
@@ -221,7 +221,7 @@ def test_incarnation_rises_periodically_and_clients_are_told() -> None:
 
 
 def test_incarnation_rises_above_any_that_a_server_knows() -> None:
-    # As if what was saved had been lost, and the servers had kept theirs.
+    # As if the saved state had been lost, but not the servers' records.
     it = Rack(OPTIONS)
     for key in KEYS[:2]:
         it.shims[it.topology.owner(key).index].store[key] = Record(key, 40, 7, 0, b"old")
@@ -417,7 +417,7 @@ def test_torn_or_foreign_save_is_refused_with_a_sentence(data: bytes | str) -> N
     it.disk = made[data] if isinstance(data, str) else data
     it.replace_controller()
     recovered(it)
-    (refusal,) = [note for note in it.notes if note.what == "what was saved is refused"]
+    (refusal,) = [note for note in it.notes if note.what == "saved state is refused"]
     assert str(refusal.fields["because"]).endswith(".")
     assert it.control.statistics()["incarnation"] == 2
 
@@ -510,7 +510,7 @@ def test_controller_that_dies_between_any_two_steps_loses_nothing() -> None:
             it.kill_controller()
         it.run(10 * MILLISECOND)
         it.replace_controller()
-        # The next one dies, too, somewhere on its way.
+        # The next controller dies, too, at some step.
         it.steps_left = step * 7 % 120
         it.run(40 * MILLISECOND)
         it.replace_controller()

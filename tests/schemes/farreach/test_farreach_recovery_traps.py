@@ -151,14 +151,14 @@ def test_next_controller_knows_whom_to_ask() -> None:
 
 def test_client_writes_only_when_it_would_be_asked() -> None:
     """HELLO is answered when the client process is saved."""
-    check(client_says_hello_and_all_dies, (mutants.GreetsUnsaved, LOST))
+    check(client_says_hello_and_all_dies, (mutants.AnswersUnsavedHello, LOST))
 
 
 def test_writes_after_a_crash_are_newer_than_all_before() -> None:
     """Every start has a new incarnation."""
     check(
         switch_crashes,
-        (mutants.KeepsLife, "the write got no answer"),
+        (mutants.KeepsIncarnation, "the write got no answer"),
         (mutants.IgnoresRestarts, LOST),
     )
 
@@ -175,7 +175,7 @@ def test_next_controller_knows_the_incarnation() -> None:
         it.put(2, KEY, b"after")
         return "" if read(it, 1) == b"after" else LOST
 
-    check(script, (mutants.SavesNoLife, LOST))
+    check(script, (mutants.SavesNoIncarnation, LOST))
 
 
 def test_nobody_is_served_before_the_servers_have_all() -> None:
@@ -219,9 +219,9 @@ def test_silence_counts_only_while_anybody_can_be_heard(monkeypatch: pytest.Monk
     check(channel_is_cut_during_a_recovery)
 
     def on_timer(self: Heartbeat, now: Nanoseconds) -> None:
-        if self._due is not None and self._due <= now:  # beats without an answer
+        if self._due is not None and self._due <= now:  # heartbeats without an answer
             self._due = now + self._interval
-            list(self._beaten(now))
+            list(self._on_heartbeat(now))
 
     monkeypatch.setattr(Heartbeat, "on_timer", on_timer)
     assert suffered(channel_is_cut_during_a_recovery, FarReach) == LOST

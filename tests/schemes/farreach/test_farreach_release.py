@@ -1,4 +1,4 @@
-"""What clients may forget, and when; what servers may forget, and when."""
+"""When clients may drop preserved records, and servers tombstones."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Snapshots: what the switch has at one moment, or nothing."""
+"""Snapshots: the records of the switch at one moment, or no snapshot."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -40,18 +40,18 @@ def saved(it: Rack) -> State:
 
 
 def values(it: Rack) -> dict[bytes, bytes]:
-    """What the snapshot in force says."""
+    """The records of the snapshot in force."""
     return {record.key: record.value for record in saved(it).records}
 
 
 def next_snapshot(it: Rack) -> None:
-    """Until the next one is in force."""
+    """Advance the time until the next snapshot is in force."""
     before = it.control.statistics().get("snapshots", 0)
     it.run_until(lambda: it.control.statistics().get("snapshots", 0) > before, 5 * SECOND)
 
 
 def at_the_point(it: Rack, what: Callable[[], None]) -> None:
-    """Do something as soon as pipeline 0 has passed the next snapshot point."""
+    """Call a function as soon as pipeline 0 has passed the next snapshot point."""
     apply = it.switch.apply
     done: list[int] = []
 
@@ -246,7 +246,7 @@ def test_snapshot_without_an_original_is_incomplete_and_the_one_before_stays_in_
     statistics = it.control.statistics()
     assert statistics["snapshots_incomplete"] == 1
     notes = [note for note in it.notes if note.what == "snapshot incomplete"]
-    assert notes[0].fields["because"] == "1 originals did not come"
+    assert notes[0].fields["because"] == "1 originals did not arrive"
     assert (saved(it).snapshot, saved(it).records) == (in_force.snapshot, in_force.records)
     # Nothing was released for it, so nothing is lost.
     it.crash_switch()
@@ -272,7 +272,7 @@ def test_entry_that_cannot_be_loaded_makes_the_snapshot_incomplete() -> None:
     it.run(8 * SECOND)
     assert it.control.statistics()["snapshots_incomplete"] >= 1
     assert "snapshots" not in it.control.statistics()
-    # Meanwhile keys come in as ever.
+    # Keys are admitted meanwhile.
     for _ in range(6):
         it.get(1, KEYS[9])
     it.run(50 * MILLISECOND)

@@ -1,16 +1,15 @@
-"""A rack in miniature for control planes: a switch and servers that keep to the protocol, and a
-network between them that loses, doubles and reorders frames, all from one seed, in virtual time.
+"""A test rack for control planes, in virtual time and from one seed.
 
-The switch asserts what a real one would suffer from silently: two live entries that share a number
-or cells, a generation given twice. The servers assert that no message number is given twice, and
-keep to `engine/roles`: windows of numbers, leases, generations compared as serial numbers.
+It has models of a switch and of servers, and a network that loses, duplicates and reorders frames.
+The switch asserts that no two entries share a number or cells, and that no generation is used
+twice, which a real switch would not detect. The servers assert that no message number is used
+twice. Like `engine/roles`, they have windows of message numbers and leases, and compare generations
+as serial numbers.
 """
 
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
-from random import Random
 
 from netkv.control.base import (
     MILLISECOND,
@@ -18,7 +17,6 @@ from netkv.control.base import (
     Action,
     DeleteEntry,
     Digest,
-    Event,
     InsertEntry,
     Nanoseconds,
     Note,
@@ -28,7 +26,6 @@ from netkv.control.base import (
     Started,
     SwitchRestarted,
     TableWritten,
-    Timer,
 )
 from netkv.control.forwarding import ForwardingOnly
 from netkv.control.message_numbers import is_newer
@@ -37,29 +34,21 @@ from netkv.control.outstanding import WINDOW
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.digests import HOT_KEY, HotKey
+from tests.schemes.virtual_rack import Network, VirtualRack
 
 LOOKUP = "NetkvIngress.lookup.cache"
 LEASE = SECOND
 
 
 def encode_hot_key(report: HotKey) -> Digest:
-    """The digest that carries a report."""
+    """The digest of a hot-key report."""
     key = int.from_bytes(report.key)
     return Digest(HOT_KEY, {"key": key, "count": report.count, "epoch": report.epoch})
 
 
 @dataclass
-class Network:
-    """What happens to a frame on its way; shares of 0 to 1."""
-
-    loss: float = 0.0
-    doubling: float = 0.0
-    slowest: Nanoseconds = MILLISECOND
-
-
-@dataclass
 class Entry:
-    """A live lookup entry."""
+    """An installed lookup entry."""
 
     entry: int
     index: int
@@ -69,7 +58,7 @@ class Entry:
 
 @dataclass
 class Window:
-    """What a server remembers of the controller's messages: request → message, and its answer."""
+    """A server's deduplication window for the controller: request → message and answer."""
 
     newest: int
     known: dict[int, tuple[Message, Message]] = field(default_factory=dict)
@@ -85,11 +74,8 @@ class Window:
 
 
 @dataclass
-class FakeRack:
-    """Runs a control plane against the model. `values`: length of each key's value in bytes.
-
-    `steps_left`: events heard and actions carried out before the controller dies, None for ever.
-    """
+class FakeRack(VirtualRack):
+    """Runs a control plane against the model. `values`: length of each key's value in bytes."""
 
     control: NetCache | ForwardingOnly
     values: dict[bytes, int]
@@ -98,8 +84,7 @@ class FakeRack:
     steps_left: int | None = None
 
     def __post_init__(self) -> None:
-        self.now: Nanoseconds = 0
-        self.random = Random(self.seed)
+        self.begin(self.seed)
         self.sent: list[Message] = []
         self.notes: list[Note] = []
         self.refuse: Callable[[Action], bool] = lambda _: False
@@ -112,13 +97,9 @@ class FakeRack:
         self.told: dict[int, int] = {}  # generation → length that the server answered to ADMIT
         self.late = 0  # messages that a server took for late copies
         self.windows: dict[int, Window] = {}
-        self.dead = False
-        self.steps = 0
         self._numbers_before: int | None = None  # the newest of the controllers before this one
         self._newest: int | None = None
         self._restarts = 0
-        self._queue: list[tuple[Nanoseconds, int, Callable[[], None]]] = []
-        self._order = 0
         self._power_on()
 
     def _power_on(self) -> None:
@@ -132,18 +113,18 @@ class FakeRack:
     # ------------------------------------------------------------------------- driving
 
     def start(self) -> None:
-        """Bring the switch up."""
+        """Start the switch."""
         self.tell(Started())
 
     def restart_switch(self) -> None:
-        """The switch loses everything; what was on its way to its tables does not happen."""
+        """The switch loses its state; table writes on their way are lost."""
         self._power_on()
         self.tell(SwitchRestarted())
 
     def replace_controller(self, control: NetCache | ForwardingOnly) -> None:
-        """Another controller, which knows nothing, loads the program and so empties the switch.
+        """A new controller without state loads the program, which empties the switch.
 
-        What servers have sent to the one before it arrives nevertheless.
+        Messages of servers to the previous controller still arrive.
         """
         self.control = control
         self.dead = False
@@ -152,54 +133,12 @@ class FakeRack:
         self._power_on()
         self.tell(Started())
 
-    def tell(self, event: Event) -> None:
-        """Give the control plane an event and carry out what it wants."""
-        if self._dies():
-            return
-        for action in self.control.handle(self.now, event):
-            if self._dies():
-                return
-            self._carry_out(action)
-
-    def _dies(self) -> bool:
-        self.steps += 1
-        if self.steps_left is not None:
-            self.dead = self.dead or self.steps_left == 0
-            self.steps_left -= 1
-        return self.dead
-
     def hot(self, key: bytes, count: int) -> None:
         """The switch reports a hot key."""
         self.tell(encode_hot_key(HotKey(key, count, self.epoch)))
 
-    def run(self, duration: Nanoseconds) -> None:
-        """Let time pass."""
-        end = self.now + duration
-        while True:
-            timer = None if self.dead else self.control.deadline()
-            due = self._queue[0][0] if self._queue else end + 1
-            if timer is not None and timer < due:
-                due = timer
-            if due > end:
-                break
-            self.now = max(self.now, due)
-            if self._queue and self._queue[0][0] <= self.now:
-                heappop(self._queue)[2]()
-            else:
-                self.tell(Timer())
-                later = None if self.dead else self.control.deadline()
-                assert later is None or later > self.now, "the timer must move on"
-        self.now = end
-
-    def run_until(self, condition: Callable[[], bool], limit: Nanoseconds) -> None:
-        """Let time pass until `condition` holds; fails after `limit`."""
-        end = self.now + limit
-        while not condition():
-            assert self.now < end, f"not within {limit} ns: {self.control.statistics()}"
-            self.run(MILLISECOND)
-
     def blocked(self, key: bytes) -> bool:
-        """Whether the owner of `key` holds writes to it."""
+        """Whether the owner of `key` blocks writes to it."""
         return self.held.get(key, 0) > self.now
 
     def readable(self, key: bytes) -> bool:
@@ -207,13 +146,9 @@ class FakeRack:
         entry = self.entries.get(key)
         return entry is not None and self.valid.get(entry.entry) == entry.generation
 
-    # -------------------------------------------------------------------------- inside
+    # ------------------------------------------------------------------------- helpers
 
-    def _at(self, delay: Nanoseconds, what: Callable[[], None]) -> None:
-        self._order += 1
-        heappush(self._queue, (self.now + delay, self._order, what))
-
-    def _carry_out(self, action: Action) -> None:
+    def carry_out(self, action: Action) -> None:
         match action:
             case Note():
                 self.notes.append(action)
@@ -222,11 +157,13 @@ class FakeRack:
                 assert datagram.source == CONTROLLER_IP
                 self.sent.append(datagram.message)
                 self._check_number(datagram.message)
-                self._send(lambda: self._at_switch(datagram.message, datagram.destination))
+                self.travel(
+                    self.network, lambda: self._at_switch(datagram.message, datagram.destination)
+                )
             case InsertEntry() | DeleteEntry() | SetDefault():
                 restarts = self._restarts
-                # In order, as one P4Runtime stream keeps them.
-                self._at(MILLISECOND, lambda: self._write(action, restarts))
+                # In order, as in one P4Runtime stream.
+                self.after(MILLISECOND, lambda: self._write(action, restarts))
 
     def _check_number(self, message: Message) -> None:
         if message.op is Op.OUTGROWN_REPLY:
@@ -236,12 +173,6 @@ class FakeRack:
         assert self._numbers_before is None or is_newer(request, self._numbers_before)
         if self._newest is None or is_newer(request, self._newest):
             self._newest = request
-
-    def _send(self, deliver: Callable[[], None]) -> None:
-        copies = 2 if self.random.random() < self.network.doubling else 1
-        for _ in range(copies):
-            if self.random.random() >= self.network.loss:
-                self._at(self.random.randrange(1, self.network.slowest), deliver)
 
     def _write(self, action: InsertEntry | DeleteEntry | SetDefault, restarts: int) -> None:
         if restarts != self._restarts:
@@ -293,7 +224,7 @@ class FakeRack:
                 self._to_controller(message.reply(mark=mark))
         elif message.op is not Op.OUTGROWN_REPLY and self.servers_up:
             assert destination == SERVICE_IP
-            self._send(lambda: self._at_server(message))
+            self.travel(self.network, lambda: self._at_server(message))
 
     def _at_server(self, message: Message) -> None:
         owner = self.control.topology.owner(message.key).index
@@ -334,7 +265,7 @@ class FakeRack:
         if entry is None:
             self.records.pop(key, None)
             return message.reply(status=Status.NOT_CACHED)
-        # The server believes the switch: INVALIDATE has told it the generation.
+        # The server takes the generation from INVALIDATE, which the switch has marked.
         self.records[key] = entry.generation
         if length is None or length > entry.bitmap.bit_count() * 16:
             return message.reply(status=Status.TOO_LARGE)
@@ -351,7 +282,7 @@ class FakeRack:
 
     def _to_controller(self, reply: Message) -> None:
         frame = encode(reply, source=SERVICE_IP, destination=CONTROLLER_IP)
-        self._send(lambda: self.tell(PacketIn(1, frame)))
+        self.travel(self.network, lambda: self.tell(PacketIn(1, frame)))
 
 
 def key_of(number: int) -> bytes:

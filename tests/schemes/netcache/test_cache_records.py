@@ -1,4 +1,4 @@
-"""Records: who has which entry, and fair draws among those that are cached, without a scan."""
+"""Records: their entries, and fair random draws of cached ones without a scan."""
 
 from collections import Counter
 from random import Random

@@ -1,4 +1,4 @@
-"""NetCache's control plane against the rack in miniature."""
+"""NetCache's control plane in the test rack."""
 
 from typing import Any
 
@@ -17,7 +17,8 @@ from netkv.control.messages import Mark, Message, Op, Status, encode
 from netkv.control.topology import CONTROLLER_IP, Topology
 from netkv.schemes.netcache.control_plane import TRIES, NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
-from tests.schemes.netcache.netcache_rack import LOOKUP, FakeRack, Network, key_of
+from tests.schemes.netcache.netcache_rack import LOOKUP, FakeRack, key_of
+from tests.schemes.virtual_rack import Network
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])
 KEYS = [key_of(i) for i in range(200)]
@@ -44,7 +45,7 @@ def cached(it: FakeRack) -> set[bytes]:
 
 
 def assert_settled(it: FakeRack) -> None:
-    """What the control plane believes is what is: no leak of entries or cells, nothing half in."""
+    """The control plane's state agrees with the switch, without leaks or pending operations."""
     it.network = CALM
     it.run(5 * SECOND)
     statistics = it.control.statistics()
@@ -80,7 +81,7 @@ def test_lookup_entry_comes_after_the_server_blocks_writes_and_before_it_fills_t
     it.start()
     it.run(100 * MILLISECOND)
     trace: list[str] = []
-    carry_out = it._carry_out
+    carry_out = it.carry_out
 
     def traced(action: object) -> None:
         if isinstance(action, InsertEntry):
@@ -89,7 +90,7 @@ def test_lookup_entry_comes_after_the_server_blocks_writes_and_before_it_fills_t
             assert action.params["bitmap"].bit_count() == 3
         carry_out(action)  # type: ignore[arg-type]
 
-    it._carry_out = traced  # type: ignore[method-assign]
+    it.carry_out = traced  # type: ignore[method-assign]
     it.hot(KEYS[0], 100)
     it.run(100 * MILLISECOND)
     installs = [m for m in it.sent if m.op is Op.INSTALL]

@@ -1,4 +1,4 @@
-"""A controller dies at any moment and another one takes its place, knowing nothing."""
+"""A controller dies at any step, and a new one without state takes over."""
 
 import pytest
 
@@ -6,7 +6,8 @@ from netkv.control.base import MILLISECOND, SECOND, Preload
 from netkv.control.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
-from tests.schemes.netcache.netcache_rack import LEASE, FakeRack, Network, key_of
+from tests.schemes.netcache.netcache_rack import LEASE, FakeRack, key_of
+from tests.schemes.virtual_rack import Network
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])
 KEYS = [key_of(i) for i in range(60)]
@@ -20,7 +21,7 @@ def new_rack(seed: int, network: Network) -> FakeRack:
 
 
 def eventful_run(it: FakeRack) -> None:
-    """Preload, hot keys, evictions, moves: every step that there is."""
+    """Preload, hot keys, evictions, moves: all kinds of steps."""
     it.tell(Preload(tuple(KEYS[:4])))
     it.run(60 * MILLISECOND)
     it.outgrown(KEYS[0])
@@ -33,7 +34,7 @@ def eventful_run(it: FakeRack) -> None:
 
 
 def assert_well(it: FakeRack, wanted: list[bytes]) -> None:
-    """Nothing is left of those before: no write is held, every entry is true and known."""
+    """No trace of earlier controllers: no write is blocked, every entry is right and known."""
     assert isinstance(it.control, NetCache)
     it.network = Network()
     it.run_until(it.control.ready, 30 * SECOND)
@@ -50,7 +51,7 @@ def assert_well(it: FakeRack, wanted: list[bytes]) -> None:
 
 
 def run_and_replace(deaths: list[int], pause: int) -> FakeRack:
-    """Controllers die after so many steps; the next comes after `pause` ns and dies too."""
+    """Each controller dies after some steps; the next one starts after `pause` ns."""
     it = new_rack(0, Network())
     it.steps_left = deaths[0]
     it.start()

@@ -1,10 +1,9 @@
-"""Traps whose protection is in the control plane, and what happens without it.
+"""Traps whose protection is in NetCache's control plane.
 
-Every trap plays its script with the control plane as it is, where all must be well, and with each
-mutant, where it must not. A mutant takes a protection out at the seam (`handle`: events in, actions
-out), so it holds whatever the control plane looks like inside. What an old value or a lost write
-comes of is shown over the real switch and roles in `engine/roles/tests/netcache/traps`; the table
-of both is in `docs/testing.md`.
+Every trap plays its script with the original control plane, which must do no harm, and with each
+mutant, which must do harm. A mutant removes a protection by changing events and actions (`handle`),
+so it does not depend on the implementation. Traps with the real switch and roles are in
+`engine/roles/tests/netcache/traps`; the table of both is in `docs/testing.md`.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,8 +29,9 @@ from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.schemes import mutants, traps
 from tests.schemes.mutants import Mutant, message_of
-from tests.schemes.netcache.netcache_rack import LOOKUP, FakeRack, Network, key_of
+from tests.schemes.netcache.netcache_rack import LOOKUP, FakeRack, key_of
 from tests.schemes.traps import count_every_copy, suffered
+from tests.schemes.virtual_rack import Network
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])
 KEYS = [key_of(i) for i in range(4)]
@@ -39,13 +39,13 @@ QUICK = Network(slowest=MILLISECOND // 100)
 LOSSY = Network(loss=0.25)
 
 Script = Callable[[type[NetCache]], str]
-"""Plays a script; returns what a user would suffer from, or nothing."""
+"""Plays a script; returns the harm to a user, "" for none."""
 
 # ------------------------------------------------------------------------------- mutants
 
 
 class AssumesInserted(mutants.AssumesInserted, NetCache):
-    """INSTALL leaves before the lookup entry is in."""
+    """INSTALL is sent before the lookup entry is confirmed."""
 
 
 class AssumesDeleted(mutants.AssumesDeleted, NetCache):
@@ -61,7 +61,7 @@ class RepeatsNothing(mutants.RepeatsNothing, NetCache):
 
 
 class IgnoresRestarts(mutants.IgnoresRestarts, NetCache):
-    """A switch that has lost everything is left as it is."""
+    """The control plane ignores restarts of the switch."""
 
 
 class _Mutant(Mutant, NetCache):
@@ -71,7 +71,7 @@ class _Mutant(Mutant, NetCache):
 class KeepsGeneration(_Mutant):
     """Every insertion has the same generation."""
 
-    def says(self, action: Action) -> Iterator[Action]:
+    def change_action(self, action: Action) -> Iterator[Action]:
         message = message_of(action)
         if isinstance(action, InsertEntry) and action.table == LOOKUP:
             action = replace(action, params={**action.params, "generation": 1})
@@ -82,13 +82,13 @@ class KeepsGeneration(_Mutant):
 
 
 class TakesAnyOutgrown(_Mutant):
-    """OUTGROWN of a former entry counts for the present one."""
+    """OUTGROWN of an earlier entry counts for the present one."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._latest: dict[bytes, int] = {}
 
-    def hears(self, event: Event) -> Event | None:
+    def change_event(self, event: Event) -> Event | None:
         if isinstance(event, PacketIn):
             datagram = decode(event.frame)
             message = datagram.message
@@ -98,7 +98,7 @@ class TakesAnyOutgrown(_Mutant):
                 event = replace(event, frame=frame)
         return event
 
-    def says(self, action: Action) -> Iterator[Action]:
+    def change_action(self, action: Action) -> Iterator[Action]:
         if isinstance(action, InsertEntry) and action.table == LOOKUP:
             key = action.match["key"]
             assert isinstance(key, int)
@@ -107,9 +107,9 @@ class TakesAnyOutgrown(_Mutant):
 
 
 class IgnoresOutgrown(_Mutant):
-    """OUTGROWN is not heard."""
+    """OUTGROWN is ignored."""
 
-    def hears(self, event: Event) -> Event | None:
+    def change_event(self, event: Event) -> Event | None:
         if isinstance(event, PacketIn) and decode(event.frame).message.op is Op.OUTGROWN:
             return None
         return event
@@ -118,7 +118,7 @@ class IgnoresOutgrown(_Mutant):
 class TellsNobody(_Mutant):
     """EVICTED is not sent."""
 
-    def says(self, action: Action) -> Iterator[Action]:
+    def change_action(self, action: Action) -> Iterator[Action]:
         message = message_of(action)
         if message is None or message.op is not Op.EVICTED:
             yield action
@@ -232,7 +232,7 @@ BELIEVED = "a former generation is accepted|asserted"  # the rack asserts that t
 
 
 def check(script: Script, *harms: tuple[type[NetCache], str]) -> None:
-    """All is well with the control plane as it is; each mutant does the harm named with it."""
+    """The original control plane does no harm; each mutant does the harm named with it."""
     traps.check(script, NetCache, *harms)
 
 

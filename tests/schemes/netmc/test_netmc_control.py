@@ -1,4 +1,4 @@
-"""NetMC's control plane: what its writes make of the switches of a rack, and of several."""
+"""NetMC's control plane: the effect of its table writes with one rack and with several."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ EVERY = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys(
 
 
 class Fabric:
-    """A network of switches. Frames go hop by hop; what arrives at hosts is kept."""
+    """A network of switches. Frames pass hop by hop; frames that arrive at hosts are kept."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -52,7 +52,7 @@ class Fabric:
         }
 
     def send(self, host: str, frame: bytes) -> dict[str, list[bytes]]:
-        """What arrives where."""
+        """The frames that arrive at each host."""
         peers = self.network.peers()
         others = [self.network.coordinator] if self.network.coordinator else []
         at = next(each for each in (*self.network.hosts, *others) if each.name == host)
@@ -162,7 +162,7 @@ def test_nocaches_switch_leads_to_the_coordinator() -> None:
 
 
 class Driver:
-    """A control plane and its switch, as a driver has them."""
+    """A control plane and its switch."""
 
     def __init__(self, servers: int = 5) -> None:
         self.topology = Topology.of_ports([1], [11 + server for server in range(servers)])
@@ -172,7 +172,9 @@ class Driver:
         self.now = 0
 
     def hear(self, event: Started | SwitchRestarted, steps: int | None = None) -> int:
-        """Tell the control plane; carry out so many of the writes it says (all). How many."""
+        """Pass an event to the control plane and carry out its first writes (default: all).
+
+        Returns how many it carried out."""
         writes = self._writes(self.control.handle(self.now, event))
         for write in writes[:steps]:
             self.switch.write([write])
@@ -183,7 +185,7 @@ class Driver:
         assert not self._writes(self.control.handle(self.now, written))
 
     def _writes(self, actions: list[Action]) -> list[TableWrite]:
-        """The table writes of what is decided; besides them there are notes."""
+        """The table writes among the actions; the others are notes."""
         notes = [action for action in actions if isinstance(action, Note)]
         writes = [action for action in actions if isinstance(action, TableWrite)]
         assert len(notes) + len(writes) == len(actions)

@@ -131,8 +131,8 @@ impl Subject for CacheRead {
         "cache_read"
     }
 
-    fn paths(&self) -> &'static [&'static str] {
-        &["read-hit", "read-miss", "write"]
+    fn paths(&self) -> Vec<&'static str> {
+        vec!["read-hit", "read-miss", "write"]
     }
 
     fn source(&self, case: &Case) -> Result<Option<String>, BenchError> {

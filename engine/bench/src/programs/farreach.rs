@@ -109,17 +109,8 @@ impl Subject for FarReach {
         "farreach"
     }
 
-    fn paths(&self) -> &'static [&'static str] {
-        const NAMES: [&str; PATHS.len()] = {
-            let mut names = [""; PATHS.len()];
-            let mut at = 0;
-            while at < PATHS.len() {
-                names[at] = PATHS[at].name;
-                at += 1;
-            }
-            names
-        };
-        &NAMES
+    fn paths(&self) -> Vec<&'static str> {
+        PATHS.iter().map(|path| path.name).collect()
     }
 
     /// Fills entries as the controller does, and updates them with a server's reply.

@@ -25,7 +25,7 @@ pub trait Subject: Sync {
     fn name(&self) -> &'static str;
 
     /// The paths, e.g. `read-hit`.
-    fn paths(&self) -> &'static [&'static str];
+    fn paths(&self) -> Vec<&'static str>;
 
     /// The generated source text for these sizes; none for a program in a file.
     ///

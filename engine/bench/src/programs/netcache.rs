@@ -49,17 +49,8 @@ impl Subject for NetCache {
         "netcache"
     }
 
-    fn paths(&self) -> &'static [&'static str] {
-        const NAMES: [&str; PATHS.len()] = {
-            let mut names = [""; PATHS.len()];
-            let mut at = 0;
-            while at < PATHS.len() {
-                names[at] = PATHS[at].name;
-                at += 1;
-            }
-            names
-        };
-        &NAMES
+    fn paths(&self) -> Vec<&'static str> {
+        PATHS.iter().map(|path| path.name).collect()
     }
 
     /// Fills entries as the controller and the servers do: the lookup entry, then an UPDATE through

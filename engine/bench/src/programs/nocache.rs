@@ -16,8 +16,8 @@ impl Subject for NoCache {
         "nocache"
     }
 
-    fn paths(&self) -> &'static [&'static str] {
-        &["read", "write"]
+    fn paths(&self) -> Vec<&'static str> {
+        vec!["read", "write"]
     }
 
     fn fill(&self, _case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {

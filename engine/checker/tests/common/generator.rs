@@ -19,15 +19,15 @@ pub struct LoadShape {
     /// Share of the lost operations that take effect long after they were given up, or never.
     pub late: f64,
     /// Maximum delay of a request and of a reply.
-    pub longest: u64,
+    pub max_delay: u64,
     /// Maximum pause of a client between operations.
-    pub pause: u64,
+    pub max_pause: u64,
 }
 
 /// A history in the order of invocations. All times differ.
 pub fn history(exists: bool, usage: LoadShape, seed: u64) -> Vec<Op> {
     let mut random = Random::new(seed, 0x51e);
-    let mut free: Vec<u64> = (0..usage.clients).map(|_| random.below(usage.pause)).collect();
+    let mut free: Vec<u64> = (0..usage.clients).map(|_| random.below(usage.max_pause)).collect();
     // (linearization point, operation)
     let mut points: Vec<(u64, usize)> = Vec::new();
     let mut ops: Vec<Op> = Vec::new();
@@ -36,9 +36,9 @@ pub fn history(exists: bool, usage: LoadShape, seed: u64) -> Vec<Op> {
         // Unique times: invocation, point and response modulo 4 are 0, 1 and 2.
         let at = ops.len() as u64;
         let begin = free[client];
-        let point = begin + random.below(usage.longest);
-        let end = point + random.below(usage.longest) + 1;
-        free[client] = end + random.below(usage.pause) + 1;
+        let point = begin + random.below(usage.max_delay);
+        let end = point + random.below(usage.max_delay) + 1;
+        free[client] = end + random.below(usage.max_pause) + 1;
         let write = random.unit() < usage.writes;
         let delete = write && random.unit() < usage.deletes;
         let lost = random.unit() < usage.lost;
@@ -51,7 +51,7 @@ pub fn history(exists: bool, usage: LoadShape, seed: u64) -> Vec<Op> {
         let late = lost && random.unit() < usage.late;
         if late {
             if random.unit() < 0.7 {
-                points.push((spread(end + random.below(50 * usage.longest), 1), ops.len()));
+                points.push((spread(end + random.below(50 * usage.max_delay), 1), ops.len()));
             }
         } else {
             points.push((spread(point, 1), ops.len()));

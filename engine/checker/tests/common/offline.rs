@@ -36,10 +36,10 @@ pub fn linearizable(ops: &[Op]) -> bool {
     let (mut forward, backward): (Vec<_>, Vec<_>) =
         zones.map(|(end, start, _)| (end, start)).partition(|(end, start)| end < start);
     forward.sort_unstable();
-    let apart = forward.windows(2).all(|pair| pair[0].1 < pair[1].0);
+    let disjoint = forward.windows(2).all(|pair| pair[0].1 < pair[1].0);
     let inside = |(end, start): (u64, u64)| {
         let at = forward.partition_point(|zone| zone.0 < start);
         at > 0 && end < forward[at - 1].1
     };
-    apart && !backward.into_iter().any(inside)
+    disjoint && !backward.into_iter().any(inside)
 }

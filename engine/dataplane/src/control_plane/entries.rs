@@ -4,7 +4,7 @@ use netkv_ir::{Match, MatchKind, TableId, Value};
 
 use super::actions::{self, ActionUse};
 use super::pipeline_view::PipelineView;
-use super::{TableEntry, matches};
+use super::{EntryState, TableEntry, matches};
 use crate::error::{ControlCode, ControlError};
 use crate::switch::Switch;
 use crate::tables::{BoundAction, Entry, EntryKind, TableKind};
@@ -198,6 +198,60 @@ impl Switch {
             .collect()
     }
 
+    /// As [`Switch::read_entries`], with the state that packets change.
+    pub fn read_entry_states(&self, table_id: Option<u32>) -> Vec<EntryState> {
+        let view = self.view();
+        let wanted =
+            |table: usize| table_id.is_none_or(|id| id == self.program.tables[table].identity.id);
+        let tables = view.objects.tables().iter().enumerate().filter(|(table, _)| wanted(*table));
+        tables
+            .flat_map(|(at, table)| table.entries().map(move |entry| self.entry_state(at, entry)))
+            .collect()
+    }
+
+    /// The state of the entry with these matches and this priority, if the table has it.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound` (table), `InvalidArgument`.
+    pub fn read_entry_state(
+        &self,
+        table_id: u32,
+        matches: &[(u32, Match)],
+        priority: u32,
+    ) -> Result<Option<EntryState>, ControlError> {
+        let view = self.view();
+        let at = view.table_index(table_id)?;
+        let name = view.check_identity(at, matches, priority)?;
+        let table = &view.objects.tables()[at];
+        Ok(table.find(&name, priority).map(|id| self.entry_state(at, table.entry(id))))
+    }
+
+    /// The state of an entry of the first selected pipeline. A pipeline without the entry
+    /// contributes nothing.
+    fn entry_state(&self, table: usize, entry: &Entry) -> EntryState {
+        let view = self.view();
+        let ir = &self.program.tables[table];
+        let twins = || {
+            self.views().filter_map(|view| {
+                let table = &view.objects.tables()[table];
+                Some(table.entry(table.find(&entry.matches, entry.priority)?))
+            })
+        };
+        EntryState {
+            entry: view.entry_to_control_plane(table, entry),
+            counter: ir.direct_counter.map(|_| twins().map(|twin| twin.counter).sum()),
+            meter: ir.direct_meter.and_then(|_| entry.meter.config()),
+            last_hit_ns: twins().map(|twin| twin.last_hit_ns).max().unwrap_or(0),
+        }
+    }
+
+    /// Sets the time at which entries are inserted from now on, in nanoseconds of the clock of
+    /// [`Switch::process`]. Without a call, it is the time of the last frame.
+    pub fn set_time(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+    }
+
     /// Entries that were not hit in any pipeline during their idle timeout, which ends at `now_ns`
     /// or before. An entry is returned once per timeout.
     pub fn idle_entries(&mut self, now_ns: u64) -> Vec<TableEntry> {
@@ -206,15 +260,15 @@ impl Switch {
         {
             let view = self.view();
             let late = |entry: &&Entry| {
-                let hits = self.views().filter_map(|view| {
-                    let table = &view.objects.tables()[table];
-                    Some(table.entry(table.find(&entry.matches, entry.priority)?).last_hit_ns)
-                });
-                entry.idle_timeout_ns > 0
-                    && now_ns.saturating_sub(hits.max().unwrap_or(0)) >= entry.idle_timeout_ns
+                let idle = || now_ns.saturating_sub(self.entry_state(table, entry).last_hit_ns);
+                entry.idle_timeout_ns > 0 && idle() >= entry.idle_timeout_ns
             };
             let late: Vec<&Entry> = view.objects.tables()[table].entries().filter(late).collect();
             idle.extend(late.iter().map(|entry| view.entry_to_control_plane(table, entry)));
+            // A change of the tables makes executors look up addresses again.
+            if late.is_empty() {
+                continue;
+            }
             let late: Vec<(Vec<Match>, u32)> =
                 late.into_iter().map(|entry| (entry.matches.clone(), entry.priority)).collect();
             let selected_pipelines = self.selected_pipelines();

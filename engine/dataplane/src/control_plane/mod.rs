@@ -25,6 +25,9 @@ use netkv_ir::{Match, Value};
 
 pub use profiles::GroupMember;
 
+use crate::counters::CounterData;
+use crate::meters::MeterConfig;
+
 /// An entry of a table, as the control plane writes and reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableEntry {
@@ -42,6 +45,20 @@ pub struct TableEntry {
     pub controller_metadata: u64,
     /// Idle timeout in nanoseconds, see [`crate::Switch::idle_entries`]; 0: no timeout.
     pub idle_timeout_ns: u64,
+}
+
+/// An entry with the state that packets change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryState {
+    /// The entry as the control plane wrote it.
+    pub entry: TableEntry,
+    /// Value of the direct counter, as a sum over the pipelines. `None`: the table has none.
+    pub counter: Option<CounterData>,
+    /// Configuration of the direct meter. `None`: the table has none, or it is not configured.
+    pub meter: Option<MeterConfig>,
+    /// Time of the last hit in any pipeline, or of the insertion. Only tables with idle timeouts
+    /// keep it.
+    pub last_hit_ns: u64,
 }
 
 /// The action of an entry.

@@ -76,6 +76,21 @@ impl Setup {
     }
 }
 
+/// The name of a key with `[N]` for each `$N`.
+fn element_name(name: &str) -> String {
+    let mut parts = name.split('$');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part.bytes().take_while(u8::is_ascii_digit).count();
+        let (index, rest) = part.split_at(digits);
+        match index {
+            "" => text += &format!("${rest}"),
+            index => text += &format!("[{index}]{rest}"),
+        }
+    }
+    text
+}
+
 fn find_table(program: &Program, name: &str) -> Result<usize, String> {
     name_lookup::find("table", name, program.tables.iter().map(|table| &table.identity))
 }
@@ -93,7 +108,9 @@ fn build_entry(
     let field_names: Vec<&str> = fields.iter().map(|key| key.name.as_str()).collect();
     let mut matches = Vec::new();
     for (name, text) in keys {
-        let field = name_lookup::by_suffix("key", name, &field_names)?;
+        // p4c's tests write `stack$0` for `stack[0]`.
+        let name = element_name(name);
+        let field = name_lookup::by_suffix("key", &name, &field_names)?;
         let key = fields[field];
         if let Some(one) = literal::parse_match(text, key.kind, key.width)? {
             matches.push((field as u32 + 1, one));
@@ -108,7 +125,8 @@ fn build_entry(
         matches,
         action: EntryAction::Direct { action_id, params },
         // Tests of p4c give priorities in exact tables, too, where they have no effect.
-        priority: if has_priority { priority.unwrap_or(1) } else { 0 },
+        // One test of p4c gives the priority 0, the lowest one.
+        priority: if has_priority { priority.unwrap_or(1).max(1) } else { 0 },
         metadata: Vec::new(),
         controller_metadata: 0,
         idle_timeout_ns: 0,

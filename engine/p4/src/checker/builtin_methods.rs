@@ -2,7 +2,7 @@
 
 use netkv_ir::Span;
 
-use super::Checker;
+use super::{Checker, Context};
 use crate::ast::{Arg, Name};
 use crate::diagnostics::did_you_mean;
 use crate::hir::{Call, Callee, HExpr, HExprKind};
@@ -34,7 +34,7 @@ impl Checker<'_> {
         let is_header = self.hir.types.is_header(&ty);
         let is_stack = matches!(ty, Ty::Stack(..));
         let (expected, result, callee) = match &*method.text {
-            "isValid" if is_header => {
+            "isValid" if is_header || self.hir.types.is_union(&ty) => {
                 if !args.is_empty() {
                     return self.error_expr(span, "'isValid' takes no arguments.");
                 }
@@ -46,6 +46,10 @@ impl Checker<'_> {
                 (0, Ty::Void, Callee::SetValid(Box::new(object), valid))
             }
             "push_front" | "pop_front" if is_stack => {
+                if self.context == Context::Parser {
+                    let message = format!("'{}' cannot be called in a parser.", method.text);
+                    return self.error_expr(method.span, message);
+                }
                 self.check_lvalue(&object, "This stack");
                 let count = match args.first() {
                     Some(arg) => self.const_u32(&arg.expr, "The count"),

@@ -18,6 +18,14 @@ const RENAMED: &[(&str, &str)] = &[
     ("recirculate", "recirculate_preserving_field_list"),
 ];
 
+pub(super) fn applies_table(expr: &HExpr) -> bool {
+    match &expr.kind {
+        HExprKind::Hit(..) => true,
+        HExprKind::Call(call) => call.args.iter().flat_map(|arg| &arg.expr).any(applies_table),
+        other => other.operands().into_iter().any(applies_table),
+    }
+}
+
 impl Checker<'_> {
     pub(super) fn check_call(
         &mut self,
@@ -64,6 +72,9 @@ impl Checker<'_> {
                     &name.text,
                 )
             }
+            Some(Symbol::GenericFunctions(overloads)) => {
+                self.check_generic_call(&overloads, name, types, args, span)
+            }
             Some(Symbol::Action(id)) => {
                 if self.context == Context::Function || self.context == Context::Parser {
                     return self.error_expr(
@@ -71,15 +82,32 @@ impl Checker<'_> {
                         "An action can only be called in a control or an action.",
                     );
                 }
+                if self.context == Context::Control {
+                    self.hir.actions[id].called = true;
+                }
                 let params = self.hir.actions[id].params.clone();
-                self.check_call_with_body(
+                let call = self.check_call_with_body(
                     Callee::Action(id),
                     &params,
                     Ty::Void,
                     args,
                     span,
                     &name.text,
-                )
+                );
+                if let HExprKind::Call(call) = &call.kind
+                    && let Some(arg) = call
+                        .args
+                        .iter()
+                        .filter_map(|arg| arg.expr.as_ref())
+                        .find(|e| applies_table(e))
+                {
+                    return self.error_expr(
+                        arg.span,
+                        "A table cannot be applied in the argument of an action; apply it before, \
+                         and keep the result in a variable.",
+                    );
+                }
+                call
             }
             Some(Symbol::Externs(overloads)) => {
                 if &*name.text == "static_assert" {
@@ -142,6 +170,9 @@ impl Checker<'_> {
                 Some(Symbol::Var(id, Ty::Block(block))) => {
                     return self.check_block_apply(id, block, method, args, span);
                 }
+                Some(Symbol::Var(id, Ty::BlockType(ty, type_args))) => {
+                    return self.check_block_type_apply(id, ty, &type_args, method, args, span);
+                }
                 Some(Symbol::Var(id, Ty::Extern(of, type_args))) => {
                     return self.check_method_call(id, of, &type_args, method, types, args, span);
                 }
@@ -151,7 +182,12 @@ impl Checker<'_> {
                     }
                     return HExpr::error(span);
                 }
-                Some(Symbol::Action(_) | Symbol::Functions(_) | Symbol::Externs(_)) => {
+                Some(
+                    Symbol::Action(_)
+                    | Symbol::Functions(_)
+                    | Symbol::GenericFunctions(_)
+                    | Symbol::Externs(_),
+                ) => {
                     return self.error_expr(span, format!("'{}' has no methods.", name.text));
                 }
                 _ => {}
@@ -177,6 +213,7 @@ impl Checker<'_> {
                 "A table can only be applied in the 'apply' block of a control.",
             );
         }
+        self.hir.tables[id].applied = true;
         let call =
             Call { callee: Callee::Table(id), type_args: Vec::new(), args: Vec::new(), span };
         HExpr { kind: HExprKind::Call(Box::new(call)), ty: Ty::ApplyResult, span }
@@ -210,15 +247,30 @@ impl Checker<'_> {
         args: &[Arg],
         span: Span,
     ) -> HExpr {
+        let found = &self.hir.blocks[block];
+        let (name, is_parser) = (found.name.clone(), found.is_parser);
+        let params = found.params.clone();
+        self.check_apply_with_params(id, &name, is_parser, &params, method, args, span)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn check_apply_with_params(
+        &mut self,
+        id: u32,
+        name: &str,
+        is_parser: bool,
+        params: &[HParam],
+        method: &Name,
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
         if &*method.text != "apply" {
             return self.error_expr(
                 method.span,
                 format!("Parsers and controls have the method 'apply', not '{}'.", method.text),
             );
         }
-        let found = &self.hir.blocks[block];
-        let context = if found.is_parser { Context::Parser } else { Context::Control };
-        let (name, params) = (found.name.clone(), found.params.clone());
+        let context = if is_parser { Context::Parser } else { Context::Control };
         if self.context != context {
             let (what, where_) = match context {
                 Context::Parser => ("parser", "a parser"),
@@ -226,7 +278,26 @@ impl Checker<'_> {
             };
             return self.error_expr(span, format!("A {what} can only be applied in {where_}."));
         }
-        self.check_call_with_body(Callee::Instance(id), &params, Ty::Void, args, span, &name)
+        self.check_call_with_body(Callee::Instance(id), params, Ty::Void, args, span, name)
+    }
+
+    /// `apply` of a constructor parameter whose type is a parser or control type.
+    fn check_block_type_apply(
+        &mut self,
+        id: u32,
+        ty: usize,
+        type_args: &[Ty],
+        method: &Name,
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
+        let found = &self.hir.block_types[ty];
+        let (name, is_parser) = (found.name.clone(), found.is_parser);
+        let bindings: Bindings =
+            found.type_params.iter().cloned().zip(type_args.iter().cloned()).collect();
+        let mut params = found.params.clone();
+        params.iter_mut().for_each(|param| param.ty = substitute(&param.ty, &bindings));
+        self.check_apply_with_params(id, &name, is_parser, &params, method, args, span)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -257,7 +328,7 @@ impl Checker<'_> {
         self.check_extern_call(callee, &overloads, bindings, types, args, span)
     }
 
-    fn check_arg_expr(&mut self, expr: &Expr, hint: Option<&Ty>) -> Option<HExpr> {
+    pub(super) fn check_arg_expr(&mut self, expr: &Expr, hint: Option<&Ty>) -> Option<HExpr> {
         match expr.kind {
             ExprKind::DontCare => None,
             _ => Some(self.check_expr(expr, hint)),
@@ -335,7 +406,7 @@ impl Checker<'_> {
     }
 
     /// Call of a function, action, parser or control.
-    fn check_call_with_body(
+    pub(super) fn check_call_with_body(
         &mut self,
         callee: Callee,
         params: &[HParam],

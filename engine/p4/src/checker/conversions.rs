@@ -26,6 +26,12 @@ impl Checker<'_> {
             return expr;
         }
         match (&expr.kind, &expr.ty, to) {
+            (HExprKind::Const(_), Ty::InfInt, Ty::NewType(_))
+                if matches!(self.hir.types.base(to), Ty::Bit(_) | Ty::Int(_)) =>
+            {
+                let base = self.hir.types.base(to);
+                HExpr { ty: to.clone(), ..self.convert(expr, &base) }
+            }
             (HExprKind::Const(value), Ty::InfInt, Ty::Bit(_) | Ty::Int(_)) => {
                 let format = self.int_format(to);
                 let wrapped = constant_folding::wrap(value, format);

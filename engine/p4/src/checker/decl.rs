@@ -5,8 +5,13 @@ use std::rc::Rc;
 use super::{Checker, Context, Symbol};
 use crate::ast::{self, BlockDecl, Decl, DeclKind, Dir, Name, Signature, Stmt, TypeKind};
 use crate::diagnostics::did_you_mean;
-use crate::hir::{HAction, HBlock, HExpr, HExprKind, HFunction, HLocal, HValueSet, HVar};
+use crate::hir::{
+    HAction, HBlock, HBlockType, HExpr, HExprKind, HFunction, HLocal, HValueSet, HVar, InstanceKind,
+};
 use crate::types::{PackageType, Ty};
+
+/// The first and the last version of v1model.
+const V1MODEL_VERSIONS: (u32, u32) = (20_180_101, 20_200_408);
 
 impl Checker<'_> {
     pub(super) fn check_top_level(&mut self, decl: &Decl) {
@@ -32,13 +37,14 @@ impl Checker<'_> {
                     );
                 }
                 let id = self.hir.types.new_types.len();
+                let annotations = self.check_annotations(&decl.annotations);
                 self.hir.types.new_types.push((name.text.clone(), of));
+                self.hir.types.new_type_annotations.push(annotations);
                 self.declare(name, Symbol::Type(Ty::NewType(id)));
             }
             DeclKind::Struct { kind, name, type_params, fields } => {
-                if let Some(param) = type_params.first() {
-                    self.reporter.unsupported(param.span, "A generic struct or header");
-                    return self.declare(name, Symbol::Type(Ty::Unknown));
+                if !type_params.is_empty() {
+                    return self.declare_generic_struct(decl, name);
                 }
                 self.check_struct_decl(decl, *kind, name, fields);
             }
@@ -78,7 +84,7 @@ impl Checker<'_> {
             DeclKind::Block(block) => match &block.body {
                 Some(body) => self.check_block(decl, block, body),
                 // The package instance is checked against V1Switch, not against these types.
-                None => self.declare(&block.name, Symbol::BlockType),
+                None => self.check_block_type(block),
             },
             DeclKind::Package { name, type_params } => {
                 let id = self.packages.len();
@@ -88,26 +94,48 @@ impl Checker<'_> {
             }
             DeclKind::Instance { ty, args, name } => {
                 if let Some(instance) = self.check_instance(decl, ty, args, name) {
+                    if let InstanceKind::Block(_) = instance.kind {
+                        let message = format!(
+                            "A parser or control cannot be instantiated here, only in another one \
+                             or as an argument of V1Switch; '{}' is neither.",
+                            name.text
+                        );
+                        self.error(name.span, message);
+                    }
                     self.hir.instances.push(instance);
                 }
             }
             DeclKind::Table { name, .. } => {
                 self.error(name.span, "A table must stand inside a control.");
             }
-            DeclKind::ValueSet { name, .. } => {
-                self.reporter.unsupported(name.span, "A value set outside of a parser");
-            }
+            // The parser reports it.
+            DeclKind::ValueSet { .. } => {}
         }
     }
 
     pub(super) fn check_const_decl(&mut self, ty: &ast::Type, name: &Name, value: &ast::Expr) {
         let ty = self.check_type(ty);
         let mut checked = self.check_expr_of_type(value, &ty);
+        if &*name.text == "__v1model_version" {
+            self.check_model_version(&checked);
+        }
         if !self.is_const(&checked) {
             self.error(value.span, format!("The value of '{}' is not a constant.", name.text));
             checked = HExpr::error(value.span);
         }
         self.declare(name, Symbol::Const(checked));
+    }
+
+    /// `V1MODEL_VERSION`, which the program may define.
+    fn check_model_version(&mut self, version: &HExpr) {
+        let (first, last) = V1MODEL_VERSIONS;
+        let known = version.as_const().is_some_and(|v| *v >= first.into() && *v <= last.into());
+        if !known {
+            self.error(
+                version.span,
+                format!("V1MODEL_VERSION is not known: versions go from {first} to {last}."),
+            );
+        }
     }
 
     pub(super) fn is_const(&self, expr: &HExpr) -> bool {
@@ -122,10 +150,19 @@ impl Checker<'_> {
     }
 
     fn check_function(&mut self, signature: &Signature, body: &[Stmt]) {
-        if let Some(param) = signature.type_params.first() {
-            self.reporter.unsupported(param.span, "A generic function");
-            return;
+        if !signature.type_params.is_empty() {
+            return self.declare_generic_function(signature, body);
         }
+        let id = self.check_function_body(signature, body);
+        let name = &signature.name;
+        match self.scopes[0].get_mut(&name.text) {
+            Some(Symbol::Functions(overloads)) => overloads.push(id),
+            _ => self.declare(name, Symbol::Functions(vec![id])),
+        }
+    }
+
+    /// Checks a function without type parameters, and returns its number.
+    pub(super) fn check_function_body(&mut self, signature: &Signature, body: &[Stmt]) -> usize {
         let result = signature.result.as_ref().map_or(Ty::Void, |ty| self.check_result_type(ty));
         let (context, outer) =
             (self.context, std::mem::replace(&mut self.return_type, result.clone()));
@@ -151,10 +188,7 @@ impl Checker<'_> {
             result,
             body: Rc::new(checked),
         });
-        match self.scopes[0].get_mut(&name.text) {
-            Some(Symbol::Functions(overloads)) => overloads.push(id),
-            _ => self.declare(name, Symbol::Functions(vec![id])),
-        }
+        id
     }
 
     pub(super) fn check_action(
@@ -198,13 +232,18 @@ impl Checker<'_> {
             params: checked_params,
             body,
             global,
+            called: false,
+            span: name.span,
         });
         self.declare(name, Symbol::Action(id));
     }
 
     fn check_block(&mut self, decl: &Decl, block: &BlockDecl, body: &ast::BlockBody) {
         if let Some(param) = block.type_params.first() {
-            self.reporter.unsupported(param.span, "A generic parser or control");
+            self.error(
+                param.span,
+                "A parser or control with a body has no type parameters; only its type can have some.",
+            );
             return;
         }
         self.context = if block.is_parser { Context::Parser } else { Context::Control };
@@ -241,6 +280,16 @@ impl Checker<'_> {
         });
         self.hir.types.block_names.push(block.name.text.clone());
         self.declare(&block.name, Symbol::Type(Ty::Block(id)));
+    }
+
+    fn check_block_type(&mut self, block: &BlockDecl) {
+        let params = self.with_type_params(&block.type_params, |c| c.check_params(&block.params));
+        let type_params = block.type_params.iter().map(|name| name.text.clone()).collect();
+        let (name, is_parser) = (block.name.text.clone(), block.is_parser);
+        let id = self.hir.block_types.len();
+        self.hir.types.block_type_names.push(name.clone());
+        self.hir.block_types.push(HBlockType { name, is_parser, type_params, params });
+        self.declare(&block.name, Symbol::BlockType(id));
     }
 
     fn check_local(&mut self, decl: &Decl, locals: &mut Vec<HLocal>) {
@@ -306,7 +355,7 @@ impl Checker<'_> {
             self.error(ty.span, format!("A variable cannot have the type {shown}; use bit<W>, int<W>, bool, a struct or a header."));
             checked = Ty::Unknown;
         }
-        if matches!(checked, Ty::Extern(..) | Ty::Block(_) | Ty::Package(_)) {
+        if matches!(checked, Ty::Extern(..) | Ty::Block(_) | Ty::BlockType(..) | Ty::Package(_)) {
             let shown = self.show(&checked);
             self.error(
                 ty.span,

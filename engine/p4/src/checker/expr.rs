@@ -15,8 +15,8 @@ impl Checker<'_> {
     pub(super) fn check_expr(&mut self, expr: &Expr, hint: Option<&Ty>) -> HExpr {
         let span = expr.span;
         match &expr.kind {
-            ExprKind::Int(value, None) => HExpr::constant(value.clone(), Ty::InfInt, span),
-            ExprKind::Int(value, Some((width, signed))) => {
+            ExprKind::Int(value, None, _) => HExpr::constant(value.clone(), Ty::InfInt, span),
+            ExprKind::Int(value, Some((width, signed)), _) => {
                 let ty = if *signed { Ty::Int(*width) } else { Ty::Bit(*width) };
                 let format = Some((*width, *signed));
                 let wrapped = constant_folding::wrap(value, format);
@@ -80,8 +80,10 @@ impl Checker<'_> {
                 self.report_undeclared(name, ExpectedSymbol::Value);
                 return HExpr::error(span);
             }
-            Some(Symbol::Type(_) | Symbol::BlockType) => "a type",
-            Some(Symbol::Functions(_) | Symbol::Externs(_)) => "a function",
+            Some(Symbol::Type(_) | Symbol::BlockType(_) | Symbol::GenericStruct(_)) => "a type",
+            Some(Symbol::Functions(_) | Symbol::GenericFunctions(_) | Symbol::Externs(_)) => {
+                "a function"
+            }
             Some(Symbol::Action(_)) => "an action",
             Some(Symbol::Table(_)) => "a table",
             Some(Symbol::ValueSet(..)) => "a value set",
@@ -112,7 +114,11 @@ impl Checker<'_> {
                     return HExpr { kind: HExprKind::Field(Box::new(base), index), ty, span };
                 }
                 let hint = did_you_mean(&name.text, def.fields.iter().map(|f| &*f.name));
-                let kind = if def.kind == StructKind::Header { "Header" } else { "Struct" };
+                let kind = match def.kind {
+                    StructKind::Header => "Header",
+                    StructKind::Struct => "Struct",
+                    StructKind::Union => "Header union",
+                };
                 let method = match &*name.text {
                     "isValid" | "setValid" | "setInvalid" => " It is a method: add '()'.",
                     _ => "",
@@ -216,13 +222,13 @@ impl Checker<'_> {
                     );
                 }
                 let index = match self.hir.types.base(&index.ty) {
-                    Ty::Bit(_) | Ty::InfInt => index,
+                    Ty::Bit(_) | Ty::Int(_) | Ty::InfInt => index,
                     Ty::Enum(_) => self.convert_to_underlying_type(index),
                     _ => {
                         let shown = self.show(&index.ty);
                         return self.error_expr(
                             index.span,
-                            format!("An index is a bit<W>, not a {shown}."),
+                            format!("An index is a bit<W> or int<W>, not a {shown}."),
                         );
                     }
                 };
@@ -262,7 +268,7 @@ impl Checker<'_> {
         let low = self.const_u32(low, "The lower end of a slice");
         let (Some(high), Some(low)) = (high, low) else { return HExpr::error(span) };
         let base = self.convert_to_underlying_type(base);
-        let width = match self.hir.types.base(&base.ty) {
+        let width = match base.ty {
             Ty::Bit(width) | Ty::Int(width) => width,
             Ty::Unknown => return HExpr::error(span),
             _ => {

@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use netkv_ir::Span;
 
+use super::type_inference::{Bindings, substitute};
 use super::{Checker, ExpectedSymbol, Symbol};
 use crate::ast::{self, Arg, Decl, Dir, ExprKind, Name};
-use crate::hir::{Annotations, HExpr, HInstance, InstanceKind};
+use crate::hir::{Annotations, HExpr, HExprKind, HInstance, InstanceKind};
 use crate::types::Ty;
 
 /// Block of the pipeline: its name, whether it is a parser, and its parameters.
@@ -47,6 +48,7 @@ impl Checker<'_> {
         let annotations = self.check_annotations(&decl.annotations);
         let checked = self.check_type(ty);
         if let Ty::Package(id) = checked {
+            self.hir.main_annotations = annotations;
             self.check_package(id, args, name);
             return None;
         }
@@ -125,12 +127,64 @@ impl Checker<'_> {
         let mut checked = Vec::new();
         for ((_, ty, default), arg) in params.iter().zip(order) {
             checked.push(match (arg, default) {
-                (Some(i), _) => self.check_expr_of_type(&args[i].expr, ty),
+                (Some(i), _) => self.check_ctor_arg(&args[i].expr, ty),
                 (None, Some(default)) => default.clone(),
                 (None, None) => HExpr::error(span),
             });
         }
         Some(checked)
+    }
+
+    /// A constructor argument: a constant, the name of an instance, or an instance created here.
+    fn check_ctor_arg(&mut self, expr: &ast::Expr, ty: &Ty) -> HExpr {
+        if !matches!(ty, Ty::Block(_) | Ty::BlockType(..) | Ty::Extern(..)) {
+            return self.check_expr_of_type(expr, ty);
+        }
+        let value = match self.instance_expr(expr) {
+            Some(Some(instance)) => {
+                let ty = match &instance.kind {
+                    InstanceKind::Block(id) => Ty::Block(*id),
+                    InstanceKind::Extern(..) => ty.clone(),
+                };
+                HExpr { kind: HExprKind::Instance(Box::new(instance)), ty, span: expr.span }
+            }
+            Some(None) => HExpr::error(expr.span),
+            None => self.check_expr(expr, None),
+        };
+        let (Ty::BlockType(wanted, type_args), Ty::Block(found)) = (ty, &value.ty) else {
+            return self.convert(value, ty);
+        };
+        let (wanted, found) = (&self.hir.block_types[*wanted], &self.hir.blocks[*found]);
+        let bindings: Bindings =
+            wanted.type_params.iter().cloned().zip(type_args.iter().cloned()).collect();
+        let same = wanted.is_parser == found.is_parser
+            && wanted.params.len() == found.params.len()
+            && wanted.params.iter().zip(&found.params).all(|(wanted, found)| {
+                wanted.dir == found.dir && substitute(&wanted.ty, &bindings) == found.ty
+            });
+        if !same {
+            let message = format!(
+                "'{}' has other parameters than the type '{}' that is expected here.",
+                found.name, wanted.name
+            );
+            return self.error_expr(expr.span, message);
+        }
+        value
+    }
+
+    /// The instance that `Type(args)` creates. `None`: the expression is something else.
+    fn instance_expr(&mut self, expr: &ast::Expr) -> Option<Option<HInstance>> {
+        let ExprKind::Call(callee, types, args) = &expr.kind else { return None };
+        let ExprKind::Ident(name) = &callee.kind else { return None };
+        let Some(Symbol::Type(found)) = self.lookup(&name.text).cloned() else { return None };
+        if !matches!(found, Ty::Block(_) | Ty::Extern(..)) {
+            return None;
+        }
+        let types = types.to_vec();
+        let kind = ast::TypeKind::Named(name.clone(), false, types);
+        let ty = self.check_type(&ast::Type { kind, span: name.span });
+        let text = name.text.clone();
+        Some(self.make_instance(&ty, args, text, Annotations::default(), expr.span))
     }
 
     fn check_package(&mut self, package: usize, args: &[Arg], name: &Name) {
@@ -262,7 +316,11 @@ impl Checker<'_> {
                 }
                 None => {}
             }
-            if slot.is_some() && !matches!(ty, Ty::Struct(_) | Ty::Unknown) {
+            let is_struct = match ty {
+                Ty::Struct(id) => self.hir.types.structs[*id].kind == ast::StructKind::Struct,
+                ty => *ty == Ty::Unknown,
+            };
+            if slot.is_some() && !is_struct {
                 let shown = self.show(ty);
                 self.error(
                     span,

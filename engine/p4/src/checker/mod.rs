@@ -9,6 +9,7 @@
 //! ```text
 //! decl                    top-level and local declarations
 //!  ├─ type_decl           type names, structs, enums, externs, annotations
+//!  ├─ generics            generic structs and functions, one copy for each use
 //!  ├─ instance            instantiations and the package `main`
 //!  ├─ table               tables ─ table_entries: their entries and priorities
 //!  ├─ parser_state        parser states, select, value sets
@@ -25,6 +26,7 @@ mod call;
 mod conversions;
 mod decl;
 mod expr;
+mod generics;
 mod instance;
 mod operators;
 mod parser_state;
@@ -48,12 +50,16 @@ use crate::types::{FunctionType, PackageType, Ty};
 #[derive(Debug, Clone)]
 enum Symbol {
     Type(Ty),
-    /// A parser or control type without body.
-    BlockType,
+    /// A parser or control type without body: index in [`Hir::block_types`].
+    BlockType(usize),
     Const(HExpr),
     Var(DeclId, Ty),
     /// Overloaded functions of the program.
     Functions(Vec<usize>),
+    /// A generic struct or header: index in the checker's list.
+    GenericStruct(usize),
+    /// Overloaded generic functions: indices in the checker's list.
+    GenericFunctions(Vec<usize>),
     /// Overloaded extern functions.
     Externs(Vec<Rc<FunctionType>>),
     Action(usize),
@@ -85,9 +91,17 @@ impl ExpectedSymbol {
                 _ => false,
             },
             ExpectedSymbol::Callee => {
-                matches!(symbol, Symbol::Functions(_) | Symbol::Externs(_) | Symbol::Action(_))
+                matches!(
+                    symbol,
+                    Symbol::Functions(_)
+                        | Symbol::GenericFunctions(_)
+                        | Symbol::Externs(_)
+                        | Symbol::Action(_)
+                )
             }
-            ExpectedSymbol::Type | ExpectedSymbol::Result => matches!(symbol, Symbol::Type(_)),
+            ExpectedSymbol::Type | ExpectedSymbol::Result => {
+                matches!(symbol, Symbol::Type(_) | Symbol::GenericStruct(_))
+            }
             ExpectedSymbol::Action => matches!(symbol, Symbol::Action(_)),
             ExpectedSymbol::Block => matches!(symbol, Symbol::Type(Ty::Block(_))),
         }
@@ -131,6 +145,9 @@ struct Checker<'a> {
     /// Instances of direct type invocations (`Type.apply(...)`) in the current block, by block.
     direct_invocations: HashMap<usize, HInstance>,
     main_seen: bool,
+    generics: generics::Generics,
+    /// Number of loops around the statement being checked.
+    loops: usize,
 }
 
 /// Checks a program. `None`: errors were reported.
@@ -146,6 +163,8 @@ pub(crate) fn check(decls: &[ast::Decl], reporter: &mut Reporter) -> Option<Hir>
         return_type: Ty::Void,
         direct_invocations: HashMap::new(),
         main_seen: false,
+        generics: generics::Generics::default(),
+        loops: 0,
     };
     for decl in decls {
         checker.check_top_level(decl);
@@ -199,7 +218,9 @@ impl Checker<'_> {
         }
         if let Some(other) = scope.get(&name.text) {
             let hint = match other {
-                Symbol::BlockType => " It is a parser or control type there: choose another name.",
+                Symbol::BlockType(_) => {
+                    " It is a parser or control type there: choose another name."
+                }
                 _ => "",
             };
             let message = format!("'{}' is declared already in this scope.{hint}", name.text);
@@ -241,7 +262,9 @@ impl Checker<'_> {
             });
             let writable = matches!(param.dir, ast::Dir::Out | ast::Dir::InOut);
             let id = self.declare_var(&param.name, ty.clone(), writable);
-            checked.push(HParam { id, name: param.name.text.clone(), dir: param.dir, ty, default });
+            let annotations = self.check_annotations(&param.annotations);
+            let name = param.name.text.clone();
+            checked.push(HParam { id, name, dir: param.dir, ty, default, annotations });
         }
         checked
     }

@@ -1,12 +1,16 @@
 //! Checks operators, and folds those whose operands are constants.
 
 use netkv_ir::Span;
+use num_bigint::BigInt;
 
 use super::Checker;
 use crate::ast::Expr;
 use crate::constant_folding::{self, Format};
 use crate::hir::{BinOp, HExpr, HExprKind, UnOp};
 use crate::types::Ty;
+
+/// Maximum width of a shift amount, as in p4c for bmv2.
+const MAX_SHIFT_AMOUNT_BITS: u32 = 8;
 
 fn operator(op: &str) -> BinOp {
     match op {
@@ -48,7 +52,7 @@ impl Checker<'_> {
         }
         let arg = self.convert_to_underlying_type(arg);
         let op = if op == "~" { UnOp::Complement } else { UnOp::Negate };
-        match (self.hir.types.base(&arg.ty), op) {
+        match (arg.ty.clone(), op) {
             (Ty::Unknown, _) => HExpr::error(span),
             (Ty::Bit(_) | Ty::Int(_), _) | (Ty::InfInt, UnOp::Negate) => {
                 self.make_unary(op, arg, span)
@@ -102,7 +106,7 @@ impl Checker<'_> {
                 let (a, b) = (self.convert(a, &Ty::Bool), self.convert(b, &Ty::Bool));
                 // A constant left operand determines the result, or the result is the right one.
                 if let Some(value) = a.as_const() {
-                    let truth = *value != num_bigint::BigInt::ZERO;
+                    let truth = *value != BigInt::ZERO;
                     return if truth == (op == BinOp::LogicalAnd) { b } else { a };
                 }
                 self.build_binary(op, a, b, Ty::Bool, span)
@@ -117,11 +121,13 @@ impl Checker<'_> {
     fn check_equality(&mut self, op: BinOp, text: &str, a: HExpr, b: HExpr, span: Span) -> HExpr {
         let (a, b) = self.unify_types(a, b);
         let comparable = match self.hir.types.base(&a.ty) {
-            Ty::Varbit(_) => {
-                self.reporter.unsupported(span, "A comparison of varbit values");
-                return HExpr::error(span);
-            }
-            Ty::Bool | Ty::Bit(_) | Ty::Int(_) | Ty::InfInt | Ty::Error | Ty::Enum(_) => true,
+            Ty::Varbit(_)
+            | Ty::Bool
+            | Ty::Bit(_)
+            | Ty::Int(_)
+            | Ty::InfInt
+            | Ty::Error
+            | Ty::Enum(_) => true,
             Ty::Struct(_) | Ty::Stack(..) | Ty::Tuple(_) | Ty::Str => true,
             _ => false,
         };
@@ -133,18 +139,26 @@ impl Checker<'_> {
 
     fn check_shift(&mut self, op: BinOp, text: &str, a: HExpr, b: HExpr, span: Span) -> HExpr {
         let (a, b) = (self.convert_to_underlying_type(a), self.convert_to_underlying_type(b));
-        let negative = b.as_const().is_some_and(|v| *v < num_bigint::BigInt::ZERO);
+        let negative = b.as_const().is_some_and(|v| *v < BigInt::ZERO);
         if negative {
             return self.error_expr(b.span, "A shift by a negative amount has no meaning.");
         }
-        let left_fits = match self.hir.types.base(&a.ty) {
+        let left_fits = match a.ty {
             Ty::Bit(_) | Ty::Int(_) => true,
             Ty::InfInt => b.as_const().is_some() && a.as_const().is_some(),
             _ => false,
         };
-        let right_fits = matches!(self.hir.types.base(&b.ty), Ty::Bit(_) | Ty::InfInt);
+        let right_fits = matches!(b.ty, Ty::Bit(_) | Ty::InfInt);
         if !left_fits || !right_fits {
             return self.report_mismatch(text, &a, &b, span);
+        }
+        let amount = self.hir.types.width(&b.ty).unwrap_or(0);
+        if a.as_const().is_none() && b.as_const().is_none() && amount > MAX_SHIFT_AMOUNT_BITS {
+            let message = format!(
+                "The amount of a shift has at most {MAX_SHIFT_AMOUNT_BITS} bits in v1model, and this \
+                 one has {amount}: cast it to bit<{MAX_SHIFT_AMOUNT_BITS}>."
+            );
+            return self.error_expr(b.span, message);
         }
         let ty = a.ty.clone();
         self.build_binary(op, a, b, ty, span)
@@ -152,8 +166,7 @@ impl Checker<'_> {
 
     fn check_concat(&mut self, a: HExpr, b: HExpr, span: Span) -> HExpr {
         let (a, b) = (self.convert_to_underlying_type(a), self.convert_to_underlying_type(b));
-        let (left, right) = (self.hir.types.base(&a.ty), self.hir.types.base(&b.ty));
-        let ty = match (&left, &right) {
+        let ty = match (&a.ty, &b.ty) {
             (Ty::Bit(l), Ty::Bit(r) | Ty::Int(r)) => Ty::Bit(l + r),
             (Ty::Int(l), Ty::Bit(r) | Ty::Int(r)) => Ty::Int(l + r),
             _ => return self.report_mismatch("++", &a, &b, span),
@@ -166,13 +179,19 @@ impl Checker<'_> {
 
     fn check_arithmetic(&mut self, op: BinOp, text: &str, a: HExpr, b: HExpr, span: Span) -> HExpr {
         let (a, b) = (self.convert_to_underlying_type(a), self.convert_to_underlying_type(b));
+        let is_division = matches!(op, BinOp::Div | BinOp::Mod);
+        let negative =
+            [&a, &b].into_iter().find(|e| e.as_const().is_some_and(|v| *v < BigInt::ZERO));
+        if let (true, Some(operand)) = (is_division, negative) {
+            let message = format!("'{text}' is defined for positive numbers only.");
+            return self.error_expr(operand.span, message);
+        }
         let (a, b) = self.unify_types(a, b);
         if a.ty != b.ty {
             return self.report_mismatch(text, &a, &b, span);
         }
         let is_saturating = matches!(op, BinOp::SatAdd | BinOp::SatSub);
-        let is_division = matches!(op, BinOp::Div | BinOp::Mod);
-        let fits = match self.hir.types.base(&a.ty) {
+        let fits = match a.ty {
             Ty::Bit(_) => true,
             Ty::Int(_) => !is_division,
             Ty::InfInt => !is_saturating,
@@ -190,6 +209,13 @@ impl Checker<'_> {
         let (left, right) = (self.show(&a.ty), self.show(&b.ty));
         let advice = match (&a.ty, &b.ty) {
             (Ty::Bit(x), Ty::Bit(y)) if x != y => format!(" A cast makes them equal: ({left})..."),
+            (Ty::NewType(id), _) | (_, Ty::NewType(id)) => {
+                let (name, base) = &self.hir.types.new_types[*id];
+                format!(
+                    " A value of the new type {name} must be cast first: ({})...",
+                    self.show(base)
+                )
+            }
             _ => String::new(),
         };
         self.error_expr(
@@ -215,8 +241,7 @@ impl Checker<'_> {
                 Err(message) => self.error_expr(span, message),
             };
         }
-        if matches!(op, BinOp::Div | BinOp::Mod)
-            && b.as_const().is_some_and(|v| *v == num_bigint::BigInt::ZERO)
+        if matches!(op, BinOp::Div | BinOp::Mod) && b.as_const().is_some_and(|v| *v == BigInt::ZERO)
         {
             return self.error_expr(span, "This divides by zero.");
         }
@@ -256,7 +281,7 @@ impl Checker<'_> {
             );
         }
         if let Some(value) = cond.as_const() {
-            return if *value == num_bigint::BigInt::ZERO { b } else { a };
+            return if *value == BigInt::ZERO { b } else { a };
         }
         if a.ty == Ty::InfInt {
             return self.error_expr(

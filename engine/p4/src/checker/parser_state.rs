@@ -8,8 +8,41 @@ use netkv_ir::{MatchKind, Span};
 use super::{Checker, Symbol};
 use crate::ast::{Expr, ExprKind, Name, State, Transition};
 use crate::diagnostics::did_you_mean;
-use crate::hir::{HExpr, HState, HTransition, KeySet, Target};
+use crate::hir::{Annotations, HExpr, HState, HTransition, KeySet, Target};
 use crate::types::Ty;
+
+/// True if `accept` or `reject` can be reached from `start`. A select without a case that always
+/// matches can end the parser.
+fn reaches_end(states: &[HState]) -> bool {
+    let mut seen = vec![false; states.len()];
+    let mut open: Vec<usize> =
+        states.iter().position(|s| &*s.name == "start").into_iter().collect();
+    while let Some(at) = open.pop() {
+        if std::mem::replace(&mut seen[at], true) {
+            continue;
+        }
+        let mut targets = Vec::new();
+        match &states[at].transition {
+            HTransition::Direct(to) => targets.push(*to),
+            HTransition::Select { cases, .. } => {
+                targets.extend(cases.iter().map(|(_, to)| *to));
+                let always = |(sets, _): &(Vec<KeySet>, Target)| {
+                    sets.iter().all(|set| matches!(set, KeySet::Any))
+                };
+                if !cases.iter().any(always) {
+                    return true;
+                }
+            }
+        }
+        for target in targets {
+            match target {
+                Target::State(state) => open.push(state),
+                Target::Accept | Target::Reject => return true,
+            }
+        }
+    }
+    false
+}
 
 impl Checker<'_> {
     pub(super) fn check_states(&mut self, states: &[State], parser: &Name) -> Vec<HState> {
@@ -46,6 +79,13 @@ impl Checker<'_> {
             self.pop_scope();
             let name = state.name.text.clone();
             checked.push(HState { name, body, transition, span: state.name.span });
+        }
+        if index.contains_key("start") && !reaches_end(&checked) {
+            let message = format!(
+                "Parser '{}' never reaches 'accept' or 'reject': its states only lead to each other.",
+                parser.text
+            );
+            self.error(parser.span, message);
         }
         checked
     }
@@ -107,7 +147,7 @@ impl Checker<'_> {
                 if let Some(Symbol::ValueSet(id, index)) = self.lookup(&name.text).cloned() {
                     let keys = &self.hir.value_sets[index].keys;
                     let fits = keys.len() == types.len()
-                        && keys.iter().zip(types).all(|((_, ty, _), wanted)| ty == wanted);
+                        && keys.iter().zip(types).all(|((_, ty, ..), wanted)| ty == wanted);
                     if !fits {
                         self.error(
                             set.span,
@@ -186,24 +226,39 @@ impl Checker<'_> {
         &mut self,
         element: &Ty,
         span: Span,
-    ) -> Vec<(Rc<str>, Ty, MatchKind)> {
+    ) -> Vec<(Rc<str>, Ty, MatchKind, Annotations)> {
         match element {
             Ty::Unknown => Vec::new(),
             Ty::Struct(id) => {
-                let fields: Vec<(Rc<str>, Ty)> = self.hir.types.structs[*id]
-                    .fields
-                    .iter()
-                    .map(|f| (f.name.clone(), f.ty.clone()))
-                    .collect();
-                fields.into_iter().map(|(name, ty)| (name, ty, MatchKind::Exact)).collect()
+                let fields = self.hir.types.structs[*id].fields.clone();
+                let mut keys = Vec::new();
+                for field in fields {
+                    let kind = match field.annotations.match_kind.as_deref() {
+                        None | Some("exact") => MatchKind::Exact,
+                        Some("ternary") => MatchKind::Ternary,
+                        Some("lpm") => MatchKind::Lpm,
+                        Some("range") => MatchKind::Range,
+                        Some("optional") => MatchKind::Optional,
+                        Some(other) => {
+                            self.error(span, format!("'{other}' is no match kind of a value set."));
+                            MatchKind::Exact
+                        }
+                    };
+                    let name = field.annotations.name.clone().unwrap_or(field.name);
+                    keys.push((name, field.ty, kind, field.annotations));
+                }
+                keys
             }
             Ty::Tuple(parts) => parts
                 .iter()
                 .enumerate()
-                .map(|(i, ty)| (format!("f{i}").into(), ty.clone(), MatchKind::Exact))
+                .map(|(i, ty)| {
+                    let name = format!("f{i}").into();
+                    (name, ty.clone(), MatchKind::Exact, Annotations::default())
+                })
                 .collect(),
             _ if self.hir.types.width(element).is_some() => {
-                vec![("".into(), element.clone(), MatchKind::Exact)]
+                vec![("".into(), element.clone(), MatchKind::Exact, Annotations::default())]
             }
             _ => {
                 let shown = self.show(element);

@@ -1,10 +1,12 @@
 //! Checks statements.
 
+use std::collections::HashSet;
+
 use netkv_ir::Span;
 
 use super::{Checker, Context, Symbol};
-use crate::ast::{DeclKind, Expr, ExprKind, Stmt, StmtKind, SwitchCase};
-use crate::hir::{Callee, HExpr, HExprKind, HStmt, HStmtKind};
+use crate::ast::{DeclKind, Expr, ExprKind, Name, Stmt, StmtKind, SwitchCase, Type};
+use crate::hir::{BinOp, Callee, HExpr, HExprKind, HStmt, HStmtKind, HVar};
 use crate::types::Ty;
 
 /// True if every path through these statements ends in `return` or `exit`.
@@ -38,6 +40,18 @@ impl Checker<'_> {
 
     pub(super) fn check_stmt(&mut self, stmt: &Stmt) -> Option<HStmt> {
         let span = stmt.span;
+        if self.context == Context::Parser
+            && matches!(
+                stmt.kind,
+                StmtKind::Switch(..) | StmtKind::For { .. } | StmtKind::ForIn { .. }
+            )
+        {
+            self.error(
+                span,
+                "A parser state has no 'switch' and no 'for'; a select and states that lead back do it.",
+            );
+            return None;
+        }
         let kind = match &stmt.kind {
             StmtKind::Empty => return None,
             StmtKind::Decl(decl) => match &decl.kind {
@@ -82,6 +96,35 @@ impl Checker<'_> {
             StmtKind::Switch(value, cases) => self.check_switch(value, cases, span)?,
             StmtKind::Block(body) => HStmtKind::Block(self.check_stmts(body)),
             StmtKind::Return(value) => self.check_return_stmt(value.as_ref(), span)?,
+            StmtKind::Break | StmtKind::Continue => {
+                let (word, kind) = match stmt.kind {
+                    StmtKind::Break => ("break", HStmtKind::Break),
+                    _ => ("continue", HStmtKind::Continue),
+                };
+                if self.loops == 0 {
+                    self.error(span, format!("'{word}' can only stand in a loop."));
+                    return None;
+                }
+                kind
+            }
+            StmtKind::For { init, cond, update, body } => {
+                self.push_scope();
+                let mut checked: Vec<HStmt> =
+                    init.iter().filter_map(|stmt| self.check_stmt(stmt)).collect();
+                let cond = self.check_expr_of_type(cond, &Ty::Bool);
+                let update: Vec<HStmt> =
+                    update.iter().filter_map(|stmt| self.check_stmt(stmt)).collect();
+                let body = self.check_loop_body(body);
+                self.pop_scope();
+                checked.push(HStmt { kind: HStmtKind::Loop(cond, body, update), span });
+                HStmtKind::Block(checked)
+            }
+            StmtKind::ForIn { ty, name, of, body } => {
+                self.push_scope();
+                let checked = self.check_for_in(ty, name, of, body, span);
+                self.pop_scope();
+                HStmtKind::Block(checked)
+            }
             StmtKind::Exit => {
                 if matches!(self.context, Context::Parser | Context::Function) {
                     self.error(span, "'exit' can only stand in a control or an action.");
@@ -91,6 +134,96 @@ impl Checker<'_> {
             }
         };
         Some(HStmt { kind, span })
+    }
+
+    fn check_loop_body(&mut self, body: &Stmt) -> Vec<HStmt> {
+        self.loops += 1;
+        let checked = self.check_scoped_stmt(body);
+        self.loops -= 1;
+        checked
+    }
+
+    /// A loop over the values of a range, a list or a stack.
+    fn check_for_in(
+        &mut self,
+        ty: &Type,
+        name: &Name,
+        of: &Expr,
+        body: &Stmt,
+        span: Span,
+    ) -> Vec<HStmt> {
+        let var = self.check_var_decl(ty, name, None);
+        let ty = var.ty.clone();
+        let to = HExpr { kind: HExprKind::Var(var.id), ty: ty.clone(), span: name.span };
+        let mut checked = vec![HStmt { kind: HStmtKind::Decl(var), span }];
+        let stmt = |kind| HStmt { kind, span };
+        if let ExprKind::Range(low, high) = &of.kind {
+            if !matches!(self.hir.types.base(&ty), Ty::Bit(_) | Ty::Int(_) | Ty::Unknown) {
+                let shown = self.show(&ty);
+                self.error(
+                    to.span,
+                    format!("A loop over a range needs a bit<W> or int<W>, not a {shown}."),
+                );
+            }
+            let (low, high) =
+                (self.check_expr_of_type(low, &ty), self.check_expr_of_type(high, &ty));
+            let body = self.check_loop_body(body);
+            // The body may assign to the variable of the loop, so another one counts.
+            let (at, end) = (self.new_id(), self.new_id());
+            let var = |id| HExpr { kind: HExprKind::Var(id), ty: ty.clone(), span };
+            let declared = |id, name: &str, init| {
+                let (name, ty) = (name.into(), ty.clone());
+                stmt(HStmtKind::Decl(HVar { id, name, ty, init: Some(init), span }))
+            };
+            checked.extend([declared(at, "index", low), declared(end, "last", high)]);
+            let compare = |op| {
+                let kind = HExprKind::Binary(op, Box::new(var(at)), Box::new(var(end)));
+                HExpr { kind, ty: Ty::Bool, span }
+            };
+            let one = HExpr::constant(1, ty.clone(), span);
+            let next = HExprKind::Binary(BinOp::Add, Box::new(var(at)), Box::new(one));
+            let next = HExpr { kind: next, ty: ty.clone(), span };
+            // The condition holds again after an overflow, so the last value ends the loop.
+            let update = vec![
+                stmt(HStmtKind::If(compare(BinOp::Eq), vec![stmt(HStmtKind::Break)], Vec::new())),
+                stmt(HStmtKind::Assign(var(at), next)),
+            ];
+            let mut run = vec![stmt(HStmtKind::Assign(to, var(at)))];
+            run.extend(body);
+            checked.push(stmt(HStmtKind::Loop(compare(BinOp::Le), run, update)));
+            return checked;
+        }
+        let values = self.check_expr(of, None);
+        let parts = match (values.kind, values.ty) {
+            (HExprKind::Aggregate(parts), _) => parts,
+            (_, Ty::Unknown) => Vec::new(),
+            (kind, Ty::Stack(element, size)) => {
+                let stack = HExpr { kind, ty: Ty::Stack(element.clone(), size), span };
+                (0..size)
+                    .map(|i| {
+                        let index = HExpr::constant(i, Ty::Bit(32), span);
+                        let kind = HExprKind::Element(Box::new(stack.clone()), Box::new(index));
+                        HExpr { kind, ty: (*element).clone(), span }
+                    })
+                    .collect()
+            }
+            (_, other) => {
+                let shown = self.show(&other);
+                self.error(
+                    of.span,
+                    format!("A loop runs over a range 'a .. b', a list or a stack, not a {shown}."),
+                );
+                Vec::new()
+            }
+        };
+        let mut assignments = Vec::new();
+        for part in parts {
+            let value = self.convert(part, &ty);
+            assignments.push(stmt(HStmtKind::Assign(to.clone(), value)));
+        }
+        let body = self.check_loop_body(body);
+        checked.push(stmt(HStmtKind::ForEach(assignments, body)));
+        checked
     }
 
     /// The compound assignment `to op= right`.
@@ -143,6 +276,7 @@ impl Checker<'_> {
         if let ExprKind::Member(base, name) = &value.kind
             && &*name.text == "action_run"
         {
+            self.check_default_label(cases);
             let applied = self.check_expr(base, None);
             if Self::is_apply(&applied)
                 && let HExprKind::Call(call) = applied.kind
@@ -156,6 +290,7 @@ impl Checker<'_> {
             }
             return None;
         }
+        self.check_default_label(cases);
         let value = self.check_expr(value, None);
         let value = self.convert_to_underlying_type(value);
         let ty = value.ty.clone();
@@ -166,6 +301,7 @@ impl Checker<'_> {
         }
         let mut checked = Vec::new();
         let mut labels = Vec::new();
+        let mut seen = HashSet::new();
         for case in cases {
             let label = match &case.label {
                 None => None,
@@ -173,6 +309,11 @@ impl Checker<'_> {
                     let label = self.check_expr_of_type(label, &ty);
                     if label.as_const().is_none() && label.ty != Ty::Unknown {
                         self.error(case.span, "The label of a case must be a constant.");
+                    }
+                    if let Some(number) = label.as_const()
+                        && !seen.insert(number.clone())
+                    {
+                        self.error(case.span, "This value has a case already.");
                     }
                     Some(label)
                 }
@@ -189,6 +330,18 @@ impl Checker<'_> {
         Some(HStmtKind::SwitchValue(value, checked))
     }
 
+    /// Reports a `default` that is not the last case of a switch.
+    fn check_default_label(&mut self, cases: &[SwitchCase]) {
+        let Some(at) = cases.iter().position(|case| case.label.is_none()) else { return };
+        if let Some(after) = cases.get(at + 1) {
+            let message = match after.label {
+                None => "This switch has a 'default' already.",
+                Some(_) => "No case can follow 'default', which must be the last.",
+            };
+            self.error(after.span, message);
+        }
+    }
+
     fn check_table_cases(
         &mut self,
         table: usize,
@@ -196,6 +349,7 @@ impl Checker<'_> {
     ) -> Vec<(Vec<Option<usize>>, Vec<HStmt>)> {
         let mut checked = Vec::new();
         let mut labels = Vec::new();
+        let mut seen = Vec::new();
         for case in cases {
             match &case.label {
                 None => labels.push(None),
@@ -204,6 +358,11 @@ impl Checker<'_> {
                         && let Some(Symbol::Action(action)) = self.lookup(&name.text).cloned()
                         && self.hir.tables[table].actions.iter().any(|a| a.action == action)
                     {
+                        if seen.contains(&action) {
+                            let message = format!("Action '{}' has a case already.", name.text);
+                            self.error(case.span, message);
+                        }
+                        seen.push(action);
                         labels.push(Some(action));
                     } else {
                         let table = self.hir.tables[table].name.clone();

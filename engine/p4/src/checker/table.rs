@@ -2,10 +2,13 @@
 
 use netkv_ir::MatchKind;
 
+use super::call::applies_table;
 use super::{Checker, ExpectedSymbol, Symbol};
-use crate::ast::{ActionRef, Arg, Decl, Dir, Expr, ExprKind, Key, Name, Property, PropertyValue};
+use crate::ast::{
+    ActionRef, Annotation, Arg, Decl, Dir, Expr, ExprKind, Key, Name, Property, PropertyValue,
+};
 use crate::diagnostics::did_you_mean;
-use crate::hir::{Annotations, CallArg, HExpr, HKey, HLocal, HTable, HTableAction};
+use crate::hir::{Annotations, CallArg, HExpr, HExprKind, HKey, HLocal, HTable, HTableAction};
 use crate::types::Ty;
 
 const PROPERTIES: &[&str] = &[
@@ -47,10 +50,12 @@ impl Checker<'_> {
             meter: None,
             profile: None,
             idle_timeout: false,
+            applied: false,
             span: name.span,
         };
         let mut default = None;
         let mut entries = None;
+        self.check_property_order(properties);
         for property in properties {
             match &property.value {
                 PropertyValue::Keys(keys) => table.keys = self.check_keys(keys),
@@ -90,10 +95,39 @@ impl Checker<'_> {
         Some(id)
     }
 
+    /// Reports properties that are given twice, or before a property that they refer to.
+    fn check_property_order(&mut self, properties: &[Property]) {
+        let position = |name: &str| properties.iter().position(|p| &*p.name.text == name);
+        for (i, property) in properties.iter().enumerate() {
+            let name = &property.name;
+            if position(&name.text).is_some_and(|first| first < i) {
+                self.error(name.span, format!("Property '{}' is given twice.", name.text));
+            }
+            let needs: &[&str] = match &*name.text {
+                "default_action" => &["actions"],
+                "entries" => &["key", "actions"],
+                _ => &[],
+            };
+            for needed in needs {
+                match position(needed) {
+                    Some(at) if at > i => {
+                        let message = format!("'{}' must stand after '{needed}'.", name.text);
+                        self.error(name.span, message);
+                    }
+                    None if *needed == "key" => {
+                        self.error(name.span, "A table without keys has no entries.");
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
     fn check_keys(&mut self, keys: &[Key]) -> Vec<HKey> {
         let mut checked = Vec::new();
         for key in keys {
             let expr = self.check_expr(&key.expr, None);
+            let ty = expr.ty.clone();
             let expr = self.convert_to_underlying_type(expr);
             if expr.ty == Ty::InfInt {
                 self.error(
@@ -122,11 +156,21 @@ impl Checker<'_> {
                 }
             };
             let annotations = self.check_annotations(&key.annotations);
-            let name = match annotations.name {
+            let name = match &annotations.name {
                 Some(name) => name.to_string(),
-                None => key_name(&key.expr),
+                None if has_key_name(&key.expr) || expr.ty == Ty::Unknown => {
+                    self.field_name(&expr).unwrap_or_else(|| key_name(&key.expr))
+                }
+                None => {
+                    self.error(
+                        key.expr.span,
+                        "This key is an expression, so it needs a name for the control plane: \
+                         add '@name(\"...\")' after its match kind.",
+                    );
+                    String::new()
+                }
             };
-            checked.push(HKey { expr, kind, name });
+            checked.push(HKey { expr, ty, annotations, kind, name });
         }
         if checked.iter().filter(|k| k.kind == MatchKind::Lpm).count() > 1 {
             let second = keys.iter().filter(|k| &*k.kind.text == "lpm").nth(1);
@@ -135,6 +179,33 @@ impl Checker<'_> {
             }
         }
         checked
+    }
+
+    /// Name of a key that is a field, with the `@name` of each field. `None`: none has one.
+    fn field_name(&self, key: &HExpr) -> Option<String> {
+        let mut names = Vec::new();
+        let mut at = key;
+        let mut renamed = false;
+        while let HExprKind::Field(base, index) = &at.kind {
+            let Ty::Struct(id) = base.ty else { return None };
+            let field = &self.hir.types.structs[id].fields[*index];
+            let given = field.annotations.name.as_ref();
+            renamed |= given.is_some();
+            let name = given.unwrap_or(&field.name);
+            names.push(name.strip_prefix('.').unwrap_or(name).to_string());
+            if name.starts_with('.') {
+                names.reverse();
+                return Some(names.join("."));
+            }
+            at = base;
+        }
+        let HExprKind::Var(id) = at.kind else { return None };
+        let root = self.scopes.iter().rev().flatten().find_map(|(name, symbol)| {
+            matches!(symbol, Symbol::Var(var, _) if *var == id).then(|| name.to_string())
+        })?;
+        names.push(root);
+        names.reverse();
+        renamed.then(|| names.join("."))
     }
 
     fn find_action(&mut self, name: &Name) -> Option<usize> {
@@ -182,13 +253,19 @@ impl Checker<'_> {
             let mut args = Vec::new();
             for (param, arg) in directed.iter().zip(&reference.args) {
                 let value = self.check_expr_of_type(&arg.expr, &param.ty);
+                if applies_table(&value) {
+                    self.error(
+                        value.span,
+                        "A table cannot be applied in the argument of an action.",
+                    );
+                }
                 if param.dir != Dir::In {
                     self.check_lvalue(&value, &format!("The argument for '{}'", param.name));
                 }
                 args.push(CallArg { dir: param.dir, expr: Some(value) });
             }
             let (table_only, default_only) = (annotations.table_only, annotations.default_only);
-            checked.push(HTableAction { action, args, table_only, default_only });
+            checked.push(HTableAction { action, args, annotations, table_only, default_only });
         }
         checked
     }
@@ -202,8 +279,11 @@ impl Checker<'_> {
         let action = *action;
         let found = table.actions.iter().position(|a| a.action == action);
         let index = found.unwrap_or_else(|| {
-            let checked =
-                HTableAction { action, args: Vec::new(), table_only: false, default_only: true };
+            let annotations =
+                Annotations { others: vec!["@defaultonly".to_string()], ..Annotations::default() };
+            let (table_only, default_only) = (false, true);
+            let args = Vec::new();
+            let checked = HTableAction { action, args, annotations, table_only, default_only };
             table.actions.push(checked);
             table.actions.len() - 1
         });
@@ -296,12 +376,24 @@ impl Checker<'_> {
                 table.size = Some(size);
             }
             "counters" => {
-                table.counter = self.check_table_extern(expr, &["direct_counter"], locals)
+                table.counter = self.check_table_extern(
+                    expr,
+                    &property.annotations,
+                    &["direct_counter"],
+                    locals,
+                )
             }
-            "meters" => table.meter = self.check_table_extern(expr, &["direct_meter"], locals),
+            "meters" => {
+                table.meter =
+                    self.check_table_extern(expr, &property.annotations, &["direct_meter"], locals)
+            }
             "implementation" | "action_profile" => {
-                table.profile =
-                    self.check_table_extern(expr, &["action_profile", "action_selector"], locals);
+                table.profile = self.check_table_extern(
+                    expr,
+                    &property.annotations,
+                    &["action_profile", "action_selector"],
+                    locals,
+                );
             }
             "support_timeout" => {
                 let value = self.check_expr_of_type(expr, &Ty::Bool);
@@ -335,6 +427,7 @@ impl Checker<'_> {
     fn check_table_extern(
         &mut self,
         expr: &Expr,
+        annotations: &[Annotation],
         allowed: &[&str],
         locals: &mut Vec<HLocal>,
     ) -> Option<u32> {
@@ -348,15 +441,17 @@ impl Checker<'_> {
                 _ => Ty::Unknown,
             };
             let own = format!("{}_{}", name.text, self.hir.tables.len());
-            let checked =
-                self.make_instance(&ty, args, own.into(), Annotations::default(), expr.span)?;
+            let mut annotations = self.check_annotations(annotations);
+            // The name stands alone, and tables that give the same name share the object.
+            annotations.name = annotations.name.map(|name| format!(".{name}").into());
+            let checked = self.make_instance(&ty, args, own.into(), annotations, expr.span)?;
             let id = checked.id;
             locals.push(HLocal::Instance(checked));
             return Some(id);
         }
         let value = self.check_expr(expr, None);
         match (&value.kind, &value.ty) {
-            (crate::hir::HExprKind::Var(id), Ty::Extern(of, _))
+            (HExprKind::Var(id), Ty::Extern(of, _))
                 if allowed.contains(&&*self.hir.types.externs[*of].name) =>
             {
                 Some(*id)
@@ -370,6 +465,23 @@ impl Checker<'_> {
     }
 }
 
+/// True if a key has a name without `@name`: p4c demands one for other expressions.
+fn has_key_name(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Ident(_) | ExprKind::Global(_) | ExprKind::Int(..) => true,
+        ExprKind::Member(base, _) => has_key_name(base),
+        ExprKind::Index(base, index) => has_key_name(base) && has_key_name(index),
+        ExprKind::Slice(base, ..) => has_key_name(base),
+        ExprKind::Binary("&", left, right) => has_key_name(left) && has_key_name(right),
+        ExprKind::Call(callee, _, args) => {
+            args.is_empty()
+                && matches!(&callee.kind, ExprKind::Member(base, method)
+                    if &*method.text == "isValid" && has_key_name(base))
+        }
+        _ => false,
+    }
+}
+
 /// Control-plane name of a key without `@name`: the text of its expression.
 fn key_name(expr: &Expr) -> String {
     match &expr.kind {
@@ -379,7 +491,9 @@ fn key_name(expr: &Expr) -> String {
         ExprKind::Slice(base, high, low) => {
             format!("{}[{}:{}]", key_name(base), key_name(high), key_name(low))
         }
-        ExprKind::Int(value, _) => value.to_string(),
+        ExprKind::Int(value, _, 16) => format!("0x{}", value.to_str_radix(16)),
+        ExprKind::Int(value, _, 2) => format!("0b{}", value.to_str_radix(2)),
+        ExprKind::Int(value, ..) => value.to_string(),
         ExprKind::Bool(value) => value.to_string(),
         ExprKind::Cast(_, arg) => key_name(arg),
         ExprKind::Unary(op, arg) => format!("{op}{}", key_name(arg)),

@@ -4,33 +4,20 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use num_bigint::BigInt;
+use serde_json::{Value as Json, json};
 
 use super::{Checker, ExpectedSymbol, Symbol};
 use crate::ast::{self, Expr, Name, Signature, StructKind, TypeKind};
-use crate::hir::Annotations;
+use crate::hir::{Annotations, HExprKind};
 use crate::token::MAX_WIDTH;
 use crate::types::{EnumDef, ExternDef, FieldDef, FunctionType, ParamType, StructDef, Ty};
 
 /// Maximum number of state words of one struct.
 const MAX_SCALARS: u64 = 1 << 18;
 const MAX_STACK: u32 = 4096;
-/// Annotations that P4Info does not list: the compiler uses them, or they have no effect here.
-const CONSUMED: &[&str] = &[
-    "name",
-    "id",
-    "hidden",
-    "tableonly",
-    "defaultonly",
-    "field_list",
-    "controller_header",
-    "metadata",
-    "noWarn",
-    "noSideEffects",
-    "pure",
-    "deprecated",
-    "optional",
-    "alias",
-];
+/// Annotations that P4Info has in other places.
+const CONSUMED: &[&str] =
+    &["name", "id", "brief", "description", "match", "pkginfo", "platform_property"];
 
 impl Checker<'_> {
     pub(super) fn check_type(&mut self, ty: &ast::Type) -> Ty {
@@ -63,9 +50,14 @@ impl Checker<'_> {
                     self.error(size_span, format!("The size of a stack is 1 to {MAX_STACK}."));
                     return Ty::Unknown;
                 }
-                if element_ty != Ty::Unknown && !self.hir.types.is_header(&element_ty) {
+                let types = &self.hir.types;
+                let fits = types.is_header(&element_ty) || types.is_union(&element_ty);
+                if element_ty != Ty::Unknown && !fits {
                     let shown = self.show(&element_ty);
-                    self.error(ty.span, format!("A stack is made of headers, not of {shown}."));
+                    self.error(
+                        ty.span,
+                        format!("A stack is made of headers or header unions, not of {shown}."),
+                    );
                     return Ty::Unknown;
                 }
                 Ty::Stack(Rc::new(element_ty), size)
@@ -98,11 +90,12 @@ impl Checker<'_> {
             false => self.lookup(&name.text),
         };
         let ty = match found {
-            Some(Symbol::Type(ty)) => ty.clone(),
-            Some(Symbol::BlockType) => {
-                self.reporter.unsupported(name.span, "A parser or control type as a type here");
-                return Ty::Unknown;
+            Some(Symbol::GenericStruct(id)) => {
+                let id = *id;
+                return self.generic_struct(id, name, args);
             }
+            Some(Symbol::Type(ty)) => ty.clone(),
+            Some(Symbol::BlockType(id)) => Ty::BlockType(*id, Rc::new([])),
             Some(_) => {
                 self.error(name.span, format!("'{}' is not a type.", name.text));
                 return Ty::Unknown;
@@ -115,6 +108,7 @@ impl Checker<'_> {
         let args: Vec<Ty> = args.iter().map(|a| self.check_type(a)).collect();
         let expected = match &ty {
             Ty::Extern(id, _) => self.hir.types.externs[*id].type_params.len(),
+            Ty::BlockType(id, _) => self.hir.block_types[*id].type_params.len(),
             Ty::Package(id) if !args.is_empty() => self.packages[*id].type_params,
             _ => 0,
         };
@@ -129,6 +123,7 @@ impl Checker<'_> {
         }
         match ty {
             Ty::Extern(id, _) => Ty::Extern(id, args.into()),
+            Ty::BlockType(id, _) => Ty::BlockType(id, args.into()),
             ty => ty,
         }
     }
@@ -180,7 +175,55 @@ impl Checker<'_> {
                     }
                 }
                 "controller_header" => found.controller_header = annotation.string.clone(),
+                "p4runtime_translation" => found.translation = annotation.translation.clone(),
+                "hidden" => found.hidden = true,
+                "match" => {
+                    found.match_kind = annotation
+                        .text
+                        .strip_prefix("@match(")
+                        .map(|kind| kind.trim_end_matches(')').into());
+                }
                 _ => {}
+            }
+            let value = |c: &mut Self, expr: &Expr| {
+                let value = c.check_expr(expr, None);
+                match (&value.kind, &value.ty) {
+                    (HExprKind::Str(text), _) => json!({ "stringValue": &**text }),
+                    (HExprKind::Const(value), Ty::Bool) => {
+                        json!({ "boolValue": *value != BigInt::ZERO })
+                    }
+                    (HExprKind::Const(value), _) => json!({ "int64Value": value.to_string() }),
+                    (HExprKind::Error, _) => json!({}),
+                    _ => {
+                        c.error(expr.span, "The value of an annotation is a constant.");
+                        json!({})
+                    }
+                }
+            };
+            let mut pairs = Vec::new();
+            for (key, expr) in &annotation.pairs {
+                pairs.push((key.text.clone(), value(self, expr)));
+            }
+            if annotation.structured {
+                let name = &*annotation.name;
+                found.structured.push(match pairs.is_empty() {
+                    true => {
+                        let values: Vec<Json> =
+                            annotation.exprs.iter().map(|expr| value(self, expr)).collect();
+                        json!({ "name": name, "expressionList": { "expressions": values } })
+                    }
+                    false => {
+                        let pairs: Vec<Json> = pairs
+                            .iter()
+                            .map(|(key, value)| json!({ "key": &**key, "value": value }))
+                            .collect();
+                        json!({ "name": name, "kvPairList": { "kvPairs": pairs } })
+                    }
+                });
+                continue;
+            }
+            if !pairs.is_empty() {
+                found.pairs.push((annotation.name.clone(), pairs));
             }
             if !CONSUMED.contains(&&*annotation.name) {
                 found.others.push(annotation.text.clone());
@@ -196,9 +239,6 @@ impl Checker<'_> {
         name: &Name,
         fields: &[ast::Field],
     ) {
-        if kind == StructKind::Union {
-            self.reporter.unsupported(decl.span, "A header_union");
-        }
         let mut checked: Vec<FieldDef> = Vec::new();
         let mut scalars = 1u64;
         let mut varbits = 0;
@@ -210,28 +250,24 @@ impl Checker<'_> {
                 self.error(field.name.span, message);
                 continue;
             }
-            let fits = match self.hir.types.base(&ty) {
-                Ty::Unknown | Ty::Bit(_) | Ty::Int(_) => true,
-                Ty::Varbit(_) => {
-                    varbits += 1;
-                    kind == StructKind::Header
-                }
-                Ty::Enum(id) => {
-                    kind == StructKind::Struct || self.hir.types.enums[id].repr.is_some()
-                }
-                Ty::Bool => true,
-                Ty::Error | Ty::Stack(..) | Ty::Tuple(_) => kind == StructKind::Struct,
-                Ty::Struct(_) if kind == StructKind::Header => {
-                    self.reporter.unsupported(field.ty.span, "A struct inside a header");
-                    true
-                }
-                Ty::Struct(_) => true,
-                _ => false,
-            };
-            if !fits {
+            if matches!(ty, Ty::Varbit(_)) && kind == StructKind::Header {
+                varbits += 1;
+            }
+            if !self.can_contain(kind, &ty) {
                 let shown = self.show(&ty);
-                let what = if kind == StructKind::Header { "header" } else { "struct" };
-                self.error(field.ty.span, format!("A {what} cannot have a field of type {shown}."));
+                let (what, expected) = match kind {
+                    StructKind::Header => (
+                        "header",
+                        "a bit<W>, int<W>, varbit<W>, bool, an enum with an underlying type, or a \
+                         struct of those",
+                    ),
+                    StructKind::Union => ("header_union", "a header"),
+                    StructKind::Struct => ("struct", "a type whose values a variable can have"),
+                };
+                self.error(
+                    field.ty.span,
+                    format!("A {what} cannot have a field of type {shown}: it must be {expected}."),
+                );
             }
             scalars = scalars.saturating_add(self.hir.types.scalars(&ty));
             checked.push(FieldDef { name: field.name.text.clone(), ty, annotations });
@@ -239,35 +275,40 @@ impl Checker<'_> {
         if varbits > 1 {
             self.error(name.span, "A header can have one varbit field, not more.");
         }
+        if kind == StructKind::Union && checked.is_empty() {
+            self.error(name.span, format!("Header union '{}' has no header.", name.text));
+        }
         if scalars > MAX_SCALARS {
             self.error(name.span, format!("'{}' is too large.", name.text));
             scalars = 1;
             checked.clear();
         }
-        if kind == StructKind::Header {
-            self.check_whole_bytes(name, &checked);
-        }
         let annotations = self.check_annotations(&decl.annotations);
         let id = self.hir.types.structs.len();
+        let text = name.text.clone();
         let def =
-            StructDef { name: name.text.clone(), kind, fields: checked, annotations, scalars };
+            StructDef { name: text, kind, fields: checked, annotations, scalars, span: name.span };
         self.hir.types.structs.push(def);
         self.declare(name, Symbol::Type(Ty::Struct(id)));
     }
 
-    /// Reports a header whose size is not a multiple of 8 bits, with and without its varbit.
-    fn check_whole_bytes(&mut self, name: &Name, fields: &[FieldDef]) {
-        let sizes = fields.iter().map(|field| self.hir.types.size(&field.ty));
-        let Some(sizes) = sizes.collect::<Option<Vec<_>>>() else { return };
-        let (least, most) = sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
-        if let Some(bits) = [least, most].into_iter().find(|bits| !bits.is_multiple_of(8)) {
-            let message = format!(
-                "The fields of header '{}' take {bits} bits, but v1model's headers take whole \
-                 bytes: add {} bits of padding.",
-                name.text,
-                8 - bits % 8
-            );
-            self.error(name.span, message);
+    fn can_contain(&self, kind: StructKind, ty: &Ty) -> bool {
+        match (kind, self.hir.types.base(ty)) {
+            (_, Ty::Unknown | Ty::Var(_)) => true,
+            (StructKind::Union, _) => self.hir.types.is_header(ty),
+            (_, Ty::Bit(_) | Ty::Int(_) | Ty::Bool | Ty::Varbit(_)) => true,
+            (StructKind::Header, Ty::Enum(id)) => self.hir.types.enums[id].repr.is_some(),
+            (StructKind::Header, Ty::Struct(id)) => {
+                let def = &self.hir.types.structs[id];
+                def.kind == StructKind::Struct
+                    && def.fields.iter().all(|f| {
+                        !matches!(f.ty, Ty::Varbit(_))
+                            && self.can_contain(StructKind::Header, &f.ty)
+                    })
+            }
+            (StructKind::Header, _) => false,
+            (_, Ty::Enum(_) | Ty::Error | Ty::Stack(..) | Ty::Tuple(_) | Ty::Struct(_)) => true,
+            _ => false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Lowers assignments of scalars, headers, structs, lists and output arguments.
 
-use netkv_ir::{Expr, Op, Place, Word};
+use netkv_ir::{Expr, Op, Place, Terminator, Word};
 
 use super::Lowerer;
 use super::expr::{LValue, RValue, constant};
@@ -16,6 +16,16 @@ impl Lowerer<'_> {
             let value = self.load(value);
             return self.store_scalar(to, value);
         }
+        if self.hir.types.is_union(ty) {
+            return self.assign_union(to, value, ty);
+        }
+        if let (Some((to, to_length)), RValue::Stored(from)) = (varbit_parts(to), value)
+            && let Some((from, from_length)) = varbit_parts(from)
+        {
+            let (bits, length) = (self.load_lvalue(&from), self.load_lvalue(&from_length));
+            self.store_scalar(&to, bits);
+            return self.store_scalar(&to_length, length);
+        }
         match (to, value) {
             (_, RValue::List(parts)) => self.assign_list(to, parts, ty),
             (_, RValue::InvalidHeader) => self.set_valid(to, false),
@@ -24,19 +34,11 @@ impl Lowerer<'_> {
                 RValue::Stored(LValue::Storage(Storage::Header(from))),
             ) if to == from => {}
             (
-                LValue::Storage(Storage::Header(to)),
+                LValue::Storage(Storage::Header(id)),
                 RValue::Stored(LValue::Storage(Storage::Header(from))),
             ) => {
-                self.push_op(Op::CopyHeader { to: *to, from: *from });
-            }
-            (
-                LValue::Storage(Storage::Varbit(to, length)),
-                RValue::Stored(LValue::Storage(Storage::Varbit(from, from_length))),
-            ) => {
-                self.push_op(Op::Assign { to: *to, value: Expr::Load(*from) });
-                let width = 32;
-                let value = Expr::Load(Place { word: *from_length, width });
-                self.push_op(Op::Assign { to: Place { word: *length, width }, value });
+                self.push_op(Op::CopyHeader { to: *id, from: *from });
+                self.invalidate_others_if_valid(to);
             }
             (LValue::Storage(to), RValue::Stored(LValue::Storage(from))) => {
                 let (to, words) = self.range(to);
@@ -89,8 +91,66 @@ impl Lowerer<'_> {
                     self.store_scalar(other, new);
                 }
             },
-            LValue::Storage(_) | LValue::Element(..) => {}
+            LValue::Storage(_)
+            | LValue::Element(..)
+            | LValue::ElementPart(..)
+            | LValue::UnionElement(..) => {}
         }
+    }
+
+    /// Copies a header union header by header. The valid one makes the others invalid.
+    fn assign_union(&mut self, to: &LValue, value: &RValue, ty: &Ty) {
+        let types = self.member_types(ty);
+        let value = match value {
+            RValue::Stored(from) => RValue::Stored(self.snapshot_lvalue_index(from.clone())),
+            other => other.clone(),
+        };
+        let to = self.snapshot_lvalue_index(to.clone());
+        for (i, ty) in types.iter().enumerate() {
+            let from = match &value {
+                RValue::Stored(_) => self.member(value.clone(), i, 1),
+                _ => RValue::InvalidHeader,
+            };
+            if let RValue::Stored(header) = self.member(RValue::Stored(to.clone()), i, 1) {
+                self.assign(&header, &from, ty);
+            }
+        }
+    }
+
+    /// The other headers of the header union that a header is in.
+    fn other_union_headers(&self, header: &LValue) -> Vec<LValue> {
+        match header {
+            LValue::Storage(Storage::Header(id)) => {
+                let others = self.union_headers.get(id).into_iter().flat_map(|ids| ids.iter());
+                others.map(|id| LValue::Storage(Storage::Header(*id))).collect()
+            }
+            LValue::Element(stack, index) => {
+                let others = self.union_stacks.get(stack).into_iter().flat_map(|ids| ids.iter());
+                others.map(|id| LValue::Element(*id, index.clone())).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A header has become valid: makes the other headers of its header union invalid.
+    pub(super) fn invalidate_others(&mut self, header: &LValue) {
+        for other in self.other_union_headers(header) {
+            self.set_valid(&other, false);
+        }
+    }
+
+    /// A header of a header union has been copied, and may be valid now.
+    fn invalidate_others_if_valid(&mut self, header: &LValue) {
+        if self.other_union_headers(header).is_empty() {
+            return;
+        }
+        let cond = self.validity(&RValue::Stored(header.clone()));
+        let (valid, done) = (self.graph.new_block(""), self.graph.new_block(""));
+        self.end_block(Terminator::Branch { cond, then: valid, otherwise: done });
+        self.graph.enter(valid);
+        self.invalidate_others(header);
+        self.jump(done);
+        self.graph.enter(done);
     }
 
     fn member_types(&self, ty: &Ty) -> Vec<Ty> {
@@ -127,21 +187,9 @@ impl Lowerer<'_> {
     /// Assigns field by field, for stack elements with an index known at run time only.
     fn assign_fields(&mut self, to: &LValue, value: &RValue, ty: &Ty) {
         let types = self.member_types(ty);
-        if types.iter().any(|t| matches!(t, Ty::Varbit(_))) {
-            let span = self.span;
-            self.reporter.unsupported(span, "A run-time index for headers with a varbit");
-        }
-        let mut value = value.clone();
-        let mut to = to.clone();
         // The copy must not change the index.
-        if let LValue::Element(stack, index) = &to {
-            let index = self.snapshot_scalar(index.clone());
-            to = LValue::Element(*stack, index);
-        }
-        if let RValue::Stored(LValue::Element(stack, index)) = &value {
-            let index = self.snapshot_scalar(index.clone());
-            value = RValue::Stored(LValue::Element(*stack, index));
-        }
+        let to = self.snapshot_lvalue_index(to.clone());
+        let value = self.snapshot_index(value.clone());
         let valid = self.validity(&value);
         match &to {
             LValue::Element(stack, index) => {
@@ -164,15 +212,26 @@ impl Lowerer<'_> {
                 self.assign(&field, &from, ty);
             }
         }
+        self.invalidate_others_if_valid(&to);
     }
 
     pub(super) fn set_valid(&mut self, to: &LValue, valid: bool) {
         match to {
-            LValue::Storage(Storage::Header(id)) if valid => self.push_op(Op::SetValid(*id)),
+            LValue::Storage(Storage::Header(id)) if valid => {
+                self.push_op(Op::SetValid(*id));
+                self.invalidate_others(to);
+            }
             LValue::Storage(Storage::Header(id)) => self.push_op(Op::SetInvalid(*id)),
             LValue::Element(stack, index) => {
                 let (stack, index) = (*stack, index.clone());
                 self.push_op(Op::SetValidElement { stack, index, valid });
+                if valid {
+                    self.invalidate_others(to);
+                }
+            }
+            // `u = {#}`: a whole header union.
+            LValue::Storage(Storage::Union(union)) if !valid => {
+                union.fields.clone().iter().for_each(|header| self.zero(header));
             }
             _ => {}
         }
@@ -185,8 +244,26 @@ impl Lowerer<'_> {
             LValue::Element(stack, _) | LValue::ElementField(stack, ..) => {
                 self.range(&Storage::Stack(*stack))
             }
+            LValue::ElementPart(stack, ..) => self.range(&Storage::Stack(*stack)),
+            LValue::UnionElement(union, _) => (union.base, union.words),
             LValue::Slice(of, ..) => self.lvalue_range(of),
         }
+    }
+}
+
+/// The bits and the length of a varbit.
+pub(super) fn varbit_parts(place: &LValue) -> Option<(LValue, LValue)> {
+    let length = |word| Place { word, width: 32 };
+    match place {
+        LValue::Storage(Storage::Varbit(bits, word)) => {
+            let part = |place| LValue::Storage(Storage::Scalar(place));
+            Some((part(*bits), part(length(*word))))
+        }
+        LValue::ElementPart(stack, index, Storage::Varbit(bits, word)) => {
+            let part = |place| LValue::ElementField(*stack, index.clone(), place);
+            Some((part(*bits), part(length(*word))))
+        }
+        _ => None,
     }
 }
 

@@ -1,8 +1,11 @@
 //! Lowers `==` of structs, headers, stacks and tuples.
 
+use std::rc::Rc;
+
 use netkv_ir::Expr;
 
 use super::Lowerer;
+use super::assignment::varbit_parts;
 use super::expr::{LValue, RValue, constant, unary};
 use super::operators;
 use super::storage::Storage;
@@ -44,6 +47,21 @@ impl Lowerer<'_> {
                 operators::binary(BinOp::LogicalAnd, false, same, content)
             }
             Ty::Tuple(types) => all(self, types),
+            // The bits above the length are 0.
+            Ty::Varbit(_) => {
+                let parts = |value: &RValue| match value {
+                    RValue::Stored(place) => varbit_parts(place),
+                    _ => None,
+                };
+                let (Some((a, a_length)), Some((b, b_length))) = (parts(a), parts(b)) else {
+                    return constant(1, 0);
+                };
+                let (x, y) = (self.load_lvalue(&a_length), self.load_lvalue(&b_length));
+                let same = operators::binary(BinOp::Eq, false, x, y);
+                let (x, y) = (self.load_lvalue(&a), self.load_lvalue(&b));
+                let content = operators::binary(BinOp::Eq, false, x, y);
+                operators::binary(BinOp::LogicalAnd, false, same, content)
+            }
             Ty::Stack(element, size) => {
                 let mut result = constant(1, 1);
                 for i in 0..*size {
@@ -66,6 +84,10 @@ impl Lowerer<'_> {
             RValue::Stored(LValue::Storage(Storage::Stack(id))) => {
                 let first = self.program.stacks[*id as usize].first;
                 RValue::Stored(LValue::Storage(Storage::Header(first + index)))
+            }
+            RValue::Stored(LValue::Storage(Storage::UnionStack(stack))) => {
+                let union = Rc::new(self.union_element(stack, index));
+                RValue::Stored(LValue::Storage(Storage::Union(union)))
             }
             _ => RValue::InvalidHeader,
         }

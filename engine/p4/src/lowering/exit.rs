@@ -105,6 +105,11 @@ fn collect_applications<'h>(body: &'h [HStmt], id: DeclId, found: &mut Vec<&'h C
                 collect_applications(otherwise, id, found);
             }
             HStmtKind::Block(body) => collect_applications(body, id, found),
+            HStmtKind::Loop(_, body, update) => {
+                collect_applications(body, id, found);
+                collect_applications(update, id, found);
+            }
+            HStmtKind::ForEach(_, body) => collect_applications(body, id, found),
             HStmtKind::SwitchValue(_, cases) => {
                 cases.iter().for_each(|(_, body)| collect_applications(body, id, found));
             }

@@ -1,11 +1,13 @@
 //! Lowers expressions to l-values and r-values, and emits the operations that they depend on.
 
+use std::rc::Rc;
+
 use netkv_ir::{Expr, Op, Place, StackId, Terminator, UnaryOp, Value};
 use num_bigint::BigInt;
 
 use super::Lowerer;
 use super::operators;
-use super::storage::Storage;
+use super::storage::{Storage, UnionStack};
 use crate::constant_folding;
 use crate::hir::{BinOp, Callee, HExpr, HExprKind, UnOp};
 use crate::side_effects::has_side_effects;
@@ -19,6 +21,10 @@ pub(super) enum LValue {
     Element(StackId, Expr),
     /// A field of such a header: the stack, the index, and the place of the field in element 0.
     ElementField(StackId, Expr, Place),
+    /// A struct or varbit in such a header: the stack, the index, and its storage in element 0.
+    ElementPart(StackId, Expr, Storage),
+    /// A header union in a stack, with an index known at run time only.
+    UnionElement(Rc<UnionStack>, Expr),
     Slice(Box<LValue>, u32, u32),
 }
 
@@ -32,6 +38,27 @@ pub(super) enum RValue {
     List(Vec<RValue>),
     InvalidHeader,
     Void,
+}
+
+/// The stack that a value is; of a stack of header unions, the first of its stacks.
+pub(super) fn stack_of(value: &RValue) -> Option<StackId> {
+    match value {
+        RValue::Stored(LValue::Storage(Storage::Stack(stack))) => Some(*stack),
+        RValue::Stored(LValue::Storage(Storage::UnionStack(stack))) => {
+            stack.stacks.first().copied()
+        }
+        _ => None,
+    }
+}
+
+/// Element of a stack, with an index known at run time only.
+fn element(base: RValue, stack: StackId, index: Expr) -> LValue {
+    match base {
+        RValue::Stored(LValue::Storage(Storage::UnionStack(union))) => {
+            LValue::UnionElement(union, index)
+        }
+        _ => LValue::Element(stack, index),
+    }
 }
 
 pub(super) fn constant(width: u32, value: u128) -> Expr {
@@ -52,7 +79,9 @@ impl Lowerer<'_> {
                 };
                 RValue::Scalar(Expr::Const(constant_folding::to_value(value, width)))
             }
-            HExprKind::Str(_) | HExprKind::Error => RValue::Scalar(constant(1, 0)),
+            HExprKind::Str(_) | HExprKind::Instance(_) | HExprKind::Error => {
+                RValue::Scalar(constant(1, 0))
+            }
             HExprKind::Var(id) => {
                 self.env.get(id).cloned().unwrap_or(RValue::Scalar(constant(width, 0)))
             }
@@ -63,15 +92,15 @@ impl Lowerer<'_> {
             HExprKind::Element(base, index) => self.lower_element(base, index),
             HExprKind::Next(base) => self.lower_next_or_last(base, false),
             HExprKind::Last(base) => self.lower_next_or_last(base, true),
-            HExprKind::LastIndex(base) => match self.lower_expr(base) {
-                RValue::Stored(LValue::Storage(Storage::Stack(stack))) => {
-                    self.check_stack_not_empty(stack);
-                    let next = self.next_index(stack);
-                    let one = constant(32, 1);
-                    RValue::Scalar(operators::binary(BinOp::Sub, false, next, one))
-                }
-                _ => RValue::Scalar(constant(32, 0)),
-            },
+            HExprKind::LastIndex(base) => {
+                let base = self.lower_expr(base);
+                let Some(stack) = stack_of(&base) else {
+                    return RValue::Scalar(constant(32, 0));
+                };
+                self.check_stack_not_empty(stack);
+                let next = self.next_index(stack);
+                RValue::Scalar(operators::binary(BinOp::Sub, false, next, constant(32, 1)))
+            }
             HExprKind::Slice(base, high, low) => match self.lower_expr(base) {
                 RValue::Stored(place) => {
                     RValue::Stored(LValue::Slice(Box::new(place), *high, *low))
@@ -147,7 +176,13 @@ impl Lowerer<'_> {
                 Expr::LoadElement { stack: *stack, index: Box::new(index.clone()), place: *place }
             }
             LValue::Slice(of, high, low) => operators::slice(self.load_lvalue(of), *high, *low),
-            LValue::Storage(_) | LValue::Element(..) => constant(1, 0),
+            LValue::ElementPart(stack, index, Storage::Varbit(place, _)) => {
+                Expr::LoadElement { stack: *stack, index: Box::new(index.clone()), place: *place }
+            }
+            LValue::Storage(_)
+            | LValue::Element(..)
+            | LValue::ElementPart(..)
+            | LValue::UnionElement(..) => constant(1, 0),
         }
     }
 
@@ -160,32 +195,57 @@ impl Lowerer<'_> {
             },
             RValue::Stored(LValue::Element(stack, at)) => {
                 let first = self.program.stacks[stack as usize].first;
-                match self.program.headers[first as usize].fields.get(index) {
-                    Some(field) => RValue::Stored(LValue::ElementField(stack, at, field.place)),
-                    None => RValue::Scalar(constant(width, 0)),
-                }
+                self.element_member(stack, at, &Storage::Header(first), index, width)
+            }
+            RValue::Stored(LValue::ElementPart(stack, at, part)) => {
+                self.element_member(stack, at, &part, index, width)
+            }
+            RValue::Stored(LValue::UnionElement(union, at)) if index < union.stacks.len() => {
+                RValue::Stored(LValue::Element(union.stacks[index], at))
             }
             RValue::List(mut parts) if index < parts.len() => parts.swap_remove(index),
             _ => RValue::Scalar(constant(width, 0)),
         }
     }
 
+    /// Member of a header, or of a struct in one, in stack element `at`. `of` is that header or
+    /// struct in element 0.
+    fn element_member(
+        &self,
+        stack: StackId,
+        at: Expr,
+        of: &Storage,
+        index: usize,
+        width: u32,
+    ) -> RValue {
+        RValue::Stored(match self.field(of, index) {
+            Some(Storage::Scalar(place)) => LValue::ElementField(stack, at, place),
+            Some(part) => LValue::ElementPart(stack, at, part),
+            None => return RValue::Scalar(constant(width, 0)),
+        })
+    }
+
     fn lower_element(&mut self, base: &HExpr, index: &HExpr) -> RValue {
         let base = self.lower_expr(base);
-        let RValue::Stored(LValue::Storage(Storage::Stack(stack))) = base else {
-            return RValue::InvalidHeader;
-        };
+        let Some(stack) = stack_of(&base) else { return RValue::InvalidHeader };
         let (first, size) = {
             let stack = &self.program.stacks[stack as usize];
             (stack.first, stack.size)
         };
-        match self.lower_scalar(index) {
+        let signed = self.hir.types.is_signed(&index.ty);
+        let at = self.lower_scalar(index);
+        // A negative index must stay out of range.
+        let at = if signed { operators::extend(at, true, 32) } else { at };
+        match at {
             Expr::Const(value) => {
                 let at = constant_folding::from_value(&value, false);
                 match u32::try_from(&at) {
-                    Ok(at) if at < size => {
-                        RValue::Stored(LValue::Storage(Storage::Header(first + at)))
-                    }
+                    Ok(at) if at < size => RValue::Stored(LValue::Storage(match base {
+                        RValue::Stored(LValue::Storage(Storage::UnionStack(stack))) => {
+                            Storage::Union(Rc::new(self.union_element(&stack, at)))
+                        }
+                        _ => Storage::Header(first + at),
+                    })),
                     _ => {
                         let message =
                             format!("Index {at} is out of range: the stack has {size} elements.");
@@ -194,7 +254,7 @@ impl Lowerer<'_> {
                     }
                 }
             }
-            at => RValue::Stored(LValue::Element(stack, at)),
+            at => RValue::Stored(element(base, stack, at)),
         }
     }
 
@@ -209,18 +269,17 @@ impl Lowerer<'_> {
 
     /// `stack.next` or `stack.last`.
     fn lower_next_or_last(&mut self, base: &HExpr, last: bool) -> RValue {
-        let RValue::Stored(LValue::Storage(Storage::Stack(stack))) = self.lower_expr(base) else {
-            return RValue::InvalidHeader;
-        };
+        let base = self.lower_expr(base);
+        let Some(stack) = stack_of(&base) else { return RValue::InvalidHeader };
         let mut index = self.next_index(stack);
         if last {
             self.check_stack_not_empty(stack);
             index = operators::binary(BinOp::Sub, false, index, constant(32, 1));
         }
-        RValue::Stored(LValue::Element(stack, index))
+        RValue::Stored(element(base, stack, index))
     }
 
-    /// Validity of a header, as a width-1 expression.
+    /// Validity of a header or header union, as a width-1 expression.
     pub(super) fn validity(&mut self, header: &RValue) -> Expr {
         match header {
             RValue::Stored(LValue::Storage(Storage::Header(id))) => {
@@ -234,6 +293,20 @@ impl Lowerer<'_> {
                 Expr::LoadElement { stack: *stack, index: Box::new(index.clone()), place }
             }
             RValue::List(_) => constant(1, 1),
+            RValue::Stored(LValue::Storage(Storage::Union(_)) | LValue::UnionElement(..)) => {
+                let members = match header {
+                    RValue::Stored(LValue::Storage(Storage::Union(union))) => union.fields.len(),
+                    RValue::Stored(LValue::UnionElement(union, _)) => union.stacks.len(),
+                    _ => 0,
+                };
+                let mut valid = constant(1, 0);
+                for i in 0..members {
+                    let member = self.member(header.clone(), i, 1);
+                    let one = self.validity(&member);
+                    valid = operators::binary(BinOp::LogicalOr, false, valid, one);
+                }
+                valid
+            }
             _ => constant(1, 0),
         }
     }

@@ -1,5 +1,7 @@
 //! Lowers calls of v1model's extern functions and of the methods of extern objects.
 
+use std::rc::Rc;
+
 use netkv_ir::{Digest, DigestId, Expr, HashInput, Op};
 
 use super::Lowerer;
@@ -91,6 +93,9 @@ impl Lowerer<'_> {
                     _ => String::new(),
                 };
                 let mut inputs = Vec::new();
+                if call.args.len() > 1 {
+                    self.check_is_list(call, 1);
+                }
                 if call.args.len() > 1
                     && let Some(data) = self.required_arg(call, 1)
                 {
@@ -117,6 +122,7 @@ impl Lowerer<'_> {
         let algorithm = self.algorithm(algorithm);
         let base = self.scalar_arg(call, 2);
         let mut data = self.data_arg(call, 3);
+        self.check_is_list(call, 3);
         // bmv2 measurement: 'hash' includes fields of invalid headers as 0; a checksum omits them.
         data.iter_mut().for_each(|input| input.header = None);
         let max = self.scalar_arg(call, 4);
@@ -133,7 +139,42 @@ impl Lowerer<'_> {
         data
     }
 
+    /// Reports data of a hash or checksum that is no list, struct, header or tuple.
+    fn check_is_list(&mut self, call: &Call, index: usize) {
+        let Some(expr) = call.args.get(index).and_then(|arg| arg.expr.as_ref()) else { return };
+        if !matches!(self.hir.types.base(&expr.ty), Ty::Struct(_) | Ty::Tuple(_) | Ty::Record(_)) {
+            let shown = self.hir.types.show(&expr.ty);
+            let message =
+                format!("The data is a list or a struct, not a {shown}: write {{ ... }}.");
+            self.reporter.error(expr.span, message);
+        }
+    }
+
+    /// Reports data of a checksum that bmv2 would have to compute.
+    fn check_checksum_data(&mut self, call: &Call) {
+        self.check_is_list(call, 1);
+        let mut open: Vec<&HExpr> =
+            call.args.get(1).and_then(|arg| arg.expr.as_ref()).into_iter().collect();
+        while let Some(expr) = open.pop() {
+            match &expr.kind {
+                HExprKind::Aggregate(parts) => open.extend(parts),
+                HExprKind::Const(_)
+                | HExprKind::Var(_)
+                | HExprKind::Field(..)
+                | HExprKind::Element(..)
+                | HExprKind::Error => {}
+                HExprKind::Cast(of) if matches!(of.ty, Ty::Enum(_)) => {}
+                _ => self.reporter.error(
+                    expr.span,
+                    "The data of a checksum consists of fields and constants; v1model computes \
+                     nothing else there.",
+                ),
+            }
+        }
+    }
+
     fn lower_verify_checksum(&mut self, call: &Call, with_payload: bool) {
+        self.check_checksum_data(call);
         let cond = self.scalar_arg(call, 0);
         let data = self.data_arg(call, 1);
         let checksum = self.scalar_arg(call, 2);
@@ -143,6 +184,7 @@ impl Lowerer<'_> {
     }
 
     fn lower_update_checksum(&mut self, call: &Call, with_payload: bool) {
+        self.check_checksum_data(call);
         let cond = self.scalar_arg(call, 0);
         let data = self.data_arg(call, 1);
         let (to, width) = self.out_arg(call, 2);
@@ -169,8 +211,7 @@ impl Lowerer<'_> {
             }
             return;
         }
-        let is_field =
-            matches!(&expr.kind, HExprKind::Field(base, _) if self.hir.types.is_header(&base.ty));
+        let is_field = self.is_header_field(expr);
         match self.lower_expr(expr) {
             RValue::Stored(LValue::Storage(storage)) => {
                 self.flatten_storage(&storage, is_field, out)
@@ -185,6 +226,12 @@ impl Lowerer<'_> {
                 self.reporter.unsupported(expr.span, &format!("Such a {shown} in a data list"));
             }
         }
+    }
+
+    /// True for a field of a header, and of a struct in a header.
+    fn is_header_field(&self, expr: &HExpr) -> bool {
+        matches!(&expr.kind, HExprKind::Field(base, _)
+            if self.hir.types.is_header(&base.ty) || self.is_header_field(base))
     }
 
     fn flatten_storage(&mut self, storage: &Storage, is_field: bool, out: &mut Vec<HashInput>) {
@@ -205,9 +252,15 @@ impl Lowerer<'_> {
                     }
                 }
             }
-            Storage::Struct(fields) => {
+            Storage::Struct(fields) | Storage::Union(fields) => {
                 for field in &fields.fields {
-                    self.flatten_storage(field, false, out);
+                    self.flatten_storage(field, is_field, out);
+                }
+            }
+            Storage::UnionStack(union) => {
+                for i in 0..self.program.stacks[union.stacks[0] as usize].size {
+                    let element = Rc::new(self.union_element(union, i));
+                    self.flatten_storage(&Storage::Union(element), false, out);
                 }
             }
             Storage::Stack(id) => {
@@ -247,6 +300,7 @@ impl Lowerer<'_> {
                     _ => (format!("digest_{id}"), Annotations::default()),
                 };
                 let identity = self.identity(name, &annotations);
+                self.details.digests.push(self.types.spec(&data.ty));
                 self.program.digests.push(Digest { identity, type_name, members });
                 id
             }

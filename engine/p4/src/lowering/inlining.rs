@@ -41,6 +41,9 @@ impl Lowerer<'_> {
             Callee::Function(id) => return self.inline_function(*id, call),
             Callee::Action(id) => {
                 let at_exit = self.action_at_exit(*id, &call.args);
+                if self.hir.actions[*id].global && matches!(self.caller, Caller::Block(_)) {
+                    self.add_action(*id, "");
+                }
                 self.inline_action(*id, &arg_sources(&call.args), at_exit);
             }
             Callee::Instance(id) => {
@@ -60,9 +63,14 @@ impl Lowerer<'_> {
                 }
             }
             Callee::Push(object, push, count) => {
-                if let RValue::Stored(LValue::Storage(Storage::Stack(stack))) =
-                    self.lower_expr(object)
-                {
+                let stacks = match self.lower_expr(object) {
+                    RValue::Stored(LValue::Storage(Storage::Stack(stack))) => vec![stack],
+                    RValue::Stored(LValue::Storage(Storage::UnionStack(union))) => {
+                        union.stacks.clone()
+                    }
+                    _ => Vec::new(),
+                };
+                for stack in stacks {
                     let count = *count;
                     self.push_op(match push {
                         true => Op::PushFront { stack, count },
@@ -349,6 +357,12 @@ impl Lowerer<'_> {
             LValue::Element(stack, index) => LValue::Element(stack, self.snapshot_scalar(index)),
             LValue::ElementField(stack, index, place) => {
                 LValue::ElementField(stack, self.snapshot_scalar(index), place)
+            }
+            LValue::ElementPart(stack, index, part) => {
+                LValue::ElementPart(stack, self.snapshot_scalar(index), part)
+            }
+            LValue::UnionElement(union, index) => {
+                LValue::UnionElement(union, self.snapshot_scalar(index))
             }
             LValue::Slice(of, high, low) => {
                 LValue::Slice(Box::new(self.snapshot_lvalue_index(*of)), high, low)

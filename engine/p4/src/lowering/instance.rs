@@ -4,13 +4,14 @@ use std::rc::Rc;
 
 use netkv_ir::{
     ActionParam, ActionProfile, Counter, CounterUnit, Expr, HashAlgorithm, Identity, Meter,
-    Register, TableKey, ValueSet,
+    Register, Span, TableKey, ValueSet,
 };
 
 use super::Lowerer;
 use super::expr::RValue;
 use super::storage::join;
-use crate::hir::{Annotations, DeclId, HExpr, HExprKind, HInstance, HLocal, InstanceKind};
+use crate::hir::{Annotations, DeclId, HBlock, HExpr, HExprKind, HInstance, HLocal, InstanceKind};
+use crate::p4info_details::FieldDetails;
 use crate::types::Ty;
 
 /// An object that a name denotes at compile time.
@@ -51,10 +52,23 @@ impl Lowerer<'_> {
         }
     }
 
+    /// The control plane finds the objects of one kind by their names.
+    pub(super) fn check_unique_name(&mut self, kind: &'static str, name: &str, span: Span) {
+        if !self.names.insert((kind, name.to_string())) {
+            let message = format!(
+                "Another {kind} has the control-plane name '{name}'; give one of them another '@name'."
+            );
+            self.reporter.error(span, message);
+        }
+    }
+
     /// Identity whose id and alias `p4info_ids` assigns later.
     pub(super) fn identity(&mut self, name: String, annotations: &Annotations) -> Identity {
         if let Some(id) = annotations.id {
             self.declared_ids.ids.insert(name.clone(), id);
+        }
+        if !annotations.structured.is_empty() {
+            self.details.structured.insert(name.clone(), annotations.structured.clone());
         }
         Identity { alias: name.clone(), name, id: 0, annotations: annotations.others.clone() }
     }
@@ -72,6 +86,7 @@ impl Lowerer<'_> {
         let mut name = Self::control_name(path, &instance.name, &instance.annotations);
         if let InstanceKind::Block(block) = &instance.kind
             && self.hir.blocks[*block].name == instance.name
+            && !path.is_empty()
         {
             // A direct type invocation has the name and the `@name` of its type.
             name = Self::control_name(path, &instance.name, &self.hir.blocks[*block].annotations);
@@ -79,6 +94,19 @@ impl Lowerer<'_> {
         match &instance.kind {
             InstanceKind::Block(block) => self.instantiate_block(*block, &instance.args, name),
             InstanceKind::Extern(of, types) => {
+                let kind = match &**of {
+                    "register" => "register",
+                    "counter" | "direct_counter" => "counter",
+                    "meter" | "direct_meter" => "meter",
+                    _ => "action profile",
+                };
+                let known = |profile: &ActionProfile| profile.identity.name == name;
+                if let ("action profile", Some(at)) =
+                    (kind, self.program.action_profiles.iter().position(known))
+                {
+                    return Some(Object::Profile(at as u32));
+                }
+                self.check_unique_name(kind, &name, instance.span);
                 let identity = self.identity(name, &instance.annotations);
                 self.instantiate_extern(of, types, instance, identity)
             }
@@ -90,8 +118,14 @@ impl Lowerer<'_> {
         let def = &hir.blocks[block];
         let (mut values, mut objects) = (Vec::new(), Vec::new());
         for (param, arg) in def.ctor_params.iter().zip(args) {
-            if let (HExprKind::Var(id), Some(object)) = (&arg.kind, self.object(arg)) {
-                let _: &DeclId = id;
+            if let HExprKind::Instance(inner) = &arg.kind {
+                let inner = HInstance { name: param.name.clone(), ..(**inner).clone() };
+                if let Some(object) = self.instantiate(&inner, &path) {
+                    objects.push((param.id, object));
+                }
+                continue;
+            }
+            if let Some(object) = self.object(arg) {
                 objects.push((param.id, object));
                 continue;
             }
@@ -106,19 +140,19 @@ impl Lowerer<'_> {
         }
         self.env.extend(values.iter().cloned());
         self.objects.extend(objects.iter().cloned());
-        for local in &def.locals {
+        self.add_actions(def, &path);
+        // As in P4Info, the objects of a block come before those of the blocks in it.
+        let is_block = |local: &&HLocal| matches!(local, HLocal::Instance(inner) if matches!(inner.kind, InstanceKind::Block(_)));
+        let own = def.locals.iter().filter(|local| !is_block(local));
+        for local in own.chain(def.locals.iter().filter(is_block)) {
             let lowered = match local {
-                HLocal::Var(_) => None,
-                // p4c lists all actions in P4Info, even those that no table uses.
-                HLocal::Action(action) => {
-                    self.add_action(*action, &path);
-                    None
-                }
+                HLocal::Var(_) | HLocal::Action(_) => None,
                 HLocal::Instance(inner) => {
                     // Its constructor arguments may use those of the enclosing block.
                     self.env.extend(values.iter().cloned());
                     self.instantiate(inner, &path).map(|object| (inner.id, object))
                 }
+                HLocal::Table(table) if !hir.tables[*table].applied => None,
                 HLocal::Table(table) => {
                     self.env.extend(values.iter().cloned());
                     let id = self.add_table(*table, &path);
@@ -137,10 +171,34 @@ impl Lowerer<'_> {
         Some(Object::Block(Rc::new(BlockInstance { block, path, values, objects })))
     }
 
+    /// Adds the actions of a block in the order of P4Info: those declared outside of it, then its
+    /// own. P4Info has the actions of tables, and those that a control calls itself.
+    fn add_actions(&mut self, block: &HBlock, path: &str) {
+        let hir = self.hir;
+        let tables = block.locals.iter().filter_map(|local| match local {
+            HLocal::Table(table) => Some(&hir.tables[*table]).filter(|table| table.applied),
+            _ => None,
+        });
+        let listed: Vec<usize> =
+            tables.flat_map(|table| table.actions.iter().map(|entry| entry.action)).collect();
+        for action in listed.iter().filter(|action| hir.actions[**action].global) {
+            self.add_action(*action, path);
+        }
+        for local in &block.locals {
+            if let HLocal::Action(action) = local
+                && (hir.actions[*action].called || listed.contains(action))
+            {
+                self.add_action(*action, path);
+            }
+        }
+    }
+
     /// The object that an expression denotes, if any.
     pub(super) fn object(&self, expr: &HExpr) -> Option<Object> {
         match &expr.kind {
-            HExprKind::Var(id) if matches!(expr.ty, Ty::Extern(..) | Ty::Block(_)) => {
+            HExprKind::Var(id)
+                if matches!(expr.ty, Ty::Extern(..) | Ty::Block(_) | Ty::BlockType(..)) =>
+            {
                 self.objects.get(id).cloned()
             }
             _ => None,
@@ -188,13 +246,23 @@ impl Lowerer<'_> {
         match (of, args.as_slice()) {
             ("register", [size]) => {
                 let size = self.const_u32(size);
+                if size == 0 {
+                    self.reporter.error(instance.span, "A register has one element at least.");
+                }
                 let element = types.first()?;
-                let Some(width) = self.hir.types.width(element) else {
-                    let shown = self.hir.types.show(element);
-                    self.reporter
-                        .unsupported(instance.span, &format!("A register of type {shown}"));
-                    return None;
+                let of = self.hir.types.base(element);
+                let width = match self.hir.types.width(element) {
+                    Some(width) if of != Ty::Bool && of != Ty::Error => width,
+                    _ => {
+                        let shown = self.hir.types.show(element);
+                        let message = format!(
+                            "The elements of a v1model register are bit<W> or int<W>, not {shown}."
+                        );
+                        self.reporter.error(instance.span, message);
+                        1
+                    }
                 };
+                self.details.registers.push(self.types.spec(element));
                 self.program.registers.push(Register { identity, width, size });
                 Some(Object::Register(self.program.registers.len() as u32 - 1))
             }
@@ -211,12 +279,14 @@ impl Lowerer<'_> {
             }
             ("meter", [size, unit]) => {
                 let (size, unit) = (self.const_u32(size), self.unit(unit));
+                self.meter_spans.push(instance.span);
                 self.program.meters.push(Meter { identity, unit, size, direct: None });
                 Some(Object::Meter(self.program.meters.len() as u32 - 1))
             }
             ("direct_meter", [unit]) => {
                 let unit = self.unit(unit);
                 self.declared_ids.direct_externs.insert(identity.name.clone());
+                self.meter_spans.push(instance.span);
                 self.program.meters.push(Meter { identity, unit, size: 0, direct: None });
                 Some(Object::Meter(self.program.meters.len() as u32 - 1))
             }
@@ -248,13 +318,17 @@ impl Lowerer<'_> {
         let keys = set
             .keys
             .iter()
-            .map(|(name, ty, kind)| TableKey {
+            .map(|(name, ty, kind, _)| TableKey {
                 name: name.to_string(),
                 width: hir.types.width(ty).unwrap_or(1),
                 kind: *kind,
             })
             .collect();
         let size = u64::from(self.const_u32(&set.size));
+        let fields = set.keys.iter().zip(1..).map(|((_, ty, _, annotations), place)| {
+            FieldDetails::new(&hir.types, ty, annotations, place)
+        });
+        self.details.value_sets.push(fields.collect());
         self.program.value_sets.push(ValueSet { identity, keys, size });
         self.program.value_sets.len() as u32 - 1
     }

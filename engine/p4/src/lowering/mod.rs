@@ -17,7 +17,8 @@
 //!      └─ packet_methods     `packet_in` and `packet_out`
 //! storage             places of variables in the state area
 //! graph_builder       basic blocks of one graph
-//! dead_store_elimination    last pass over a finished graph
+//! dead_store_elimination    pass over a finished graph
+//! target_rules        what bmv2 cannot run, reported for the finished graphs
 //! ```
 
 mod assignment;
@@ -36,17 +37,19 @@ mod stmt;
 mod storage;
 mod table;
 mod table_apply;
+mod target_rules;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use netkv_ir::{
-    ActionId, Cfg, ControllerHeader, FieldList, HeaderId, Op, Place, Program, Span,
+    ActionId, Cfg, ControllerHeader, FieldList, HeaderId, Op, Place, Program, Span, StackId,
     StandardMetadata, Terminator, Word,
 };
 
 use crate::diagnostics::Reporter;
 use crate::hir::{DeclId, Hir};
+use crate::p4info_details::{FieldDetails, P4InfoDetails, TypeCollector};
 use crate::p4info_ids;
 use crate::types::Ty;
 use expr::{LValue, RValue};
@@ -94,12 +97,27 @@ struct Lowerer<'a> {
     objects: HashMap<DeclId, Object>,
     graph: GraphBuilder,
     inlined_calls: Vec<InlinedCall>,
+    /// Successors of `break` and `continue` in each enclosing loop.
+    loops: Vec<(netkv_ir::BlockId, netkv_ir::BlockId)>,
     caller: Caller,
     /// First words of temporaries, which are written once.
     temps: HashSet<Word>,
+    /// Members of each header, by their position in the header type.
+    header_members: HashMap<HeaderId, Rc<[Storage]>>,
+    /// For each header of a header union: the others.
+    union_headers: HashMap<HeaderId, Rc<[HeaderId]>>,
+    /// For each stack of headers in a stack of header unions: the others.
+    union_stacks: HashMap<StackId, Rc<[StackId]>>,
     /// Header whose field starts at a word.
     header_of: HashMap<Word, HeaderId>,
+    details: P4InfoDetails,
+    types: TypeCollector<'a>,
+    /// Actions by declaration and control-plane name.
     actions: HashMap<(usize, String), ActionId>,
+    /// Kind and control-plane name of all objects.
+    names: HashSet<(&'static str, String)>,
+    /// Positions of the declarations of the program's meters.
+    meter_spans: Vec<Span>,
     declared_ids: p4info_ids::DeclaredIds,
     /// Control-plane path of the block being lowered.
     path: String,
@@ -116,7 +134,11 @@ struct Lowerer<'a> {
 }
 
 /// Lowers a program. `None`: errors were reported.
-pub(crate) fn lower(name: &str, hir: &Hir, reporter: &mut Reporter) -> Option<Program> {
+pub(crate) fn lower(
+    name: &str,
+    hir: &Hir,
+    reporter: &mut Reporter,
+) -> Option<(Program, P4InfoDetails)> {
     let mut lowerer = Lowerer {
         hir,
         program: empty(name, reporter.file_names()),
@@ -125,10 +147,18 @@ pub(crate) fn lower(name: &str, hir: &Hir, reporter: &mut Reporter) -> Option<Pr
         objects: HashMap::new(),
         graph: GraphBuilder::new(),
         inlined_calls: Vec::new(),
+        loops: Vec::new(),
         caller: Caller::Block(0),
         temps: HashSet::new(),
+        header_members: HashMap::new(),
+        union_headers: HashMap::new(),
+        union_stacks: HashMap::new(),
         header_of: HashMap::new(),
         actions: HashMap::new(),
+        names: HashSet::new(),
+        meter_spans: Vec::new(),
+        details: P4InfoDetails::default(),
+        types: TypeCollector::new(&hir.types),
         declared_ids: p4info_ids::DeclaredIds::default(),
         path: String::new(),
         span: hir.main_span,
@@ -139,9 +169,16 @@ pub(crate) fn lower(name: &str, hir: &Hir, reporter: &mut Reporter) -> Option<Pr
         limit_reported: false,
     };
     lowerer.lower_program();
-    let Lowerer { mut program, declared_ids, reporter, .. } = lowerer;
+    let Lowerer { mut program, declared_ids, reporter, mut details, types, .. } = lowerer;
+    details.types = types.finish();
+    for (name, pairs) in &hir.main_annotations.pairs {
+        let pairs = pairs.iter().map(|(key, value)| (key.to_string(), value.clone()));
+        details.package_info.insert(name.to_string(), pairs.collect());
+    }
+    details.package_annotations = hir.main_annotations.others.clone();
+    details.package_structured = hir.main_annotations.structured.clone();
     p4info_ids::assign(&mut program, &declared_ids);
-    (reporter.errors() == 0).then_some(program)
+    (reporter.errors() == 0).then_some((program, details))
 }
 
 fn empty(name: &str, files: Vec<String>) -> Program {
@@ -243,6 +280,9 @@ impl Lowerer<'_> {
         self.program.egress = self.lower_block(egress, &pipeline_args);
         self.program.compute_checksum = self.lower_block(compute, &checked);
         self.program.deparser = self.lower_block(deparser, &[None, h]);
+        if self.reporter.errors() == 0 {
+            target_rules::check(&self.program, &self.meter_spans, self.reporter);
+        }
     }
 
     fn lower_block(&mut self, instance: &Rc<BlockInstance>, args: &[Option<RValue>]) -> Cfg {
@@ -313,12 +353,36 @@ impl Lowerer<'_> {
         }
     }
 
+    /// The fields of a controller header; those of a struct in it one by one.
+    fn controller_fields(
+        &mut self,
+        path: &str,
+        of: &[crate::types::FieldDef],
+        fields: &mut Vec<netkv_ir::ActionParam>,
+        details: &mut Vec<FieldDetails>,
+    ) {
+        let hir = self.hir;
+        for field in of {
+            let name = storage::join(path, field.annotations.name.as_ref().unwrap_or(&field.name));
+            if let Ty::Struct(id) = hir.types.base(&field.ty) {
+                self.controller_fields(&name, &hir.types.structs[id].fields, fields, details);
+                continue;
+            }
+            self.types.spec(&field.ty);
+            let place = fields.len() as u32 + 1;
+            details.push(FieldDetails::new(&hir.types, &field.ty, &field.annotations, place));
+            fields.push(self.member_info(&name, &field.ty));
+        }
+    }
+
     fn collect_controller_headers(&mut self) {
         let hir = self.hir;
         for def in &hir.types.structs {
             let Some(name) = &def.annotations.controller_header else { continue };
             let identity = self.identity(name.to_string(), &def.annotations);
-            let fields = def.fields.iter().map(|f| self.member_info(&f.name, &f.ty)).collect();
+            let (mut fields, mut details) = (Vec::new(), Vec::new());
+            self.controller_fields("", &def.fields, &mut fields, &mut details);
+            self.details.controller_headers.push(details);
             self.declared_ids.controller_types.push(def.name.to_string());
             self.program.controller_headers.push(ControllerHeader { identity, fields });
         }

@@ -1,11 +1,12 @@
 //! Lowers the methods of `packet_in` and `packet_out`.
 
-use netkv_ir::{Expr, Op, Place};
+use netkv_ir::{Expr, Op, Pattern, Place, SelectCase, StackId, Terminator, Value};
 
 use super::Lowerer;
-use super::expr::{LValue, RValue};
+use super::expr::{LValue, RValue, constant};
+use super::operators;
 use super::storage::{Storage, join};
-use crate::hir::{Call, HExpr};
+use crate::hir::{BinOp, Call, HExpr, HExprKind};
 use crate::types::Ty;
 
 impl Lowerer<'_> {
@@ -50,35 +51,133 @@ impl Lowerer<'_> {
             self.reporter.error(header.span, format!("'extract' takes a header, not a {shown}."));
             return;
         }
-        if let crate::hir::HExprKind::Next(stack) = &header.kind {
-            if let RValue::Stored(LValue::Storage(Storage::Stack(stack))) = self.lower_expr(stack) {
-                self.push_op(Op::ExtractNext(stack));
-            }
+        if self.has_varbit(&header.ty) {
+            self.reporter.error(
+                header.span,
+                "This header has a varbit field: 'extract' also takes its length in bits, \
+                 'extract(header, bits)'.",
+            );
             return;
         }
+        match &header.kind {
+            HExprKind::Next(stack) => {
+                if let RValue::Stored(LValue::Storage(Storage::Stack(stack))) =
+                    self.lower_expr(stack)
+                {
+                    self.push_op(Op::ExtractNext(stack));
+                }
+                return;
+            }
+            // One header of the next element of a stack of header unions.
+            HExprKind::Field(next, member) => {
+                if let HExprKind::Next(stack) = &next.kind {
+                    return self.extract_next_union(stack, *member);
+                }
+            }
+            _ => {}
+        }
         match self.lower_expr(header) {
-            RValue::Stored(LValue::Storage(Storage::Header(id))) => self.push_op(Op::Extract(id)),
+            RValue::Stored(LValue::Storage(Storage::Header(id))) => {
+                self.push_op(Op::Extract(id));
+                self.invalidate_others(&LValue::Storage(Storage::Header(id)));
+            }
             _ => self
                 .reporter
                 .unsupported(header.span, "'extract' into an element by run-time index"),
         }
     }
 
-    fn lower_extract_varbit(&mut self, header: &HExpr, bits: &HExpr) {
-        let place = self.lower_expr(header);
-        let bits = self.lower_scalar(bits);
-        let RValue::Stored(LValue::Storage(Storage::Header(id))) = place else {
-            self.reporter.unsupported(header.span, "'extract' of a varbit header into a stack");
+    fn has_varbit(&self, ty: &Ty) -> bool {
+        match self.hir.types.base(ty) {
+            Ty::Struct(id) => {
+                let fields = &self.hir.types.structs[id].fields;
+                fields.iter().any(|field| matches!(field.ty, Ty::Varbit(_)))
+            }
+            _ => false,
+        }
+    }
+
+    fn extract_next_union(&mut self, stack: &HExpr, member: usize) {
+        let RValue::Stored(LValue::Storage(Storage::UnionStack(union))) = self.lower_expr(stack)
+        else {
             return;
         };
-        let has_varbit =
-            self.program.headers[id as usize].fields.iter().any(|f| f.varbit_length.is_some());
-        if !has_varbit {
+        let stack = union.stacks[member];
+        self.push_op(Op::ExtractNext(stack));
+        let next = self.next_index(stack);
+        let index = operators::binary(BinOp::Sub, false, next.clone(), constant(32, 1));
+        self.invalidate_others(&LValue::Element(stack, index));
+        for other in union.stacks.iter().filter(|other| **other != stack) {
+            let word = self.program.stacks[*other as usize].next_index;
+            self.push_op(Op::Assign { to: Place { word, width: 32 }, value: next.clone() });
+        }
+    }
+
+    fn lower_extract_varbit(&mut self, header: &HExpr, bits: &HExpr) {
+        if !self.has_varbit(&header.ty) {
             self.reporter
                 .error(header.span, "'extract' with a length takes a header with a varbit field.");
             return;
         }
+        let next = match &header.kind {
+            HExprKind::Next(stack) => Some((stack, 0)),
+            HExprKind::Field(next, member) => match &next.kind {
+                HExprKind::Next(stack) => Some((stack, *member)),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some((stack, member)) = next {
+            let stacks = match self.lower_expr(stack) {
+                RValue::Stored(LValue::Storage(Storage::Stack(stack))) => vec![stack],
+                RValue::Stored(LValue::Storage(Storage::UnionStack(union))) => union.stacks.clone(),
+                _ => return,
+            };
+            let bits = self.lower_scalar(bits);
+            return self.extract_next_varbit(&stacks, member, bits);
+        }
+        let place = self.lower_expr(header);
+        let bits = self.lower_scalar(bits);
+        let RValue::Stored(LValue::Storage(Storage::Header(id))) = place else {
+            self.reporter.unsupported(header.span, "'extract' into an element by run-time index");
+            return;
+        };
         self.push_op(Op::ExtractVarbit { header: id, bits });
+        self.invalidate_others(&LValue::Storage(Storage::Header(id)));
+    }
+
+    /// Extracts into the next element of a stack: one case for each value of `nextIndex`. `stacks`
+    /// are those of a stack of header unions, or the one stack of headers.
+    fn extract_next_varbit(&mut self, stacks: &[StackId], member: usize, bits: Expr) {
+        let bits = self.snapshot_scalar(bits);
+        let stack = self.program.stacks[stacks[member] as usize].clone();
+        let (full, done) = (self.graph.new_block(""), self.graph.new_block(""));
+        let mut cases = Vec::new();
+        for i in 0..stack.size {
+            let patterns = vec![Pattern::Value(Value::new(32, u128::from(i)))];
+            cases.push(SelectCase { patterns, target: self.graph.new_block("") });
+        }
+        let targets: Vec<_> = cases.iter().map(|case| case.target).collect();
+        let keys = vec![self.next_index(stacks[member])];
+        self.end_block(Terminator::Select { keys, cases, default: full });
+        for (i, target) in (0..).zip(targets) {
+            self.graph.enter(target);
+            let header = stack.first + i;
+            self.push_op(Op::ExtractVarbit { header, bits: bits.clone() });
+            self.invalidate_others(&LValue::Storage(Storage::Header(header)));
+            for id in stacks {
+                let word = self.program.stacks[*id as usize].next_index;
+                let value = constant(32, u128::from(i) + 1);
+                self.push_op(Op::Assign { to: Place { word, width: 32 }, value });
+            }
+            self.jump(done);
+        }
+        self.graph.enter(full);
+        let error = self.program.errors.iter().position(|name| name == "StackOutOfBounds");
+        let error = constant(16, error.unwrap_or(0) as u128);
+        self.push_op(Op::Verify { cond: constant(1, 0), error });
+        self.jump(done);
+        self.graph.enter(done);
     }
 
     fn lower_lookahead(&mut self, ty: &Ty) -> RValue {
@@ -123,9 +222,15 @@ impl Lowerer<'_> {
                     self.lookahead_storage(field, need, skip);
                 }
             }
-            Storage::Varbit(..) | Storage::Stack(_) => {
+            Storage::Stack(id) => {
+                let stack = self.program.stacks[*id as usize].clone();
+                for i in 0..stack.size {
+                    self.lookahead_storage(&Storage::Header(stack.first + i), need, skip);
+                }
+            }
+            Storage::Varbit(..) | Storage::Union(_) | Storage::UnionStack(_) => {
                 let span = self.span;
-                self.reporter.unsupported(span, "'lookahead' of a stack");
+                self.reporter.unsupported(span, "'lookahead' of such a type");
             }
         }
     }
@@ -134,7 +239,7 @@ impl Lowerer<'_> {
         match self.lower_expr(value) {
             RValue::Stored(LValue::Storage(storage)) => self.emit_storage(&storage, value),
             RValue::List(_) => {
-                if let crate::hir::HExprKind::Aggregate(parts) = &value.kind {
+                if let HExprKind::Aggregate(parts) = &value.kind {
                     parts.iter().for_each(|part| self.lower_emit(part));
                 }
             }
@@ -146,9 +251,16 @@ impl Lowerer<'_> {
         match storage {
             Storage::Header(id) => self.push_op(Op::Emit(*id)),
             Storage::Stack(id) => self.push_op(Op::EmitStack(*id)),
-            Storage::Struct(fields) => {
+            Storage::Struct(fields) | Storage::Union(fields) => {
                 for field in &fields.fields {
                     self.emit_storage(field, value);
+                }
+            }
+            Storage::UnionStack(union) => {
+                for i in 0..self.program.stacks[union.stacks[0] as usize].size {
+                    for header in &self.union_element(union, i).fields {
+                        self.emit_storage(header, value);
+                    }
                 }
             }
             Storage::Scalar(Place { .. }) | Storage::Varbit(..) => {

@@ -2,10 +2,10 @@
 
 use netkv_ir::{Expr, Pattern, SelectCase, Terminator};
 
-use super::Lowerer;
 use super::expr::{LValue, RValue};
 use super::operators;
 use super::storage::join;
+use super::{Caller, Lowerer};
 use crate::dead_parameter_stores;
 use crate::hir::{Callee, HExpr, HStmt, HStmtKind, HVar};
 use crate::side_effects::contains_call;
@@ -95,8 +95,52 @@ impl Lowerer<'_> {
                 }
                 self.graph.enter(done);
             }
-            HStmtKind::SwitchValue(value, cases) => self.lower_switch_value(value, cases),
+            HStmtKind::SwitchValue(value, cases) => {
+                if matches!(self.caller, Caller::Action) {
+                    self.reporter.error(
+                        stmt.span,
+                        "v1model has no 'switch' in an action; 'if' ... 'else' does it.",
+                    );
+                }
+                self.lower_switch_value(value, cases);
+            }
             HStmtKind::Block(body) => self.lower_stmts(body),
+            HStmtKind::Loop(cond, body, update) => {
+                let (head, next) = (self.graph.new_block(""), self.graph.new_block(""));
+                let (run, done) = (self.graph.new_block(""), self.graph.new_block(""));
+                self.jump(head);
+                self.graph.enter(head);
+                let cond = self.lower_scalar(cond);
+                self.end_block(Terminator::Branch { cond, then: run, otherwise: done });
+                self.loops.push((done, next));
+                self.graph.enter(run);
+                self.lower_stmts(body);
+                self.jump(next);
+                self.graph.enter(next);
+                self.lower_stmts(update);
+                self.jump(head);
+                self.loops.pop();
+                self.graph.enter(done);
+            }
+            HStmtKind::ForEach(assignments, body) => {
+                let done = self.graph.new_block("");
+                for assignment in assignments {
+                    let next = self.graph.new_block("");
+                    self.lower_stmt(assignment);
+                    self.loops.push((done, next));
+                    self.lower_stmts(body);
+                    self.loops.pop();
+                    self.jump(next);
+                    self.graph.enter(next);
+                }
+                self.jump(done);
+                self.graph.enter(done);
+            }
+            HStmtKind::Break | HStmtKind::Continue => {
+                if let Some((done, next)) = self.loops.last().copied() {
+                    self.jump(if matches!(stmt.kind, HStmtKind::Break) { done } else { next });
+                }
+            }
             HStmtKind::Return(value) => {
                 let frame = self.inlined_calls.last().map(|f| (f.done, f.result.clone()));
                 let Some((done, result)) = frame else { return };

@@ -10,7 +10,8 @@ use super::Lowerer;
 use super::instance::Object;
 use crate::ast::Dir;
 use crate::constant_folding;
-use crate::hir::{HEntry, HExpr, HTable, KeySet};
+use crate::hir::{HEntry, HExpr, HParam, HTable, KeySet};
+use crate::p4info_details::FieldDetails;
 
 /// Size of a table without the property `size`, as in p4c.
 const DEFAULT_SIZE: u64 = 1024;
@@ -21,6 +22,7 @@ impl Lowerer<'_> {
         let def = &hir.tables[table];
         let id = self.program.tables.len() as TableId;
         let name = Self::control_name(path, &def.name, &def.annotations);
+        self.check_unique_name("table", &name, def.span);
         let identity = self.identity(name, &def.annotations);
         let keys: Vec<TableKey> = def
             .keys
@@ -31,9 +33,20 @@ impl Lowerer<'_> {
                 kind: key.kind,
             })
             .collect();
+        for key in &def.keys {
+            self.types.spec(&key.ty);
+        }
+        let matched = def.keys.iter().filter(|key| key.kind != MatchKind::Selector);
+        let details = (1..)
+            .zip(matched)
+            .map(|(place, key)| FieldDetails::new(&hir.types, &key.ty, &key.annotations, place));
+        self.details.tables.push(details.collect());
+        let mut references = Vec::new();
         let mut actions = Vec::new();
         for action in &def.actions {
             let (table_only, default_only) = (action.table_only, action.default_only);
+            let refs = (action.annotations.others.clone(), action.annotations.structured.clone());
+            references.push(refs);
             let action = self.add_action(action.action, path);
             actions.push(TableAction { action, table_only, default_only });
         }
@@ -41,6 +54,7 @@ impl Lowerer<'_> {
             Some(size) => u64::from(self.const_u32(size)),
             None => DEFAULT_SIZE,
         };
+        self.details.action_refs.push(references);
         let default_action = self.lower_action_call(def.default.0, &def.default.1);
         let entries = self.lower_entries(def, &keys);
         let direct_counter = def.counter.and_then(|id| match self.objects.get(&id) {
@@ -93,23 +107,41 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn add_action(&mut self, action: usize, path: &str) -> ActionId {
+        let in_table =
+            self.hir.tables.iter().any(|table| {
+                table.applied && table.actions.iter().any(|entry| entry.action == action)
+            });
         let hir = self.hir;
         let def = &hir.actions[action];
         let path = if def.global { "" } else { path };
-        if let Some(id) = self.actions.get(&(action, path.to_string())) {
+        let name = Self::control_name(path, &def.name, &def.annotations);
+        if let Some(id) = self.actions.get(&(action, name.clone())) {
             return *id;
         }
-        let name = Self::control_name(path, &def.name, &def.annotations);
+        self.check_unique_name("action", &name, def.span);
+        let key = (action, name.clone());
         let identity = self.identity(name, &def.annotations);
-        let params = def
-            .params
-            .iter()
-            .filter(|p| p.dir == Dir::None)
-            .map(|p| self.member_info(&p.name, &p.ty))
+        // Only a table leaves parameters to the control plane.
+        let data: Vec<&HParam> =
+            def.params.iter().filter(|p| in_table && p.dir == Dir::None).collect();
+        for param in &data {
+            self.types.spec(&param.ty);
+        }
+        self.details.actions.push(
+            (1..)
+                .zip(&data)
+                .map(|(place, param)| {
+                    FieldDetails::new(&hir.types, &param.ty, &param.annotations, place)
+                })
+                .collect(),
+        );
+        let params = data
+            .into_iter()
+            .map(|p| self.member_info(p.annotations.name.as_ref().unwrap_or(&p.name), &p.ty))
             .collect();
         let id = self.program.actions.len() as ActionId;
         self.program.actions.push(Action { identity, params });
-        self.actions.insert((action, path.to_string()), id);
+        self.actions.insert(key, id);
         id
     }
 

@@ -58,6 +58,9 @@ impl Parser<'_> {
                 self.bump();
                 DeclKind::Errors(self.parse_names()?)
             }
+            Some("value_set") if self.ahead(1).is("<") => {
+                return self.error(span, "A value set can only be declared in a parser.");
+            }
             Some("match_kind") if self.ahead(1).is("{") => {
                 self.bump();
                 DeclKind::MatchKinds(self.parse_names()?)
@@ -175,7 +178,10 @@ impl Parser<'_> {
     }
 
     fn parse_names(&mut self) -> ParseResult<Vec<Name>> {
-        self.expect("{", "before the names")?;
+        let span = self.expect("{", "before the names")?;
+        if self.peek().is("}") {
+            return self.error(span, "Expected a name at least between these braces.");
+        }
         self.parse_list("}", |p| {
             p.parse_annotations()?;
             p.parse_name("a name")
@@ -200,6 +206,9 @@ impl Parser<'_> {
             };
             Ok((name, value))
         })?;
+        if members.is_empty() {
+            self.reporter.error(name.span, format!("Enum '{}' has no member.", name.text));
+        }
         Ok(DeclKind::Enum { name, repr, members })
     }
 
@@ -254,7 +263,7 @@ impl Parser<'_> {
     fn parse_params(&mut self) -> ParseResult<Vec<Param>> {
         self.expect("(", "before the parameters")?;
         self.parse_list(")", |p| {
-            p.parse_annotations()?;
+            let annotations = p.parse_annotations()?;
             let dir = match p.peek().ident().map(|t| &**t) {
                 Some("in") => Dir::In,
                 Some("out") => Dir::Out,
@@ -270,7 +279,7 @@ impl Parser<'_> {
                 true => Some(p.parse_expr()?),
                 false => None,
             };
-            Ok(Param { dir, ty, name, default })
+            Ok(Param { annotations, dir, ty, name, default })
         })
     }
 
@@ -328,10 +337,19 @@ impl Parser<'_> {
         body: &mut BlockBody,
         applied: &mut bool,
     ) -> ParseResult<()> {
+        if self.peek().is(";") {
+            let span = self.bump().span;
+            self.reporter.error(span, "Expected a declaration, not ';'.");
+            return Ok(());
+        }
         let annotations = self.parse_annotations()?;
         let token = self.peek().clone();
         let words = if is_parser { PARSER_KEYWORDS } else { CONTROL_KEYWORDS };
         let decl = match token.ident().map(|t| &**t) {
+            _ if *applied => {
+                return self
+                    .error_unexpected("'}' after the 'apply' block, which is the last part");
+            }
             Some("state") if is_parser => {
                 body.states.push(self.parse_state()?);
                 return Ok(());
@@ -342,9 +360,15 @@ impl Parser<'_> {
                 body.apply = self.parse_block("after 'apply'")?;
                 return Ok(());
             }
+            _ if !body.states.is_empty() => {
+                return self.error_unexpected("a state; declarations stand before the states");
+            }
             Some("const") => self.parse_const(annotations)?,
             Some("action") if !is_parser => self.parse_action(annotations)?,
             Some("table") if !is_parser => self.parse_table(annotations)?,
+            Some("value_set") if self.ahead(1).is("<") && !is_parser => {
+                return self.error(token.span, "A value set can only be declared in a parser.");
+            }
             Some("value_set") if self.ahead(1).is("<") => self.parse_value_set(annotations)?,
             Some(_) => self.parse_typed_decl(annotations, words)?,
             None if matches!(token.kind, TokenKind::Punct(".")) => {

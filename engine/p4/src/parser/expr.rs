@@ -173,7 +173,16 @@ impl Parser<'_> {
         let token = self.peek().clone();
         let span = token.span;
         let kind = match &token.kind {
-            TokenKind::Int { value, width, .. } => ExprKind::Int(value.clone(), *width),
+            TokenKind::Int { value, width, text } => {
+                let digits = text.to_lowercase();
+                let base = match () {
+                    () if digits.contains("0x") => 16,
+                    () if digits.contains("0b") => 2,
+                    () if digits.contains("0o") => 8,
+                    () => 10,
+                };
+                ExprKind::Int(value.clone(), *width, base)
+            }
             TokenKind::Str(text) => ExprKind::Str(text.clone()),
             TokenKind::Ident(word) => match &**word {
                 "true" => ExprKind::Bool(true),

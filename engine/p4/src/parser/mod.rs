@@ -61,6 +61,9 @@ const KEYWORDS: &[&str] = &[
 /// Annotations whose bodies are parsed as expressions.
 const EXPR_ANNOTATIONS: &[&str] = &["field_list", "id", "priority"];
 
+/// Annotations whose bodies are lists of `key = value`.
+const PAIR_ANNOTATIONS: &[&str] = &["pkginfo", "platform_property"];
+
 /// Parsing failed, and the error was reported.
 pub(crate) struct ParseFailed;
 
@@ -254,6 +257,34 @@ impl Parser<'_> {
         }
     }
 
+    /// Parses the body of `@p4runtime_translation("uri", bit<W>)`, after the `(`. The second part is
+    /// `string`, too, or a width alone.
+    fn parse_translation(&mut self) -> ParseResult<(std::rc::Rc<str>, Option<u32>)> {
+        let TokenKind::Str(uri) = self.peek().kind.clone() else {
+            return self.error_unexpected("a string, the URI of the translation");
+        };
+        self.bump();
+        self.expect(",", "after the URI of the translation")?;
+        if self.eat_word("string") {
+            return Ok((uri, None));
+        }
+        let bits = self.eat_word("bit");
+        if bits {
+            self.expect("<", "after 'bit'")?;
+        }
+        let TokenKind::Int { value, .. } = self.peek().kind.clone() else {
+            return self.error_unexpected("'bit<W>' with a number, or 'string'");
+        };
+        let Ok(width) = u32::try_from(value) else {
+            return self.error_unexpected("a width");
+        };
+        self.bump();
+        if bits {
+            self.expect(">", "after the width")?;
+        }
+        Ok((uri, Some(width)))
+    }
+
     fn parse_annotations(&mut self) -> ParseResult<Vec<Annotation>> {
         let mut found = Vec::new();
         while self.peek().is("@") {
@@ -263,7 +294,10 @@ impl Parser<'_> {
                 return self.error(token.span, "Expected the name of an annotation after '@'.");
             };
             let mut text = format!("@{name}");
-            let (mut string, mut exprs) = (None, Vec::new());
+            let (mut string, mut exprs, mut pairs) = (None, Vec::new(), Vec::new());
+            let mut translation = None;
+            let structured = self.peek().is("[");
+            let close = if structured { "]" } else { ")" };
             if self.peek().is("(") || self.peek().is("[") {
                 let start = self.at;
                 let mut open = 0;
@@ -285,14 +319,33 @@ impl Parser<'_> {
                         break;
                     }
                 }
-                if EXPR_ANNOTATIONS.contains(&&*name) {
-                    let end = self.at;
-                    self.at = start + 1;
-                    exprs = self.parse_list(")", Self::parse_expr)?;
-                    self.at = end;
+                let end = self.at;
+                self.at = start + 1;
+                if &*name == "p4runtime_translation" {
+                    translation = Some(self.parse_translation()?);
+                } else if PAIR_ANNOTATIONS.contains(&&*name)
+                    || structured && self.ahead(1).is("=") && !self.peek().is("]")
+                {
+                    pairs = self.parse_list(close, |p| {
+                        let key = p.parse_name("the key of a value")?;
+                        p.expect("=", "after the key of a value")?;
+                        Ok((key, p.parse_expr()?))
+                    })?;
+                } else if structured || EXPR_ANNOTATIONS.contains(&&*name) {
+                    exprs = self.parse_list(close, Self::parse_expr)?;
                 }
+                self.at = end;
             }
-            found.push(Annotation { name, string, exprs, text, span });
+            found.push(Annotation {
+                name,
+                string,
+                exprs,
+                pairs,
+                structured,
+                translation,
+                text,
+                span,
+            });
         }
         Ok(found)
     }

@@ -73,9 +73,18 @@ impl Parser<'_> {
                     StmtKind::Return(value)
                 }
                 "const" => StmtKind::Decl(Box::new(self.parse_const(annotations)?)),
-                "for" | "while" | "break" | "continue" => {
-                    let word = word.clone();
-                    return self.error(span, format!("'{word}' is not supported yet."));
+                "for" => return self.parse_for(),
+                "break" | "continue" if self.ahead(1).is(";") => {
+                    let kind = match &**word {
+                        "break" => StmtKind::Break,
+                        _ => StmtKind::Continue,
+                    };
+                    self.bump();
+                    self.bump();
+                    kind
+                }
+                "while" => {
+                    return self.error(span, "P4 has no 'while'; 'for (; cond; ) ...' does it.");
                 }
                 "else" => return self.error(span, "'else' without 'if' before it."),
                 _ => return self.parse_decl_assignment_or_call(annotations),
@@ -90,12 +99,76 @@ impl Parser<'_> {
         self.expect("(", "after 'if'")?;
         let cond = self.parse_expr()?;
         self.expect(")", "after the condition")?;
-        let then = Box::new(self.parse_stmt()?);
+        let then = Box::new(self.parse_branch()?);
         let otherwise = match self.eat_word("else") {
-            true => Some(Box::new(self.parse_stmt()?)),
+            true => Some(Box::new(self.parse_branch()?)),
             false => None,
         };
         Ok(Stmt { kind: StmtKind::If(cond, then, otherwise), span })
+    }
+
+    /// Parses `for (init; cond; update) body` and `for (x in collection) body`.
+    fn parse_for(&mut self) -> ParseResult<Stmt> {
+        let span = self.bump().span;
+        self.expect("(", "after 'for'")?;
+        let annotations = self.parse_annotations()?;
+        let decl = self.attempt(|p| {
+            let ty = p.parse_type()?;
+            let name = p.parse_name("")?;
+            if p.eat_word("in") { Ok((ty, name)) } else { Err(ParseFailed) }
+        });
+        if let Some((ty, name)) = decl {
+            let low = self.parse_expr()?;
+            let of = match self.eat("..") {
+                true => {
+                    let span = low.span;
+                    let high = self.parse_expr()?;
+                    Expr { kind: ExprKind::Range(Box::new(low), Box::new(high)), span }
+                }
+                false => low,
+            };
+            self.expect(")", "after the values of the loop")?;
+            let body = Box::new(self.parse_branch()?);
+            return Ok(Stmt { kind: StmtKind::ForIn { ty, name, of, body }, span });
+        }
+        if self.peek().ident().is_some() && self.ahead(1).is_word("in") {
+            return self.error_unexpected("a type before the variable of the loop");
+        }
+        let mut init = Vec::new();
+        while !self.eat(";") {
+            let annotations = if init.is_empty() { annotations.clone() } else { Vec::new() };
+            init.push(self.parse_loop_stmt(annotations)?);
+            if !self.eat(",") && !self.peek().is(";") {
+                return self.error_unexpected("',' or ';' after the start of the loop");
+            }
+        }
+        let cond = self.parse_expr()?;
+        self.expect(";", "after the condition of the loop")?;
+        let update = self.parse_list(")", |p| p.parse_loop_stmt(Vec::new()))?;
+        let body = Box::new(self.parse_branch()?);
+        Ok(Stmt { kind: StmtKind::For { init, cond, update, body }, span })
+    }
+
+    /// Parses a statement in the head of a loop, which has no `;` of its own.
+    fn parse_loop_stmt(&mut self, annotations: Vec<crate::ast::Annotation>) -> ParseResult<Stmt> {
+        let span = self.span();
+        if self.declares() {
+            let ty = self.parse_type()?;
+            let decl = self.parse_variable_without_end(annotations, ty)?;
+            return Ok(Stmt { kind: StmtKind::Decl(Box::new(decl)), span });
+        }
+        let kind = self.parse_assignment_or_call()?;
+        Ok(Stmt { kind, span })
+    }
+
+    /// Parses a statement that is part of another one. A declaration needs a block around it.
+    fn parse_branch(&mut self) -> ParseResult<Stmt> {
+        let stmt = self.parse_stmt()?;
+        if let StmtKind::Decl(_) = stmt.kind {
+            return self
+                .error(stmt.span, "A declaration cannot stand here alone: write '{ ... }'.");
+        }
+        Ok(stmt)
     }
 
     fn parse_switch(&mut self) -> ParseResult<Stmt> {
@@ -127,18 +200,29 @@ impl Parser<'_> {
         annotations: Vec<crate::ast::Annotation>,
     ) -> ParseResult<Stmt> {
         let span = self.span();
-        let declares = self.attempt(|p| {
+        if self.declares() {
+            let ty = self.parse_type()?;
+            let decl = self.parse_variable(annotations, ty)?;
+            return Ok(Stmt { kind: StmtKind::Decl(Box::new(decl)), span });
+        }
+        let kind = self.parse_assignment_or_call()?;
+        self.expect(";", "at the end of the statement")?;
+        Ok(Stmt { kind, span })
+    }
+
+    /// True if a type and a name follow.
+    fn declares(&mut self) -> bool {
+        let found = self.attempt(|p| {
             let at = p.at;
             p.parse_type()?;
             let named = p.peek().ident().is_some();
             p.at = at;
             if named { Ok(()) } else { Err(ParseFailed) }
         });
-        if declares.is_some() {
-            let ty = self.parse_type()?;
-            let decl = self.parse_variable(annotations, ty)?;
-            return Ok(Stmt { kind: StmtKind::Decl(Box::new(decl)), span });
-        }
+        found.is_some()
+    }
+
+    fn parse_assignment_or_call(&mut self) -> ParseResult<StmtKind> {
         let left = self.parse_expr()?;
         let token = self.peek().clone();
         let next = self.ahead(1).clone();
@@ -151,20 +235,18 @@ impl Parser<'_> {
             TokenKind::Punct(p) => COMPOUND.iter().find(|(c, _)| *c == p).map(|(_, op)| Some(*op)),
             _ => None,
         };
-        let kind = if let Some(op) = op {
+        if let Some(op) = op {
             self.bump();
-            StmtKind::Assign(left, op, self.parse_expr()?)
+            Ok(StmtKind::Assign(left, op, self.parse_expr()?))
         } else if matches!(left.kind, ExprKind::Call(..)) && !self.peek().is("{") {
-            StmtKind::Call(left)
+            Ok(StmtKind::Call(left))
         } else {
-            return self.report_invalid_stmt(&left);
-        };
-        self.expect(";", "at the end of the statement")?;
-        Ok(Stmt { kind, span })
+            self.report_invalid_stmt(&left)
+        }
     }
 
     /// Reports text that is not a statement. Its keyword may be misspelt.
-    fn report_invalid_stmt(&mut self, left: &Expr) -> ParseResult<Stmt> {
+    fn report_invalid_stmt<T>(&mut self, left: &Expr) -> ParseResult<T> {
         let (name, words, expected) = match &left.kind {
             ExprKind::Call(callee, ..) => {
                 (&callee.kind, ["if", "switch"], "';' at the end of the statement")
@@ -187,13 +269,22 @@ impl Parser<'_> {
         annotations: Vec<crate::ast::Annotation>,
         ty: crate::ast::Type,
     ) -> ParseResult<Decl> {
+        let decl = self.parse_variable_without_end(annotations, ty)?;
+        self.expect(";", "after the declaration of a variable")?;
+        Ok(decl)
+    }
+
+    fn parse_variable_without_end(
+        &mut self,
+        annotations: Vec<crate::ast::Annotation>,
+        ty: crate::ast::Type,
+    ) -> ParseResult<Decl> {
         let span = self.span();
         let name = self.parse_name("the name of a variable")?;
         let init = match self.eat("=") {
             true => Some(self.parse_expr()?),
             false => None,
         };
-        self.expect(";", "after the declaration of a variable")?;
         Ok(Decl { annotations, kind: DeclKind::Var { ty, name, init }, span })
     }
 

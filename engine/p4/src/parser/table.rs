@@ -29,7 +29,7 @@ impl Parser<'_> {
     }
 
     fn parse_property(&mut self) -> ParseResult<Property> {
-        self.parse_annotations()?;
+        let annotations = self.parse_annotations()?;
         let constant = self.eat_word("const");
         let name =
             self.parse_name("a table property such as key, actions, size or default_action")?;
@@ -51,7 +51,7 @@ impl Parser<'_> {
                 PropertyValue::Expr(value)
             }
         };
-        Ok(Property { constant, name, value })
+        Ok(Property { annotations, constant, name, value })
     }
 
     /// Parses `{ item item ... }` and an optional `;`.

@@ -85,7 +85,7 @@ impl Parser<'_> {
         let expr = match &token.kind {
             TokenKind::Int { value, width, .. } => {
                 self.bump();
-                Expr { kind: ExprKind::Int(value.clone(), *width), span: token.span }
+                Expr { kind: ExprKind::Int(value.clone(), *width, 10), span: token.span }
             }
             TokenKind::Punct("(") => {
                 self.bump();

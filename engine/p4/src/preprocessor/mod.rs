@@ -20,6 +20,8 @@ use crate::token::{Token, TokenKind, lex};
 const CORE: &str = include_str!("../../include/core.p4");
 const V1MODEL: &str = include_str!("../../include/v1model.p4");
 const MAX_INCLUDE_DEPTH: usize = 64;
+/// Line markers with larger numbers are ignored.
+const MAX_MARKED_LINE: u32 = 1 << 30;
 const DIRECTIVES: &[&str] = &[
     "include", "define", "undef", "if", "ifdef", "ifndef", "elif", "else", "endif", "error",
     "warning", "pragma", "line",
@@ -33,6 +35,22 @@ struct Conditional {
     /// All later branches are skipped: one branch was active, or the enclosing text is skipped.
     done: bool,
     else_seen: bool,
+}
+
+/// The origin of the lines after a line marker.
+struct Marker {
+    file: u32,
+    /// Number of the first line there.
+    line: u32,
+    /// Line of the marker.
+    after: u32,
+}
+
+impl Marker {
+    fn apply(&self, span: &mut Span) {
+        span.file = self.file;
+        span.line = span.line - self.after - 1 + self.line;
+    }
 }
 
 pub(crate) struct Preprocessor<'a> {
@@ -79,6 +97,7 @@ impl Preprocessor<'_> {
         let tokens = lex(file, text);
         let lines: Vec<&str> = text.lines().collect();
         let mut conditionals: Vec<Conditional> = Vec::new();
+        let mut marker: Option<Marker> = None;
         let mut at = 0;
         while at < tokens.len() && tokens[at].kind != TokenKind::Eof {
             let from = at;
@@ -92,10 +111,24 @@ impl Preprocessor<'_> {
             }
             let active = conditionals.iter().all(|c| c.active);
             if directive {
-                let raw = lines.get(tokens[from].span.line as usize - 1).copied().unwrap_or("");
+                let line = tokens[from].span.line as usize;
+                let raw = lines.get(line - 1).copied().unwrap_or("");
+                if let Some(found) =
+                    self.line_marker(&tokens[from..at], &lines[line.min(lines.len())..])
+                {
+                    marker = Some(found);
+                    continue;
+                }
                 self.directive(&tokens[from..at], raw, active, &mut conditionals, Path::new(name));
             } else if active {
-                let expanded = self.expand(&tokens[from..at], &mut Vec::new());
+                let expanded = match &marker {
+                    None => self.expand(&tokens[from..at], &mut Vec::new()),
+                    Some(marker) => {
+                        let mut moved = tokens[from..at].to_vec();
+                        moved.iter_mut().for_each(|token| marker.apply(&mut token.span));
+                        self.expand(&moved, &mut Vec::new())
+                    }
+                };
                 self.out.extend(expanded);
             }
         }
@@ -103,6 +136,30 @@ impl Preprocessor<'_> {
             self.reporter.error(cond.span, "This conditional has no '#endif'.");
         }
         tokens.last().map(|t| t.span).unwrap_or_default()
+    }
+
+    /// A line marker `# 12 "file"` or `#line 12 "file"`: the lines after it are those of that file
+    /// from that line on. `following` are these lines.
+    fn line_marker(&mut self, tokens: &[Token], following: &[&str]) -> Option<Marker> {
+        let rest = match tokens.get(1)?.is_word("line") {
+            true => &tokens[2..],
+            false => &tokens[1..],
+        };
+        let TokenKind::Int { value, .. } = &rest.first()?.kind else { return None };
+        let line = u32::try_from(value).ok().filter(|line| (1..MAX_MARKED_LINE).contains(line))?;
+        let name = match rest.get(1).map(|token| &token.kind) {
+            Some(TokenKind::Str(name)) => name.to_string(),
+            _ => self.reporter.file_name(tokens[0].span),
+        };
+        let next = following.iter().position(|line| {
+            let directive = line.trim_start().strip_prefix('#').map(str::trim_start);
+            directive.is_some_and(|d| {
+                d.starts_with("line") || d.starts_with(|c: char| c.is_ascii_digit())
+            })
+        });
+        let text = following[..next.unwrap_or(following.len())].join("\n");
+        let file = self.reporter.add_part_of_file(&name, line, &text);
+        Some(Marker { file, line, after: tokens[0].span.line })
     }
 
     fn directive(
@@ -164,6 +221,8 @@ impl Preprocessor<'_> {
                 self.reporter.warning(span, format!("#warning {text}"));
             }
             "pragma" | "line" => {}
+            // A line marker with a number that is too large.
+            _ if matches!(head.kind, TokenKind::Int { .. }) => {}
             _ => {
                 let hint = did_you_mean(word, DIRECTIVES.iter().copied());
                 let text = head.describe();

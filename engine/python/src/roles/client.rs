@@ -1,4 +1,4 @@
-//! `SingleKeyClient`: the hooks of clients of single keys.
+//! Client roles written in Python: the hooks of `SingleKeyClient`.
 
 use netkv_roles::single_key::client::Verdict;
 use netkv_roles::single_key::foreign::{ClientHooks, Outcome};
@@ -19,7 +19,7 @@ pub struct ClientRole {
 }
 
 impl ClientRole {
-    /// An object of the class with this name.
+    /// Creates an object of the class with this name.
     pub fn new(name: &str) -> Outcome<Self> {
         load("clients", name, |py, class| {
             Ok(Self {
@@ -45,7 +45,7 @@ fn verdict(name: &str) -> PyResult<Verdict> {
         "ignore" => Ok(Verdict::Ignore),
         "malformed" => Ok(Verdict::Malformed),
         _ => Err(PyValueError::new_err(format!(
-            "'{name}' is no verdict; it is 'accept', 'ignore' or 'malformed'"
+            "'{name}' is no verdict; verdicts are 'accept', 'ignore' and 'malformed'"
         ))),
     }
 }

@@ -1,8 +1,9 @@
-//! Roles written in Python; `netkv/roles` has their interface. They are found by name, with the
-//! registry's [`Loader`].
+//! Roles written in Python; `netkv/roles` has their interface. The registry's [`Loader`] finds them
+//! by name.
 //!
-//! A role takes Python's lock for each call. No Rust lock that a thread with Python's lock may wait
-//! for is held then: nodes are asked detached.
+//! Each call of a role takes the interpreter lock, while its node may hold locks of its own. So a
+//! thread must release the interpreter lock before it calls a node (`detach`), or both would wait
+//! for each other.
 
 mod client;
 mod server;
@@ -28,30 +29,30 @@ use single_key::ServerRole;
 
 const PREFIX: &str = "python:";
 
-/// Lets configurations name roles in Python.
+/// Registers the loader, so that configurations can name roles in Python.
 pub fn register() {
     set_loader(Box::new(PythonRoles));
 }
 
 struct PythonRoles;
 
-/// The roles that were named so far. An entry has to last as long as the process.
+/// The roles that were loaded. Entries must live as long as the process.
 static SERVERS: Mutex<BTreeMap<String, &'static ServerEntry>> = Mutex::new(BTreeMap::new());
 static CLIENTS: Mutex<BTreeMap<String, &'static ClientEntry>> = Mutex::new(BTreeMap::new());
-/// Names of roles and counts.
+/// Names of roles and counts, which must live as long as the process.
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 impl Loader for PythonRoles {
     fn server(&self, name: &str) -> Option<Result<&'static ServerEntry, String>> {
-        name.starts_with(PREFIX).then(|| known(&SERVERS, name, server_entry))
+        name.starts_with(PREFIX).then(|| find_or_load(&SERVERS, name, server_entry))
     }
 
     fn client(&self, name: &str) -> Option<Result<&'static ClientEntry, String>> {
-        name.starts_with(PREFIX).then(|| known(&CLIENTS, name, client_entry))
+        name.starts_with(PREFIX).then(|| find_or_load(&CLIENTS, name, client_entry))
     }
 }
 
-fn known<T>(
+fn find_or_load<T>(
     table: &Mutex<BTreeMap<String, &'static T>>,
     name: &str,
     make: impl FnOnce(&'static str) -> Result<T, String>,
@@ -60,12 +61,12 @@ fn known<T>(
     if let Some(entry) = lock().get(name) {
         return Ok(entry);
     }
-    // Not while the table is locked: this waits for Python.
+    // The table is not locked here, because this waits for the interpreter lock.
     let entry = make(interned(name))?;
     Ok(lock().entry(name.to_owned()).or_insert_with(|| Box::leak(Box::new(entry))))
 }
 
-/// The same text for as long as the process lasts.
+/// A copy of the name that lives as long as the process.
 fn interned(name: &str) -> &'static str {
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.get(name) {
@@ -111,7 +112,7 @@ fn module(py: Python<'_>) -> PyResult<Bound<'_, PyModule>> {
     py.import(pyo3::intern!(py, "netkv.roles"))
 }
 
-/// Finds a class and takes something from it.
+/// Loads a class and returns the result of `take` for it.
 fn load<T>(
     kind: &str,
     name: &str,
@@ -127,14 +128,14 @@ fn load<T>(
     })
 }
 
-/// An object of a class in Python that plays a role.
+/// A Python object that implements a role.
 #[derive(Debug)]
 struct Role {
     object: Py<PyAny>,
 }
 
 impl Role {
-    /// Makes the object.
+    /// Creates the object.
     fn new<'py, A: PyCallArgs<'py>>(
         py: Python<'py>,
         class: &Bound<'py, PyType>,
@@ -144,7 +145,7 @@ impl Role {
         Ok(Self { object: object.unbind() })
     }
 
-    /// Calls a method and takes something from its result; the sentence of an exception.
+    /// Calls a method and returns `take` of its result. The error is a sentence about an exception.
     fn call<'py, A: PyCallArgs<'py>, T>(
         &self,
         py: Python<'py>,
@@ -157,7 +158,7 @@ impl Role {
         result.map_err(|error| sentence(py, &object.get_type(), method, &error))
     }
 
-    /// The numbers that its method `counts` gives.
+    /// The result of its method `counts`.
     fn counts(&self) -> Result<Counts, String> {
         Python::attach(|py| {
             self.call(py, "counts", (), |result| {
@@ -172,16 +173,15 @@ impl Role {
     }
 }
 
-/// What is said of an exception; the trace goes to the log.
+/// The sentence about an exception; its traceback goes to the log.
 fn sentence(py: Python<'_>, class: &Bound<'_, PyType>, method: &str, error: &PyErr) -> String {
-    // With its trace back.
     let raised = error.clone_ref(py).into_value(py);
-    let tell =
+    let report =
         || module(py)?.getattr("failure")?.call1((class, method, raised))?.extract::<String>();
-    tell().unwrap_or_else(|_| format!("a role failed in {method}: {error}"))
+    report().unwrap_or_else(|_| format!("a role failed in {method}: {error}"))
 }
 
-/// `netkv.roles.ServerOptions`.
+/// The options as `netkv.roles.ServerOptions`.
 fn options_of<'py>(py: Python<'py>, options: &ServerOptions) -> PyResult<Bound<'py, PyAny>> {
     module(py)?.getattr("ServerOptions")?.call1((
         options.server,
@@ -193,17 +193,18 @@ fn options_of<'py>(py: Python<'py>, options: &ServerOptions) -> PyResult<Bound<'
     ))
 }
 
-/// A sequence as Python has it, and back.
+/// A sequence as one number, its form in Python.
 fn number_of(sequence: Sequence) -> u64 {
     u64::from(sequence.incarnation) << 32 | u64::from(sequence.number)
 }
 
+/// The sequence of a number from Python.
 fn sequence_of(number: u64) -> Sequence {
     Sequence { incarnation: (number >> 32) as u32, number: number as u32 }
 }
 
-/// What a method wants done: the list of an `Actions`.
-fn taken<'py, T>(
+/// The actions that a method has recorded in an `Actions`.
+fn recorded<'py, T>(
     out: &Bound<'py, PyAny>,
     each: impl Fn(&str, &Bound<'py, PyAny>) -> PyResult<T>,
 ) -> PyResult<Vec<T>> {
@@ -219,5 +220,5 @@ fn taken<'py, T>(
 
 /// The frames of an `Actions`.
 fn frames(out: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<u8>>> {
-    taken(out, |_, action| action.get_item(1)?.extract())
+    recorded(out, |_, action| action.get_item(1)?.extract())
 }

@@ -1,4 +1,4 @@
-//! `Server`: a whole server in Python.
+//! Server roles written in Python without the core of `SingleKeyServer`: subclasses of `Server`.
 
 use netkv_roles::registry::ServerOptions;
 use netkv_roles::single_key::foreign::Failure;
@@ -11,7 +11,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyFrozenSet};
 
-use super::{Role, load, module, number_of, options_of, sequence_of, taken};
+use super::{Role, load, module, number_of, options_of, recorded, sequence_of};
 
 pub struct WholeServer {
     role: Role,
@@ -21,7 +21,7 @@ pub struct WholeServer {
     /// `ServerActions` and `Stored` of `netkv.roles`.
     actions: Py<PyAny>,
     stored: Py<PyAny>,
-    /// It is reported with the next call, which is due then.
+    /// The failure of the role. The next call reports it; [`Server::deadline`] requests this call.
     failure: Failure,
 }
 
@@ -45,7 +45,7 @@ fn action(kind: &str, action: &Bound<'_, PyAny>) -> PyResult<Action> {
         "get" => StoreOp::Get,
         "put" => StoreOp::Put,
         "delete" => StoreOp::Delete,
-        other => return Err(PyValueError::new_err(format!("'{other}' is no action"))),
+        other => return Err(PyValueError::new_err(format!("'{other}' is not an action"))),
     };
     Ok(Action::Call {
         op,
@@ -58,7 +58,7 @@ fn action(kind: &str, action: &Bound<'_, PyAny>) -> PyResult<Action> {
 }
 
 impl WholeServer {
-    /// An object of the class with this name.
+    /// Creates an object of the class with this name.
     pub fn new(
         name: &str,
         options: &ServerOptions,
@@ -80,8 +80,8 @@ impl WholeServer {
         })
     }
 
-    /// Calls a method, whose last argument is a `ServerActions`, and adds what it wants done.
-    fn ask(
+    /// Calls a method, whose last argument is a `ServerActions`, and adds the actions to `out`.
+    fn invoke(
         &mut self,
         now: Nanos,
         out: &mut Actions,
@@ -93,7 +93,7 @@ impl WholeServer {
                 let actions =
                     self.actions.bind(py).call1((self.keeps_sequences,)).map_err(failed)?;
                 call(py, self, &actions)?;
-                taken(&actions, action).map_err(failed)
+                recorded(&actions, action).map_err(failed)
             });
             for action in self.failure.keep(done).unwrap_or_default() {
                 self.carry_out(now, action, out);
@@ -114,8 +114,8 @@ impl WholeServer {
         }
     }
 
-    /// What a method without actions gives; nothing if the role has failed.
-    fn asked<T>(&self, call: impl FnOnce(&Role) -> Result<T, String>) -> Option<T> {
+    /// The result of a method without actions; `None` if the role has failed.
+    fn query<T>(&self, call: impl FnOnce(&Role) -> Result<T, String>) -> Option<T> {
         if self.failure.is_none() { self.failure.keep(call(&self.role)) } else { None }
     }
 }
@@ -126,7 +126,7 @@ impl Server for WholeServer {
     }
 
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
-        self.ask(now, out, |py, server, actions| {
+        self.invoke(now, out, |py, server, actions| {
             let args = (now, PyBytes::new(py, bytes), actions);
             server.role.call(py, "on_frame", args, |_| Ok(()))
         });
@@ -139,7 +139,7 @@ impl Server for WholeServer {
             StoreResult::Done => ("done", &[], Sequence::default()),
             StoreResult::Failed => ("failed", &[], Sequence::default()),
         };
-        self.ask(now, out, |py, server, actions| {
+        self.invoke(now, out, |py, server, actions| {
             let result = (outcome, PyBytes::new(py, value), number_of(sequence));
             let result = server.stored.bind(py).call1(result).map_err(|it| it.to_string())?;
             server.role.call(py, "on_stored", (now, call, result, actions), |_| Ok(()))
@@ -147,7 +147,7 @@ impl Server for WholeServer {
     }
 
     fn on_timer(&mut self, now: Nanos, out: &mut Actions) {
-        self.ask(now, out, |py, server, actions| {
+        self.invoke(now, out, |py, server, actions| {
             server.role.call(py, "on_timer", (now, actions), |_| Ok(()))
         });
     }
@@ -155,7 +155,7 @@ impl Server for WholeServer {
     fn deadline(&self) -> Option<Nanos> {
         let call =
             |role: &Role| Python::attach(|py| role.call(py, "deadline", (), |due| due.extract()));
-        match self.asked(call) {
+        match self.query(call) {
             Some(due) => due,
             None => self.failure.is_due().then_some(0),
         }
@@ -165,19 +165,19 @@ impl Server for WholeServer {
         let call = |role: &Role| {
             Python::attach(|py| role.call(py, "slow", (factor,), |it| it.is_truthy()))
         };
-        self.asked(call).unwrap_or(false)
+        self.query(call).unwrap_or(false)
     }
 
     fn busy_keys(&self) -> usize {
         let call = |role: &Role| {
             Python::attach(|py| role.call(py, "busy_keys", (), |keys| keys.extract()))
         };
-        self.asked(call).unwrap_or(0)
+        self.query(call).unwrap_or(0)
     }
 
     fn counts(&self) -> Counts {
-        let mut counts = self.asked(Role::counts).unwrap_or_default();
-        // Samples need these of every server.
+        let mut counts = self.query(Role::counts).unwrap_or_default();
+        // Samples need these counts of every server.
         for name in ["served", "dropped"] {
             if !counts.iter().any(|(known, _)| *known == name) {
                 counts.push((name, 0));

@@ -1,4 +1,4 @@
-//! `SingleKeyServer`: the hooks of a server of single keys.
+//! Server roles written in Python: the hooks of `SingleKeyServer`.
 
 use netkv_roles::registry::ServerOptions;
 use netkv_roles::single_key::foreign::{Order, Orders, Outcome, ServerHooks};
@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::{PREFIX, Role, load, module, number_of, options_of, sequence_of, taken};
+use super::{PREFIX, Role, load, module, number_of, options_of, recorded, sequence_of};
 
 #[derive(Debug)]
 pub struct ServerRole {
@@ -22,7 +22,7 @@ pub struct ServerRole {
 }
 
 impl ServerRole {
-    /// An object of the class with this name.
+    /// Creates an object of the class with this name.
     pub fn new(name: &'static str, options: &ServerOptions, now: Nanos) -> Outcome<Self> {
         load("servers", name, |py, class| {
             let codec = py.import("netkv.control.messages")?;
@@ -39,7 +39,7 @@ impl ServerRole {
     }
 
     /// Calls a method with the time, these arguments and a `RequestActions`.
-    fn ask<'py, T>(
+    fn invoke<'py, T>(
         &self,
         py: Python<'py>,
         method: &str,
@@ -52,7 +52,7 @@ impl ServerRole {
         let now = now.into_pyobject(py).map_err(|error| error.to_string())?.into_any();
         let args = std::iter::once(now).chain(args).chain([out.clone()]).collect::<Vec<_>>();
         let args = PyTuple::new(py, args).map_err(failed)?;
-        self.role.call(py, method, args, |result| take(result, taken(&out, order)?))
+        self.role.call(py, method, args, |result| take(result, recorded(&out, order)?))
     }
 
     fn orders<'py>(
@@ -62,12 +62,11 @@ impl ServerRole {
         args: impl IntoIterator<Item = Bound<'py, PyAny>>,
         now: Nanos,
     ) -> Orders<Py<PyAny>> {
-        self.ask(py, method, args, now, |_, orders| Ok(orders))
+        self.invoke(py, method, args, now, |_, orders| Ok(orders))
     }
 }
 
 fn order(kind: &str, action: &Bound<'_, PyAny>) -> PyResult<Order<Py<PyAny>>> {
-    let unknown = |what: &str| PyValueError::new_err(format!("'{what}' is no action"));
     let at = |index: usize| action.get_item(index);
     let request = |index| PyResult::Ok((at(index)?.extract()?, at(index + 1)?.extract()?));
     Ok(match kind {
@@ -84,11 +83,12 @@ fn order(kind: &str, action: &Bound<'_, PyAny>) -> PyResult<Order<Py<PyAny>>> {
             sequence: at(2)?.extract::<Option<u64>>()?.map(sequence_of),
         },
         "end" => {
-            let status = Status::from_code(at(2)?.extract()?);
-            let status = status.ok_or_else(|| unknown("a status of no meaning"))?;
+            let code = at(2)?.extract()?;
+            let unknown = || PyValueError::new_err(format!("'end' has the unknown status {code}"));
+            let status = Status::from_code(code).ok_or_else(unknown)?;
             Order::End { key: at(1)?.extract()?, status, frame: at(3)?.extract()? }
         }
-        other => return Err(unknown(other)),
+        other => return Err(PyValueError::new_err(format!("'{other}' is not an action"))),
     })
 }
 
@@ -149,7 +149,7 @@ impl ServerHooks for ServerRole {
     ) -> Outcome<Option<Vec<Order<Py<PyAny>>>>> {
         Python::attach(|py| {
             let args = [message.bind(py).clone()];
-            self.ask(py, "on_message", args, now, |known, orders| {
+            self.invoke(py, "on_message", args, now, |known, orders| {
                 Ok(known.is_truthy()?.then_some(orders))
             })
         })

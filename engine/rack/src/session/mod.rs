@@ -1,15 +1,17 @@
-//! A user of a rack that is up: operations of a program, carried out by the client role of the rack,
-//! behind a socket and in a thread of their own.
+//! The session of an external client: it executes the operations of a user's program with the
+//! client role of the rack, in a thread with a socket of its own.
 //!
 //! Rules
 //! -----
-//! 1. Whoever hands operations in never waits for the thread, and the thread never waits for
-//!    anybody: operations and their ends are handed over in lists that are locked for a moment.
-//! 2. One wake-up takes all that was handed in meanwhile, and what it wants sent leaves together.
-//! 3. Every operation that was handed in ends, unless the session does first; then the bell rings,
-//!    too, and [`Session::failure`] says why.
-//! 4. A session that is stopped deregisters first, if its role has a registration, for as long as the
-//!    role waits for the answer. What is under way then does not end any more.
+//! 1. Threads of the user and the session's thread do not wait for each other: they exchange
+//!    operations and completions in lists that are locked only briefly.
+//! 2. At a wake-up the session's thread takes all submitted operations, and sends their frames
+//!    together.
+//! 3. Each submitted operation gets a completion, unless the session ends before. The completion
+//!    event is signalled for new completions and at the end of the thread;
+//!    [`Session::failure`] says why the thread has ended by itself.
+//! 4. If its role has a registration, a session that is stopped deregisters first, and ends when
+//!    the role has the answer or has given up. Pending operations then get no completion.
 
 mod role;
 
@@ -26,46 +28,46 @@ use crate::counters::counters;
 use crate::sys::{Poller, Received, Sender, Socket, Waker, Watched};
 use crate::worker::{Signals, Worker, lock};
 
-/// Operations that may wait for the thread to take them.
+/// Maximum number of submitted operations that the thread has not taken.
 const MAX_SUBMITTED: usize = 65_536;
 /// Tokens in the poller.
 const WAKER: u64 = 0;
 const SOCKET: u64 = 1;
 
 counters! {
-    /// What a session has seen since it was started; `bursts` are rounds that sent something.
+    /// Counts since the session was started; `bursts` counts the rounds that sent frames.
     pub struct Counters { received, sent, bursts, oversized, send_drops }
 }
 
 struct Shared {
     submitted: Mutex<Vec<(u64, OwnedOp)>>,
-    ended: Mutex<Vec<Completion>>,
-    /// Rings when something has ended, or the thread has.
-    bell: Waker,
-    /// Of the protocol.
+    completed: Mutex<Vec<Completion>>,
+    /// Signalled when there are completions, or when the thread has ended.
+    completion_event: Waker,
+    /// Gauges of the protocol.
     gauges: Mutex<Counts>,
     counters: Counters,
 }
 
-/// A user's client: see the module.
+/// A session of an external client: see the module.
 pub struct Session {
     shared: Arc<Shared>,
-    /// Gone once the thread has them.
+    /// `None` once the thread owns them.
     parts: Mutex<Option<(Socket, Box<dyn Client>)>>,
     worker: Worker,
 }
 
 impl Session {
-    /// Checks the configuration and takes the address. Errors are sentences; an address that
-    /// another process has is `AddrInUse`.
+    /// Checks the configuration and binds the socket. Errors are sentences; if another process uses
+    /// the address, the kind is `AddrInUse`.
     pub fn new(config: &SessionConfig) -> io::Result<Self> {
         let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
         let client = config.client(clock::unix_nanos()).map_err(invalid)?;
         let socket = Socket::open("the session", config.bind, config.peer, true)?;
         let shared = Shared {
             submitted: Mutex::default(),
-            ended: Mutex::default(),
-            bell: Waker::new()?,
+            completed: Mutex::default(),
+            completion_event: Waker::new()?,
             gauges: Mutex::default(),
             counters: Counters::default(),
         };
@@ -76,30 +78,30 @@ impl Session {
         })
     }
 
-    /// Starts the thread, once.
+    /// Starts the thread; a second call is an error.
     pub fn start(&self) -> io::Result<()> {
         let Some((socket, client)) = lock(&self.parts).take() else {
             return Err(io::Error::other("The session was started before; make a new one."));
         };
-        let (shared, listening) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
+        let (shared, at_end) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
         self.worker.start(
             "session",
             move |signals| Loop::new(&shared, socket, client, signals)?.run(),
-            move || listening.bell.wake(),
+            move || at_end.completion_event.wake(),
         )
     }
 
-    /// Takes leave, ends the thread and gives the address back; nothing happens the second time.
+    /// Deregisters, ends the thread and closes the socket; a second call does nothing.
     pub fn stop(&self) {
         self.worker.stop();
         lock(&self.parts).take();
     }
 
-    /// Hands an operation in; [`Session::take`] has its end under `token`.
+    /// Submits an operation; [`Session::take`] later returns its completion with `token`.
     ///
     /// # Errors
     ///
-    /// A sentence, if the session has ended or too many wait.
+    /// A sentence, if the session has ended or too many operations wait.
     pub fn submit(&self, token: u64, op: OwnedOp) -> Result<(), String> {
         if let Some(failure) = self.failure() {
             return Err(failure);
@@ -111,27 +113,27 @@ impl Session {
         if submitted.len() >= MAX_SUBMITTED {
             return Err(format!("Too many operations are under way: {MAX_SUBMITTED} wait."));
         }
-        // If others wait, the thread has been told and has not looked yet.
-        let tell = submitted.is_empty();
+        // If the list is not empty, a wake-up is pending.
+        let wake = submitted.is_empty();
         submitted.push((token, op));
         drop(submitted);
-        if tell {
+        if wake {
             self.worker.signals().waker.wake();
         }
         Ok(())
     }
 
-    /// What has ended since the last call. The bell is silent until more does.
+    /// Removes and returns the completions, and resets the completion event.
     pub fn take(&self) -> Vec<Completion> {
-        // In this order, or what ends in between would not be heard.
-        self.shared.bell.clear();
-        std::mem::take(&mut *lock(&self.shared.ended))
+        // In this order: a completion that is added in between signals the event again.
+        self.shared.completion_event.clear();
+        std::mem::take(&mut *lock(&self.shared.completed))
     }
 
-    /// A descriptor that can be read when there is something to [`Session::take`], or the session
-    /// has failed.
-    pub fn bell(&self) -> RawFd {
-        self.shared.bell.descriptor()
+    /// The descriptor of the completion event. It is readable if there are completions to
+    /// [`Session::take`], or if the thread has ended.
+    pub fn completion_descriptor(&self) -> RawFd {
+        self.shared.completion_event.descriptor()
     }
 
     /// Why the session has ended by itself, as a sentence.
@@ -147,7 +149,7 @@ impl Session {
     }
 }
 
-/// What the thread owns.
+/// The state of the thread.
 struct Loop<'a> {
     shared: &'a Shared,
     signals: &'a Signals,
@@ -157,7 +159,7 @@ struct Loop<'a> {
     received: Received,
     sender: Sender,
     actions: Actions,
-    ended: Vec<Completion>,
+    completed: Vec<Completion>,
     gauges: Counts,
     leaving: bool,
 }
@@ -181,7 +183,7 @@ impl<'a> Loop<'a> {
             received: Received::default(),
             sender: Sender::default(),
             actions: Actions::new(),
-            ended: Vec::new(),
+            completed: Vec::new(),
             gauges: Counts::new(),
             leaving: false,
         })
@@ -200,7 +202,7 @@ impl<'a> Loop<'a> {
             if ready {
                 self.frames(now)?;
             }
-            self.submitted(now);
+            self.take_submitted(now);
             if self.signals.stopping() && !self.leaving {
                 self.leaving = true;
                 self.client.leave(now, &mut self.actions);
@@ -225,11 +227,11 @@ impl<'a> Loop<'a> {
         Ok(())
     }
 
-    fn submitted(&mut self, now: Nanos) {
+    fn take_submitted(&mut self, now: Nanos) {
         let submitted = std::mem::take(&mut *lock(&self.shared.submitted));
         for (token, op) in submitted {
             let refused = op.submit(now, token, self.client.as_mut(), &mut self.actions);
-            self.ended.extend(refused);
+            self.completed.extend(refused);
         }
     }
 
@@ -247,21 +249,21 @@ impl<'a> Loop<'a> {
     }
 
     fn hand_over(&mut self) {
-        // Not while the list is locked: a role in Python would wait for Python in that time.
+        // Before the list is locked: a role in Python waits here for the interpreter lock.
         self.gauges.clear();
         self.client.add_gauges(&mut self.gauges);
         std::mem::swap(&mut *lock(&self.shared.gauges), &mut self.gauges);
-        self.client.completions(&mut self.ended);
-        if self.ended.is_empty() {
+        self.client.completions(&mut self.completed);
+        if self.completed.is_empty() {
             return;
         }
-        let mut ended = lock(&self.shared.ended);
-        // What nobody has taken yet has rung the bell.
-        let tell = ended.is_empty();
-        ended.append(&mut self.ended);
-        drop(ended);
-        if tell {
-            self.shared.bell.wake();
+        let mut completed = lock(&self.shared.completed);
+        // If the list is not empty, the event is signalled.
+        let wake = completed.is_empty();
+        completed.append(&mut self.completed);
+        drop(completed);
+        if wake {
+            self.shared.completion_event.wake();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The client of a session, and the operations of its user.
+//! The configuration of a session, its client role, and the operations of its user.
 
 use std::net::SocketAddrV4;
 
@@ -11,34 +11,34 @@ use serde::Deserialize;
 
 use crate::generator::nanos;
 
-/// What a session is told.
+/// Configuration of a session.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionConfig {
-    /// Its own UDP address.
+    /// UDP address of the session.
     pub bind: SocketAddrV4,
-    /// The switch's port.
+    /// UDP address of the switch's port.
     pub peer: SocketAddrV4,
-    /// What its client does.
+    /// Role of the client.
     pub role: ClientRole,
     /// Number of the client.
     pub client: u16,
-    /// Servers of the rack, and bytes of the keys of its keyspace.
+    /// Servers of the rack.
     pub servers: u16,
-    #[allow(missing_docs)] // see above
+    /// Bytes of a key of the keyspace.
     pub key_size: usize,
-    /// An operation without an answer for that long is given up, in seconds.
+    /// Deadline of an operation, in seconds.
     pub deadline_s: f64,
-    /// First retry time-out, in seconds; it doubles up to eight times that.
+    /// First retry time-out, in seconds; it doubles up to eight times this.
     pub retry_s: f64,
 }
 
 impl SessionConfig {
-    /// The client; `unix_nanos` is the time since the epoch.
+    /// Creates the client; `unix_nanos` is the time since 1970.
     ///
     /// # Errors
     ///
-    /// A sentence about a number or time that cannot be.
+    /// A sentence about an invalid number or time.
     pub(super) fn client(&self, unix_nanos: u128) -> Result<Box<dyn Client>, String> {
         let initial = nanos("retry_s", self.retry_s)?;
         let load = ClientConfig {
@@ -49,7 +49,7 @@ impl SessionConfig {
             check: false,
             ..ClientConfig::new(1, Arrivals::Closed { outstanding: 0 })
         };
-        // It has no load of its own; one of no operations under way never draws any.
+        // The role needs a workload, but with 0 outstanding operations it draws none from it.
         let workload = WorkloadConfig::new(1, Mix::YCSB_C, 0);
         let workload = Workload::new(WorkloadConfig { key_size: self.key_size, ..workload })?;
         let keyspace = Keyspace { servers: self.servers, key_size: self.key_size };
@@ -57,7 +57,7 @@ impl SessionConfig {
     }
 }
 
-/// An operation, with memory of its own.
+/// A [`UserOp`] that owns its keys and value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OwnedOp {
     /// See [`UserOp::Get`].
@@ -69,7 +69,7 @@ pub enum OwnedOp {
 }
 
 impl OwnedOp {
-    /// Hands it to a client; one that it does not take has ended.
+    /// Submits the operation to a client. If the client refuses it, returns its completion.
     pub(super) fn submit(
         &self,
         now: Nanos,

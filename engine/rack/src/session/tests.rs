@@ -9,7 +9,7 @@ use crate::generator::tests::registering_role;
 
 const KEY: [u8; 16] = *b"a user's key, 16";
 
-/// The switch and all behind it: the test plays it.
+/// The switch and servers, played by the test.
 struct Rack(UdpSocket);
 
 impl Rack {
@@ -20,14 +20,14 @@ impl Rack {
         (Self(socket), address)
     }
 
-    fn hears(&self) -> (Vec<u8>, std::net::SocketAddr) {
+    fn receive(&self) -> (Vec<u8>, std::net::SocketAddr) {
         let mut bytes = vec![0; 2048];
         let (length, from) = self.0.recv_from(&mut bytes).expect("a frame within 5 s");
         bytes.truncate(length);
         (bytes, from)
     }
 
-    fn says(&self, message: &Message<'_>, to: std::net::SocketAddr) {
+    fn send(&self, message: &Message<'_>, to: std::net::SocketAddr) {
         let mut bytes = Vec::new();
         write_frame(&mut bytes, message);
         self.0.send_to(&bytes, to).unwrap();
@@ -48,16 +48,16 @@ fn config(peer: SocketAddrV4, role: &str) -> SessionConfig {
     serde_json::from_value(text).unwrap()
 }
 
-fn ends(session: &Session, number: usize) -> Vec<Completion> {
-    let (mut ended, start) = (Vec::new(), Instant::now());
+fn completions(session: &Session, number: usize) -> Vec<Completion> {
+    let (mut completed, start) = (Vec::new(), Instant::now());
     let mut poller = Poller::new().unwrap();
-    poller.watch(&session.shared.bell, 0).unwrap();
-    while ended.len() < number {
-        assert!(start.elapsed() < Duration::from_secs(5), "{ended:?}");
+    poller.watch(&session.shared.completion_event, 0).unwrap();
+    while completed.len() < number {
+        assert!(start.elapsed() < Duration::from_secs(5), "{completed:?}");
         poller.wait(Some(Duration::from_secs(1))).unwrap().for_each(drop);
-        ended.extend(session.take());
+        completed.extend(session.take());
     }
-    ended
+    completed
 }
 
 fn count(session: &Session, name: &str) -> u64 {
@@ -65,7 +65,7 @@ fn count(session: &Session, name: &str) -> u64 {
 }
 
 #[test]
-fn operations_of_other_threads_end_once_and_ring_the_bell() {
+fn operations_of_many_threads_complete_once() {
     let (rack, peer) = Rack::new();
     let session = Session::new(&config(peer, "plain")).unwrap();
     session.start().unwrap();
@@ -80,23 +80,23 @@ fn operations_of_other_threads_end_once_and_ring_the_bell() {
             });
         }
         for _ in 0..200 {
-            let (bytes, from) = rack.hears();
+            let (bytes, from) = rack.receive();
             let request = FrameView::parse(&bytes).unwrap();
             assert_eq!(request.sender(), 3);
-            rack.says(&request.reply(Status::Ok).with_value(b"value"), from);
+            rack.send(&request.reply(Status::Ok).with_value(b"value"), from);
         }
     });
-    let ended = ends(&session, 200);
-    let mut tokens: Vec<u64> = ended.iter().map(|it| it.token).collect();
+    let completed = completions(&session, 200);
+    let mut tokens: Vec<u64> = completed.iter().map(|it| it.token).collect();
     tokens.sort_unstable();
     assert_eq!(tokens, Vec::from_iter(0..200));
     let value = Outcome::Values(vec![Some(b"value".to_vec())]);
-    assert!(ended.iter().all(|it| it.outcome == value));
+    assert!(completed.iter().all(|it| it.outcome == value));
     session.stop();
 }
 
 #[test]
-fn what_is_handed_in_before_the_thread_looks_leaves_together() {
+fn operations_submitted_before_a_wake_up_are_sent_together() {
     let (rack, peer) = Rack::new();
     let session = Session::new(&config(peer, "plain")).unwrap();
     for token in 0..20 {
@@ -104,9 +104,9 @@ fn what_is_handed_in_before_the_thread_looks_leaves_together() {
     }
     session.start().unwrap();
     for _ in 0..20 {
-        rack.hears();
+        rack.receive();
     }
-    // They are counted when all have left, so the rack may have heard them before.
+    // Frames are counted after all are sent, so the rack may receive them before.
     let start = Instant::now();
     while count(&session, "sent") < 20 && start.elapsed() < Duration::from_secs(5) {
         std::thread::sleep(Duration::from_millis(1));
@@ -118,13 +118,13 @@ fn what_is_handed_in_before_the_thread_looks_leaves_together() {
 }
 
 #[test]
-fn what_a_client_does_not_take_ends_with_its_sentence() {
+fn an_operation_that_a_client_refuses_completes_with_the_reason() {
     let (_rack, peer) = Rack::new();
     let session = Session::new(&config(peer, "plain")).unwrap();
     session.start().unwrap();
     session.submit(7, OwnedOp::Put(b"short".to_vec(), vec![])).unwrap();
     let refused = Outcome::Refused("A key has 16 bytes, not 5.".to_owned());
-    assert_eq!(ends(&session, 1), [Completion { token: 7, outcome: refused }]);
+    assert_eq!(completions(&session, 1), [Completion { token: 7, outcome: refused }]);
 }
 
 #[test]
@@ -132,28 +132,28 @@ fn a_session_registers_at_the_start_and_deregisters_at_the_end() {
     let (rack, peer) = Rack::new();
     let session = Session::new(&config(peer, registering_role())).unwrap();
     session.start().unwrap();
-    let (bytes, from) = rack.hears();
+    let (bytes, from) = rack.receive();
     let hello = FrameView::parse(&bytes).unwrap();
     assert_eq!((hello.op(), hello.sender()), (Op::Hello, 3));
-    rack.says(&hello.reply(Status::Ok).with_stamp(Stamp::default()), from);
+    rack.send(&hello.reply(Status::Ok).with_stamp(Stamp::default()), from);
     std::thread::scope(|threads| {
         threads.spawn(|| session.stop());
         let (bytes, from) = loop {
-            let (bytes, from) = rack.hears();
-            // HELLO may have been repeated before it was answered.
+            let (bytes, from) = rack.receive();
+            // HELLO may have been retransmitted before it was answered.
             if FrameView::parse(&bytes).unwrap().op() != Op::Hello {
                 break (bytes, from);
             }
         };
         let bye = FrameView::parse(&bytes).unwrap();
         assert_eq!((bye.op(), bye.sender()), (Op::Bye, 3));
-        rack.says(&bye.reply(Status::Ok), from);
+        rack.send(&bye.reply(Status::Ok), from);
     });
     assert_eq!(session.failure(), None);
 }
 
 #[test]
-fn an_address_is_one_sessions_and_free_again_when_that_is_over() {
+fn an_address_belongs_to_one_session_until_it_stops() {
     let (_rack, peer) = Rack::new();
     let config = config(peer, "plain");
     let first = Session::new(&config).unwrap();
@@ -165,9 +165,9 @@ fn an_address_is_one_sessions_and_free_again_when_that_is_over() {
 }
 
 #[test]
-fn clients_that_a_switch_cannot_tell_apart_are_refused() {
+fn client_numbers_beyond_the_switchs_limit_are_refused() {
     let (_rack, peer) = Rack::new();
     let config = SessionConfig { client: 65, ..config(peer, registering_role()) };
-    let error = Session::new(&config).err().expect("a switch tells 64 clients apart").to_string();
+    let error = Session::new(&config).err().expect("a switch distinguishes 64 clients").to_string();
     assert!(error.contains("64"), "{error}");
 }

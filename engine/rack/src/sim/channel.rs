@@ -1,6 +1,6 @@
-//! The control channel between a switch and its controller, one direction of it.
+//! Model of one direction of the control channel between a switch and its controller.
 //!
-//! It sends one message after the other at its rate; what comes meanwhile waits in a [`Backlog`].
+//! The channel sends one message after the other at its rate; others wait in a [`Backlog`].
 
 use netkv_roles::Nanos;
 use serde::Deserialize;
@@ -8,52 +8,53 @@ use serde::Deserialize;
 use crate::backlog::{Backlog, Class};
 use crate::switch::DIGEST_QUEUE;
 
-/// What control channels are like.
+/// Model of the control channels.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelModel {
-    /// From one end to the other, in seconds.
+    /// Latency from one end to the other, in seconds.
     pub latency_s: f64,
-    /// Messages a second in each direction; more wait.
+    /// Messages a second in each direction.
     pub rate: f64,
-    /// Frames that wait at the sending end before further ones are dropped; reports apart.
+    /// Maximum number of frames that wait at the sending end, without reports; further ones are
+    /// dropped.
     pub queue: usize,
-    /// Frames that report hot records, or acknowledge reports, that wait there.
+    /// Maximum number of waiting frames that report hot records or acknowledge reports.
     pub report_queue: usize,
 }
 
-/// A message that waits.
+/// A waiting message.
 #[derive(Debug, Clone)]
 struct Waiting<M> {
     message: M,
-    /// When it may leave.
+    /// When it was sent.
     from: Nanos,
-    /// How long the channel is busy with it.
+    /// How long it occupies the channel.
     gap: Nanos,
 }
 
-/// What becomes of a message that is sent.
+/// The result of sending a message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Sent<M> {
     /// It leaves, and arrives at this time.
     Leaves(Nanos, M),
-    /// It waits for others, or for the channel to be whole.
+    /// It waits for other messages, or until the channel is restored.
     Waits,
-    /// Too many of its class wait.
+    /// The queue of its class is full.
     Dropped(M),
 }
 
-/// One direction.
+/// One direction of a control channel.
 #[derive(Debug, Clone)]
 pub struct Channel<M> {
     latency: Nanos,
     gap: Nanos,
-    /// When the last message that left has left.
+    /// When the channel is free for the next message.
     free_at: Nanos,
     backlog: Backlog<Waiting<M>>,
-    /// Whether its owner knows when to call [`Channel::next`].
-    woken: bool,
-    /// How often its end has died: a wake of before means nothing.
+    /// Whether the owner has scheduled a call of [`Channel::next`].
+    wake_up_scheduled: bool,
+    /// Incremented by [`Channel::clear`]; wake-ups of an earlier incarnation are ignored.
     incarnation: u16,
     cut: bool,
 }
@@ -66,14 +67,15 @@ impl<M> Channel<M> {
             gap: (1e9 / model.rate).round() as Nanos,
             free_at: 0,
             backlog: Backlog::new([model.queue, model.report_queue, DIGEST_QUEUE]),
-            woken: false,
+            wake_up_scheduled: false,
             incarnation: 0,
             cut: false,
         }
     }
 
-    /// A message comes at `now`; it shares its place in the channel with `parts - 1` others. One
-    /// that is `limited` elsewhere is never dropped.
+    /// Sends a message at `now`. It occupies the channel for 1/`parts` of the time of a message,
+    /// because it shares one with others. If the caller limits such messages (`limited`), the
+    /// message is never dropped.
     pub fn send(
         &mut self,
         now: Nanos,
@@ -95,22 +97,22 @@ impl<M> Channel<M> {
         Sent::Waits
     }
 
-    /// When to call [`Channel::next`], and with what, if its owner has not been told and something
-    /// waits.
-    pub fn wake(&mut self) -> Option<(Nanos, u16)> {
-        if self.woken || self.cut || self.backlog.is_empty() {
+    /// If a message waits and no wake-up is scheduled: when to call [`Channel::next`], and with
+    /// which incarnation. The caller must schedule this call.
+    pub fn schedule_wake_up(&mut self) -> Option<(Nanos, u16)> {
+        if self.wake_up_scheduled || self.cut || self.backlog.is_empty() {
             return None;
         }
-        self.woken = true;
+        self.wake_up_scheduled = true;
         Some((self.free_at, self.incarnation))
     }
 
-    /// The message that leaves now, with the time of its arrival.
+    /// Removes the message that leaves now, and returns it with the time of its arrival.
     pub fn next(&mut self, incarnation: u16) -> Option<(Nanos, M)> {
         if incarnation != self.incarnation {
             return None;
         }
-        self.woken = false;
+        self.wake_up_scheduled = false;
         if self.cut {
             return None;
         }
@@ -123,27 +125,28 @@ impl<M> Channel<M> {
         self.free_at + self.latency
     }
 
-    /// Nothing leaves from now on. What waits and does not `stall` is given back.
-    pub fn cut(&mut self, stalls: impl Fn(&M) -> bool) -> Vec<M> {
+    /// Cuts the channel: no message leaves from now on. Removes and returns the waiting messages
+    /// for which `keep` is false.
+    pub fn cut(&mut self, keep: impl Fn(&M) -> bool) -> Vec<M> {
         self.cut = true;
-        self.take_unless(stalls)
+        self.take_unless(keep)
     }
 
-    /// The channel is whole again.
-    pub fn heal(&mut self, now: Nanos) {
+    /// Restores a channel that was cut.
+    pub fn restore(&mut self, now: Nanos) {
         self.cut = false;
         self.free_at = self.free_at.max(now);
     }
 
-    /// Whether nothing leaves.
+    /// Whether the channel is cut.
     pub fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// Its end has died: what waits is given back, and the next one finds the channel idle.
+    /// Resets the channel when its sender has stopped. Removes and returns all waiting messages.
     pub fn clear(&mut self) -> Vec<M> {
         self.free_at = 0;
-        self.woken = false;
+        self.wake_up_scheduled = false;
         self.incarnation = self.incarnation.wrapping_add(1);
         self.take_unless(|_| false)
     }
@@ -153,12 +156,12 @@ impl<M> Channel<M> {
         taken.into_iter().map(|waiting| waiting.message).collect()
     }
 
-    /// What waits.
+    /// Number of waiting messages: now, and the maximum since the start.
     pub fn backlog(&self) -> (usize, usize) {
         (self.backlog.len(), self.backlog.peak())
     }
 
-    /// Messages of a class that were dropped because too many waited.
+    /// Number of messages of a class that were dropped because its queue was full.
     pub fn dropped(&self, class: Class) -> u64 {
         self.backlog.dropped(class)
     }
@@ -178,12 +181,12 @@ mod tests {
     }
 
     #[test]
-    fn messages_queue_for_the_channel_and_lists_share_one() {
+    fn messages_queue_and_digests_of_a_list_share_a_message() {
         let mut channel = channel();
         assert_eq!(send(&mut channel, 0, Class::Answer), Sent::Leaves(150_000, "it"));
         assert_eq!(send(&mut channel, 0, Class::Answer), Sent::Waits, "behind the first");
-        assert_eq!(channel.wake(), Some((100_000, 0)));
-        assert_eq!(channel.wake(), None, "once is enough");
+        assert_eq!(channel.schedule_wake_up(), Some((100_000, 0)));
+        assert_eq!(channel.schedule_wake_up(), None, "it is scheduled once");
         assert_eq!(channel.next(0), Some((250_000, "it")));
         assert_eq!(
             channel.send(1_000_000, Class::Digest, 50, false, "part"),
@@ -192,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_drops_reports_before_answers_wait() {
+    fn reports_do_not_delay_answers() {
         let mut channel = channel();
         let _ = send(&mut channel, 0, Class::Report);
         let reports: Vec<_> = (0..50).map(|_| send(&mut channel, 0, Class::Report)).collect();
@@ -200,7 +203,7 @@ mod tests {
         assert!(reports[1..].iter().all(|sent| *sent == Sent::Dropped("it")));
         assert_eq!(channel.dropped(Class::Report), 49);
         assert_eq!(channel.send(10, Class::Answer, 1, false, "answer"), Sent::Waits);
-        assert_eq!(channel.next(0), Some((250_000, "answer")), "behind the one under way only");
+        assert_eq!(channel.next(0), Some((250_000, "answer")), "before all reports");
         assert_eq!(channel.backlog(), (1, 2));
         for _ in 0..9 {
             assert_eq!(channel.send(10, Class::Answer, 1, true, "write"), Sent::Waits);
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_waits_for_nothing_that_an_ended_sender_had_to_say() {
+    fn a_message_does_not_wait_for_those_of_a_stopped_sender() {
         let mut channel = channel();
         for _ in 0..3 {
             let _ = send(&mut channel, 0, Class::Answer);
@@ -217,8 +220,8 @@ mod tests {
         assert_eq!(channel.clear(), ["it"; 2]);
         assert_eq!(send(&mut channel, 10, Class::Answer), Sent::Leaves(150_010, "it"));
         assert_eq!(send(&mut channel, 20, Class::Answer), Sent::Waits);
-        assert_eq!(channel.next(0), None, "who was to be woken has died");
-        assert_eq!(channel.wake(), Some((100_010, 1)));
+        assert_eq!(channel.next(0), None, "the wake-up of the stopped sender is ignored");
+        assert_eq!(channel.schedule_wake_up(), Some((100_010, 1)));
         assert_eq!(channel.next(1), Some((250_010, "it")));
     }
 
@@ -228,15 +231,15 @@ mod tests {
         let _ = send(&mut channel, 0, Class::Answer);
         let _ = channel.send(0, Class::Answer, 1, true, "write");
         let _ = channel.send(0, Class::Answer, 1, false, "frame");
-        assert_eq!(channel.wake(), Some((100_000, 0)));
+        assert_eq!(channel.schedule_wake_up(), Some((100_000, 0)));
         assert_eq!(channel.cut(|message| *message == "write"), ["frame"]);
         assert_eq!(channel.next(0), None);
         assert_eq!(channel.send(500_000, Class::Answer, 1, true, "write"), Sent::Waits);
-        assert_eq!(channel.wake(), None);
-        channel.heal(1_000_000);
-        assert_eq!(channel.wake(), Some((1_000_000, 0)));
+        assert_eq!(channel.schedule_wake_up(), None);
+        channel.restore(1_000_000);
+        assert_eq!(channel.schedule_wake_up(), Some((1_000_000, 0)));
         assert_eq!(channel.next(0), Some((1_150_000, "write")));
-        assert_eq!(channel.wake(), Some((1_100_000, 0)));
+        assert_eq!(channel.schedule_wake_up(), Some((1_100_000, 0)));
         assert_eq!(channel.next(0), Some((1_250_000, "write")));
     }
 }

@@ -1,4 +1,4 @@
-//! What a simulated rack is made of, as JSON, the way `netkv.sim` writes it.
+//! Configuration of a simulated rack, as the JSON that `netkv.sim` writes.
 
 use netkv_dataplane::PIPELINES;
 use netkv_roles::registry::{CoordinatorRole, Keyspace, ServerRole};
@@ -13,11 +13,11 @@ use crate::config::{LoadConfig, ValueSize, default_key_size};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RackConfig {
-    /// Seed of what the network and the hosts do by chance.
+    /// Seed of the random behaviour of network and hosts.
     pub seed: u64,
-    /// The load generator. Each of its clients is a host of its own.
+    /// The load generator. Each of its clients has a host of its own.
     pub load: LoadConfig,
-    /// What a client host is like.
+    /// Model of a client host.
     pub client: HostModel,
     /// The storage servers.
     pub servers: ServersConfig,
@@ -32,55 +32,55 @@ pub struct RackConfig {
     pub control: ChannelModel,
 }
 
-/// Storage servers, all alike.
+/// Storage servers, all with the same configuration.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServersConfig {
     /// Role of the servers.
     pub role: ServerRole,
-    /// How many there are.
+    /// Number of servers.
     pub count: u16,
     /// Keys of the data set.
     pub keys: u64,
     /// Sizes of their values.
     pub value_size: ValueSize,
-    /// Requests per second of each server, as live emulation limits them; none: as its CPU does.
+    /// Requests per second of each server, limited as by the server emulation live; `None`: only
+    /// the host model limits them.
     pub service_rate: Option<f64>,
-    /// Requests that wait at a server of limited rate.
+    /// Maximum number of waiting requests at a server with a service rate.
     pub queue_limit: usize,
     /// Bytes of a key of the keyspace.
     #[serde(default = "default_key_size")]
     pub key_size: usize,
-    /// What a server host is like.
+    /// Model of a server host.
     pub host: HostModel,
-    /// What the store needs for each operation.
+    /// Processor times of the store's operations.
     pub store: StoreModel,
 }
 
 impl ServersConfig {
-    /// The keys and how many servers share them.
     pub(super) fn keyspace(&self) -> Keyspace {
         Keyspace { servers: self.count, key_size: self.key_size }
     }
 }
 
-/// Processors of a host, and what the network costs them.
+/// Model of a host: its cores, and the processor time of sending and receiving frames.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostModel {
     /// Cores that handle frames.
     pub cores: usize,
-    /// For each frame that comes in.
+    /// Time to receive a frame.
     pub receive: Time,
-    /// For each frame that goes out.
+    /// Time to send a frame.
     pub send: Time,
-    /// For each key of such a frame beyond its only one, in seconds.
+    /// Further time for each key of a multiget frame, in seconds.
     #[serde(default)]
     pub per_key_s: f64,
-    /// For each byte of such a frame, in seconds.
+    /// Further time for each byte of a frame, in seconds.
     #[serde(default)]
     pub per_byte_s: f64,
-    /// Frames that wait for a core before further ones are dropped.
+    /// Maximum number of frames that wait for a core; further ones are dropped.
     pub queue_limit: usize,
 }
 
@@ -91,25 +91,25 @@ pub struct CoordinatorModel {
     /// Its role.
     #[serde(default)]
     pub role: CoordinatorRole,
-    /// What its host is like; a core is a worker.
+    /// Model of its host; each core is a worker.
     pub host: HostModel,
-    /// Requests under way before further ones are refused.
+    /// Maximum number of pending requests; further ones are refused.
     pub limit: usize,
 }
 
-/// Time of a core for each operation of a store, beside the frames.
+/// Processor time of each operation of a store, without the time of its frames.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoreModel {
     /// A read.
     pub get: Time,
-    /// Each further key of one read; none: it costs as much as a read.
+    /// Each further key of a multiget; `None`: the time of a read.
     #[serde(default)]
     pub next_get: Option<Time>,
-    /// A read of a record that the store has at hand; none: it costs as much as any.
+    /// A read of a record in the store's cache; `None`: the time of a read.
     #[serde(default)]
     pub warm_get: Option<Time>,
-    /// Records that the store has at hand: those that were asked for last, about.
+    /// Number of records in the store's cache, about the most recently used.
     #[serde(default)]
     pub warm_records: usize,
     /// A write.
@@ -118,13 +118,13 @@ pub struct StoreModel {
     pub delete: Time,
 }
 
-/// A time that may be drawn, in seconds.
+/// A distribution of times, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Time {
     /// Always the same.
     Constant(f64),
-    /// From, to.
+    /// Minimum, maximum.
     Uniform(f64, f64),
     /// Mean.
     Exponential(f64),
@@ -133,7 +133,7 @@ pub enum Time {
 }
 
 impl Time {
-    /// In nanoseconds.
+    /// The distribution in nanoseconds.
     pub fn distribution(self) -> Distribution {
         match self {
             Self::Constant(value) => Distribution::Constant(value * 1e9),
@@ -144,23 +144,23 @@ impl Time {
     }
 }
 
-/// A switch. Its program is given beside the configuration.
+/// A switch. Its program is not part of the configuration.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchConfig {
-    /// From a frame's last bit in to its first bit out, in seconds.
+    /// From the last bit of a frame in to its first bit out, in seconds.
     pub latency_s: f64,
-    /// Packets a second that it takes; its pipelines share them out evenly.
+    /// Packets a second of the whole switch; each pipeline has an equal part.
     pub packet_rate: f64,
-    /// Pipelines that its program runs in.
+    /// Number of pipelines of its program.
     pub pipelines: usize,
-    /// Whether they work side by side, as hardware does, or take turns, as the engine does live.
+    /// Whether pipelines work in parallel, as in hardware, or one at a time, as in the live engine.
     pub parallel: bool,
-    /// From one pipeline to the next, until a table write is in all of them, in seconds.
+    /// Time between the writes of a table entry in successive pipelines, in seconds.
     pub table_write_gap_s: f64,
-    /// Packets that wait for a pipeline before further ones are dropped.
+    /// Maximum number of packets that wait for a pipeline; further ones are dropped.
     pub queue_packets: u64,
-    /// Bits a second that may go round again (recirculate, resubmit).
+    /// Bandwidth of recirculation and resubmission, in bits a second.
     pub recirculation_bps: f64,
 }
 
@@ -172,11 +172,11 @@ pub struct LinkConfig {
     pub a: End,
     /// The other.
     pub b: End,
-    /// What it is like.
+    /// Model of both directions.
     pub model: LinkModel,
 }
 
-/// Where a cable ends.
+/// The end of a cable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum End {
@@ -190,15 +190,15 @@ pub enum End {
     Coordinator,
 }
 
-/// Records that a store may have at hand: 4 bytes each, in each server.
+/// Maximum of [`StoreModel::warm_records`]. Each server uses 4 bytes for each.
 const MAX_WARM: usize = 1 << 20;
 
 impl RackConfig {
-    /// Checks what the types do not.
+    /// Checks that all values are in range.
     ///
     /// # Errors
     ///
-    /// A sentence about the first thing that cannot be.
+    /// A sentence about the first value that is not.
     pub fn check(&self) -> Result<(), String> {
         if self.servers.count == 0 || self.load.clients == 0 || self.switches.is_empty() {
             return Err("A rack has at least a client, a switch and a server.".to_owned());
@@ -219,8 +219,8 @@ impl RackConfig {
             if host.cores == 0 || host.cores > 1024 {
                 return Err(format!("'{name}.cores' is {}; it must be 1 to 1024.", host.cores));
             }
-            drawn(&format!("{name}.receive"), host.receive)?;
-            drawn(&format!("{name}.send"), host.send)?;
+            distribution(&format!("{name}.receive"), host.receive)?;
+            distribution(&format!("{name}.send"), host.send)?;
         }
         let store = &self.servers.store;
         let times = [
@@ -231,7 +231,7 @@ impl RackConfig {
             ("delete", store.delete),
         ];
         for (name, value) in times {
-            drawn(&format!("servers.store.{name}"), value)?;
+            distribution(&format!("servers.store.{name}"), value)?;
         }
         if store.warm_records > MAX_WARM {
             return Err(format!(
@@ -274,20 +274,23 @@ fn time(name: &str, value: f64) -> Result<(), String> {
     Err(format!("'{name}' is {value}; it must be 0 to 1000 seconds."))
 }
 
-fn drawn(name: &str, value: Time) -> Result<(), String> {
+fn distribution(name: &str, value: Time) -> Result<(), String> {
     match value {
         Time::Constant(mean) | Time::Exponential(mean) => time(name, mean),
         Time::Uniform(low, high) => {
             time(name, low)?;
             time(name, high)?;
-            if low <= high { Ok(()) } else { Err(format!("'{name}' runs from {low} to {high}.")) }
+            if low <= high {
+                return Ok(());
+            }
+            Err(format!("'{name}' has the minimum {low} s above its maximum {high} s."))
         }
         Time::LogNormal(median, sigma) => {
             time(name, median)?;
             if (0.0..=3.0).contains(&sigma) {
                 return Ok(());
             }
-            Err(format!("The deviation of '{name}' is {sigma}; it must be 0 to 3."))
+            Err(format!("The standard deviation of '{name}' is {sigma}; it must be 0 to 3."))
         }
     }
 }

@@ -1,14 +1,15 @@
-//! Control channels: what goes between switches and controllers, and when it arrives.
+//! Control channels: the messages between switches and controllers.
 //!
 //! Rules
 //! -----
-//! 1. Each direction of a channel is a [`Channel`], whose queues are limited.
-//! 2. Table writes and their answers are not dropped: at most [`WRITES`] are under way, and a
+//! 1. Each direction of a channel is a [`Channel`] with bounded queues.
+//! 2. Table writes and their answers are not dropped: at most [`MAX_WRITES`] are pending, and a
 //!    further one is refused.
 //! 3. While a channel is cut, frames and digests are lost; table writes and their answers wait.
-//! 4. With a switch all ends that is under way to and from it. With a controller ends what is under
-//!    way to it; what it had sent arrives, unless the next one is there before it has left. Nothing
-//!    is sent to a controller that is not there.
+//! 4. When a switch stops, all messages to and from it are discarded.
+//! 5. When a controller stops, messages to it are discarded. Messages from it still arrive, except
+//!    those that have not left when the next controller connects.
+//! 6. While no controller is connected, messages to it are lost.
 
 use netkv_dataplane::DigestMessage;
 use netkv_roles::Nanos;
@@ -21,7 +22,7 @@ use super::queue::Queue;
 use super::{Event, Simulation};
 use crate::backlog::Class;
 
-/// Something has reached the other end of a control channel.
+/// A message that has reached the other end of a control channel.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     /// A frame is at the controller, packet-in header in front.
@@ -35,24 +36,24 @@ pub enum Notice {
     Digest {
         /// The switch that it comes from.
         switch: u16,
-        /// What it says.
+        /// The digest.
         digest: DigestMessage,
     },
-    /// A table write is at a pipeline of the switch: carry it out there now. After the last one,
-    /// or when one refuses it: [`Simulation::answer`].
+    /// A table write is at a pipeline of the switch, and the caller executes it there now. After
+    /// the last pipeline, or when a pipeline refuses the write, call [`Simulation::answer`].
     Write {
         /// The switch.
         switch: u16,
-        /// What the writer called it.
+        /// The writer's token for this write.
         token: u64,
-        /// The pipeline; it comes to all of them, from 0 on.
+        /// The pipeline; the write reaches all of them, from 0 on.
         pipeline: usize,
     },
     /// The answer to a table write is at the controller.
     Answered {
         /// The switch that it comes from.
         switch: u16,
-        /// What the writer called it.
+        /// The writer's token for this write.
         token: u64,
     },
 }
@@ -67,16 +68,16 @@ impl Notice {
         }
     }
 
-    /// Table writes and their answers go over a connection that loses nothing; it stalls.
+    /// Table writes and their answers use a reliable connection, which stalls during a cut.
     fn is_reliable(&self) -> bool {
         matches!(self, Self::Write { .. } | Self::Answered { .. })
     }
 }
 
-/// Digests in a message, as live: netkv's controller asks for lists of so many.
+/// Digests in a message: netkv's controller configures lists of this length live.
 const DIGESTS_IN_LIST: u64 = 64;
-/// Table writes of a switch that are under way at most: more than its tables have entries.
-pub const WRITES: usize = 65_536;
+/// Maximum number of pending table writes of a switch: more than its tables have entries.
+pub const MAX_WRITES: usize = 65_536;
 
 /// A direction of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,11 +88,11 @@ pub(super) enum Way {
     Down,
 }
 
-/// What waits to be sent.
+/// A message in a channel.
 #[derive(Debug)]
 enum Message {
     Notice(Notice),
-    /// A frame for one incarnation of the switch.
+    /// A frame to one incarnation of the switch.
     PacketOut {
         switch: u16,
         incarnation: u16,
@@ -100,7 +101,7 @@ enum Message {
 }
 
 impl Message {
-    fn stalls(&self) -> bool {
+    fn is_reliable(&self) -> bool {
         matches!(self, Self::Notice(notice) if notice.is_reliable())
     }
 }
@@ -114,7 +115,7 @@ struct Pair {
     /// Pipelines of the switch, and the time from one to the next for a table write.
     pipelines: usize,
     write_gap: Nanos,
-    /// Table writes that are not answered.
+    /// Number of pending table writes.
     writes: usize,
 }
 
@@ -129,14 +130,14 @@ impl Pair {
 
 pub(super) struct Controls {
     pairs: Vec<Pair>,
-    /// Messages under way.
+    /// Messages that have left and not arrived.
     messages: Vec<Option<Notice>>,
     free: Vec<u32>,
-    /// What has arrived at this moment.
+    /// Messages that have arrived now.
     pub(super) notices: Vec<Notice>,
-    /// Frames and digests that met a cut channel, or an end that was not there.
+    /// Frames and digests lost because of a cut channel or a stopped end.
     lost: u64,
-    /// Bytes of frames, both ways.
+    /// Bytes of frames in both directions.
     frame_bytes: u64,
 }
 
@@ -160,7 +161,7 @@ impl Controls {
         }
     }
 
-    /// Counts since the start, and what waits now.
+    /// Counts since the start, and the number of waiting messages.
     pub(super) fn counts(&self) -> Vec<(&'static str, Value)> {
         let channels = || self.pairs.iter().flat_map(|pair| [&pair.up, &pair.down]);
         let dropped = |class| channels().map(|channel| channel.dropped(class)).sum::<u64>();
@@ -183,27 +184,28 @@ impl Controls {
         (class, message): (Class, Message),
     ) {
         let pair = &mut self.pairs[usize::from(switch)];
-        let stalls = message.stalls();
+        let reliable = message.is_reliable();
         let channel = pair.channel(way);
-        if channel.is_cut() && !stalls {
+        if channel.is_cut() && !reliable {
             self.lose(frames, message);
             return;
         }
         let parts = if class == Class::Digest { DIGESTS_IN_LIST } else { 1 };
-        match channel.send(now, class, parts, stalls, message) {
+        match channel.send(now, class, parts, reliable, message) {
             Sent::Leaves(at, message) => self.deliver(queue, at, message),
-            Sent::Waits => self.wake(queue, switch, way),
+            Sent::Waits => self.schedule_wake_up(queue, switch, way),
             Sent::Dropped(message) => discard(frames, message),
         }
     }
 
-    fn wake(&mut self, queue: &mut Queue<Event>, switch: u16, way: Way) {
-        if let Some((at, incarnation)) = self.pairs[usize::from(switch)].channel(way).wake() {
+    fn schedule_wake_up(&mut self, queue: &mut Queue<Event>, switch: u16, way: Way) {
+        let channel = self.pairs[usize::from(switch)].channel(way);
+        if let Some((at, incarnation)) = channel.schedule_wake_up() {
             queue.push(at, Event::ChannelFree { switch, way, incarnation });
         }
     }
 
-    /// A channel has sent a message.
+    /// Sends the next message of a channel that has become free.
     pub(super) fn channel_free(
         &mut self,
         queue: &mut Queue<Event>,
@@ -215,7 +217,7 @@ impl Controls {
         if let Some((at, message)) = next {
             self.deliver(queue, at, message);
         }
-        self.wake(queue, switch, way);
+        self.schedule_wake_up(queue, switch, way);
     }
 
     fn deliver(&mut self, queue: &mut Queue<Event>, at: Nanos, message: Message) {
@@ -237,7 +239,7 @@ impl Controls {
     }
 
     fn lose(&mut self, frames: &mut Frames, message: Message) {
-        self.lost += u64::from(!message.stalls());
+        self.lost += u64::from(!message.is_reliable());
         discard(frames, message);
     }
 
@@ -282,12 +284,12 @@ impl Controls {
         self.send_up(queue, frames, at, Class::Digest, Notice::Digest { switch, digest });
     }
 
-    /// A message has arrived, unless it was forgotten.
+    /// Handles the arrival of a message, unless it was discarded.
     pub(super) fn arrive(&mut self, queue: &mut Queue<Event>, now: Nanos, message: u32) {
         self.free.push(message);
         let Some(notice) = self.messages[message as usize].take() else { return };
         match notice {
-            // Writes come to each pipeline in the order in which they came to the first.
+            // Schedules the write in the next pipeline. All pipelines get writes in the same order.
             Notice::Write { switch, token, pipeline } => {
                 let Pair { pipelines, write_gap, .. } = self.pairs[usize::from(switch)];
                 let next = pipeline + 1;
@@ -305,22 +307,22 @@ impl Controls {
         self.notices.push(notice);
     }
 
-    /// Forgets what is under way to and from a switch that has stopped.
-    pub(super) fn forget(&mut self, frames: &mut Frames, switch: u16) {
-        self.forget_notices(|notice| notice.switch() == switch);
+    /// Discards all messages to and from a switch that has stopped.
+    pub(super) fn discard_messages(&mut self, frames: &mut Frames, switch: u16) {
+        self.discard_notices(|notice| notice.switch() == switch);
         self.clear(frames, switch, Way::Up);
         self.clear(frames, switch, Way::Down);
     }
 
-    fn forget_notices(&mut self, forgotten: impl Fn(&Notice) -> bool) {
+    fn discard_notices(&mut self, discarded: impl Fn(&Notice) -> bool) {
         for message in &mut self.messages {
-            if message.as_ref().is_some_and(&forgotten) {
+            if message.as_ref().is_some_and(&discarded) {
                 *message = None;
             }
         }
     }
 
-    /// Nothing waits in a channel any more.
+    /// Discards the messages that wait in a channel.
     fn clear(&mut self, frames: &mut Frames, switch: u16, way: Way) {
         let pair = &mut self.pairs[usize::from(switch)];
         pair.writes = 0;
@@ -337,8 +339,8 @@ fn discard(frames: &mut Frames, message: Message) {
 }
 
 impl Simulation {
-    /// Sends a table write to a switch: a notice for each of its pipelines says when to carry it
-    /// out there. False if too many are under way.
+    /// Sends a table write to a switch. [`Simulation::run`] returns a notice for each of its
+    /// pipelines when the write must be executed there. Returns false if too many are pending.
     ///
     /// # Errors
     ///
@@ -349,7 +351,7 @@ impl Simulation {
             return Ok(true);
         }
         let pair = &mut self.controls.pairs[usize::from(switch)];
-        if pair.writes >= WRITES {
+        if pair.writes >= MAX_WRITES {
             return Ok(false);
         }
         pair.writes += 1;
@@ -359,7 +361,7 @@ impl Simulation {
         Ok(true)
     }
 
-    /// Sends the answer to a table write that was carried out.
+    /// Sends the answer to a table write that was executed.
     ///
     /// # Errors
     ///
@@ -392,8 +394,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Cuts the control channel of a switch, or makes it whole: frames and digests that are sent
-    /// meanwhile are lost, table writes and their answers wait.
+    /// Cuts or restores the control channel of a switch. While it is cut, frames and digests are
+    /// lost; table writes and their answers wait.
     ///
     /// # Errors
     ///
@@ -404,20 +406,19 @@ impl Simulation {
         for way in [Way::Up, Way::Down] {
             let channel = controls.pairs[usize::from(switch)].channel(way);
             if cut {
-                for message in channel.cut(Message::stalls) {
+                for message in channel.cut(Message::is_reliable) {
                     controls.lose(frames, message);
                 }
             } else if channel.is_cut() {
-                channel.heal(*now);
-                controls.wake(queue, switch, way);
+                channel.restore(*now);
+                controls.schedule_wake_up(queue, switch, way);
             }
         }
         Ok(())
     }
 
-    /// Says whether there is a controller at the channel of a switch. When one has died, what is
-    /// under way to it is for nobody; when the next one is there, what is left of the former is
-    /// void.
+    /// Connects a new controller to the channel of a switch, or removes a stopped one: see rules 5
+    /// and 6 of the module.
     ///
     /// # Errors
     ///
@@ -429,7 +430,7 @@ impl Simulation {
             self.controls.clear(&mut self.frames, switch, Way::Down);
         } else {
             self.controls.clear(&mut self.frames, switch, Way::Up);
-            self.controls.forget_notices(|notice| {
+            self.controls.discard_notices(|notice| {
                 notice.switch() == switch && !matches!(notice, Notice::Write { .. })
             });
         }

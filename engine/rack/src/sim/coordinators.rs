@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::config::{CoordinatorModel, RackConfig};
 use super::costs::Costs;
 use super::cpu::Cpu;
-use super::fabric::NOWHERE;
+use super::fabric::NO_LINK;
 use super::frames::FrameId;
 use super::{Event, Simulation};
 use crate::counters::document;
@@ -20,18 +20,18 @@ struct Node {
     costs: Costs,
     link: u32,
     up: bool,
-    /// How often it was started: events of an earlier incarnation are void.
+    /// Incremented at each stop and start; events of an earlier incarnation are ignored.
     incarnation: u16,
-    /// When its next timer event is due; later ones in the queue mean nothing.
+    /// Time of the next timer event. If an event comes before this time, it is ignored.
     wake: Nanos,
     random: Random,
     /// Frames dropped because too many waited for a core.
     dropped: u64,
-    /// Time of all cores that frames have taken.
+    /// Processor time of all frames.
     busy: Nanos,
 }
 
-/// The only one, if the rack has any.
+/// The coordinator of the rack, if there is one.
 pub(super) struct Coordinators {
     node: Option<Node>,
     config: RackConfig,
@@ -54,7 +54,7 @@ impl Coordinators {
                 role: role(config, model, 1)?,
                 cpu: Cpu::new(model.host.cores, model.host.queue_limit),
                 costs: Costs::new(&model.host, frames),
-                link: NOWHERE,
+                link: NO_LINK,
                 up: true,
                 incarnation: 0,
                 wake: Nanos::MAX,
@@ -66,17 +66,17 @@ impl Coordinators {
         Ok(Self { node, config: config.clone(), actions: Actions::new() })
     }
 
-    /// Where the number of the link from the coordinator is kept.
+    /// The field for the number of the link from the coordinator.
     pub(super) fn plug(&mut self) -> Option<&mut u32> {
         self.node.as_mut().map(|node| &mut node.link)
     }
 
-    /// Whether there is one without a cable.
+    /// Whether there is a coordinator without a cable.
     pub(super) fn is_unplugged(&self) -> bool {
-        self.node.as_ref().is_some_and(|node| node.link == NOWHERE)
+        self.node.as_ref().is_some_and(|node| node.link == NO_LINK)
     }
 
-    /// Its counts since it was started, as `_engine.pyi` describes them; null if there is none.
+    /// Its counts since its last start, which `_engine.pyi` describes; null if there is none.
     pub(super) fn counts(&self) -> Value {
         let Some(node) = &self.node else { return Value::Null };
         let mut counts = document(&node.role.counts());
@@ -87,7 +87,8 @@ impl Coordinators {
 }
 
 impl Simulation {
-    /// A frame reaches the coordinator's host at `arrival`, now or soon.
+    /// Schedules the processing of a frame that reaches the coordinator's host at `arrival`, now or
+    /// later.
     #[inline]
     pub(super) fn admit_at_coordinator(&mut self, arrival: Nanos, frame: FrameId) {
         let Some(node) = &mut self.coordinators.node else { return self.frames.free(frame) };
@@ -101,7 +102,7 @@ impl Simulation {
         }
     }
 
-    /// A worker of the coordinator is done with taking a frame in.
+    /// Handles a frame when a worker of the coordinator has received it.
     pub(super) fn coordinated(&mut self, incarnation: u16, frame: FrameId) {
         let Coordinators { node, actions, .. } = &mut self.coordinators;
         if let Some(node) = node.as_mut().filter(|node| node.up && node.incarnation == incarnation)
@@ -112,7 +113,7 @@ impl Simulation {
         self.after_coordinator();
     }
 
-    /// A timer event of the coordinator is due.
+    /// Handles a timer event of the coordinator.
     pub(super) fn coordinator_timer(&mut self, incarnation: u16) {
         let Coordinators { node, actions, .. } = &mut self.coordinators;
         let current =
@@ -124,7 +125,7 @@ impl Simulation {
         self.after_coordinator();
     }
 
-    /// Sends what the coordinator wants sent, one frame after the other.
+    /// Sends the frames of the role and schedules its next timer event.
     fn after_coordinator(&mut self) {
         let mut actions = std::mem::take(&mut self.coordinators.actions);
         for &(start, end) in actions.ranges() {
@@ -147,7 +148,7 @@ impl Simulation {
         }
     }
 
-    /// The coordinator has died, with all that it had under way.
+    /// Stops the coordinator. Its pending requests are lost.
     ///
     /// # Errors
     ///
@@ -159,7 +160,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// The coordinator starts again, and knows nothing.
+    /// Starts the coordinator again, without its former state.
     ///
     /// # Errors
     ///
@@ -167,7 +168,7 @@ impl Simulation {
     pub fn start_coordinator(&mut self) -> Result<(), String> {
         let Coordinators { node, config, .. } = &mut self.coordinators;
         let (node, model) = node.as_mut().zip(config.coordinator.as_ref()).ok_or_else(none)?;
-        // Above every number of its former incarnations: virtual time gives as many as it needs.
+        // Greater than the request numbers of its earlier incarnations.
         let first = first_request(u128::from(self.now))
             .wrapping_add(1 + u32::from(node.incarnation) * 65_536);
         node.role = role(config, model, first)?;

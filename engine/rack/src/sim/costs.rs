@@ -1,4 +1,4 @@
-//! What frames cost the processor of a host.
+//! Processor time of a host for sending and receiving frames.
 
 use std::sync::Arc;
 
@@ -7,16 +7,15 @@ use netkv_workload::{Distribution, Random};
 
 use super::config::HostModel;
 
-/// Times of a core.
+/// Processor times of frames.
 #[derive(Clone)]
 pub(super) struct Costs {
-    /// Those of the rack's protocol.
+    /// The frames of the rack's protocol.
     pub(super) frames: Arc<dyn Frames>,
     receive: Distribution,
     send: Distribution,
-    /// Nanoseconds.
-    per_key: f64,
-    per_byte: f64,
+    per_key_ns: f64,
+    per_byte_ns: f64,
 }
 
 impl Costs {
@@ -25,42 +24,42 @@ impl Costs {
             frames,
             receive: model.receive.distribution(),
             send: model.send.distribution(),
-            per_key: model.per_key_s * 1e9,
-            per_byte: model.per_byte_s * 1e9,
+            per_key_ns: model.per_key_s * 1e9,
+            per_byte_ns: model.per_byte_s * 1e9,
         }
     }
 
-    /// Whether frames cost no time at all.
+    /// Whether all times are 0.
     pub(super) fn are_none(&self) -> bool {
         let fixed = self.receive.mean() == 0.0 && self.send.mean() == 0.0;
-        fixed && self.per_key == 0.0 && self.per_byte == 0.0
+        fixed && self.per_key_ns == 0.0 && self.per_byte_ns == 0.0
     }
 
-    /// Of taking a frame in.
+    /// Time to receive a frame.
     #[inline]
     pub(super) fn receive(&self, frame: &[u8], random: &mut Random) -> Nanos {
         self.receive.draw(random) + self.size(frame)
     }
 
-    /// Of sending a frame.
+    /// Time to send a frame.
     #[inline]
     pub(super) fn send(&self, frame: &[u8], random: &mut Random) -> Nanos {
         self.send.draw(random) + self.size(frame)
     }
 
-    /// Of sending a frame, but for what its size takes.
+    /// The part of the time to send a frame that does not depend on its size.
     #[inline]
     pub(super) fn send_any(&self, random: &mut Random) -> Nanos {
         self.send.draw(random)
     }
 
-    /// What a frame costs for its keys and bytes, in or out.
+    /// The part of the time to send or receive a frame that depends on its keys and bytes.
     #[inline]
     pub(super) fn size(&self, frame: &[u8]) -> Nanos {
-        if self.per_key == 0.0 && self.per_byte == 0.0 {
+        if self.per_key_ns == 0.0 && self.per_byte_ns == 0.0 {
             return 0;
         }
         let keys = self.frames.keys(frame);
-        (self.per_key * f64::from(keys) + self.per_byte * frame.len() as f64) as Nanos
+        (self.per_key_ns * f64::from(keys) + self.per_byte_ns * frame.len() as f64) as Nanos
     }
 }

@@ -1,35 +1,36 @@
-//! The processor of a host: cores that work off jobs in the order in which they come.
+//! The processor of a host: cores that execute jobs in the order of their arrival.
 
 use std::collections::VecDeque;
 
 use netkv_roles::Nanos;
 
-/// Cores with one queue in front.
+/// Cores with one bounded queue.
 #[derive(Debug, Clone)]
 pub struct Cpu {
     /// When each core is free.
     cores: Vec<Nanos>,
-    /// When the jobs that were taken are done, as far as they may still be there.
+    /// When the jobs that wait or execute are done. Jobs that are done are removed at the next call
+    /// of [`Cpu::take`].
     done: VecDeque<Nanos>,
-    /// Most jobs that wait.
+    /// Maximum number of waiting jobs.
     limit: usize,
-    /// How much longer everything takes; 1 is as configured.
+    /// Factor of all costs; 1 is as configured.
     pub slow: f64,
 }
 
 impl Cpu {
-    /// Idle cores (at least 1) and room for `limit` jobs that wait.
+    /// Idle cores (at least 1) and a queue of at most `limit` waiting jobs.
     pub fn new(cores: usize, limit: usize) -> Self {
         Self { cores: vec![0; cores.max(1)], done: VecDeque::new(), limit, slow: 1.0 }
     }
 
-    /// How many cores there are.
+    /// Number of cores.
     pub fn cores(&self) -> usize {
         self.cores.len()
     }
 
-    /// A job of `cost` comes at `now`: when it is done, or none if too many wait. Jobs are taken
-    /// in the order of their times, which may lie ahead.
+    /// Adds a job of `cost` that arrives at `now`. Returns when it is done, or `None` if the queue
+    /// is full. Jobs must be added in the order of their arrivals, which may be in the future.
     #[inline]
     pub fn take(&mut self, now: Nanos, cost: Nanos) -> Option<Nanos> {
         while self.done.front().is_some_and(|done| *done <= now) {
@@ -43,7 +44,7 @@ impl Cpu {
         Some(done)
     }
 
-    /// Work of `cost` that nothing can refuse comes at `now`: when it is done.
+    /// Adds a job that the limit of the queue does not apply to. Returns when it is done.
     #[inline]
     pub fn hold(&mut self, now: Nanos, cost: Nanos) -> Nanos {
         let cost = if self.slow == 1.0 { cost } else { (cost as f64 * self.slow) as Nanos };

@@ -1,4 +1,4 @@
-//! The cables: where each end is, and what crosses them.
+//! The cables of a rack: their ends, and the frames that cross them.
 
 use netkv_roles::Nanos;
 
@@ -13,8 +13,8 @@ use super::switches::{PORTS, Switches};
 use super::{Engines, Event, Simulation};
 use crate::impair::{Impairer, Impairment};
 
-/// No link.
-pub(super) const NOWHERE: u32 = u32::MAX;
+/// The number of no link, for a node without a cable.
+pub(super) const NO_LINK: u32 = u32::MAX;
 
 /// One direction of a cable.
 struct Cable {
@@ -25,14 +25,14 @@ struct Cable {
     lost: u64,
 }
 
-/// All of them; cable `i` of the configuration is `2 i` from `a` to `b`, and `2 i + 1` back.
+/// All cables. Cable `i` of the configuration is link `2 i` from `a` to `b`, and `2 i + 1` back.
 pub(super) struct Fabric {
     cables: Vec<Cable>,
     pub(super) journal: Option<Journal>,
 }
 
 impl Fabric {
-    /// Plugs all cables in.
+    /// Creates all cables, and stores the number of its link at each sending end.
     pub(super) fn new(
         config: &RackConfig,
         switches: &mut Switches,
@@ -52,9 +52,10 @@ impl Fabric {
                 };
                 match plug {
                     None => {
-                        return Err(format!("A cable ends at {}, which is not there.", name(from)));
+                        let end = name(from);
+                        return Err(format!("A cable ends at {end}, which does not exist."));
                     }
-                    Some(plug) if *plug != NOWHERE => {
+                    Some(plug) if *plug != NO_LINK => {
                         return Err(format!("Two cables end at {}.", name(from)));
                     }
                     Some(plug) => *plug = number,
@@ -74,7 +75,7 @@ impl Fabric {
         Ok(Self { cables, journal: None })
     }
 
-    /// What has crossed the cables between switches and hosts, added up, and frames lost on them.
+    /// The sum of all links' counts, and the number of frames that impairments have lost.
     pub(super) fn counts(&self) -> (LinkCounts, u64) {
         let mut sum = LinkCounts::default();
         let mut lost = 0;
@@ -88,7 +89,7 @@ impl Fabric {
     }
 }
 
-/// An end as people call it.
+/// The name of an end in messages to users.
 pub(super) fn name(end: End) -> String {
     match end {
         End::Switch(switch, port) => format!("switch {switch} port {port}"),
@@ -99,7 +100,7 @@ pub(super) fn name(end: End) -> String {
 }
 
 impl Simulation {
-    /// Puts a frame on a link at `at` (not before now); it is gone if the link drops it.
+    /// Puts a frame on a link at `at`, now or later, and schedules its arrival.
     #[inline]
     pub(super) fn put(&mut self, link: u32, at: Nanos, frame: FrameId) {
         let cable = &mut self.fabric.cables[link as usize];
@@ -115,8 +116,8 @@ impl Simulation {
         if !cable.impairer.is_idle() {
             return self.put_impaired(link, arrival, frame);
         }
-        // Frames of a link arrive in order, so what a host's processor will do with this one is
-        // known now: one event instead of two.
+        // Frames of a link arrive in order, so the processor time of this one can be scheduled now.
+        // This needs one event instead of two.
         match cable.to {
             End::Server(server) if !self.servers.is_ideal() => {
                 self.admit_at_server(server, arrival, frame);
@@ -147,7 +148,7 @@ impl Simulation {
         self.frames.free(frame);
     }
 
-    /// A frame has reached the end of its link.
+    /// Handles a frame that has reached the end of its link.
     #[inline]
     pub(super) fn arrive(&mut self, link: u32, frame: FrameId, engines: &mut Engines<'_>) {
         match self.fabric.cables[link as usize].to {
@@ -160,7 +161,8 @@ impl Simulation {
         }
     }
 
-    /// From now on the link at a host treats frames like that: those to it, those from it.
+    /// Sets the impairments of the link at a host: of frames to it, of frames from it. `None`
+    /// leaves a direction as it is.
     ///
     /// # Errors
     ///
@@ -188,20 +190,20 @@ impl Simulation {
         if found { Ok(()) } else { Err(format!("There is no {} in this rack.", name(host))) }
     }
 
-    /// Writes down what becomes of frames about these keys (all, if there are none), at most
-    /// `limit` of them, the latest.
+    /// Starts a journal of the frames about these keys (of all frames, if no keys are given). It
+    /// keeps the latest `limit` frames.
     pub fn watch(&mut self, keys: Vec<netkv_wire::Key>, limit: usize) {
         let frames = self.servers.frames();
         self.fabric.journal = Some(Journal::new(keys, limit, frames));
     }
 
-    /// What was written down since [`Simulation::watch`], a line each.
+    /// The journal since [`Simulation::watch`], one line for each frame.
     pub fn journal(&self) -> Vec<String> {
         self.fabric.journal.as_ref().map_or_else(Vec::new, Journal::lines)
     }
 }
 
-/// Whether a port number can be.
+/// Whether a port number is valid.
 pub(super) fn is_port(port: u16) -> bool {
     usize::from(port) < PORTS
 }

@@ -1,22 +1,21 @@
-//! Frames under way, in memory that is used again.
+//! Memory of the frames in flight, which is reused.
 
 use netkv_wire::multiget::MTU;
 use netkv_wire::{ETHERNET_LEN, MAX_FRAME};
 
-/// Most bytes of a frame that is kept in a small slot: one with the longest value that a switch
-/// caches, with room to spare.
+/// Bytes of a small slot: enough for a frame with the longest value that a switch caches.
 const SMALL: usize = 256;
-/// Longest frame at all: one key's, or a full packet of several; a switch may add a header of its
-/// own.
+/// Bytes of a large slot: the longest frame for one or several keys, and a header that a switch may
+/// add.
 const LARGE: usize = LONGEST + 64;
 const LONGEST: usize = if MAX_FRAME > ETHERNET_LEN + MTU { MAX_FRAME } else { ETHERNET_LEN + MTU };
 const LARGE_BIT: u32 = 1 << 31;
 
-/// A frame under way.
+/// A frame in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameId(u32);
 
-/// All frames under way.
+/// All frames in flight.
 #[derive(Debug, Default)]
 pub struct Frames {
     small: Slots<SMALL>,
@@ -59,7 +58,7 @@ impl<const SIZE: usize> Slots<SIZE> {
 }
 
 impl Frames {
-    /// Keeps a copy of a frame; none if it is longer than any that netkv sends.
+    /// Stores a copy of a frame; `None` if it is longer than all frames of netkv.
     pub fn add(&mut self, bytes: &[u8]) -> Option<FrameId> {
         if bytes.len() <= SMALL {
             Some(FrameId(self.small.add(bytes)))
@@ -88,7 +87,7 @@ impl Frames {
         }
     }
 
-    /// It will be looked at soon.
+    /// Prefetches a frame into the processor's caches.
     pub fn prefetch(&self, frame: FrameId) {
         if frame.0 & LARGE_BIT == 0 {
             crate::sys::prefetch(&self.small.slots[frame.0 as usize]);
@@ -100,7 +99,7 @@ impl Frames {
         self.get(frame).len()
     }
 
-    /// Forgets it.
+    /// Frees the slot of a frame.
     pub fn free(&mut self, frame: FrameId) {
         if frame.0 & LARGE_BIT == 0 {
             self.small.free.push(frame.0);
@@ -109,7 +108,7 @@ impl Frames {
         }
     }
 
-    /// Frames under way.
+    /// Number of frames in flight.
     pub fn count(&self) -> usize {
         self.small.slots.len() + self.large.slots.len()
             - self.small.free.len()

@@ -9,7 +9,7 @@ use netkv_workload::Random;
 use super::config::RackConfig;
 use super::costs::Costs;
 use super::cpu::Cpu;
-use super::fabric::NOWHERE;
+use super::fabric::NO_LINK;
 use super::frames::FrameId;
 use super::{Event, Simulation};
 
@@ -22,7 +22,7 @@ struct Host {
 pub(super) struct Hosts {
     hosts: Vec<Host>,
     costs: Costs,
-    /// Frames cost no time at all.
+    /// Whether the processor times are 0.
     ideal: bool,
     random: Random,
     /// Frames dropped because too many waited for a core.
@@ -34,7 +34,7 @@ impl Hosts {
         let model = &config.client;
         let costs = Costs::new(model, frames);
         let host =
-            || Host { cpu: Cpu::new(model.cores, model.queue_limit), link: NOWHERE, up: true };
+            || Host { cpu: Cpu::new(model.cores, model.queue_limit), link: NO_LINK, up: true };
         Self {
             hosts: (0..config.load.clients).map(|_| host()).collect(),
             ideal: costs.are_none(),
@@ -50,19 +50,19 @@ impl Hosts {
         self.ideal
     }
 
-    /// Where the number of the link from a client (from 1) is kept.
+    /// The field for the number of the link from a client (from 1).
     pub(super) fn plug(&mut self, client: u16) -> Option<&mut u32> {
         self.hosts.get_mut(usize::from(client).checked_sub(1)?).map(|host| &mut host.link)
     }
 
     /// A client without a cable.
     pub(super) fn unplugged(&self) -> Option<usize> {
-        self.hosts.iter().position(|host| host.link == NOWHERE).map(|at| at + 1)
+        self.hosts.iter().position(|host| host.link == NO_LINK).map(|at| at + 1)
     }
 }
 
 impl Simulation {
-    /// A frame reaches a client's host at `arrival`, now or soon: its processor takes it then.
+    /// Schedules the processing of a frame that reaches a client's host at `arrival`, now or later.
     #[inline]
     pub(super) fn admit_at_client(&mut self, client: u16, arrival: Nanos, frame: FrameId) {
         let host = client - 1;
@@ -76,7 +76,7 @@ impl Simulation {
         }
     }
 
-    /// A client gets a frame.
+    /// Passes a frame to the load generator.
     pub(super) fn receive(&mut self, host: u16, frame: FrameId) {
         if self.hosts.hosts[usize::from(host)].up {
             self.generator.on_frame(self.now, self.frames.get(frame));
@@ -87,12 +87,13 @@ impl Simulation {
         }
     }
 
-    /// Sends what the generator wants sent, each frame by the host of its client.
+    /// Sends the frames of the generator, each from the host of its client, and schedules its next
+    /// timer.
     pub(super) fn after_generator(&mut self) {
-        self.generator.settle();
+        self.generator.end_finished_phase();
         std::mem::swap(&mut self.actions, self.generator.actions());
-        for place in 0..self.actions.ranges().len() {
-            let (start, end) = self.actions.ranges()[place];
+        for index in 0..self.actions.ranges().len() {
+            let (start, end) = self.actions.ranges()[index];
             let bytes = &self.actions.bytes()[start..end];
             let Some(at) = sender(bytes) else { continue };
             let hosts = &mut self.hosts;
@@ -109,12 +110,12 @@ impl Simulation {
             }
         }
         self.actions.clear();
-        // The memory goes back to where it came from.
+        // Returns the memory to the generator.
         std::mem::swap(&mut self.actions, self.generator.actions());
         self.generator_due = self.generator.deadline().unwrap_or(Nanos::MAX);
     }
 
-    /// The host of a client is without power, or has it again.
+    /// Powers the host of a client on or off.
     ///
     /// # Errors
     ///
@@ -130,7 +131,7 @@ impl Simulation {
     }
 }
 
-/// Place of the host that sends a frame, by its IPv4 source.
+/// Index of the host that sends a frame, by its IPv4 source.
 fn sender(frame: &[u8]) -> Option<usize> {
     let address = frame.get(ETHERNET_LEN + 12..ETHERNET_LEN + 16)?.try_into().ok()?;
     client_of_ip(address).map(|client| usize::from(client) - 1)

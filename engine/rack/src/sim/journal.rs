@@ -1,4 +1,4 @@
-//! What becomes of frames, written down for people: a violation is explained by it.
+//! A journal of frames on links, as text. Users read it to find the cause of a violation.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -10,12 +10,12 @@ use netkv_wire::Key;
 use super::config::End;
 use super::fabric::name;
 
-/// What became of a frame on a link.
+/// The outcome of sending a frame on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It will arrive then.
+    /// It arrives at this time.
     Sent(Nanos),
-    /// It was lost on the way.
+    /// An impairment lost it.
     Lost,
     /// The queue of the link was full.
     QueueFull,
@@ -32,14 +32,14 @@ struct Entry {
 /// The latest frames about some keys.
 pub(super) struct Journal {
     keys: Vec<Key>,
-    /// Those of the rack's protocol.
+    /// The frames of the rack's protocol.
     frames: Arc<dyn Frames>,
     limit: usize,
     entries: VecDeque<Entry>,
 }
 
 impl Journal {
-    /// Of these keys, or of all if there are none.
+    /// A journal of the frames about these keys, or of all frames if there are no keys.
     pub(super) fn new(keys: Vec<Key>, limit: usize, frames: Arc<dyn Frames>) -> Self {
         Self { keys, frames, limit: limit.max(1), entries: VecDeque::new() }
     }
@@ -54,7 +54,7 @@ impl Journal {
         self.entries.push_back(Entry { at, from, to, outcome, frame: bytes.to_vec() });
     }
 
-    /// A line for each, in the order in which they were sent.
+    /// A line for each frame, in the order in which they were sent.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut entries: Vec<&Entry> = self.entries.iter().collect();
         entries.sort_by_key(|entry| entry.at);

@@ -1,27 +1,27 @@
-//! One direction of a cable: bandwidth, delay, and a queue in front that is limited.
+//! One direction of a cable: bandwidth, delay, and a bounded queue at the sending end.
 
 use netkv_roles::Nanos;
 use serde::Deserialize;
 
-/// What an Ethernet frame takes on the cable beside its bytes: preamble, check sequence, gap.
+/// Bytes of preamble, check sequence and inter-frame gap of an Ethernet frame.
 const OVERHEAD: u64 = 24;
-/// Shortest frame without its check sequence.
+/// Bytes of the shortest frame, without its check sequence.
 const SHORTEST: u64 = 60;
 const PICOS: u64 = 1000;
 
-/// What a cable is like, in both directions.
+/// Model of each direction of a cable.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkModel {
-    /// Bits a second.
+    /// Bandwidth in bits a second.
     pub bandwidth_bps: f64,
-    /// Propagation, in seconds.
+    /// Propagation delay in seconds.
     pub delay_s: f64,
-    /// Bytes that wait at the sending end before further frames are dropped.
+    /// Maximum number of bytes that wait at the sending end; further frames are dropped.
     pub queue_bytes: u64,
 }
 
-/// What has crossed a link.
+/// Counts of a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkCounts {
     /// Frames put on the cable.
@@ -39,9 +39,9 @@ pub struct Link {
     delay: Nanos,
     /// Longest wait in the queue, in picoseconds.
     limit: u64,
-    /// When the last bit of what was sent is on the cable, in picoseconds.
+    /// When the last bit of the last frame is on the cable, in picoseconds.
     free_at: u64,
-    /// What has crossed it.
+    /// Counts since the start.
     pub counts: LinkCounts,
 }
 
@@ -58,8 +58,8 @@ impl Link {
         }
     }
 
-    /// Puts a frame of `bytes` on the cable at `now`; when its last bit arrives, or none if the
-    /// queue is full.
+    /// Puts a frame of `bytes` on the cable at `now`. Returns when its last bit arrives, or `None`
+    /// if the queue is full.
     pub fn send(&mut self, now: Nanos, bytes: usize) -> Option<Nanos> {
         let now = now * PICOS;
         let start = self.free_at.max(now);
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_arrive_one_after_the_other_at_the_speed_of_the_cable() {
+    fn frames_arrive_in_order_at_the_bandwidth_of_the_cable() {
         let model = LinkModel { bandwidth_bps: 10e9, delay_s: 1e-6, queue_bytes: 1000 };
         let mut link = Link::new(&model);
         // 976 + 24 bytes are 800 ns at 10 Gbit/s.
@@ -90,11 +90,11 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_drops_what_comes() {
+    fn a_full_queue_drops_frames() {
         let model = LinkModel { bandwidth_bps: 8e9, delay_s: 0.0, queue_bytes: 2500 };
         let mut link = Link::new(&model);
         let sent = (0..10).filter(|_| link.send(0, 976).is_some()).count();
-        assert_eq!(sent, 3, "the one on the cable, and two behind it: a third would wait too long");
+        assert_eq!(sent, 3, "one on the cable and two in the queue; a third would wait too long");
         assert_eq!(link.counts.dropped, 7);
         assert!(link.send(2000, 976).is_some(), "two have left by then");
     }

@@ -1,13 +1,13 @@
-//! The simulated driver: virtual time, one process, the same result from the same seed.
+//! The simulated driver: a discrete-event simulation of a rack in one process. The same seed gives
+//! the same result.
 //!
-//! Hosts, links, processors and control channels are models; what happens to a packet is not: each
-//! runs through the switch's program, and each request through the same roles as live. Time only
-//! passes between events, so a run is as fast as the work in it, and a fault may happen at any
-//! nanosecond.
+//! Hosts, links, processors and control channels are models. The rest is the code that runs live:
+//! each packet runs through the switch's program, and each request through the roles. Time advances
+//! from event to event, and a fault can happen at any nanosecond.
 //!
-//! The controllers are not part of it: [`Simulation::run`] comes back whenever something has
-//! reached one (a [`Notice`]), and its owner answers by [`Simulation::write`] and the like at the
-//! time that it is then.
+//! The caller runs the controllers and executes table writes: [`Simulation::run`] returns whenever
+//! a message for them has arrived (a [`Notice`]). The caller then answers at that virtual time, by
+//! [`Simulation::write`] and similar functions.
 
 mod channel;
 mod config;
@@ -46,22 +46,22 @@ use queue::Queue;
 use servers::Servers;
 use switches::Switches;
 
-/// Something that is going to happen.
+/// A future event.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     /// A frame has reached the end of a link.
     Arrive { link: u32, frame: FrameId },
-    /// A frame that went round again leaves a switch.
+    /// A recirculated frame leaves a switch.
     Leave { switch: u16, port: u16, frame: FrameId },
     /// A server's processor is done with a frame.
     Served { server: u16, incarnation: u16, frame: FrameId },
-    /// A server has something due.
+    /// A timer of a server is due.
     ServerTimer { server: u16, incarnation: u16 },
     /// A client's processor is done with a frame.
     Received { host: u16, frame: FrameId },
     /// The coordinator's processor is done with a frame.
     Coordinated { incarnation: u16, frame: FrameId },
-    /// The coordinator has something due.
+    /// A timer of the coordinator is due.
     CoordinatorTimer { incarnation: u16 },
     /// A frame from the controller has reached a switch.
     PacketOut { switch: u16, incarnation: u16, frame: FrameId },
@@ -72,7 +72,7 @@ enum Event {
 }
 
 impl Event {
-    /// The frame that it is about.
+    /// The frame of the event.
     fn frame(&self) -> Option<FrameId> {
         match *self {
             Self::Arrive { frame, .. }
@@ -89,9 +89,9 @@ impl Event {
     }
 }
 
-/// So many events before its turn a frame is fetched into the caches: tens of thousands are under
-/// way, and each is touched only when it arrives somewhere.
-const LOOK_AHEAD: usize = 3;
+/// A frame is prefetched into the processor's caches so many events before its own: tens of
+/// thousands of frames are in flight, and each is accessed only when it arrives at a node.
+const PREFETCH_DISTANCE: usize = 3;
 
 type Engines<'a> = [MutexGuard<'a, Switch>];
 
@@ -107,14 +107,14 @@ pub struct Simulation {
     coordinators: Coordinators,
     controls: Controls,
     generator: Generator,
-    /// When the generator has something due.
+    /// When the generator's next timer is due.
     generator_due: Nanos,
     engines: Vec<Arc<Mutex<Switch>>>,
     output: Output,
     actions: Actions,
     /// Events since the start.
     events: u64,
-    /// Why a server cannot go on.
+    /// Why a server's role has failed.
     failure: Option<String>,
 }
 
@@ -123,7 +123,7 @@ impl Simulation {
     ///
     /// # Errors
     ///
-    /// A sentence about what cannot be.
+    /// A sentence about an invalid configuration.
     pub fn new(config: &RackConfig, engines: Vec<Arc<Mutex<Switch>>>) -> Result<Self, String> {
         config.check()?;
         if engines.len() != config.switches.len() {
@@ -134,11 +134,11 @@ impl Simulation {
             ));
         }
         for (number, (switch, engine)) in config.switches.iter().zip(&engines).enumerate() {
-            let (modelled, there) = (switch.pipelines, lock(engine).pipelines());
-            if modelled != there {
+            let (configured, actual) = (switch.pipelines, lock(engine).pipelines());
+            if configured != actual {
                 return Err(format!(
-                    "The configuration gives switch {number} {modelled} pipelines, and its program \
-                     runs in {there}."
+                    "The configuration gives switch {number} {configured} pipelines, but its \
+                     program runs in {actual}."
                 ));
             }
         }
@@ -161,7 +161,7 @@ impl Simulation {
             hosts,
             coordinators,
             controls: Controls::new(config),
-            // Clients of some schemes have something to say before any load.
+            // Clients of some schemes register before any load.
             generator_due: generator.deadline().unwrap_or(Nanos::MAX),
             generator,
             engines,
@@ -172,17 +172,17 @@ impl Simulation {
         })
     }
 
-    /// The time.
+    /// The virtual time.
     pub fn now(&self) -> Nanos {
         self.now
     }
 
-    /// Lets time pass up to `until`, or until something has reached a controller: the notices of
-    /// one moment. It is `until` exactly if there are none.
+    /// Advances the time up to `until`, or until there are notices. Returns the notices of one
+    /// point in time; if there are none, the time is `until`.
     ///
     /// # Errors
     ///
-    /// A sentence, if the workload cannot go on as configured, or a role cannot.
+    /// A sentence, if the workload cannot continue as configured, or a role has failed.
     pub fn run(&mut self, until: Nanos) -> Result<Vec<Notice>, String> {
         let locks = self.engines.clone();
         let mut engines: Vec<_> = locks.iter().map(|engine| lock(engine)).collect();
@@ -197,12 +197,12 @@ impl Simulation {
                 self.generator.poll(self.now)?;
                 self.after_generator();
             } else if let Some((at, event)) = self.queue.pop() {
-                if let Some(frame) = self.queue.peek(LOOK_AHEAD).and_then(Event::frame) {
+                if let Some(frame) = self.queue.peek(PREFETCH_DISTANCE).and_then(Event::frame) {
                     self.frames.prefetch(frame);
                 }
-                // What was made for a moment that is over happens now.
+                // An event in the past happens now.
                 self.now = self.now.max(at);
-                self.happen(event, &mut engines);
+                self.handle(event, &mut engines);
                 self.failure.take().map_or(Ok(()), Err)?;
             }
             self.events += 1;
@@ -210,7 +210,7 @@ impl Simulation {
         Ok(std::mem::take(&mut self.controls.notices))
     }
 
-    fn happen(&mut self, event: Event, engines: &mut Engines<'_>) {
+    fn handle(&mut self, event: Event, engines: &mut Engines<'_>) {
         match event {
             Event::Arrive { link, frame } => self.arrive(link, frame, engines),
             Event::Leave { switch, port, frame } => self.leave(switch, port, frame),
@@ -231,7 +231,7 @@ impl Simulation {
         }
     }
 
-    /// Carries out a command to the load generator; the reply as JSON.
+    /// Executes a command to the load generator and returns the JSON reply.
     ///
     /// # Errors
     ///
@@ -242,14 +242,14 @@ impl Simulation {
         Ok(reply)
     }
 
-    /// What the load generator has seen since the last call.
+    /// The load generator's counts since the last call.
     pub fn sample(&mut self) -> Value {
         let (document, spare) = self.generator.take_sample(self.now).document();
         self.generator.give_back(spare);
         document
     }
 
-    /// Counts since the start, as `_engine.pyi` describes them.
+    /// Counts since the start; `_engine.pyi` describes them.
     pub fn statistics(&self) -> Value {
         let (links, lost) = self.fabric.counts();
         let (pipeline_drops, unrouted) = self.switches.drops();
@@ -273,6 +273,3 @@ impl Simulation {
         counts
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,5 @@
-//! What a switch takes beside running its program: pipelines of a limited rate, a latency, and a
-//! limited bandwidth for what goes round again.
+//! Timing model of a switch: the rate of its pipelines, its latency, and the bandwidth of its
+//! recirculation.
 
 use netkv_dataplane::pipeline_of;
 use netkv_roles::Nanos;
@@ -8,24 +8,24 @@ use super::config::SwitchConfig;
 
 const PICOS: u64 = 1000;
 
-/// When packets of a switch may go in and when they come out.
+/// Computes when packets enter and leave the pipelines of a switch.
 #[derive(Debug, Clone)]
 pub struct Pipes {
     latency: Nanos,
-    /// Between two packets of a pipeline, in picoseconds.
+    /// Time between two packets of a pipeline, in picoseconds.
     gap: u64,
     /// Longest wait for a pipeline, in picoseconds.
     limit: u64,
-    /// When each pipeline takes the next packet, in picoseconds; one entry for all of them if they
-    /// take turns.
+    /// When each pipeline accepts the next packet, in picoseconds; one entry for all if they work
+    /// one at a time.
     free_at: Vec<u64>,
     recirculation_picos_per_byte: u64,
     recirculation_free_at: u64,
-    /// When what came of the packet at hand comes out, after so many passes more.
-    comes_out: Vec<Nanos>,
-    /// The pipeline of the packet at hand.
+    /// When output of the current packet leaves, by its number of further passes.
+    out_after: Vec<Nanos>,
+    /// The pipeline of the current packet.
     pipeline: usize,
-    /// Packets dropped because too many waited for their pipeline.
+    /// Packets that were dropped because too many waited for their pipeline.
     pub dropped: u64,
 }
 
@@ -41,13 +41,13 @@ impl Pipes {
             free_at: vec![0; queues],
             recirculation_picos_per_byte: (8e12 / config.recirculation_bps).round() as u64,
             recirculation_free_at: 0,
-            comes_out: Vec::new(),
+            out_after: Vec::new(),
             pipeline: 0,
             dropped: 0,
         }
     }
 
-    /// A packet comes in on `port` at `now`: when it comes out, or none if it is dropped.
+    /// A packet arrives at `port` at `now`. Returns when it leaves, or `None` if it is dropped.
     pub fn enter(&mut self, now: Nanos, port: u16) -> Option<Nanos> {
         let pipeline = pipeline_of(port, self.free_at.len());
         let free_at = &mut self.free_at[pipeline];
@@ -61,32 +61,34 @@ impl Pipes {
         Some(start / PICOS + self.latency)
     }
 
-    /// A packet from `port` comes out at `out`, unless it, or a copy of it, goes round.
+    /// Starts the output of a packet from `port`: without recirculation it leaves at `out`.
     pub fn begin(&mut self, out: Nanos, port: u16) {
         self.pipeline = pipeline_of(port, self.free_at.len());
-        self.comes_out.clear();
-        self.comes_out.push(out);
+        self.out_after.clear();
+        self.out_after.push(out);
     }
 
-    /// A frame of `bytes` comes out after `passes` passes more: when. A pass is made once for all
-    /// frames that come of the packet: of a request that is split, each pass puts out one part and
-    /// takes the rest round.
-    pub fn again(&mut self, bytes: usize, passes: u32) -> Nanos {
+    /// Returns when a frame of `bytes` leaves after `passes` further passes. All frames of one
+    /// packet share its passes: if a request is split, each pass emits one part and recirculates
+    /// the rest.
+    pub fn recirculate(&mut self, bytes: usize, passes: u32) -> Nanos {
         let passes = passes as usize;
-        while self.comes_out.len() <= passes {
-            let out = self.comes_out[self.comes_out.len() - 1];
-            // It waits for what others have sent round by now, not for its own rounds before. Others
-            // that come before its next round must not wait for that one.
-            let own = (self.comes_out.len() - 1) as u64;
+        while self.out_after.len() <= passes {
+            let out = self.out_after[self.out_after.len() - 1];
+            // The packet waits for bytes that others have recirculated, not for its own earlier
+            // passes. Each pass reserves bandwidth from the first one on, so that packets that
+            // arrive between two passes do not wait for the later one.
+            let own = (self.out_after.len() - 1) as u64;
             let cost = bytes as u64 * self.recirculation_picos_per_byte;
-            let first = self.comes_out[0] * PICOS;
+            let first = self.out_after[0] * PICOS;
             let wait = self.recirculation_free_at.saturating_sub(first + own * cost);
             self.recirculation_free_at = self.recirculation_free_at.max(first) + cost;
-            // A place among packets that come now, as later ones are not known yet.
+            // A pass delays packets of the pipeline like a new packet that arrives now, because
+            // arrivals at the time of the pass are not known yet.
             self.free_at[self.pipeline] += self.gap;
-            self.comes_out.push(out + (wait + cost) / PICOS + self.latency);
+            self.out_after.push(out + (wait + cost) / PICOS + self.latency);
         }
-        self.comes_out[passes]
+        self.out_after[passes]
     }
 }
 
@@ -126,27 +128,27 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_round_again_shares_the_bandwidth() {
+    fn recirculated_packets_share_the_bandwidth() {
         let mut pipes = pipes(1, true);
         pipes.begin(500, 0);
-        assert_eq!(pipes.again(100, 1), 1100, "100 ns for its bytes, 500 ns for the pass");
+        assert_eq!(pipes.recirculate(100, 1), 1100, "100 ns for its bytes, 500 ns for the pass");
         pipes.begin(500, 0);
-        assert_eq!(pipes.again(100, 1), 1200, "behind the first");
+        assert_eq!(pipes.recirculate(100, 1), 1200, "behind the first");
         pipes.begin(5_000, 0);
-        assert_eq!(pipes.again(100, 2), 6_200);
+        assert_eq!(pipes.recirculate(100, 2), 6_200);
     }
 
     #[test]
     fn a_pass_with_output_and_recirculation_is_made_once() {
         let mut pipes = pipes(1, true);
         pipes.begin(500, 0);
-        let parts: Vec<_> = (0..4).map(|passes| pipes.again(100, passes)).collect();
+        let parts: Vec<_> = (0..4).map(|passes| pipes.recirculate(100, passes)).collect();
         assert_eq!(parts, [500, 1100, 1700, 2300]);
         pipes.begin(500, 0);
         assert_eq!(
-            pipes.again(100, 1),
+            pipes.recirculate(100, 1),
             1400,
-            "three packets of 100 bytes have gone round, not six"
+            "three packets of 100 bytes were recirculated, not six"
         );
     }
 
@@ -154,17 +156,17 @@ mod tests {
     fn frequent_recirculation_does_not_block_others() {
         let mut pipes = pipes(1, true);
         pipes.begin(500, 0);
-        assert_eq!(pipes.again(100, 10), 6500, "ten rounds of 600 ns");
+        assert_eq!(pipes.recirculate(100, 10), 6500, "ten rounds of 600 ns");
         pipes.begin(2500, 0);
-        assert_eq!(pipes.again(100, 1), 3100, "1 us of bytes has gone, and the port is free");
+        assert_eq!(pipes.recirculate(100, 1), 3100, "the port is free after 1 us of bytes");
     }
 
     #[test]
-    fn recirculated_packets_take_the_place_of_new_ones() {
+    fn recirculated_packets_delay_new_ones() {
         let mut pipes = pipes(1, true);
         let out = pipes.enter(0, 0).unwrap();
         pipes.begin(out, 0);
-        pipes.again(100, 2);
-        assert_eq!(pipes.enter(0, 0), Some(503), "the third place behind the first");
+        pipes.recirculate(100, 2);
+        assert_eq!(pipes.enter(0, 0), Some(503), "after three packets");
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::config::{RackConfig, ServersConfig};
 use super::costs::Costs;
 use super::cpu::Cpu;
-use super::fabric::NOWHERE;
+use super::fabric::NO_LINK;
 use super::frames::FrameId;
 use super::warmth::Warmth;
 use super::{Event, Simulation};
@@ -23,9 +23,9 @@ struct Node {
     warmth: Warmth,
     link: u32,
     up: bool,
-    /// How often it was started: events of an earlier incarnation are void.
+    /// Incremented at each stop and start; events of an earlier incarnation are ignored.
     incarnation: u16,
-    /// When its next timer event is due; later ones in the queue mean nothing.
+    /// Time of the next timer event. If an event comes before this time, it is ignored.
     wake: Nanos,
     random: Random,
     /// Frames dropped because too many waited for a core.
@@ -37,11 +37,11 @@ pub(super) struct Servers {
     config: ServersConfig,
     times: Times,
     actions: Actions,
-    /// Storage calls at work, while `actions` takes what comes of them.
+    /// Actions that are being carried out, while `actions` collects new ones.
     calls: Actions,
 }
 
-/// What things cost a core.
+/// Processor times of frames and storage calls.
 struct Times {
     host: Costs,
     get: Distribution,
@@ -49,7 +49,7 @@ struct Times {
     warm_get: Distribution,
     put: Distribution,
     delete: Distribution,
-    /// Nothing costs any time.
+    /// Whether all times are 0.
     ideal: bool,
 }
 
@@ -66,8 +66,8 @@ impl Times {
         Self { ideal: free && host.are_none(), host, get, next_get, warm_get, put, delete }
     }
 
-    /// Of a client's request, the one reply to it included; or else of taking a frame in, as an
-    /// error.
+    /// The time of a client's request, including one reply (`Ok`), or the time to receive another
+    /// frame (`Err`).
     fn of(&self, frame: &[u8], warmth: &mut Warmth, random: &mut Random) -> Result<Nanos, Nanos> {
         let received = self.host.receive(frame, random);
         let Some(work) = self.host.frames.work(frame) else { return Err(received) };
@@ -102,7 +102,7 @@ impl Servers {
                 store: MemoryStore::new(spec.keys, spec.value_size.into()),
                 cpu: Cpu::new(spec.host.cores, spec.host.queue_limit),
                 warmth: Warmth::new(spec.store.warm_records),
-                link: NOWHERE,
+                link: NO_LINK,
                 up: true,
                 incarnation: 0,
                 wake: Nanos::MAX,
@@ -119,12 +119,12 @@ impl Servers {
         })
     }
 
-    /// Where the number of the link from a server is kept.
+    /// The field for the number of the link from a server.
     pub(super) fn plug(&mut self, server: u16) -> Option<&mut u32> {
         self.nodes.get_mut(usize::from(server)).map(|node| &mut node.link)
     }
 
-    /// The frames of their protocol.
+    /// The frames of the rack's protocol.
     pub(super) fn frames(&self) -> Arc<dyn Frames> {
         Arc::clone(&self.times.host.frames)
     }
@@ -137,10 +137,10 @@ impl Servers {
 
     /// A server without a cable.
     pub(super) fn unplugged(&self) -> Option<usize> {
-        self.nodes.iter().position(|node| node.link == NOWHERE)
+        self.nodes.iter().position(|node| node.link == NO_LINK)
     }
 
-    /// Counts of each server since it was started, as a server node live tells them.
+    /// Counts of each server since its last start, in the form of a live server node.
     pub(super) fn counts(&self) -> Vec<Value> {
         let counts = |node: &Node| {
             let mut counts = document(&node.role.counts());
@@ -153,7 +153,7 @@ impl Servers {
     }
 }
 
-/// The role of a server that starts.
+/// Creates the role of a server that starts.
 fn restore(
     spec: &ServersConfig,
     server: u16,
@@ -173,9 +173,9 @@ fn restore(
 }
 
 impl Simulation {
-    /// A frame reaches a server at `arrival`, now or soon: its processor takes it then. What comes
-    /// from switch or controller has a queue of its own, as it has in the live server: it neither
-    /// waits behind clients' requests nor is dropped for them.
+    /// Schedules the processing of a frame that reaches a server at `arrival`, now or later. Frames
+    /// from switch or controller do not queue behind clients' requests and are never dropped, as in
+    /// the live server.
     #[inline]
     pub(super) fn admit_at_server(&mut self, server: u16, arrival: Nanos, frame: FrameId) {
         let node = &mut self.servers.nodes[usize::from(server)];
@@ -195,7 +195,7 @@ impl Simulation {
         }
     }
 
-    /// A server's processor is done with a frame.
+    /// Handles a frame when a server's processor is done with it.
     pub(super) fn served(&mut self, server: u16, incarnation: u16, frame: FrameId) {
         if self.servers.nodes[usize::from(server)].incarnation == incarnation {
             self.serve(server, frame);
@@ -204,7 +204,7 @@ impl Simulation {
         }
     }
 
-    /// The server takes a frame.
+    /// Passes a frame to the role of a server.
     pub(super) fn serve(&mut self, server: u16, frame: FrameId) {
         let node = &mut self.servers.nodes[usize::from(server)];
         if !node.up {
@@ -213,11 +213,11 @@ impl Simulation {
         }
         node.role.on_frame(self.now, self.frames.get(frame), &mut self.servers.actions);
         self.frames.free(frame);
-        // The time of the reply is part of the frame's.
+        // The time of the request includes one reply.
         self.after_role(server, 1);
     }
 
-    /// A server's timer event is due.
+    /// Handles a timer event of a server.
     pub(super) fn server_timer(&mut self, server: u16, incarnation: u16) {
         let node = &mut self.servers.nodes[usize::from(server)];
         if node.incarnation != incarnation || node.wake > self.now {
@@ -228,7 +228,8 @@ impl Simulation {
         self.after_role(server, 0);
     }
 
-    /// Carries out the actions of the role; `paid` of its frames cost no more time.
+    /// Carries out the actions of the role and schedules its next timer event. The processor time
+    /// of the first `paid` frames is already counted.
     #[inline]
     fn after_role(&mut self, server: u16, paid: usize) {
         let mut paid = paid;
@@ -239,8 +240,8 @@ impl Simulation {
                 let result = node.store.execute(&call);
                 node.role.on_stored(self.now, call.id, result, &mut self.servers.actions);
             }
-            for place in 0..self.servers.calls.ranges().len() {
-                let (start, end) = self.servers.calls.ranges()[place];
+            for index in 0..self.servers.calls.ranges().len() {
+                let (start, end) = self.servers.calls.ranges()[index];
                 let node = &mut self.servers.nodes[usize::from(server)];
                 let bytes = &self.servers.calls.bytes()[start..end];
                 let host = &self.servers.times.host;
@@ -272,7 +273,7 @@ impl Simulation {
         }
     }
 
-    /// The server has died, with all that it had in memory but its store.
+    /// Stops the server. Only its store is kept.
     ///
     /// # Errors
     ///
@@ -284,7 +285,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// The server starts again, with or without what its store had.
+    /// Starts the server again; without `keep_storage` its store has the initial data set only.
     ///
     /// # Errors
     ///
@@ -293,26 +294,26 @@ impl Simulation {
         let now = self.now;
         let spec = self.servers.config.clone();
         let node = self.server_node(server)?;
-        // Above every number of its former incarnations: virtual time gives as many as it needs.
+        // Greater than the request numbers of its earlier incarnations.
         let first =
             first_request(u128::from(now)).wrapping_add(1 + u32::from(node.incarnation) * 65_536);
         if !keep_storage {
             node.store = MemoryStore::new(spec.keys, spec.value_size.into());
         }
         node.role = restore(&spec, server, first, now, node.store.applied())?;
-        // A slow machine is slow after a restart, too.
+        // A slowed server stays slow after a restart.
         let slow = node.cpu.slow;
         node.cpu = Cpu::new(spec.host.cores, spec.host.queue_limit);
         node.cpu.slow = slow;
         node.role.slow(slow);
         node.wake = Nanos::MAX;
         node.up = true;
-        // What was on its way to the server is lost with it.
+        // Invalidates the pending events of the earlier incarnation.
         node.incarnation = node.incarnation.wrapping_add(1);
         Ok(())
     }
 
-    /// From now on everything takes the server `factor` times as long; 1 is as configured.
+    /// Multiplies the processor times of a server by `factor`; 1 is as configured.
     ///
     /// # Errors
     ///

@@ -1,25 +1,25 @@
-//! Switches: what comes in runs through the program and leaves by the links.
+//! Switches: frames that arrive run through the program, and its output leaves by the links.
 
 use netkv_dataplane::Switch;
 use netkv_roles::Nanos;
 use netkv_wire::CPU_PORT;
 
 use super::config::{RackConfig, SwitchConfig};
-use super::fabric::{NOWHERE, is_port};
+use super::fabric::{NO_LINK, is_port};
 use super::frames::FrameId;
 use super::pipes::Pipes;
 use super::{Engines, Event, Simulation};
 
-/// v1model's ports have 9 bits; the last one drops.
+/// v1model's ports have 9 bits; port 511 means drop.
 pub(super) const PORTS: usize = 511;
 
 struct Node {
     config: SwitchConfig,
     pipes: Pipes,
-    /// The link that leads away from each port.
+    /// The outgoing link of each port.
     links: Box<[u32; PORTS]>,
     up: bool,
-    /// How often it was started: what was on its way to or from an earlier incarnation is void.
+    /// Incremented at each stop; messages to and from an earlier incarnation are discarded.
     incarnation: u16,
     unrouted: u64,
 }
@@ -31,7 +31,7 @@ impl Switches {
         let node = |config: &SwitchConfig| Node {
             pipes: Pipes::new(config),
             config: config.clone(),
-            links: Box::new([NOWHERE; PORTS]),
+            links: Box::new([NO_LINK; PORTS]),
             up: true,
             incarnation: 0,
             unrouted: 0,
@@ -39,7 +39,7 @@ impl Switches {
         Self(config.switches.iter().map(node).collect())
     }
 
-    /// Where the number of the link at a port is kept.
+    /// The field for the number of the link from a port.
     pub(super) fn plug(&mut self, switch: u16, port: u16) -> Option<&mut u32> {
         let node = self.0.get_mut(usize::from(switch)).filter(|_| is_port(port))?;
         Some(&mut node.links[usize::from(port)])
@@ -53,7 +53,8 @@ impl Switches {
         self.0[usize::from(switch)].incarnation
     }
 
-    /// Packets that found their pipeline's queue full, and frames for ports without a cable.
+    /// Packets dropped because their pipeline's queue was full, and frames for ports without a
+    /// cable.
     pub(super) fn drops(&self) -> (u64, u64) {
         self.0.iter().fold((0, 0), |(full, unrouted), node| {
             (full + node.pipes.dropped, unrouted + node.unrouted)
@@ -62,7 +63,7 @@ impl Switches {
 }
 
 impl Simulation {
-    /// A frame has come in.
+    /// Handles a frame that arrives at a switch.
     pub(super) fn at_switch(
         &mut self,
         switch: u16,
@@ -78,12 +79,12 @@ impl Simulation {
         };
         let engine = &mut engines[usize::from(switch)];
         engine.process(self.now, port, self.frames.get(frame), &mut self.output);
-        // Before the output is kept: it takes the same slot, which is at hand.
+        // Before the output is stored, which then reuses this slot of the frames' memory.
         self.frames.free(frame);
         self.after_engine(switch, port, out, engines);
     }
 
-    /// A frame from the controller, packet-out header in front, has come in.
+    /// Handles a frame from the controller, packet-out header in front.
     pub(super) fn packet_out_arrived(
         &mut self,
         switch: u16,
@@ -98,30 +99,31 @@ impl Simulation {
         }
     }
 
-    /// Sends what the program put out for a frame from `port`, at `out`.
+    /// Sends the program's output for a frame from `port`. Without recirculation it leaves at
+    /// `out`.
     #[inline]
     fn after_engine(&mut self, switch: u16, port: u16, out: Nanos, engines: &mut Engines<'_>) {
         let mut output = std::mem::take(&mut self.output);
         let mut again = output.again().iter().peekable();
         self.switches.0[usize::from(switch)].pipes.begin(out, port);
-        for (place, (port, bytes)) in output.frames().enumerate() {
-            let passes = again.next_if(|(at, _)| *at == place).map_or(0, |(_, passes)| *passes);
+        for (index, (port, bytes)) in output.frames().enumerate() {
+            let passes = again.next_if(|(at, _)| *at == index).map_or(0, |(_, passes)| *passes);
             let node = &mut self.switches.0[usize::from(switch)];
             let at = match passes {
                 0 => out,
-                _ => node.pipes.again(bytes.len(), passes),
+                _ => node.pipes.recirculate(bytes.len(), passes),
             };
             if port == CPU_PORT {
                 let (queue, frames) = (&mut self.queue, &mut self.frames);
                 self.controls.packet_in(queue, frames, switch, at, bytes);
                 continue;
             }
-            let link = node.links.get(usize::from(port)).copied().unwrap_or(NOWHERE);
-            let frame = if link == NOWHERE { None } else { self.frames.add(bytes) };
+            let link = node.links.get(usize::from(port)).copied().unwrap_or(NO_LINK);
+            let frame = if link == NO_LINK { None } else { self.frames.add(bytes) };
             match frame {
                 None => node.unrouted += 1,
                 Some(frame) if passes == 0 => self.put(link, at, frame),
-                // Later than others that come out before it: it must not hold up their link.
+                // Added to the link at `at`: frames that leave earlier must not wait for it.
                 Some(frame) => self.queue.push(at, Event::Leave { switch, port, frame }),
             }
         }
@@ -136,7 +138,7 @@ impl Simulation {
         }
     }
 
-    /// A frame that went round again leaves.
+    /// Sends a recirculated frame.
     pub(super) fn leave(&mut self, switch: u16, port: u16, frame: FrameId) {
         let node = &self.switches.0[usize::from(switch)];
         if node.up {
@@ -146,8 +148,8 @@ impl Simulation {
         }
     }
 
-    /// The switch is without power: what reaches it is gone, and so is what is under way between
-    /// it and its controller.
+    /// Powers a switch off. It drops all frames, and messages between it and its controller are
+    /// lost.
     ///
     /// # Errors
     ///
@@ -156,11 +158,11 @@ impl Simulation {
         let node = self.switch_node(switch)?;
         node.up = false;
         node.incarnation = node.incarnation.wrapping_add(1);
-        self.controls.forget(&mut self.frames, switch);
+        self.controls.discard_messages(&mut self.frames, switch);
         Ok(())
     }
 
-    /// The switch has power again, and idle pipelines. Its owner has made its program new.
+    /// Powers a switch on, with idle pipelines. The caller resets the state of its program.
     ///
     /// # Errors
     ///

@@ -1,44 +1,45 @@
-//! Which records a store has at hand (its caches, its memory table), and reads for less.
+//! Model of a store's memory cache (block cache, memory table), whose records are read faster.
 //!
-//! A record that is read or written takes a place that its key decides, and stays until another
-//! takes that place. So a record that comes back before about as many others as there are places
-//! were asked for is probably still there: close to least recently used, at one look per request.
+//! The cache is direct-mapped: a record that is read or written takes the slot that its key's hash
+//! selects, until another record takes it. So a record is probably still cached if fewer other
+//! records than there are slots were used since. This is close to LRU, with one access for each
+//! request.
 
 use netkv_wire::{Key, crc32};
 use netkv_workload::mix64;
 
-/// The places of one store.
+/// The cache of one store.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Warmth {
-    /// Tags by place; a number of places that is a power of two, or none.
-    places: Box<[u32]>,
+    /// Tag of the record in each slot. The number of slots is a power of two, or 0.
+    slots: Box<[u32]>,
 }
 
-/// In a place that no record has taken.
+/// The tag of an empty slot.
 const EMPTY: u32 = 0;
 
 impl Warmth {
-    /// A store that has `records` at hand, rounded up to a power of two; 0: none.
+    /// An empty cache of `records` slots, rounded up to a power of two; 0: no cache.
     pub(super) fn new(records: usize) -> Self {
-        let places = if records == 0 { 0 } else { records.next_power_of_two() };
-        Self { places: vec![EMPTY; places].into() }
+        let slots = if records == 0 { 0 } else { records.next_power_of_two() };
+        Self { slots: vec![EMPTY; slots].into() }
     }
 
-    /// A record is asked for: whether it was at hand. It is from now on.
+    /// Adds a record that is read or written; returns whether it was cached before.
     #[inline]
     pub(super) fn touch(&mut self, key: Key) -> bool {
-        if self.places.is_empty() {
+        if self.slots.is_empty() {
             return false;
         }
-        // The upper bits of the sum are alike for all keys of a server.
-        let place = crc32(&key) as usize & (self.places.len() - 1);
+        // The upper bits select the partition, so they are similar for all keys of a server.
+        let slot = crc32(&key) as usize & (self.slots.len() - 1);
         let tag = tag(&key);
-        std::mem::replace(&mut self.places[place], tag) == tag
+        std::mem::replace(&mut self.slots[slot], tag) == tag
     }
 }
 
-/// What a place keeps of a key, a quarter of its bytes: a hash that does not depend on the place.
-/// Two keys of one place have the same tag once in 4 billion pairs.
+/// The tag of a key: a hash of 32 bits that is independent of the slot. Of 4 billion pairs of keys
+/// with the same slot, one has equal tags.
 fn tag(key: &Key) -> u32 {
     let (halves, _) = key.as_chunks::<8>();
     let [first, second] = [halves[0], halves[1]].map(u64::from_be_bytes);
@@ -53,9 +54,9 @@ mod tests {
 
     #[test]
     fn a_record_stays_warm_until_as_many_others_were_read() {
-        let left_after = |others: u64| {
+        let warm_after = |others: u64| {
             let mut warmth = Warmth::new(1000);
-            let mut comes_back_warm = |round: u64| {
+            let mut stays_warm = |round: u64| {
                 let key = key_of(round * 1_000_000);
                 assert!(!warmth.touch(key));
                 assert!(warmth.touch(key));
@@ -64,27 +65,27 @@ mod tests {
                 }
                 warmth.touch(key)
             };
-            (0..100).filter(|round| comes_back_warm(*round)).count()
+            (0..100).filter(|round| stays_warm(*round)).count()
         };
-        assert!(left_after(100) > 80);
-        assert!(left_after(5000) < 10);
+        assert!(warm_after(100) > 80);
+        assert!(warm_after(5000) < 10);
     }
 
     #[test]
-    fn a_store_without_room_has_nothing_at_hand() {
+    fn a_cache_without_slots_is_always_cold() {
         let mut warmth = Warmth::new(0);
         assert!(!warmth.touch(key_of(7)));
         assert!(!warmth.touch(key_of(7)));
     }
 
     #[test]
-    fn a_place_takes_four_bytes() {
+    fn a_slot_has_four_bytes() {
         let warmth = Warmth::new(262_144);
-        assert_eq!(size_of_val(&*warmth.places), 1 << 20);
+        assert_eq!(size_of_val(&*warmth.slots), 1 << 20);
     }
 
     #[test]
-    fn another_key_of_the_same_place_is_not_at_hand() {
+    fn another_key_of_the_same_slot_is_cold() {
         let mut warmth = Warmth::new(1);
         for id in 0..10_000 {
             assert!(!warmth.touch(key_of(id)));

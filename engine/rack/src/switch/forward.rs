@@ -1,4 +1,5 @@
-//! The switch node's thread: rounds of frames from the ports through the pipeline to the ports.
+//! The loop of a switch node's thread: each round moves frames from the ports through the pipeline
+//! to the ports.
 
 use std::io;
 use std::iter::{once, repeat_n};
@@ -16,12 +17,12 @@ use crate::record::{Passage, Recorder};
 use crate::sys::{Poller, Received, Sender};
 use crate::worker::{Signals, lock};
 
-/// An Ethernet header.
+/// Bytes of an Ethernet header.
 const SHORTEST_FRAME: usize = 14;
 /// Token of the waker in the poller; ports have their index.
 const WAKER: u64 = u64::MAX;
 
-/// What the thread owns.
+/// The state of the thread.
 pub struct Loop<'a, P> {
     shared: &'a Shared<P>,
     ports: &'a [Port],
@@ -31,16 +32,16 @@ pub struct Loop<'a, P> {
     received: Received,
     output: Output,
     sender: Sender,
-    /// For each port, where the frames that leave there are in `output`.
+    /// For each port, the ranges of its frames in `output`.
     leaving: Vec<Vec<(usize, usize)>>,
     /// Index of a port number in `ports`.
     index: [Option<usize>; PORTS],
     fabric: Fabric,
-    /// Frames from hosts that were late, in this round.
+    /// Delayed frames from hosts that are due in this round.
     arriving: Vec<Late>,
-    /// So many frames at the head of `output` come from links to their hosts, where they were late.
+    /// Number of delayed frames to hosts, at the head of `output`. They have crossed their link.
     late: usize,
-    /// For the control plane, in this round.
+    /// Frames of this round to the control plane.
     packet_ins: Vec<Vec<u8>>,
     digests: Vec<DigestMessage>,
     recorder: Option<Recorder>,
@@ -95,7 +96,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         }
     }
 
-    /// Moves what is there now.
+    /// Moves the frames that are ready.
     fn round(&mut self) -> io::Result<()> {
         if self.shared.ordered.load(Ordering::Acquire) {
             self.obey();
@@ -176,7 +177,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         Ok(())
     }
 
-    /// Carries out the orders about links.
+    /// Applies changes of the links' impairments.
     fn obey(&mut self) {
         self.shared.ordered.store(false, Ordering::Release);
         for order in lock(&self.shared.orders).drain(..) {
@@ -184,7 +185,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         }
     }
 
-    /// Takes the late frames whose time has come to where they go.
+    /// Delivers the delayed frames that are due: to the pipeline, or to the output.
     fn release(&mut self) {
         let now = clock::now();
         while let Some(late) = self.fabric.take_due(now) {
@@ -209,7 +210,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         self.digests.append(&mut pipeline.take_digests());
     }
 
-    /// Sorts what left the pipeline by the socket it is for, or the control plane.
+    /// Sorts the output of the pipeline by port; frames for the CPU port go to the control plane.
     fn distribute(&mut self) {
         let mut unrouted = 0;
         for (number, (start, end)) in self.output.ranges() {
@@ -224,7 +225,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         self.shared.counters.unrouted.add(unrouted);
     }
 
-    /// [`Loop::distribute`] with links that may lose frames, double them or keep them for later.
+    /// [`Loop::distribute`] for links that may lose, duplicate or delay frames.
     fn distribute_impaired(&mut self) {
         let now = clock::now();
         let bytes = self.output.bytes();
@@ -275,7 +276,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         }
     }
 
-    /// Hands packets and digests of the round to whoever calls [`super::Node::wait`].
+    /// Passes the packet-ins and digests of the round to the caller of [`super::Node::wait`].
     fn deliver(&mut self) {
         if self.packet_ins.is_empty() && self.digests.is_empty() {
             return;

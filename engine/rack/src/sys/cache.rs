@@ -1,9 +1,9 @@
-//! Hints to the processor's caches.
+//! Prefetching into the processor's caches.
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Asks for `bytes` to be in the caches soon; changes nothing else.
+/// Starts loading `bytes` into the caches.
 #[inline]
 pub fn prefetch(bytes: &[u8]) {
     for line in bytes.chunks(LINE) {

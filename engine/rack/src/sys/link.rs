@@ -69,10 +69,10 @@ impl Plug {
     }
 }
 
-/// An address like 127.0.0.1:7000; the error is a sentence.
+/// Parses an address like 127.0.0.1:7000; the error is a sentence.
 pub fn address(text: &str, what: &str) -> Result<SocketAddrV4, String> {
     text.parse().map_err(|_| {
-        format!("'{text}' is not the address of {what}; it looks like 127.0.0.1:7000.")
+        format!("'{text}' is not a valid address of {what}; an example is 127.0.0.1:7000.")
     })
 }
 

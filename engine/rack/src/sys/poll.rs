@@ -1,4 +1,4 @@
-//! Waiting for sockets, and waking who waits.
+//! Waiting for sockets (epoll), and waking a waiting thread (eventfd).
 
 use std::io;
 use std::mem::size_of;
@@ -12,7 +12,7 @@ use super::{BATCH, Socket, checked};
 pub struct Waker(OwnedFd);
 
 impl Waker {
-    /// A waker that nobody has used yet.
+    /// A waker without a pending wake-up.
     pub fn new() -> io::Result<Self> {
         // SAFETY: the call takes no pointers; a descriptor that it returns is ours alone.
         unsafe {
@@ -21,7 +21,7 @@ impl Waker {
         }
     }
 
-    /// Makes the waiting thread return, or its next wait if it does not wait now.
+    /// Ends the present wait of the thread, or its next one if it is not waiting.
     pub fn wake(&self) {
         let one = 1u64;
         // SAFETY: the pointer and the length describe `one`. A counter at its limit refuses the
@@ -29,7 +29,7 @@ impl Waker {
         unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), size_of::<u64>()) };
     }
 
-    /// Called by the woken thread: the next wait waits again.
+    /// Removes the wake-up. The woken thread calls it before it waits again.
     pub fn clear(&self) {
         let mut count = 0u64;
         // SAFETY: the pointer and the length describe `count`.
@@ -37,7 +37,7 @@ impl Waker {
     }
 }
 
-/// Something a [`Poller`] can watch.
+/// An object with a descriptor that a [`Poller`] can watch.
 pub trait Watched {
     /// Its descriptor.
     fn descriptor(&self) -> RawFd;
@@ -70,15 +70,15 @@ impl Poller {
         Ok(Self { epoll, events: Box::new([libc::epoll_event { events: 0, u64: 0 }; BATCH]) })
     }
 
-    /// Watches `what` for something to read; `token` names it in what [`Poller::wait`] returns.
+    /// Watches whether `what` is readable; [`Poller::wait`] then returns `token`.
     ///
-    /// A descriptor that closes leaves by itself.
+    /// A closed descriptor is no longer watched.
     pub fn watch(&self, what: &impl Watched, token: u64) -> io::Result<()> {
         self.add(what, token, libc::EPOLLIN as u32)
     }
 
-    /// As [`Poller::watch`], for what pollers of other threads watch too: of those that wait, not
-    /// all are woken.
+    /// As [`Poller::watch`], for a descriptor that pollers of several threads watch: the kernel
+    /// does not wake all waiting threads.
     pub fn watch_with_others(&self, what: &impl Watched, token: u64) -> io::Result<()> {
         self.add(what, token, (libc::EPOLLIN | libc::EPOLLEXCLUSIVE) as u32)
     }
@@ -97,8 +97,8 @@ impl Poller {
         .map(drop)
     }
 
-    /// Waits until something can be read or the time has passed (`None`: without limit); returns
-    /// the tokens of what can be read. A signal counts as time passed.
+    /// Waits until a watched descriptor is readable or the time has passed (`None`: without limit).
+    /// Returns the tokens of readable descriptors, or none after the time or a signal.
     pub fn wait(
         &mut self,
         timeout: Option<Duration>,

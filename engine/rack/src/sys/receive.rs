@@ -1,4 +1,4 @@
-//! Frames from a socket, in buffers that the pipeline reads in place.
+//! Receiving frames from a socket, into buffers that the pipeline reads in place.
 
 use std::io;
 use std::iter::once;
@@ -7,11 +7,11 @@ use std::ptr;
 
 use super::{BATCH, Carrier, FRAME_LIMIT, Socket, checked};
 
-/// Bytes for one message: the longest train (a UDP datagram's 16 bits of length), and some more,
-/// so that the first bytes of all slots do not fall into the same few lines of the CPU's cache.
+/// Bytes for one message: the longest train (the length of a UDP datagram has 16 bits), and some
+/// more, so that the first bytes of the slots do not share a few sets of the processor's cache.
 const SLOT: usize = (1 << 16) + 192;
 
-/// What the kernel tells about a message: the size of the frames in a train.
+/// Control message of the kernel: the size of the frames in a train.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Control {
@@ -20,26 +20,27 @@ struct Control {
     _padding: libc::c_int,
 }
 
-/// Frames just received, in buffers that are used again for the next batch.
+/// A batch of received frames, in buffers that the next batch reuses.
 pub struct Received {
-    /// A slot per message. Zeroed memory costs address space only until something is in it.
+    /// One slot per message. The kernel allocates zeroed pages when they are first written.
     bytes: Box<[u8]>,
     messages: Box<[libc::mmsghdr]>,
     controls: Box<[Control]>,
-    /// Of each message, who sent it; asked for by sockets that learn their peer.
+    /// Source addresses of the messages; requested only by sockets that learn their peer.
     names: Box<[libc::sockaddr_in]>,
-    /// Bytes of the frames that were copied into the slots, if the batch is of that kind.
+    /// Lengths of the frames that were copied into the slots; `None` for a batch of datagrams.
     copied: Option<Vec<usize>>,
-    /// The messages point into it; held for its lifetime only.
+    /// The messages point into it; kept only so that it lives as long as they do.
     _vectors: Box<[libc::iovec]>,
-    /// Messages of the batch at hand.
+    /// Messages in the current batch.
     count: usize,
-    /// Messages to ask for, so that a batch has about [`BATCH`] frames whether or not trains come.
-    ask: usize,
+    /// Maximum number of messages in the next batch, chosen so that a batch has about [`BATCH`]
+    /// frames with and without trains.
+    limit: usize,
 }
 
-// SAFETY: the raw pointers in `messages` and `_vectors` go to heap memory that this value owns
-// and that does not move with it; no thread but the owner's touches it.
+// SAFETY: the raw pointers in `messages` and `_vectors` refer to heap memory that this value owns
+// and that does not move with it; only the owner's thread uses it.
 unsafe impl Send for Received {}
 
 impl Default for Received {
@@ -74,33 +75,33 @@ impl Default for Received {
             copied: None,
             _vectors: vectors,
             count: 0,
-            ask: BATCH,
+            limit: BATCH,
         }
     }
 }
 
 impl Received {
-    /// Takes what waits at a link, up to [`BATCH`] messages; returns how many frames there are now.
+    /// Receives up to [`BATCH`] waiting messages of a link; returns the number of their frames.
     ///
-    /// Nothing waiting is 0, not an error. That the peer is gone (the kernel tells by the next
-    /// call) is no error either: it may come back.
+    /// If no message waits, this returns 0. It also returns 0 if the kernel reports that the peer's
+    /// port is closed (`ECONNREFUSED`), because the peer may start again.
     pub fn fill(&mut self, link: &impl Carrier) -> io::Result<usize> {
         link.receive(self)
     }
 
-    /// Begins a batch of frames that are copied out of a ring.
+    /// Begins a batch of frames that are copied from a ring.
     pub(super) fn begin_copies(&mut self) {
         self.count = 0;
         self.copied.get_or_insert_default().clear();
     }
 
-    /// Frames copied so far.
+    /// Number of frames in the batch of copies.
     pub(super) fn copies(&self) -> usize {
         self.count
     }
 
-    /// Lets `copy` put a frame into the next slot; it returns the length of the frame, more than
-    /// [`FRAME_LIMIT`] for one that does not fit. At most [`BATCH`] times a batch.
+    /// Calls `copy` to write one frame into the next slot. It returns the length of the frame, which
+    /// exceeds [`FRAME_LIMIT`] if the frame does not fit. At most [`BATCH`] calls in a batch.
     pub(super) fn copy(&mut self, copy: impl FnOnce(&mut [u8]) -> usize) {
         let start = self.count * SLOT;
         let length = copy(&mut self.bytes[start..start + FRAME_LIMIT]);
@@ -108,22 +109,23 @@ impl Received {
         self.count += 1;
     }
 
+    /// Receives a batch of datagrams; see [`Self::fill`].
     pub(super) fn datagrams(&mut self, socket: &Socket) -> io::Result<usize> {
         self.copied = None;
         self.count = 0;
         let name = if socket.learns() { size_of::<libc::sockaddr_in>() } else { 0 };
-        for message in &mut self.messages[..self.ask] {
+        for message in &mut self.messages[..self.limit] {
             message.msg_hdr.msg_controllen = size_of::<Control>() as _;
             message.msg_hdr.msg_namelen = name as _;
         }
         // SAFETY: every message describes one slot of `bytes` and one of `controls` and `names`
         // (see `default`), and nothing else borrows them during the call, as `self` is borrowed
-        // mutably. `ask` is at most BATCH, the number of messages.
+        // mutably. `limit` is at most BATCH, the number of messages.
         let result = unsafe {
             libc::recvmmsg(
                 socket.raw(),
                 self.messages.as_mut_ptr(),
-                self.ask as libc::c_uint,
+                self.limit as libc::c_uint,
                 libc::MSG_DONTWAIT as _,
                 ptr::null_mut(),
             )
@@ -140,11 +142,11 @@ impl Received {
         }
         let frames: usize =
             (0..self.count).map(|index| self.length(index).div_ceil(self.size(index)).max(1)).sum();
-        // Trains can bring BATCH times as much; a round that long would let other ports wait.
+        // With trains a batch could have BATCH times as many frames, and other ports would wait.
         if frames > BATCH {
-            self.ask = (self.count * BATCH / frames).max(1);
-        } else if self.count == self.ask {
-            self.ask = (2 * self.ask).min(BATCH);
+            self.limit = (self.count * BATCH / frames).max(1);
+        } else if self.count == self.limit {
+            self.limit = (2 * self.limit).min(BATCH);
         }
         Ok(frames)
     }
@@ -157,16 +159,16 @@ impl Received {
         }
     }
 
-    /// Bytes of the frames in a message, of which the last may be shorter; at least 1.
+    /// Size of the frames in a message, in bytes, at least 1; the last frame may be shorter.
     fn size(&self, index: usize) -> usize {
         if self.copied.is_some() {
             return SLOT;
         }
         let (message, control) = (&self.messages[index].msg_hdr, &self.controls[index]);
-        let told = message.msg_controllen >= size_of::<libc::cmsghdr>()
+        let is_train = message.msg_controllen >= size_of::<libc::cmsghdr>()
             && control.header.cmsg_level == libc::SOL_UDP
             && control.header.cmsg_type == libc::UDP_GRO;
-        let size = if told { usize::try_from(control.size).unwrap_or(0) } else { SLOT };
+        let size = if is_train { usize::try_from(control.size).unwrap_or(0) } else { SLOT };
         size.max(1)
     }
 
@@ -175,7 +177,7 @@ impl Received {
         let slots = self.bytes.chunks_exact(SLOT);
         (0..self.count).zip(slots).flat_map(|(index, slot)| {
             let bytes = &slot[..self.length(index)];
-            // A datagram without a byte is a message, too.
+            // An empty datagram is a frame, too; `chunks` would skip it.
             let empty = once(bytes).take(usize::from(bytes.is_empty()));
             let frames = empty.chain(bytes.chunks(self.size(index)));
             frames.map(|frame| (frame.len() <= FRAME_LIMIT).then_some(frame))

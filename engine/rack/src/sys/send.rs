@@ -1,4 +1,4 @@
-//! Frames to a socket, from the buffer in which they were made.
+//! Sending frames to a socket, directly from the buffer that contains them.
 
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -7,23 +7,23 @@ use std::ptr;
 
 use super::{BATCH, Carrier, Socket, checked};
 
-/// Bytes of the longest train: what a UDP datagram can carry.
+/// Bytes of the longest train: the maximum payload of a UDP datagram.
 const TRAIN_BYTES: usize = 65_507;
-/// Pieces of memory that one system call sends at most.
+/// Maximum number of I/O vectors in one system call.
 const VECTORS: usize = 4 * BATCH;
 
-/// What became of frames that were to be sent.
+/// Counts of a call of [`Sender::send`].
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Sent {
-    /// Frames that the kernel took.
+    /// Frames that the kernel accepted.
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Frames that it did not take: buffer full, or the peer is gone.
+    /// Frames that the kernel refused, because a buffer is full or the peer's port is closed.
     pub dropped: u64,
 }
 
-/// What tells the kernel the size of the frames in a train.
+/// Control message to the kernel: the size of the frames in a train.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Control {
@@ -32,20 +32,20 @@ struct Control {
     _padding: [u16; 3],
 }
 
-/// A message of a system call: one frame, or several of a size (the last may be shorter).
+/// A message of a system call: one frame, or several of one size (the last may be shorter).
 #[derive(Clone, Copy)]
 struct Train {
     frames: usize,
     bytes: usize,
 }
 
-/// Describes frames to the kernel; its memory is used again for every system call.
+/// Sends frames in batches. It reuses the memory of its arguments to system calls.
 pub struct Sender {
     vectors: Box<[libc::iovec]>,
     controls: Box<[Control]>,
     messages: Box<[libc::mmsghdr]>,
     trains: Vec<Train>,
-    /// Where the messages go, if the socket does not know it itself.
+    /// Destination of the messages, if the socket is not connected.
     name: libc::sockaddr_in,
 }
 
@@ -55,8 +55,8 @@ unsafe impl Send for Sender {}
 
 impl Default for Sender {
     fn default() -> Self {
-        // SAFETY: all-zero is a valid iovec, control message, mmsghdr and address: null pointers with
-        // length 0, and numbers.
+        // SAFETY: all-zero is a valid iovec, control message, mmsghdr and address: null pointers
+        // with length 0, and numbers.
         let (vector, control, message, name) = unsafe { (zeroed(), zeroed(), zeroed(), zeroed()) };
         Self {
             vectors: vec![vector; VECTORS].into_boxed_slice(),
@@ -69,12 +69,13 @@ impl Default for Sender {
 }
 
 impl Sender {
-    /// Sends frames in order, each given by where it starts and ends in `bytes`; what the kernel
-    /// refuses is dropped, as on a full link.
+    /// Sends frames in order, each given by its range in `bytes`. Frames that the kernel refuses
+    /// are dropped, as on a full link.
     pub fn send(&mut self, link: &impl Carrier, bytes: &[u8], frames: &[(usize, usize)]) -> Sent {
         link.transmit(self, bytes, frames)
     }
 
+    /// Sends datagrams; see [`Self::send`].
     pub(super) fn datagrams(
         &mut self,
         socket: &Socket,
@@ -87,13 +88,13 @@ impl Sender {
                 self.name = peer;
                 true
             }
-            // Nobody is there yet.
+            // The socket has not learned its peer yet.
             (true, None) => return Sent { dropped: frames.len() as u64, ..Sent::default() },
         };
         self.all(socket.raw(), bytes, frames, Some(socket), named)
     }
 
-    /// Sends each frame as a message to a socket that knows where they go.
+    /// Sends each frame as one message. The socket has a destination.
     pub(super) fn messages(
         &mut self,
         socket: RawFd,
@@ -116,8 +117,8 @@ impl Sender {
         while !rest.is_empty() {
             self.describe(bytes, rest, trains.is_some_and(Socket::trains), named);
             // SAFETY: `describe` has set the first `trains.len()` messages, at most BATCH, to
-            // point into `vectors`, `controls` and `name`, and those vectors into `bytes`; all outlive the
-            // call, and the kernel only reads them (but for the messages' own lengths).
+            // point into `vectors`, `controls` and `name`, and those vectors into `bytes`; all
+            // outlive the call, and the kernel only reads them (but for the messages' own lengths).
             let result = unsafe {
                 libc::sendmmsg(
                     descriptor,
@@ -135,9 +136,9 @@ impl Sender {
                     done
                 }
                 Err(error) => {
-                    let given_up = given_up(&error, self.trains[0], trains);
-                    sent.dropped += given_up as u64;
-                    given_up
+                    let frames_to_drop = frames_to_drop(&error, self.trains[0], trains);
+                    sent.dropped += frames_to_drop as u64;
+                    frames_to_drop
                 }
             };
             rest = &rest[done..];
@@ -145,7 +146,7 @@ impl Sender {
         sent
     }
 
-    /// Sets up messages for as many of the frames as one system call takes.
+    /// Sets up the messages of the next system call, with as many of the frames as fit.
     fn describe(&mut self, bytes: &[u8], frames: &[(usize, usize)], trains: bool, named: bool) {
         let name = &raw mut self.name;
         let longest = if trains { BATCH } else { 1 };
@@ -167,7 +168,7 @@ impl Sender {
                 if before == Some(start) {
                     self.vectors[used - 1].iov_len += frame.len();
                 } else if used < VECTORS {
-                    // From here on all of `bytes`, as the next frame may lengthen it.
+                    // The pointer is valid up to the end of `bytes`: the next frame may extend it.
                     self.vectors[used] = libc::iovec {
                         iov_base: bytes[start..].as_ptr().cast_mut().cast(),
                         iov_len: frame.len(),
@@ -206,17 +207,17 @@ impl Sender {
     }
 }
 
-/// How many frames are not tried again after the kernel has refused the first message.
-fn given_up(error: &io::Error, first: Train, trains: Option<&Socket>) -> usize {
+/// Number of frames to drop after the kernel has refused the first message. The others are retried.
+fn frames_to_drop(error: &io::Error, first: Train, trains: Option<&Socket>) -> usize {
     match error.raw_os_error() {
-        // Not these frames' fault: the device cannot cut trains, or not of such frames.
+        // The device does not support trains, or none of such frames: retry with single frames.
         Some(libc::EINVAL | libc::EIO | libc::EMSGSIZE | libc::EOPNOTSUPP) if first.frames > 1 => {
             if let Some(socket) = trains {
-                socket.refuse_trains();
+                socket.disable_trains();
             }
             0
         }
-        // An old error (an ICMP message about an earlier frame) that the call only reports.
+        // The call reports an ICMP error about an earlier frame.
         Some(libc::ECONNREFUSED) => 1,
         _ => first.frames,
     }

@@ -1,4 +1,4 @@
-//! A switch port or host port as a UDP socket.
+//! The UDP socket of a switch port or a host.
 
 use std::io;
 use std::mem::size_of;
@@ -10,24 +10,25 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::checked;
 use crate::worker::lock;
 
-/// Bytes asked for a socket's receive buffer: some thousand frames, so that a burst is not lost
-/// while the other side is not scheduled.
+/// Requested size of a receive buffer: some thousand frames, so that no frame of a burst is lost
+/// while the receiving thread is not scheduled.
 const RECEIVE_BUFFER: libc::c_int = 4 << 20;
 
-/// A UDP socket between one address here and one peer; the kernel keeps everyone else out. One that
-/// learns its peer takes frames from everyone, and sends to who was the last.
+/// A UDP socket that is bound to one address and connected to one peer. The kernel drops datagrams
+/// from other addresses. A socket that learns its peer is not connected: it receives datagrams from
+/// all addresses, and sends to the source of the last one.
 pub struct Socket {
     pub(super) socket: UdpSocket,
-    /// Whether frames of one size may leave as a train.
+    /// Whether to send frames of one size as a train.
     trains: AtomicBool,
     /// For one that learns its peer: who sent last.
     learned: Option<Mutex<Option<libc::sockaddr_in>>>,
 }
 
 impl Socket {
-    /// Binds and connects. The error is a sentence that `owner` (e.g. "switch port 3") starts.
+    /// Binds and connects. An error is a sentence that begins with `owner` (e.g. "switch port 3").
     ///
-    /// `trains` asks for segmentation and receive offload; a kernel that has none does without.
+    /// `trains` enables segmentation and receive offload, as far as the kernel supports them.
     pub fn open(
         owner: &str,
         bind: SocketAddrV4,
@@ -64,12 +65,12 @@ impl Socket {
     }
 
     fn prepared(socket: Self) -> io::Result<Self> {
-        // Beyond the system's limit only with a capability; without it up to the limit.
+        // Exceeding the system's limit needs a capability; without it, use up to the limit.
         if socket.set_option(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER).is_err() {
             socket.set_option(libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER)?;
         }
         if socket.trains() {
-            // Without it trains are cut before they get here: slower, but the same frames.
+            // Without receive offload the kernel splits trains: slower, but the same frames.
             let _ = socket.set_option(libc::SOL_UDP, libc::UDP_GRO, 1);
         }
         Ok(socket)
@@ -95,13 +96,13 @@ impl Socket {
         self.socket.as_raw_fd()
     }
 
-    /// Whether frames may leave as trains.
+    /// Whether to send trains.
     pub(super) fn trains(&self) -> bool {
         self.trains.load(Ordering::Relaxed)
     }
 
-    /// The kernel has refused a train: none from now on.
-    pub(super) fn refuse_trains(&self) {
+    /// Stops sending trains, after the kernel has refused one.
+    pub(super) fn disable_trains(&self) {
         self.trains.store(false, Ordering::Relaxed);
     }
 

@@ -13,7 +13,7 @@ fn free_port() -> SocketAddrV4 {
     }
 }
 
-/// Two sockets that are each other's peer; each with trains or not.
+/// Two sockets that are connected to each other, each with or without trains.
 fn pair(trains: [bool; 2]) -> (Socket, Socket) {
     let (a, b) = (free_port(), free_port());
     (Socket::open("a", a, b, trains[0]).unwrap(), Socket::open("b", b, a, trains[1]).unwrap())
@@ -46,7 +46,7 @@ impl Frames {
     }
 }
 
-/// Everything that waits at a socket.
+/// Receives all waiting frames.
 fn drain(socket: &Socket) -> Vec<Vec<u8>> {
     let mut received = Received::default();
     let mut got = Vec::new();
@@ -59,7 +59,7 @@ fn drain(socket: &Socket) -> Vec<Vec<u8>> {
 const ALL_PAIRS: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
 
 #[test]
-fn frames_of_every_length_arrive_whole_and_in_order() {
+fn frames_of_every_length_arrive_complete_and_in_order() {
     for trains in ALL_PAIRS {
         let (a, b) = pair(trains);
         let frames = Frames::of((0..150usize).map(|i| vec![i as u8; (i * 13) % FRAME_LIMIT]));
@@ -74,7 +74,7 @@ fn frames_of_every_length_arrive_whole_and_in_order() {
 fn trains_arrive_as_single_frames() {
     for trains in ALL_PAIRS {
         let (a, b) = pair(trains);
-        // Runs that end by a shorter frame, a longer one, an empty one and the longest train.
+        // Trains that end because of a shorter frame, a longer one, an empty one, and the limit.
         let sizes = [198; 100].iter().chain(&[70; 3]).chain(&[71, 70, 0, 70]).chain(&[2000; 70]);
         let frames = Frames::of(sizes.enumerate().map(|(i, &size)| vec![i as u8; size]));
         let sent = frames.send(&a);
@@ -84,7 +84,7 @@ fn trains_arrive_as_single_frames() {
 }
 
 #[test]
-fn frames_from_all_over_a_buffer_leave_in_the_order_asked_for() {
+fn frames_are_sent_in_the_order_of_their_ranges() {
     for trains in ALL_PAIRS {
         let (a, b) = pair(trains);
         let mut frames = Frames::of((0..600u32).map(|i| i.to_be_bytes().repeat(20)));
@@ -101,17 +101,17 @@ fn frames_from_all_over_a_buffer_leave_in_the_order_asked_for() {
 #[test]
 fn a_kernel_that_refuses_trains_gets_single_frames() {
     let (a, b) = pair([true, true]);
-    // Trains need checksums; this socket makes none.
+    // Trains need checksums; this socket does not compute them.
     a.set_option(libc::SOL_SOCKET, libc::SO_NO_CHECK, 1).unwrap();
     let frames = Frames::of((0..200u8).map(|i| vec![i; 80]));
     let sent = frames.send(&a);
     assert_eq!((sent.frames, sent.dropped), (200, 0));
     assert_eq!(drain(&b), frames.list());
-    assert!(!a.trains(), "it must not be asked again for every batch");
+    assert!(!a.trains(), "later batches must not try trains again");
 }
 
 #[test]
-fn a_batch_is_small_for_trains_and_grows_for_single_frames() {
+fn a_batch_has_few_trains_or_many_single_frames() {
     let (a, b) = pair([true, true]);
     let train = Frames::of((0..BATCH).map(|i| vec![i as u8; 100]));
     assert_eq!((0..100).map(|_| train.send(&a).frames).sum::<u64>(), 100 * BATCH as u64);
@@ -122,7 +122,7 @@ fn a_batch_is_small_for_trains_and_grows_for_single_frames() {
     }
     assert_eq!(batches.iter().sum::<usize>(), 100 * BATCH);
     assert!(batches[1..].iter().all(|&count| count <= 2 * BATCH), "{batches:?}");
-    a.refuse_trains();
+    a.disable_trains();
     assert_eq!((0..40).map(|_| train.send(&a).frames).sum::<u64>(), 40 * BATCH as u64);
     let singles: Vec<usize> =
         std::iter::from_fn(|| Some(received.fill(&b).unwrap()).filter(|&count| count > 0))
@@ -132,7 +132,7 @@ fn a_batch_is_small_for_trains_and_grows_for_single_frames() {
 }
 
 #[test]
-fn bursts_of_every_kind_arrive_whole_through_one_receiver() {
+fn bursts_of_all_kinds_arrive_complete() {
     let (a, b) = pair([true, true]);
     let mut received = Received::default();
     let mut random = 1u32;
@@ -141,7 +141,7 @@ fn bursts_of_every_kind_arrive_whole_through_one_receiver() {
         (random >> 8) as usize % below
     };
     for _ in 0..2000 {
-        // Trains of any length: the more sizes there are, the shorter, down to single frames.
+        // Trains of all lengths: the more sizes there are, the shorter are the trains.
         let (count, sizes) = (1 + draw(400), [1, 2, 3, 20][draw(4)]);
         let frames = (0..count).map(|i| vec![i as u8; 60 + draw(sizes)]).collect::<Vec<_>>();
         let frames = Frames::of(frames);
@@ -169,7 +169,7 @@ fn a_frame_that_is_too_long_does_not_hide_the_next() {
 }
 
 #[test]
-fn a_datagram_that_cannot_be_is_dropped_and_the_others_leave() {
+fn a_too_long_datagram_is_dropped_and_the_others_are_sent() {
     let (a, b) = pair([true, true]);
     let frames = Frames::of([vec![1; 60], vec![2; 70_000], vec![3; 60]]);
     let sent = frames.send(&a);
@@ -178,7 +178,7 @@ fn a_datagram_that_cannot_be_is_dropped_and_the_others_leave() {
 }
 
 #[test]
-fn a_port_keeps_strangers_out() {
+fn a_port_ignores_other_senders() {
     let (a, _b) = pair([true, true]);
     let stranger = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = a.socket.local_addr().unwrap();
@@ -187,11 +187,11 @@ fn a_port_keeps_strangers_out() {
 }
 
 #[test]
-fn a_socket_without_a_peer_answers_who_sent_last() {
+fn a_socket_without_a_peer_sends_to_the_last_sender() {
     let here = free_port();
     let open = Socket::open_to_any("open", here, true).unwrap();
     let frame = Frames::of([vec![1; 60]]);
-    assert_eq!(frame.send(&open).dropped, 1, "nobody has sent yet");
+    assert_eq!(frame.send(&open).dropped, 1, "no datagram has arrived yet");
     for number in 2..4u8 {
         let peer = Socket::open("peer", free_port(), here, true).unwrap();
         Frames::of([vec![number; 60]]).send(&peer);
@@ -202,7 +202,7 @@ fn a_socket_without_a_peer_answers_who_sent_last() {
 }
 
 #[test]
-fn a_peer_that_is_gone_and_comes_back_is_served_again() {
+fn a_peer_that_restarts_receives_again() {
     for trains in [false, true] {
         let (here, there) = (free_port(), free_port());
         let a = Socket::open("a", here, there, trains).unwrap();
@@ -217,7 +217,7 @@ fn a_peer_that_is_gone_and_comes_back_is_served_again() {
 }
 
 #[test]
-fn the_error_for_a_busy_port_says_which_and_what_to_do() {
+fn the_error_for_a_busy_port_names_it_and_a_remedy() {
     let taken = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let std::net::SocketAddr::V4(address) = taken.local_addr().unwrap() else { unreachable!() };
     let error = Socket::open("switch port 3", address, free_port(), true).err().unwrap();
@@ -237,7 +237,7 @@ fn frames_that_do_not_fit_the_receive_buffer_are_counted() {
         let (a, b) = pair(trains);
         b.set_option(libc::SOL_SOCKET, libc::SO_RCVBUF, 4096).unwrap();
         Frames::of((0..100).map(|_| vec![0; 1000])).send(&a);
-        // Trains to a receiver of trains are dropped whole, and counted as one.
+        // The kernel drops whole trains to a socket with receive offload, and counts each as one.
         let got = drain(&b).len() as u64;
         assert!(got < 100 && b.receive_drops() > 0);
         assert!(trains == [true, true] || b.receive_drops() + got == 100);
@@ -245,7 +245,7 @@ fn frames_that_do_not_fit_the_receive_buffer_are_counted() {
 }
 
 #[test]
-fn a_wait_ends_in_time_or_by_a_wake() {
+fn a_wait_ends_after_its_time_or_by_a_wake_up() {
     let mut poller = Poller::new().unwrap();
     let waker = Waker::new().unwrap();
     poller.watch(&waker, 9).unwrap();

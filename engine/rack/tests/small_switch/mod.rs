@@ -1,5 +1,6 @@
-//! A switch node over loopback, with a small program: port 1 to 2 and back, ethertype 0x88b5 to
-//! the CPU, 0x88b6 as a digest, 0x88b7 to a port that does not exist.
+//! A switch node over loopback, for tests. Its program forwards between ports 1 and 2, sends
+//! ethertype 0x88b5 to the CPU port and 0x88b7 to a port that does not exist, and emits a digest
+//! for 0x88b6.
 
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
 use std::sync::{Arc, Mutex};

@@ -1,11 +1,10 @@
-//! What a role wants done: frames to send and storage calls, in one reused buffer; or that it cannot
-//! go on.
+//! The output of a role: frames to send and storage calls, in one reused buffer, or a fatal error.
 
 use netkv_wire::{Key, Message, Sequence, write_frame};
 
 use crate::Origin;
 
-/// Identifies a storage call of one server until its result is handed back.
+/// Identifies a storage call of one server until its result is returned.
 pub type CallId = u32;
 
 /// What a storage call does.
@@ -23,29 +22,29 @@ pub enum StoreOp {
 /// never has two writes of one key under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreCall<'a> {
-    /// Hand this back with the result.
+    /// The driver returns it with the result.
     pub id: CallId,
-    /// What to do.
+    /// The operation.
     pub op: StoreOp,
-    /// With which key.
+    /// The key of the record.
     pub key: Key,
-    /// What a store of plain keys and values keeps the record under; empty if that is the key
-    /// itself. The key alone tells records apart.
+    /// The key under which a store of plain keys and values keeps the record; empty if that is
+    /// `key`. Records are identified by `key` alone.
     pub name: &'a [u8],
     /// The value to put; empty otherwise.
     pub value: &'a [u8],
-    /// The request that this carries out, if it is a write of a client. The store remembers it
-    /// (see [`crate::Applied`]), in the same step as the call. A get has one, too, if it stands for
-    /// a write without effect.
+    /// The request that this call carries out, if it is a write of a client. The store records it
+    /// (see [`crate::Applied`]) in the same step as the call. A get has an origin if it replaces a
+    /// write without effect.
     pub origin: Option<Origin>,
-    /// Which write this is, for a scheme that writes back: a put keeps it with the record, and a
-    /// delete leaves a *tombstone*, which has nothing else. Without it a put is a record that no
-    /// write has made, and a delete leaves nothing.
+    /// The sequence of the write, in a write-back scheme. A put stores it with the record, and a
+    /// delete stores it alone, as a *tombstone*. Without it, a put stores a record without a
+    /// sequence, and a delete leaves nothing.
     pub sequence: Option<Sequence>,
 }
 
 impl StoreCall<'_> {
-    /// A read of the store for nobody.
+    /// A read of the store without an origin.
     pub const fn get(id: CallId, key: Key) -> Self {
         let (name, value): (&[u8], &[u8]) = (&[], &[]);
         Self { id, op: StoreOp::Get, key, name, value, origin: None, sequence: None }
@@ -55,10 +54,9 @@ impl StoreCall<'_> {
 /// How a storage call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreResult<'a> {
-    /// A get found this value, and which write has made it; all 0 if none has, or if the store
-    /// was not told.
+    /// A get found this value and the sequence of its write; all 0 if it was stored without one.
     Value(&'a [u8], Sequence),
-    /// A get found no value, but perhaps the tombstone of this delete; all 0 if there is none.
+    /// A get found no value. The sequence is that of the tombstone; all 0 if there is none.
     NotFound(Sequence),
     /// A put or delete is done, as durable as the store promises.
     Done,
@@ -70,7 +68,7 @@ struct RawCall {
     id: CallId,
     op: StoreOp,
     key: Key,
-    /// Where the name and the value are in the bytes: the one begins, the other begins, both end.
+    /// Offsets in the bytes: start of the name, start of the value, end of the value.
     parts: (usize, usize, usize),
     origin: Option<Origin>,
     sequence: Option<Sequence>,
@@ -91,7 +89,7 @@ impl Actions {
         Self::default()
     }
 
-    /// Forgets frames and calls, keeps the memory.
+    /// Removes frames and calls; keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.frames.clear();
@@ -103,7 +101,7 @@ impl Actions {
         self.frames.is_empty() && self.calls.is_empty()
     }
 
-    /// Forgets the storage calls only: their caller has them, the frames are yet to be sent.
+    /// Removes the storage calls only: they have been made, and the frames are yet to be sent.
     pub fn clear_calls(&mut self) {
         self.calls.clear();
     }
@@ -161,13 +159,13 @@ impl Actions {
         self.calls.push(RawCall { id, op, key, parts, origin, sequence });
     }
 
-    /// The role cannot go on, for the reason in this sentence (without a full stop). The first reason
-    /// counts. A driver that finds one ends the node or the run.
+    /// Reports a fatal error: a sentence without a full stop. The first one is kept. A driver that
+    /// finds one ends the node or the run.
     pub fn fail(&mut self, reason: String) {
         self.failure.get_or_insert(reason);
     }
 
-    /// Why the role cannot go on, if it cannot.
+    /// Takes the fatal error, if there is one.
     pub fn take_failure(&mut self) -> Option<String> {
         self.failure.take()
     }

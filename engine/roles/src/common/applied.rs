@@ -1,46 +1,48 @@
-//! What a store remembers of the writes that it has applied. A server that starts again over the
-//! store reads it, and so recognizes late copies of writes from before the restart.
+//! The marks that a store keeps of the writes that it has applied. A restarted server reads them,
+//! and so recognizes late copies of writes from before the restart.
 //!
 //! Rules
 //! -----
-//! 1. A write and its mark get into the store together or not at all.
-//! 2. A mark only adds to what is there, so writes may end in any order.
+//! 1. A write and its mark are stored atomically.
+//! 2. A mark only sets a bit, so writes may end in any order.
 //! 3. Marks are kept in blocks of 64 request numbers; the last 128 blocks of a sender cover its
-//!    window and more. A block gives way to a newer one, never to an older one.
-//! 4. What is older than `FORGET` says nothing: request numbers wrap, and no copy is that late.
+//!    window and more. A block is replaced by a newer one, never by an older one.
+//! 4. Marks older than `FORGET` are ignored: request numbers wrap, and no copy is that late.
 
 use netkv_wire::is_newer;
 use rustc_hash::FxHashMap;
 
 use crate::{Nanos, SECOND, WINDOW};
 
-/// A sender that has been silent for that long has nothing under way any more: requests end
-/// earlier, by reply or deadline, and so do all copies of their frames.
+/// A sender that has been silent for this long has no pending request, and no copy of its frames is
+/// in the network: requests end earlier, with a reply or at their deadline.
 pub const FORGET: Nanos = 600 * SECOND;
-/// The same in seconds, as marks have it.
+/// The same in seconds, the unit of marks.
 const FORGET_SECONDS: u32 = (FORGET / SECOND) as u32;
-/// Longest time after which a client gives an operation up, with room for its last frames.
+/// Longest deadline of an operation: copies of its last frames arrive within `FORGET`.
 pub const MAX_DEADLINE: Nanos = FORGET / 2;
 
-/// Whether what was so at one second is too old to mean anything at another.
+/// Whether second `then` is more than [`FORGET`] before second `now`.
 pub(crate) const fn is_forgotten(then: u32, now: u32) -> bool {
     now.saturating_sub(then) > FORGET_SECONDS
 }
 
-/// Which request a write carries out.
+/// The request that a write carries out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
-    /// Who asked for the write.
+    /// The sender of the request.
     pub sender: u16,
-    /// The number that it gave.
+    /// Its request number.
     pub request: u32,
-    /// When, in seconds of a clock that goes on while the server is down.
+    /// When it was handed to the store, in seconds of a clock that runs on while the server is
+    /// down.
     pub second: u32,
 }
 
 /// Request numbers in a block.
 const NUMBERS: u32 = 64;
-/// Blocks of a sender. One more than the window has would do if their count divided 2^32.
+/// Blocks of a sender: at least one more than the window has, and a power of two, so that the slot
+/// of a block follows that of the one before it when request numbers wrap.
 const BLOCKS: usize = 128;
 const _: () = assert!(BLOCKS as u32 * NUMBERS >= WINDOW + NUMBERS);
 
@@ -68,7 +70,7 @@ impl Block {
         bytes
     }
 
-    /// The block in these bytes; `None` if no block looks like that.
+    /// The block in these bytes; `None` if they are not a block.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (first, rest) = bytes.split_first_chunk()?;
         let (second, rest) = rest.split_first_chunk()?;
@@ -91,15 +93,15 @@ impl Block {
     }
 }
 
-/// The marks of all senders. The head comment has the rules.
+/// The marks of all senders. The module comment has the rules.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     senders: FxHashMap<u16, Box<[Block; BLOCKS]>>,
 }
 
 impl Applied {
-    /// Notes that a write has been applied. Returns the block that changed, or `None` if the
-    /// sender has gone on so far that the mark means nothing.
+    /// Marks a write as applied. Returns the block that changed, or `None` if a newer block is in
+    /// its slot.
     pub fn mark(&mut self, origin: Origin) -> Option<Block> {
         let Origin { sender, request, second } = origin;
         let first = request - request % NUMBERS;
@@ -116,7 +118,7 @@ impl Applied {
         Some(*block)
     }
 
-    /// Takes a block back that [`Applied::mark`] returned before a restart.
+    /// Restores a block that [`Applied::mark`] returned before a restart.
     pub fn restore(&mut self, sender: u16, block: Block) {
         self.senders.entry(sender).or_insert_with(empty)[block.place()] = block;
     }
@@ -133,10 +135,10 @@ impl Applied {
         })
     }
 
-    /// Number of places for blocks of one sender.
+    /// Number of slots for blocks of one sender.
     pub const PLACES: usize = BLOCKS;
 
-    /// The place of a block: a block takes the place of one 128 blocks before it.
+    /// The slot of a block. A block replaces the one 128 blocks before it.
     pub const fn place(block: Block) -> usize {
         block.place()
     }
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_straggler_does_not_drive_out_newer_marks() {
+    fn a_late_mark_does_not_replace_newer_ones() {
         let mut applied = Applied::default();
         let ahead = BLOCKS as u32 * NUMBERS;
         applied.mark(origin(ahead + 3, 9));
@@ -195,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn old_marks_do_not_pass_for_new_ones_after_a_wrap() {
+    fn old_marks_are_not_taken_for_new_ones_after_a_wrap() {
         let later = 7 + FORGET_SECONDS + 1;
         for before in [64, 64 + BLOCKS as u32 * NUMBERS] {
             let mut applied = Applied::default();
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_come_back_from_their_bytes_and_other_bytes_are_none() {
+    fn blocks_are_decoded_and_invalid_bytes_refused() {
         let mut applied = Applied::default();
         applied.mark(origin(130, 7));
         let block = applied.mark(origin(191, 9)).unwrap();

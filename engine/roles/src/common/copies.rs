@@ -1,4 +1,4 @@
-//! Copies of requests: which requests are under way or have just been answered.
+//! Detection of copies of requests that are under way or were just answered.
 
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -7,27 +7,27 @@ use rustc_hash::FxHashMap;
 
 use crate::Nanos;
 
-/// What is known of a request.
+/// The state of a request.
 #[derive(Debug, Clone, Copy)]
 enum Progress {
-    /// It has been taken in at this time and is not answered.
+    /// It arrived at this time and is not answered.
     UnderWay(Nanos),
-    /// It is answered, and copies are ignored until then.
+    /// It is answered, and copies are ignored until this time.
     Answered(Nanos),
 }
 
-/// The requests that a server is working on, by what identifies them.
+/// The requests that a server is processing, by their identity.
 ///
 /// A copy of a request under way is ignored: its answer is on its way already. So a queue never
-/// holds a request twice, and copies do not keep other requests waiting, however often clients
-/// repeat what takes long. A copy that comes behind the answer may have been sent before the answer
-/// arrived, or because the answer was lost. It is ignored for as long as the request has taken; the
-/// loss of an answer thus costs at most that time more. Ignoring a frame is always safe: it might
-/// have been lost.
+/// holds a request twice, and copies do not delay other requests, however often clients retransmit
+/// a slow request. A copy that arrives after the answer was sent may have been sent before the
+/// client got the answer, or because the answer was lost. Copies are ignored for as long as the
+/// request took; the loss of an answer thus costs at most that time more. Ignoring a frame is
+/// always safe: it might have been lost.
 #[derive(Debug)]
 pub(crate) struct Copies<K> {
     known: FxHashMap<K, Progress>,
-    /// Answered requests in the order of their answers, to be forgotten.
+    /// Answered requests in the order of their answers, with the time at which they are removed.
     answered: VecDeque<(Nanos, K)>,
 }
 
@@ -69,7 +69,7 @@ impl<K: Copy + Eq + Hash> Copies<K> {
         }
     }
 
-    /// The request is not served, and its next copy is welcome.
+    /// The request is not served, and its next copy is accepted.
     pub(crate) fn forget(&mut self, request: K) {
         self.known.remove(&request);
     }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_are_ignored_while_under_way_and_as_long_again() {
+    fn copies_are_ignored_until_twice_the_time_of_the_request() {
         let mut copies = Copies::default();
         assert!(!copies.is_copy(10, 'a'));
         assert!(copies.is_copy(10, 'a') && copies.is_copy(500, 'a'));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_answered_is_forgotten() {
+    fn answered_requests_are_removed() {
         let mut copies = Copies::default();
         for request in 0..1000u64 {
             assert!(!copies.is_copy(10 * request, request));

@@ -7,40 +7,40 @@ use rustc_hash::FxHashMap;
 use crate::{Applied, StoreCall, StoreOp, StoreResult, WriteId};
 use crate::{fill_value, initial_value, read_writer};
 
-/// Keys and values in memory. Keys of the keyspace that have not been written have their initial
-/// value, made up when it is read, so that 100 million keys take no memory and no loading.
+/// Keys and values in memory. Unwritten keys of the keyspace have their initial value, which is
+/// generated when it is read, so that 100 million keys take no memory and no loading.
 ///
-/// Of a value that follows from who wrote it (a load generator's, see [`fill_value`]) only that is
-/// kept, and the value is made up again: 24 bytes a key, whatever the size of the value. A value is
-/// taken for one only if every byte is what it would be made up to be.
+/// The value of a load generator follows from its key, writer and length (see [`fill_value`]). The
+/// store keeps only these, 24 bytes a key, and generates the value again when it is read. Any other
+/// value, even one that differs in a single byte, is kept verbatim.
 #[derive(Debug)]
 pub struct MemoryStore {
     keys: u64,
     value_size: ValueSize,
     written: KeyTable<Written>,
-    /// Values that do not follow from their writer.
+    /// Values that do not follow from their writer, verbatim.
     values: FxHashMap<Key, Vec<u8>>,
     applied: Applied,
     scratch: Box<[u8; MAX_VALUE_SIZE]>,
 }
 
-/// What became of a key that was written or deleted.
+/// The last write or delete of a key.
 #[derive(Debug, Clone, Copy)]
 struct Written {
-    /// Which write that was, if the store was told.
+    /// Its sequence; all 0 without one.
     sequence: Sequence,
-    /// Who wrote the value; it means something only if that has a length.
+    /// The writer of the value, unless `length` is one of the constants below.
     request: u32,
     client: u16,
-    /// Bytes of the value, or one of the numbers below.
+    /// Bytes of the value, or one of the constants below.
     length: u16,
 }
 
-/// Stands for the length of a deleted key's value.
+/// In place of a length: the key is deleted.
 const DELETED: u16 = u16::MAX;
-/// The value is among those that do not follow from their writer.
-const APART: u16 = u16::MAX - 1;
-const _: () = assert!(MAX_VALUE_SIZE < APART as usize);
+/// In place of a length: the value is in [`MemoryStore::values`].
+const VERBATIM: u16 = u16::MAX - 1;
+const _: () = assert!(MAX_VALUE_SIZE < VERBATIM as usize);
 const _: () = assert!(size_of::<Written>() == 16);
 
 impl MemoryStore {
@@ -97,7 +97,7 @@ impl MemoryStore {
         if let Some(&Written { sequence, request, client, length }) = self.written.get(key) {
             return match length {
                 DELETED => StoreResult::NotFound(sequence),
-                APART => StoreResult::Value(&self.values[key], sequence),
+                VERBATIM => StoreResult::Value(&self.values[key], sequence),
                 _ => {
                     let value = &mut self.scratch[..length.into()];
                     fill_value(key, WriteId { client, request }, value);
@@ -113,26 +113,26 @@ impl MemoryStore {
         StoreResult::Value(value, Sequence::default())
     }
 
-    /// Keeps a value, or that there is none.
+    /// Stores a value, or that the key is deleted.
     fn keep(&mut self, key: &Key, value: Option<&[u8]>, sequence: Sequence) {
         let (writer, length) = match value {
             None => (WriteId::INITIAL, DELETED),
             Some(value) => {
                 match read_writer(key, value).filter(|_| value.len() <= MAX_VALUE_SIZE) {
                     Some(writer) => (writer, value.len() as u16),
-                    None => (WriteId::INITIAL, APART),
+                    None => (WriteId::INITIAL, VERBATIM),
                 }
             }
         };
         let WriteId { client, request } = writer;
         let before = self.written.insert(*key, Written { sequence, request, client, length });
-        match value.filter(|_| length == APART) {
+        match value.filter(|_| length == VERBATIM) {
             Some(value) => {
                 let kept = self.values.entry(*key).or_default();
                 kept.clear();
                 kept.extend_from_slice(value);
             }
-            None if before.is_some_and(|before| before.length == APART) => {
+            None if before.is_some_and(|before| before.length == VERBATIM) => {
                 self.values.remove(key);
             }
             None => {}
@@ -180,10 +180,10 @@ mod tests {
             let get = StoreCall::get(0, key);
             let put = |sequence| StoreCall { op: StoreOp::Put, value: b"own", sequence, ..get };
             let delete = |sequence| StoreCall { op: StoreOp::Delete, sequence, ..get };
-            let nobody = Sequence::default();
+            let no_sequence = Sequence::default();
             assert!(matches!(
                 store.execute(&get),
-                StoreResult::Value(_, it) | StoreResult::NotFound(it) if it == nobody
+                StoreResult::Value(_, it) | StoreResult::NotFound(it) if it == no_sequence
             ));
             assert_eq!(store.execute(&put(Some(first))), StoreResult::Done);
             assert_eq!(store.execute(&get), StoreResult::Value(b"own", first));
@@ -192,15 +192,15 @@ mod tests {
             store.execute(&put(Some(first)));
             assert_eq!(store.execute(&get), StoreResult::Value(b"own", first));
             store.execute(&put(None));
-            assert_eq!(store.execute(&get), StoreResult::Value(b"own", nobody));
+            assert_eq!(store.execute(&get), StoreResult::Value(b"own", no_sequence));
             store.execute(&delete(Some(second)));
             assert_eq!(store.execute(&delete(None)), StoreResult::Done);
-            assert_eq!(store.execute(&get), StoreResult::NotFound(nobody), "nothing is left");
+            assert_eq!(store.execute(&get), StoreResult::NotFound(no_sequence), "nothing is left");
         }
     }
 
     #[test]
-    fn values_of_any_origin_come_back_byte_for_byte() {
+    fn every_value_is_read_back_byte_for_byte() {
         let mut store = MemoryStore::new(10, ValueSize::Fixed(16));
         let mut model = std::collections::HashMap::new();
         let mut random = netkv_workload::Random::new(5, 0);
@@ -210,7 +210,7 @@ mod tests {
             let mut value = vec![0; 16 + random.below(1009) as usize];
             fill_value(&key, WriteId { client: 3, request }, &mut value);
             match random.below(6) {
-                // One bit is wrong, or it is too short for one that says who wrote it.
+                // One bit is wrong, or the value is cut and so names no writer.
                 0 => {
                     let at = random.below(value.len() as u64) as usize;
                     value[at] ^= 1 << random.below(8);
@@ -234,9 +234,9 @@ mod tests {
         for (key, expected) in &model {
             assert_eq!(store.get(key), expected.as_deref());
         }
-        let apart = model.iter().filter(|(key, value)| {
+        let verbatim = model.iter().filter(|(key, value)| {
             value.as_ref().is_some_and(|value| read_writer(key, value).is_none())
         });
-        assert_eq!(store.values.len(), apart.count(), "the others take no memory for values");
+        assert_eq!(store.values.len(), verbatim.count(), "the others take no memory for values");
     }
 }

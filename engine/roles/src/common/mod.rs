@@ -1,4 +1,4 @@
-//! What the roles of all protocols are made of.
+//! Building blocks that the roles of all protocols share.
 
 pub(crate) mod actions;
 pub(crate) mod applied;

@@ -1,13 +1,13 @@
-//! Protections taken out on purpose, so that tests can show what each one is good for.
+//! Protections that tests can disable, to show that each one is needed.
 //!
-//! With the feature `mutations` (only this crate's own tests turn it on) a role can be told to do
-//! without one of its protections. Without the feature, [`Mutated::by`] is `false` at compile time
-//! and nothing of this is left in the code. Each protocol declares its own protections in a module
-//! `mutation`; here are those that all protocols have.
+//! With the feature `mutations` (only this crate's own tests turn it on) one protection of a role
+//! can be disabled. Without the feature, [`Mutated::by`] is `false` at compile time, and the
+//! compiled code has no trace of it. Each protocol declares its own protections in a module
+//! `mutation`; this module has those of all protocols.
 
 use std::fmt;
 
-/// A protection of a role that is missing.
+/// A protection that is disabled in a role.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Mutation(&'static str);
 
@@ -29,7 +29,7 @@ macro_rules! mutations {
     ($($(#[$about:meta])* $list:ident: [$($(#[$doc:meta])* $name:ident,)*])*) => {
         $($(
             $(#[$doc])*
-            #[allow(non_upper_case_globals)] // they read as the variants that they are
+            #[allow(non_upper_case_globals)] // they are used like the variants of an enum
             pub const $name: $crate::Mutation = $crate::Mutation::named(stringify!($name));
         )*)*
         $(
@@ -54,14 +54,14 @@ REQUESTS: [
     AnswerBeforeStored,
     /// Server: a write that the store refused is answered as if it were done.
     AnswerFailuresAsDone,
-    /// Server: a write does not wait for what is under way for its key.
+    /// Server: a write does not wait for the pending operations on its key.
     OvertakeWrites,
     /// Client: a request is sent once.
     RequestOnce,
 ]
 }
 
-/// Which protection a role does without, if any.
+/// The protection that is disabled in a role, if any.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Mutated {
     #[cfg(feature = "mutations")]
@@ -69,7 +69,7 @@ pub(crate) struct Mutated {
 }
 
 impl Mutated {
-    /// Whether this protection is missing.
+    /// Whether this protection is disabled.
     #[inline(always)]
     pub(crate) fn by(self, mutation: Mutation) -> bool {
         #[cfg(feature = "mutations")]
@@ -81,7 +81,7 @@ impl Mutated {
         }
     }
 
-    /// Takes a protection out.
+    /// Disables a protection.
     #[cfg(feature = "mutations")]
     pub(crate) fn without(mutation: Mutation) -> Self {
         Self { mutation: Some(mutation) }

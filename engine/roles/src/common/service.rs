@@ -1,5 +1,5 @@
-//! Server emulation: requests are served one after the other at a rate, as the papers limit
-//! their servers; what does not fit into the queue is dropped.
+//! Server emulation: requests are served one after the other at a rate, as the papers limit their
+//! servers. Requests that do not fit into the queue are dropped.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ pub(crate) struct Service {
     /// Time for one request.
     interval: Nanos,
     limit: usize,
-    /// When the request being served is over.
+    /// When the request being served is finished.
     free_at: Nanos,
     /// Frames with the time of their arrival.
     waiting: VecDeque<(Nanos, Vec<u8>)>,
@@ -63,8 +63,8 @@ impl Service {
         Arrival::Queued
     }
 
-    /// Takes the next frame whose turn has come at `now`, and when it arrived. The time between calls does not
-    /// matter: those who waited are served at the full rate, as if it had been on time.
+    /// Takes the next frame to be served at `now`, and when it arrived. Queued frames are served at
+    /// the full rate, even if calls come late.
     pub(crate) fn take(&mut self, now: Nanos) -> Option<(Nanos, Vec<u8>)> {
         if self.free_at > now {
             return None;
@@ -74,12 +74,12 @@ impl Service {
         Some(waited)
     }
 
-    /// Gives the memory of a frame back.
+    /// Takes the memory of a frame for reuse.
     pub(crate) fn recycle(&mut self, frame: Vec<u8>) {
         self.spare.push(frame);
     }
 
-    /// When the next frame's turn comes.
+    /// When the next queued frame is served.
     pub(crate) fn next(&self) -> Option<Nanos> {
         (!self.waiting.is_empty()).then_some(self.free_at)
     }
@@ -100,7 +100,7 @@ mod tests {
         let mut dropped = 0;
         for arrival in 0..10_000u64 {
             let now = arrival * 200_000;
-            // Five times the rate arrives, and the queue is looked at every 7 ms only.
+            // Five times the rate arrives, and the queue is served every 7 ms only.
             match service.arrive(now, &arrival.to_be_bytes()) {
                 Arrival::Serve => served.push(arrival),
                 Arrival::Queued => {}
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_the_rate_holds_from_the_next_request_on() {
+    fn a_new_rate_applies_from_the_next_request_on() {
         let mut service = Service::new(1000.0, 10);
         assert_eq!(service.arrive(0, b"a"), Arrival::Serve);
         service.set_rate(100.0);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_server_serves_at_once_and_saves_nothing_up() {
+    fn an_idle_server_serves_at_once_and_accumulates_no_credit() {
         let mut service = Service::new(1000.0, 10);
         assert_eq!(service.arrive(5 * SECOND, b"a"), Arrival::Serve);
         assert_eq!(service.arrive(5 * SECOND, b"b"), Arrival::Queued);

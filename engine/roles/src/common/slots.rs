@@ -1,6 +1,6 @@
-//! Things under way by a small number that is used again.
+//! Entries under small numbers that are reused.
 
-/// Keeps things and gives each a number.
+/// Keeps entries and gives each a number.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     slots: Vec<Option<T>>,
@@ -14,13 +14,13 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Keeps a thing; its number is that of none that is there.
-    pub(crate) fn add(&mut self, thing: T) -> u32 {
+    /// Adds an entry and returns its number, which no other present entry has.
+    pub(crate) fn add(&mut self, entry: T) -> u32 {
         if let Some(number) = self.free.pop() {
-            self.slots[number as usize] = Some(thing);
+            self.slots[number as usize] = Some(entry);
             return number;
         }
-        self.slots.push(Some(thing));
+        self.slots.push(Some(entry));
         (self.slots.len() - 1) as u32
     }
 
@@ -32,21 +32,21 @@ impl<T> Slots<T> {
         self.slots.get(number as usize)?.as_ref()
     }
 
-    /// Takes a thing out.
+    /// Removes an entry.
     pub(crate) fn take(&mut self, number: u32) -> Option<T> {
-        let thing = self.slots.get_mut(number as usize)?.take();
-        if thing.is_some() {
+        let entry = self.slots.get_mut(number as usize)?.take();
+        if entry.is_some() {
             self.free.push(number);
         }
-        thing
+        entry
     }
 
-    /// How many there are.
+    /// Number of entries.
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// The numbers of all that are there.
+    /// The numbers of all entries.
     pub(crate) fn numbers(&self) -> Vec<u32> {
         (0..self.slots.len() as u32).filter(|number| self.get(*number).is_some()).collect()
     }

@@ -1,8 +1,8 @@
-//! What the roles count.
+//! Counters of the roles.
 
 use hdrhistogram::Histogram;
 
-/// Longest latency that is told apart, in nanoseconds.
+/// Longest latency that the histogram resolves, in nanoseconds.
 const MAX_LATENCY: u64 = 120 * crate::SECOND;
 
 /// Counts and gauges by name, as samples have them.
@@ -25,12 +25,12 @@ macro_rules! counts {
 }
 pub(crate) use counts;
 
-/// What a client has seen since this was last taken.
+/// Counters of a client since they were last taken.
 #[derive(Debug, Clone)]
 pub struct ClientStats {
-    /// Numbers of things.
+    /// Counts that all protocols have.
     pub counts: ClientCounts,
-    /// Counts and gauges of the protocol alone, once they were taken.
+    /// Counts and gauges of the protocol; empty until they are taken.
     pub own: Counts,
     /// Latency of the completed operations in nanoseconds, from the intended start.
     pub latency: Histogram<u64>,
@@ -54,7 +54,7 @@ impl ClientStats {
 }
 
 counts! {
-    /// Numbers of things that a client has seen.
+    /// Counts of a client.
     pub struct ClientCounts {
         /// Frames sent, retries included.
         requests,
@@ -74,23 +74,23 @@ counts! {
         unsent,
         /// Reads that found no value.
         not_found,
-        /// Answers that asked to come back later.
+        /// Answers with the status "overloaded".
         overloaded,
         /// Operations that were refused.
         errors,
-        /// Reads that saw an older value than they may.
+        /// Reads that returned an older value than allowed.
         stale_reads,
-        /// Reads that saw a value that was never written.
+        /// Reads that returned a value that was never written.
         phantom_reads,
         /// Reads that could not be judged because of other writers or too many lost writes.
         unchecked_reads,
-        /// Answers to requests that were over: duplicates, and those behind the deadline.
+        /// Answers to requests that have ended: duplicates, and answers after the deadline.
         late_replies,
         /// Frames that answer no request that was ever sent.
         malformed,
-        /// Writes given up because the answer was that their effect is unknown.
+        /// Writes given up after an answer with the status "unknown".
         unknown,
-        /// Answers that the protocol did not accept. Their requests went on.
+        /// Answers that the protocol did not accept. Their requests stayed pending.
         ignored,
     }
 }
@@ -98,7 +98,7 @@ counts! {
 counts! {
     /// Counts of a server since it started.
     pub struct ServerStats {
-        /// Requests of clients taken up.
+        /// Requests of clients accepted.
         served,
         /// Reads among them.
         reads,
@@ -110,16 +110,15 @@ counts! {
         dropped,
         /// Writes answered with "overloaded" because too many wait for their key.
         overloaded,
-        /// Copies of requests that had been taken up before.
+        /// Copies of requests that were accepted before.
         duplicates,
-        /// Copies of requests too old to tell.
+        /// Requests that are older than the deduplication window.
         late,
-        /// Frames that are not netkv's.
+        /// Frames that are not valid frames of netkv.
         malformed,
         /// Requests for keys of another server.
         wrong_partition,
-        /// Frames that the server does not expect, among them replies to requests of its own that
-        /// are over.
+        /// Unexpected frames, among them replies to requests of the server that have ended.
         unexpected,
         /// Own frames sent again.
         retries,

@@ -1,12 +1,11 @@
-//! Timers that are never cancelled: whoever set one checks, when it is due, whether it still
-//! means anything.
+//! Timers that are never cancelled: when one is due, its owner checks whether it still matters.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::Nanos;
 
-/// A queue of things by the time at which they are due.
+/// A priority queue of events by the time at which they are due.
 #[derive(Debug)]
 pub(crate) struct Timers<T: Ord> {
     heap: BinaryHeap<Reverse<(Nanos, T)>>,
@@ -17,8 +16,8 @@ impl<T: Ord> Timers<T> {
         Self { heap: BinaryHeap::new() }
     }
 
-    pub(crate) fn set(&mut self, at: Nanos, what: T) {
-        self.heap.push(Reverse((at, what)));
+    pub(crate) fn set(&mut self, at: Nanos, event: T) {
+        self.heap.push(Reverse((at, event)));
     }
 
     /// When the first timer is due.
@@ -26,7 +25,7 @@ impl<T: Ord> Timers<T> {
         self.heap.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Takes the first timer that is due at `now`, with the time it was set for.
+    /// Takes the first timer that is due at `now`, with its time.
     pub(crate) fn take(&mut self, now: Nanos) -> Option<(Nanos, T)> {
         if self.next()? > now {
             return None;
@@ -52,22 +51,21 @@ impl Backoff {
     }
 }
 
-/// Time-outs of requests whose answers take as long as they take: a back-off whose first wait
-/// follows them.
+/// Retransmission time-outs: a back-off whose first wait adapts to the response times.
 ///
-/// A retry that is sent sooner than an answer can come is one more copy of a request that is not
-/// lost. If that is the rule, copies take the place of requests and nothing is answered in time.
-/// So the first wait rises until most requests are answered before it is over.
+/// A retry that is sent before an answer can arrive is a needless copy. If most requests are sent
+/// again, copies displace requests, and no answer arrives in time. So the first wait rises until
+/// most requests are answered within it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timeouts {
     backoff: Backoff,
-    /// About twice the median time to an answer, but not less than half of the back-off's first
-    /// wait: so a few slow answers among others change nothing.
+    /// About twice the median response time, but at least half of the back-off's first wait, so
+    /// that a few slow answers do not change the time-outs.
     estimate: Nanos,
 }
 
 impl Timeouts {
-    /// Waits as `backoff` says, as long as answers come before its first one is over.
+    /// Waits as `backoff` does while answers arrive within its first wait.
     pub(crate) const fn new(backoff: Backoff) -> Self {
         Self { backoff, estimate: backoff.initial / 2 }
     }
@@ -85,8 +83,8 @@ impl Timeouts {
 
     /// A request was answered, `elapsed` after the last of its `attempts` transmissions.
     ///
-    /// It is not known which copy of a repeated request was answered. The last one is taken for
-    /// that if the answer has come soon after it, as after a loss; otherwise the retry was early.
+    /// If the request was retransmitted, it is unknown which copy was answered. An answer soon
+    /// after the last copy is taken for its answer, as after a loss; otherwise the retry was early.
     pub(crate) fn answered(&mut self, attempts: u32, elapsed: Nanos) {
         let first = self.first();
         let soon = if attempts > 1 { first / 8 } else { first / 2 };
@@ -104,8 +102,7 @@ impl Timeouts {
 mod tests {
     use super::*;
 
-    /// What a client sees of a request that is answered `answer` after its first copy, sent again
-    /// by these time-outs: the number of copies.
+    /// Number of copies that are sent of a request that is answered `answer` after its first copy.
     fn ask(timeouts: &mut Timeouts, answer: Nanos) -> u32 {
         let (mut attempts, mut last) = (1, 0);
         while last + timeouts.wait(attempts) < answer {
@@ -117,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn first_wait_follows_slow_answers_and_comes_back() {
+    fn first_wait_adapts_to_slow_answers_and_back() {
         let mut timeouts = Timeouts::new(Backoff { initial: 1000, cap: 8000 });
         assert_eq!(ask(&mut timeouts, 100_000), 15);
         // About 100 ms with some variation.
@@ -129,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_do_not_stretch_the_first_wait() {
+    fn losses_do_not_raise_the_first_wait() {
         let mut timeouts = Timeouts::new(Backoff { initial: 1000, cap: 8000 });
         // Many are lost once or twice, and an outage is over; answers take 50, some ten times that.
         for (at, attempts) in [1, 2, 3, 9].repeat(30).into_iter().enumerate() {

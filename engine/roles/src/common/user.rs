@@ -1,9 +1,9 @@
-//! Operations that people and programs hand to a client, beside those of a load: what they ask and
-//! how it ends.
+//! Operations that people and programs submit to a client, beside those of a load, and their
+//! outcomes.
 
 use std::fmt::Write as _;
 
-/// What a user asks. Keys and values are the user's; a client says which it takes.
+/// An operation of a user. Each client has its own limits of keys and values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserOp<'a> {
     /// The values of these keys, all or none.
@@ -23,31 +23,30 @@ pub enum Outcome {
     Done,
     /// The key to be deleted was not there. Not every scheme says so.
     NotFound,
-    /// The deadline has come first. A write may still take effect.
+    /// The deadline has passed. A write may still take effect.
     TimedOut {
-        /// What was not answered, for people. Keys that are no text are hexadecimal: 0x2a.
+        /// The keys without an answer, as a text for users.
         missing: String,
     },
-    /// A write of which nobody can tell whether it was done.
+    /// It is unknown whether the write was applied.
     Unknown,
-    /// It will not be done; why, as half a sentence.
+    /// The operation is refused, for this reason.
     Refused(String),
 }
 
 /// The end of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
-    /// What it was handed in with.
+    /// The token with which the operation was submitted.
     pub token: u64,
     /// How it ended.
     pub outcome: Outcome,
 }
 
-/// Keys that are named when they are missing; of more only the number is told.
+/// Number of missing keys that are listed; the others are only counted.
 const NAMED: usize = 8;
 
-/// Keys without an answer, for people: hexadecimal, so that whoever knows their names can put
-/// them in place.
+/// Lists keys in hexadecimal; a caller that knows their names can substitute them.
 pub(crate) fn name_keys<'a>(keys: impl Iterator<Item = &'a [u8]>) -> String {
     let (mut text, mut more) = (String::new(), 0);
     for (place, key) in keys.enumerate() {

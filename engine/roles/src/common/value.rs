@@ -1,8 +1,8 @@
-//! Values that say who wrote them, so that every read can be checked.
+//! Values that name their writer, so that every read can be checked.
 //!
-//! Bytes 0-1 the client (0: nobody, the initial value), 2-5 its request number, 6-7 the length,
-//! 8-15 a check over these and the key; the rest follows from the check. A value that was cut,
-//! mixed with another, or stored under another key is recognised.
+//! Bytes 0-1 are the client (0: the initial value), 2-5 its request number, 6-7 the length, 8-15 a
+//! check word over these and the key; the rest is derived from the check word. A value that was
+//! cut, mixed with another, or stored under another key is recognised.
 
 use netkv_wire::Key;
 use netkv_workload::{MIN_VALUE_SIZE, mix64};
@@ -26,13 +26,12 @@ pub fn fill_value(key: &Key, writer: WriteId, value: &mut [u8]) {
     }
 }
 
-/// The value of a key of the keyspace that nobody has written yet: servers make it up, clients
-/// expect it.
+/// The value of an unwritten key of the keyspace: servers generate it, clients expect it.
 pub fn initial_value(key: &Key, value: &mut [u8]) {
     fill_value(key, WriteId::INITIAL, value);
 }
 
-/// Who wrote `value` to `key`; `None` if nobody can have written it.
+/// The writer of `value` under `key`; `None` if [`fill_value`] does not write this value for any.
 pub fn read_writer(key: &Key, value: &[u8]) -> Option<WriteId> {
     if value.len() < MIN_VALUE_SIZE {
         return None;
@@ -67,7 +66,7 @@ mod tests {
     use netkv_workload::key_of;
 
     #[test]
-    fn a_value_tells_its_writer_and_every_flipped_bit_shows() {
+    fn a_value_names_its_writer_and_flipped_bits_are_detected() {
         let writer = WriteId { client: 7, request: 0xdead_beef };
         for size in [16, 17, 23, 24, 100, 128, 1024] {
             let mut value = vec![0; size];
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_of_two_values_are_nobodys() {
+    fn halves_of_two_values_have_no_writer() {
         let (mut old, mut new) = ([0; 128], [0; 128]);
         initial_value(&key_of(1), &mut old);
         fill_value(&key_of(1), WriteId { client: 1, request: 1 }, &mut new);

@@ -1,23 +1,23 @@
-//! Deduplication: what has become of the recent requests of one sender.
+//! Deduplication window: the state of the recent requests of one sender.
 
 use netkv_wire::is_newer;
 
 use crate::common::applied::{Block, is_forgotten};
 
-/// Request numbers that a server remembers for each sender. A sender must not use a number this
-/// far above its oldest request under way; then whatever is older is a late copy.
+/// Request numbers that a server remembers for each sender. A sender must not use a number this far
+/// above its oldest request under way; then any older request is a late copy.
 pub const WINDOW: u32 = 4096;
 
-/// What is known of a request.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen<T> {
-    /// It has not come before.
+    /// It has not arrived before.
     New,
-    /// It has been taken up, and its end is open.
+    /// It was accepted and has not ended.
     UnderWay,
-    /// It has ended like this.
+    /// It has ended with this result.
     Ended(T),
-    /// It is too old to tell; the sender cannot be waiting for it.
+    /// It is older than the window; the sender cannot be waiting for it.
     Late,
 }
 
@@ -25,18 +25,22 @@ pub(crate) enum Seen<T> {
 #[derive(Debug)]
 pub(crate) struct Window<T> {
     newest: u32,
-    /// When the sender was last heard of, in seconds.
-    heard: u32,
+    /// When the last request arrived, in seconds.
+    last_arrival: u32,
     ring: Box<[Seen<T>]>,
 }
 
 impl<T: Copy> Window<T> {
     /// A window whose first request is `request`.
     pub(crate) fn new(request: u32, second: u32) -> Self {
-        Self { newest: request, heard: second, ring: vec![Seen::New; WINDOW as usize].into() }
+        Self {
+            newest: request,
+            last_arrival: second,
+            ring: vec![Seen::New; WINDOW as usize].into(),
+        }
     }
 
-    /// The newest request that was heard of.
+    /// The newest request that has arrived.
     pub(crate) fn newest(&self) -> u32 {
         self.newest
     }
@@ -45,12 +49,12 @@ impl<T: Copy> Window<T> {
         &mut self.ring[(request % WINDOW) as usize]
     }
 
-    /// What has become of `request`, which is heard of at `second`.
+    /// The state of `request`, which arrives at `second`.
     pub(crate) fn look(&mut self, request: u32, second: u32) -> Seen<T> {
-        let silent = is_forgotten(self.heard, second);
-        self.heard = second;
+        let silent = is_forgotten(self.last_arrival, second);
+        self.last_arrival = second;
         if silent {
-            // The numbers may have wrapped meanwhile, so nothing is older or newer.
+            // The numbers may have wrapped meanwhile, so they cannot be compared.
             self.ring.fill(Seen::New);
             self.newest = request;
         } else if is_newer(request, self.newest) {
@@ -69,7 +73,7 @@ impl<T: Copy> Window<T> {
         *self.slot(request)
     }
 
-    /// Sets what has become of `request`, unless the window has moved past it.
+    /// Sets the state of `request`, unless the window has moved past it.
     pub(crate) fn set(&mut self, request: u32, seen: Seen<T>) {
         if self.newest.wrapping_sub(request) < WINDOW {
             *self.slot(request) = seen;
@@ -78,20 +82,20 @@ impl<T: Copy> Window<T> {
 }
 
 impl<T: Copy> Window<T> {
-    /// The window of a sender of which a store remembers `blocks`, at `second`. What was applied
-    /// has ended `well`; all else was forgotten, and may be applied. `None` if all is too long ago.
+    /// The window of a sender whose marks in the store are `blocks`, at `second`. Requests that
+    /// were applied have ended with `well`; all others are new. `None` if all blocks are too old.
     pub(crate) fn restored(
         blocks: impl Iterator<Item = Block> + Clone,
         second: u32,
         well: T,
     ) -> Option<Self> {
-        // Blocks of the future: the clock was set back since. They are then the latest.
+        // If the clock was set back, blocks may be in the future. They are then the latest.
         let latest = blocks.clone().map(|block| block.second).max()?.max(second);
         let blocks = blocks.filter(|block| !is_forgotten(block.second, latest));
-        let heard = blocks.clone().map(|block| block.second).max()?;
+        let last_arrival = blocks.clone().map(|block| block.second).max()?;
         let last = blocks.clone().filter_map(|block| block.requests().next_back());
         let newest = last.reduce(|a, b| if is_newer(b, a) { b } else { a })?;
-        let mut window = Self::new(newest, heard.min(second));
+        let mut window = Self::new(newest, last_arrival.min(second));
         for request in blocks.flat_map(Block::requests) {
             window.set(request, Seen::Ended(well));
         }
@@ -116,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_falls_out_of_the_window_is_late_also_across_the_wrap() {
+    fn older_requests_than_the_window_are_late_across_the_wrap() {
         let start = u32::MAX - 5;
         let mut window = Window::new(start, 0);
         window.set(start, Seen::Ended(1));

@@ -1,5 +1,5 @@
-//! CliMC: clients split a multiget themselves and send a request to each server, one after the other
-//! (`docs/netmc.md`).
+//! CliMC: clients split a multiget themselves and send a request to each server, one after the
+//! other (`docs/netmc.md`).
 
 use netkv_wire::multiget::keys_that_fit;
 use netkv_wire::server_ip;
@@ -23,8 +23,8 @@ impl Architecture for CliMc {
         operation.divide_by(|asked| asked.owner, |lengths| keys_that_fit(lengths, layout.fields));
     }
 
-    fn ask(&self, writer: &RequestWriter<'_>, part: &Part, out: &mut Actions) {
+    fn send_missing(&self, writer: &RequestWriter<'_>, part: &Part, out: &mut Actions) {
         let server = server_ip(writer.keys_of(part)[0].owner);
-        writer.ask_span(server, writer.header(part), part, out);
+        writer.send_span(server, writer.header(part), part, out);
     }
 }

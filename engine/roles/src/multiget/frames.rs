@@ -1,4 +1,4 @@
-//! Frames of multigets, as drivers want to know them.
+//! The view of multiget frames that drivers need.
 
 use std::fmt::Write;
 

@@ -1,17 +1,18 @@
-//! Where servers and switches are.
+//! The layout of servers and switches.
 
 use netkv_wire::multiget::{MAX_FIELDS, MAX_KEY, MIN_KEY};
 
 use crate::registry::Keyspace;
 
-/// How servers and switches are laid out, as every role of a rack has to know alike.
+/// How servers and switches are laid out; the same for every role of a rack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// Number of servers that share the keys, from 1 to 256.
     pub servers: u16,
     /// Servers of each rack; server i is in rack 1 + i / per_rack.
     pub per_rack: u16,
-    /// SRV fields of a header, as the switch program was built: from the servers of a rack to 32.
+    /// SRV fields of a header, as the switch program was built: at least the servers of a rack, at
+    /// most 32.
     pub fields: u8,
     /// Bytes of a key of the keyspace.
     pub key_size: usize,
@@ -23,12 +24,12 @@ impl Layout {
         Self::one_rack(keyspace.servers, keyspace.key_size)
     }
 
-    /// One rack of so many servers (at most 32) with as many SRV fields, and keys of this size.
+    /// One rack of `servers` servers (at most 32) with as many SRV fields, and keys of this size.
     pub const fn one_rack(servers: u16, key_size: usize) -> Self {
         Self { servers, per_rack: servers, fields: servers as u8, key_size }
     }
 
-    /// Checks what the types do not; a sentence about what cannot be.
+    /// Checks what the types do not. An error is a sentence for users.
     pub(super) fn check(&self) -> Result<(), String> {
         let Self { servers, per_rack, fields, key_size } = *self;
         if !(1..=256).contains(&servers) {

@@ -1,8 +1,9 @@
 //! Multigets in three architectures: [`netmc`], where a switch splits requests; [`climc`], where
 //! clients do; and [`coordimc`], where a coordinator does (`docs/netmc.md`).
 //!
-//! The servers are the same for all three: they read the keys that a frame asks for and answer
-//! the sender. Clients differ in what they send ([`Architecture`]); they aggregate replies alike.
+//! The servers are the same for all three: they read the requested keys of a frame and answer the
+//! sender. Clients differ in the requests they send ([`Architecture`]), and aggregate replies in
+//! the same way.
 
 mod client;
 pub mod climc;
@@ -41,10 +42,10 @@ pub(crate) const SERVER: ServerEntry = ServerEntry {
     },
 };
 
-// An operation whose keys fit into a frame is one request for each of those who are asked.
+// An operation whose keys fit into a frame takes one request for each receiver.
 const _: () = assert!(netkv_workload::MAX_MULTIGET == netkv_wire::multiget::MAX_KEYS);
 
-/// A bit for each key of a request, of which those of the keys from `from` to in front of `to` are 1.
+/// A bit for each key of a request: 1 for the keys from `from` up to but excluding `to`.
 fn key_bits(from: usize, to: usize) -> u128 {
     match to.saturating_sub(from) {
         0 => 0,
@@ -52,7 +53,7 @@ fn key_bits(from: usize, to: usize) -> u128 {
     }
 }
 
-/// The first key of a request of which the bit is 1, and how many there are from it to the last one.
+/// The first key with bit 1, and the number of keys from it to the last key with bit 1.
 fn key_span(bits: u128) -> (u8, u8) {
     let (first, end) = (bits.trailing_zeros(), 128 - bits.leading_zeros());
     (first as u8, end.saturating_sub(first) as u8)

@@ -18,7 +18,7 @@ pub(crate) const CLIENT: ClientEntry =
 pub struct NetMc;
 
 impl Architecture for NetMc {
-    /// Algorithm 1 but for line 2.
+    /// Algorithm 1 of the paper, without line 2.
     fn divide(&self, operation: &mut Operation, layout: &Layout) {
         operation.sort_by_owner(layout);
         operation.divide_by(
@@ -27,9 +27,9 @@ impl Architecture for NetMc {
         );
     }
 
-    fn ask(&self, writer: &RequestWriter<'_>, part: &Part, out: &mut Actions) {
+    fn send_missing(&self, writer: &RequestWriter<'_>, part: &Part, out: &mut Actions) {
         if !part.is_untouched() {
-            ask_groups(writer, part, out);
+            send_groups(writer, part, out);
             return;
         }
         let mut header = writer.header(part);
@@ -41,9 +41,9 @@ impl Architecture for NetMc {
     }
 }
 
-/// Asks for each key group that misses a key, with the frame that the switch would have made
-/// of the request: CLO is 1 and RACK 0, so that none splits it once more.
-fn ask_groups(writer: &RequestWriter<'_>, part: &Part, out: &mut Actions) {
+/// Requests each key group with a missing key, with the frame that the switch would have sent for
+/// it: CLO is 1 and RACK 0, so that no switch splits it again.
+fn send_groups(writer: &RequestWriter<'_>, part: &Part, out: &mut Actions) {
     let header = writer.header(part);
     let mut start = 0;
     let groups = writer.keys_of(part).chunk_by(|one, next| one.owner == next.owner);
@@ -55,7 +55,7 @@ fn ask_groups(writer: &RequestWriter<'_>, part: &Part, out: &mut Actions) {
             let keyidx = (u32::from(header.keyidx) << end) as u16;
             let header =
                 netkv_wire::multiget::Header { oid: order as u8 + 1, keyidx, clo: 1, ..header };
-            writer.ask_span(server_ip(group[0].owner), header, &missing, out);
+            writer.send_span(server_ip(group[0].owner), header, &missing, out);
         }
         start = end;
     }

@@ -1,4 +1,4 @@
-//! What is known of the keys of a request, for whoever answers it.
+//! Collects the values of the keys of a request, and writes replies with them.
 
 use std::ops::Range;
 
@@ -8,18 +8,18 @@ use netkv_workload::WireKey;
 
 use crate::Actions;
 
-/// What is known of a key.
+/// The state of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Known {
-    /// Nothing yet.
-    Nothing,
+    /// It is not known yet.
+    Missing,
     /// There is no such record.
     Absent,
-    /// Where its value is.
+    /// The range of its value in [`Results::values`].
     Value(usize, usize),
 }
 
-/// The keys of a request in order, and what is known of each.
+/// The keys of a request in order, with the state of each.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     keys: Vec<(WireKey, Known)>,
@@ -27,15 +27,15 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// Forgets everything, keeps the memory.
+    /// Removes everything, keeps the memory.
     pub(super) fn clear(&mut self) {
         self.keys.clear();
         self.values.clear();
     }
 
-    /// Adds a key of which nothing is known.
+    /// Adds a missing key.
     pub(super) fn push(&mut self, name: WireKey) {
-        self.keys.push((name, Known::Nothing));
+        self.keys.push((name, Known::Missing));
     }
 
     /// Number of keys.
@@ -43,24 +43,24 @@ impl Results {
         self.keys.len()
     }
 
-    /// The key at a place.
+    /// The key at an index.
     pub(super) fn name(&self, at: usize) -> &WireKey {
         &self.keys[at].0
     }
 
-    /// Whether nothing is known of the key at a place.
+    /// Whether the key at an index is missing.
     pub(super) fn is_missing(&self, at: usize) -> bool {
-        self.keys[at].1 == Known::Nothing
+        self.keys[at].1 == Known::Missing
     }
 
-    /// Notes what is stored under the key at a place, unless that is known. False if the value is
-    /// too long for a reply.
+    /// Sets the value of the key at an index, unless it is known. False if the value is too long
+    /// for a reply.
     pub(super) fn set(&mut self, at: usize, value: Option<&[u8]>) -> bool {
         if value.is_some_and(|value| value.len() > MAX_VALUE) {
             return false;
         }
         let known = &mut self.keys[at].1;
-        if *known == Known::Nothing {
+        if *known == Known::Missing {
             let start = self.values.len();
             *known = match value {
                 Some(value) => {
@@ -73,7 +73,7 @@ impl Results {
         true
     }
 
-    /// Sends what is known of the keys at these places in as few replies as fit; the first key is
+    /// Sends the known ones of the keys at `places` in as few replies as possible; the first key is
     /// key `start` of the request with this header. Returns the number of replies.
     pub(super) fn send(
         &self,
@@ -96,7 +96,7 @@ impl Results {
                 let mut reply = ReplyWriter::begin(bytes, addresses, &header, Answer::Ok);
                 while let Some((name, known)) = self.keys[..end].get(at) {
                     let value = match *known {
-                        Known::Nothing => break,
+                        Known::Missing => break,
                         Known::Absent => &[][..],
                         Known::Value(from, to) => &self.values[from..to],
                     };
@@ -114,7 +114,7 @@ impl Results {
     }
 }
 
-/// Sends an answer without anything about keys to a request for `numkey` keys from `startidx` on.
+/// Answers a request for `numkey` keys from `startidx` on with a status only.
 pub(super) fn send_answer(
     addresses: &Addresses,
     header: &Header,
@@ -127,7 +127,7 @@ pub(super) fn send_answer(
     });
 }
 
-/// Sends the answer to a write of a key: that it is done, or why not.
+/// Sends the answer to a write of a key, with its status.
 pub(super) fn send_written(
     addresses: &Addresses,
     header: &Header,

@@ -1,4 +1,4 @@
-//! Keeping the switch's entries true: INVALIDATE, UPDATE, and the records about them.
+//! Coherence of the switch's entries: INVALIDATE, UPDATE, and the records of the entries.
 
 use netkv_wire::{
     CONTROLLER_IP, FrameView, Key, MAX_CACHED_VALUE, Mark, Message, Op, SERVICE_IP, Status,
@@ -39,7 +39,7 @@ impl Server {
         }
     }
 
-    /// Whether the version of a write is newer than what was pushed.
+    /// Whether the version of a write is newer than the last pushed version.
     fn is_unpushed(&self, version: u32, pushed: u32) -> bool {
         if self.mutated.by(mutation::PlainVersions) {
             return version > pushed;
@@ -47,7 +47,8 @@ impl Server {
         is_newer(version, pushed) || self.mutated.by(mutation::TrustOldVersions)
     }
 
-    /// If a frame came marked, the entry was invalid when it passed (rule 4).
+    /// Refreshes the entry after a marked frame: the entry was invalid when the frame passed (rule
+    /// 4).
     pub(super) fn refresh(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
         let (Some(mark), ref key) = (frame.mark(), frame.key()) else { return };
         if self.keys.contains_key(key) || self.mutated.by(mutation::NoRefresh) {
@@ -87,7 +88,7 @@ impl Server {
                 if record.generation == mark.generation
                     && !is_newer(mark.version, record.pushed) =>
             {
-                // A switch that counts backwards; ask on, rather than push a version twice.
+                // The switch counts backwards. Retry, rather than push a version twice.
                 self.stats.unexpected += 1;
                 return;
             }
@@ -120,8 +121,8 @@ impl Server {
         self.advance(now, &key, out);
     }
 
-    /// Adopts what the switch has answered about its entry (rule 3). The version counts as pushed: it
-    /// was made for a push, and no write carries it.
+    /// Updates the record from the switch's answer about its entry (rule 3). The version counts as
+    /// pushed: it was assigned for a push, and no write carries it.
     fn adopt(&mut self, key: &Key, mark: Option<Mark>) {
         let Some(mark) = mark else {
             self.forget(key);
@@ -145,7 +146,7 @@ impl Server {
         }
     }
 
-    /// Asks the store for the value of `key`, to push it.
+    /// Reads the value of `key` from the store, to push it.
     fn fetch(&mut self, key: &Key, mark: Mark, install: Option<Control>, out: &mut Actions) {
         self.get_for_step(key, Step::Fetching { mark, install }, out);
     }
@@ -162,8 +163,8 @@ impl Server {
     ) {
         let value = match result {
             StoreResult::Failed => {
-                // The record claims a push that will not happen; without it, the next marked
-                // read or write starts afresh.
+                // The record claims a push that will not happen. Without the record, the next
+                // marked read or write starts again.
                 self.protocol.records.remove(key);
                 self.end_install(install, key, Status::Rejected, out);
                 return;
@@ -178,7 +179,7 @@ impl Server {
         self.push(now, key, mark, value, install, out);
     }
 
-    /// Hands a write to the store; its value is pushed afterwards if `push` is there.
+    /// Hands a write to the store; its value is pushed afterwards if `push` is set.
     fn store_coherent(
         &mut self,
         now: Nanos,
@@ -267,13 +268,14 @@ impl Server {
         if not_cached && self.protocol.records.get(&key).is_some_and(same) {
             self.forget(&key);
         }
-        // Stale: a newer write has passed the switch. It will come here, or a read marked by it.
+        // Stale: a newer write has passed the switch. That write, or a read with its mark, will
+        // arrive here.
         let status = if not_cached { Status::NotCached } else { Status::Ok };
         self.end_install(install, &key, status, out);
         self.advance(now, &key, out);
     }
 
-    /// Reports to the controller that the entry of `key` is of no use any more.
+    /// Reports to the controller that the value of `key` no longer fits its entry, or is deleted.
     fn report_outgrown(&mut self, now: Nanos, key: &Key, out: &mut Actions) {
         let Some(record) = self.protocol.records.get(key).copied() else { return };
         if record.outgrown.is_some() {
@@ -294,7 +296,7 @@ impl Server {
         }
     }
 
-    /// Answers an INSTALL, if it is one, and lets the writes of its key go.
+    /// Answers an INSTALL, if there is one, and releases the held writes of its key.
     pub(super) fn end_install(
         &mut self,
         install: Option<Control>,

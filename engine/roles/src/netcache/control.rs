@@ -7,7 +7,7 @@ use super::{Server, mutation};
 use crate::common::window::{Seen, Window};
 use crate::{Actions, Nanos, StoreResult};
 
-/// How a message of the controller was answered, for its copies.
+/// The answer to a message of the controller, for its copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControlReply {
     pub(super) status: Status,
@@ -53,7 +53,7 @@ impl Server {
         self.advance(now, &key, out);
     }
 
-    /// The entry is out of the switch's lookup table, so its record is of no use.
+    /// The entry was removed from the switch's lookup table, so its record is dropped.
     fn on_evicted(&mut self, key: &Key, control: &Control, out: &mut Actions) {
         let any = self.mutated.by(mutation::EvictAnyGeneration);
         let same = |generation: u32| generation == control.generation || any;
@@ -82,7 +82,8 @@ impl Server {
         }
     }
 
-    /// The store has answered with the value for an ADMIT: hold its writes if it fits a cache.
+    /// The store has answered with the value for an ADMIT: holds the writes of the key if the value
+    /// fits into the cache.
     pub(super) fn on_measured(
         &mut self,
         now: Nanos,
@@ -110,7 +111,7 @@ impl Server {
         self.answer_control(key, &control, ControlReply { status, length }, out);
     }
 
-    /// Lets the writes of `key` go, as far as ADMIT holds them.
+    /// Releases the writes of `key` that ADMIT holds.
     pub(super) fn release(&mut self, key: &Key) {
         if let Some(state) = self.keys.get_mut(key) {
             state.own.held_until = None;

@@ -1,5 +1,5 @@
-//! NetCache: single keys behind a write-through cache in the switch (NetCache paper, section on cache
-//! coherence). Clients are those of [`crate::plain`].
+//! NetCache: single keys behind a write-through cache in the switch (NetCache paper, section on
+//! cache coherence). Clients are those of [`crate::plain`].
 //!
 //! Rules of a server, beside those of [`crate::single_key::server`]
 //! -----
@@ -7,22 +7,22 @@
 //!    with the generation of the record and a version newer than any that was pushed; or it is
 //!    unmarked and there is no record. Every other write is *slow*: the server invalidates the
 //!    entry itself (INVALIDATE) and applies the write only when the switch has answered.
-//! 2. A value is pushed (UPDATE) with the version of the write or INVALIDATE that made room for
-//!    it, retried until answered. One version is never pushed with two values. While INVALIDATE
-//!    or UPDATE are under way, further writes of the key wait.
-//! 3. A record of an entry is made from a mark in the reply to an INVALIDATE only. It goes when the
-//!    switch answers "not cached", or when the controller reports the eviction.
-//! 4. A marked read means that the entry is out of date. If the version is newer than what was
-//!    pushed, or there is no record (this server restarted), the value is pushed again.
-//! 5. ADMIT holds the writes of a key, so that its value fits when INSTALL comes, but not
+//! 2. A value is pushed (UPDATE) with the version of the write or INVALIDATE that invalidated the
+//!    entry, and sent again until answered. One version is never pushed with two values. While
+//!    INVALIDATE or UPDATE are under way, further writes of the key wait.
+//! 3. A record of an entry is made only from a mark in the reply to an INVALIDATE. It is dropped
+//!    when the switch answers "not cached", or when the controller reports the eviction.
+//! 4. A marked read means that the entry is outdated. If its version is newer than the last pushed
+//!    one, or there is no record (this server restarted), the value is pushed again.
+//! 5. ADMIT holds the writes of a key, so that its value still fits when INSTALL arrives, but not
 //!    longer than its lease. INSTALL is safe without it.
-//! 6. Unmarked writes that arrive within some time after the start are slow too: they may have
-//!    passed the switch before an entry was filled of which this server has lost the record.
-//! 7. A server that restarts needs no memory of its pending requests and records: they are made
-//!    again (rules 3 and 4), and messages of the controller may come twice.
+//! 6. Unmarked writes that arrive during the guard time after the start are slow, too: they may
+//!    have passed the switch before an entry was filled, and this server may have lost its record.
+//! 7. Pending requests and records need not survive a restart: they are created again (rules 3 and
+//!    4), and messages of the controller may arrive twice.
 //!
-//! `coherence` has rules 1 to 4 and 6, `control` rule 5 and what the controller sends, `state` what is
-//! remembered.
+//! `coherence` has rules 1 to 4 and 6, `control` rule 5 and the other messages of the controller,
+//! `state` the state of each key.
 
 mod coherence;
 mod control;
@@ -61,7 +61,7 @@ pub(crate) const SERVER: ServerEntry = ServerEntry {
 /// Settings of a server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
-    /// How long ADMIT holds writes if no INSTALL comes.
+    /// How long ADMIT holds writes if no INSTALL arrives.
     pub lease: Nanos,
 }
 
@@ -81,7 +81,7 @@ counts! {
     }
 }
 
-/// What a server knows about the switch's cache.
+/// The state of a server for the switch's cache.
 #[derive(Debug)]
 pub struct NetCache {
     guard_until: Nanos,
@@ -172,7 +172,7 @@ impl Protocol for NetCache {
         server.start_control(now, key, control, out);
     }
 
-    /// On its way the copy has invalidated the entry again.
+    /// Refreshes the entry: the copy has invalidated it again when it passed the switch.
     fn on_copy(
         server: &mut Server,
         now: Nanos,

@@ -10,7 +10,7 @@ NETCACHE: [
     TrustUnmarkedWrites,
     /// Server: a marked write is fast although its key has no record.
     TrustMarksWithoutRecord,
-    /// Server: a marked write is fast although its version is no newer than what was pushed.
+    /// Server: a marked write is fast although its version is not newer than the last pushed one.
     TrustOldVersions,
     /// Server: a marked write is fast although its mark is of another insertion.
     TrustOtherGenerations,
@@ -18,7 +18,7 @@ NETCACHE: [
     PlainVersions,
     /// Server: unmarked writes are fast from the start on, without a guard time.
     NoGuardTime,
-    /// Server: a marked read or copy of a write is no reason to push a value.
+    /// Server: a marked read or copy of a write does not refresh the entry.
     NoRefresh,
     /// Server: a value is pushed although it does not fit the entry.
     PushAnySize,
@@ -28,9 +28,9 @@ NETCACHE: [
     InvalidateOnce,
     /// Server: OUTGROWN is sent once.
     OutgrownOnce,
-    /// Server: a message of the controller that was seen before is carried out again.
+    /// Server: a copy of a message of the controller is carried out again.
     RepeatControl,
-    /// Server: EVICTED drops the record of its key whatever insertion it speaks of.
+    /// Server: EVICTED drops the record of its key, whichever insertion it is about.
     EvictAnyGeneration,
     /// Server: ADMIT holds writes until INSTALL, however long that takes.
     HoldForEver,

@@ -1,4 +1,4 @@
-//! What a server remembers about keys: while something is under way, and while cached.
+//! The state of keys in a server: of those with work under way, and of cached ones.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use netkv_wire::{FrameView, Ip, Key, Mark, Op};
 use crate::Nanos;
 use crate::single_key::server::Write;
 
-/// What the frame of a write says about the switch's entry.
+/// The part of a write's frame that is about the switch's entry.
 #[derive(Debug)]
 pub struct Tag {
     pub(super) mark: Option<Mark>,
@@ -26,7 +26,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// The message in `frame`; without a mark there is no generation, and it is none.
+    /// The message in `frame`; `None` without a mark, which has the generation.
     pub(super) fn read(frame: &FrameView<'_>) -> Option<Self> {
         Some(Self {
             op: frame.op(),
@@ -45,35 +45,36 @@ pub enum Cause {
     Write(Write<Tag>),
     /// The entry is to be filled for the first time.
     Install(Control),
-    /// The entry was found out of date, and nothing is known about it.
+    /// The entry is outdated, and there is no record of it.
     Refresh,
 }
 
-/// What is under way for a key.
+/// The work under way for a key.
 #[derive(Debug)]
 pub enum Step {
-    /// An INVALIDATE waits for its reply.
+    /// An INVALIDATE is pending.
     Invalidating(Cause),
-    /// The store is asked for the length of the value, for an ADMIT.
+    /// The value is read, to know its length for an ADMIT.
     Measuring(Control),
-    /// The store is asked for the value, to push it.
+    /// The value is read, to push it.
     Fetching { mark: Mark, install: Option<Control> },
-    /// The store is given a write; afterwards the value is pushed if `push` is there.
+    /// The write is stored; afterwards the value is pushed if `push` is set.
     Storing { write: Write<Tag>, push: Option<Mark> },
-    /// An UPDATE waits for its reply.
+    /// An UPDATE is pending.
     Updating { mark: Mark, value: Vec<u8>, install: Option<Control> },
 }
 
-/// What waits for a key beside writes.
+/// Controller messages that wait for a key, and the hold of its writes.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    /// Writes are held until then (between ADMIT and INSTALL, with a lease).
+    /// Writes are held until this time (between ADMIT and INSTALL, with a lease).
     pub(super) held_until: Option<Nanos>,
-    /// Messages of the controller go before writes: an INSTALL must pass the writes it frees.
+    /// Messages of the controller, which precede writes: an INSTALL must overtake the writes that
+    /// it releases.
     pub(super) controls: VecDeque<Control>,
 }
 
-/// What the server knows about the entry of a key in the switch.
+/// The server's record of the entry of a key in the switch.
 ///
 /// Invariant: if the switch may answer reads of a key, there is a record with the generation of
 /// the entry, and no UPDATE with a version newer than `pushed` was ever sent.
@@ -90,6 +91,6 @@ pub(super) struct Record {
 pub enum Timer {
     /// This request may have to be sent again.
     Retry(u32),
-    /// Writes of this key may no longer have to be held.
+    /// The lease for holding the writes of this key may have ended.
     Lease(Key),
 }

@@ -38,11 +38,11 @@ pub(crate) const CLIENT: ClientEntry = ClientEntry {
     new: &|options, workload| Ok(Box::new(Client::new(options.load, workload)?)),
 };
 
-/// Requests and answers, nothing else.
+/// The protocol: requests and answers only.
 #[derive(Debug)]
 pub struct Plain;
 
-/// The store is given a write.
+/// A write is being stored.
 #[derive(Debug)]
 pub struct Storing(Write<()>);
 

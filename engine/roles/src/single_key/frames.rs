@@ -1,4 +1,4 @@
-//! Frames with one key, as drivers want to know them.
+//! The view of frames with one key that drivers need.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use netkv_workload::key_id;
 
 use crate::{Frames, Work, read_writer};
 
-/// Where the key is in a frame.
+/// Offset of the key in a frame.
 const KEY_AT: usize = KV_OFFSET + 12;
 
 /// The frames of the `kv` header.
@@ -27,7 +27,7 @@ impl Frames for SingleKeyFrames {
         }
     }
 
-    /// The only key is part of what any frame costs.
+    /// The only key is part of the cost of every frame.
     fn keys(&self, _: &[u8]) -> u8 {
         0
     }

@@ -1,9 +1,9 @@
-//! What the protocols with one key in each frame share: the server and the client of [`netkv_wire`]'s
-//! `kv` header, each generic over the protocol that it serves.
+//! The shared part of the protocols with one key in each frame: the server and the client of
+//! [`netkv_wire`]'s `kv` header, each generic over its protocol.
 //!
-//! A protocol implements [`server::Protocol`] and [`client::Protocol`] and keeps its own state in the
-//! type that does; everything else about requests, copies, retries and the load is here. [`foreign`] has
-//! the protocols that are not written in Rust.
+//! The type that implements [`server::Protocol`] and [`client::Protocol`] has the protocol's state;
+//! requests, copies, retries and the load are handled here. [`foreign`] has the protocols that are
+//! not written in Rust.
 
 pub mod client;
 pub mod foreign;

@@ -10,9 +10,10 @@ SINGLE_KEY: [
     MatchAnswersByKey,
     /// Client: a reply is matched by key instead of request number.
     MatchRepliesByKey,
-    /// Client: a write that may or may not have been done counts as done.
+    /// Client: a write with unknown effect counts as done.
     ClientTakesUnknownAsDone,
-    /// Client: a request that is sent again is stamped with the incarnation of then.
+    /// Client: a retransmitted request is stamped with the incarnation at the time of the
+    /// retransmission.
     ClientStampsRetriesAnew,
 ]
 }

@@ -1,4 +1,4 @@
-//! Frames in the hands of a script.
+//! Frames that a test script delivers.
 
 use netkv_wire::{FrameView, Op};
 
@@ -10,8 +10,8 @@ pub enum Node {
     Switch,
 }
 
-/// A frame, and whether it is on its way to the switch or has left it. Nothing at all if the
-/// script waited for a frame that was not sent.
+/// A frame on its way to the switch or to a host. It is empty if the script expected a frame that
+/// was not sent.
 #[derive(Debug, Clone)]
 pub struct Frame {
     pub to: Node,
@@ -35,7 +35,7 @@ pub fn has_good_udp_checksum(frame: &[u8]) -> bool {
     frame.len() < 42 || frame[40..42] == [0, 0] || udp_sum(frame) == 0xffff
 }
 
-/// The frame with the UDP checksum that its sender's network card may have put in.
+/// The frame with a UDP checksum, as the network card of its sender may add.
 pub fn with_udp_checksum(frame: &Frame) -> Frame {
     let mut bytes = frame.bytes.clone();
     let checksum = !udp_sum(&bytes);

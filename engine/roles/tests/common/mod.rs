@@ -1,4 +1,5 @@
-//! What tests of protocols share: switch programs, racks whose frames a script hands over, traps.
+//! Shared parts of the protocol tests: switch programs, racks whose frames a script delivers,
+//! traps.
 #![allow(dead_code)] // Each test binary uses its own part.
 
 pub mod frame;
@@ -49,7 +50,7 @@ impl OwnedCall {
     }
 }
 
-/// What came of a storage call, until the server hears of it.
+/// The result of a storage call that the server has not received yet.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OwnedResult {
     Value(Vec<u8>, (u32, u32)),

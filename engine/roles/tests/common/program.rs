@@ -1,4 +1,4 @@
-//! Programs of `p4/` as they ship, or with one place edited.
+//! Programs of `p4/`, unchanged or with one edit.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub struct Edit {
     pub replace: &'static str,
 }
 
-/// What a program is compiled from.
+/// The source of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Source {
     name: &'static str,
@@ -56,14 +56,14 @@ fn main_file(name: &str) -> PathBuf {
     folder().join(name).join(name).with_extension("p4")
 }
 
-/// Compiles the file of a program as everyone does.
+/// Compiles the main file of a program.
 fn compile_main_file(name: &str, define: Option<(&str, u8)>) -> Compiled {
     let defines = define.map(|(name, value)| (name.to_owned(), Some(value.to_string())));
     let options = Options { include_dirs: vec![folder()], defines: defines.into_iter().collect() };
     compile_file(&main_file(name), &options).unwrap_or_else(|found| panic!("{found}"))
 }
 
-/// Compiles a text as that of the program with this name.
+/// Compiles a text as the main file of the program with this name.
 fn compile_text(name: &str, text: &str) -> Compiled {
     compile_source(&main_file(name).to_string_lossy(), text, &Options::default())
         .unwrap_or_else(|found| panic!("{found}"))
@@ -85,7 +85,7 @@ fn flat(name: &str) -> String {
     text
 }
 
-/// Edits are made in the program that ships.
+/// The text to which edits apply compiles to the shipped program.
 pub fn assert_edits_are_of_what_ships(name: &str) {
     let text = compile_text(name, &flat(name));
     assert_eq!(text.source_hash, compile_main_file(name, None).source_hash);
@@ -95,19 +95,19 @@ pub fn assert_edits_are_of_what_ships(name: &str) {
 ///
 /// # Errors
 ///
-/// A sentence, unless the place is found exactly once: a mutation that changes nothing, or more
-/// than it says, proves nothing.
+/// A sentence, unless the text occurs exactly once: a mutation that changes nothing, or several
+/// places, proves nothing.
 pub fn apply(text: &str, edit: &Edit) -> Result<String, String> {
     match text.matches(edit.find).count() {
         1 => Ok(text.replacen(edit.find, edit.replace, 1)),
         0 => Err(format!(
-            "The program and its includes have no '{}' any more, so this mutation takes nothing \
-             out: point it to where that protection is now.",
+            "The program and its includes have no '{}' any more, so this mutation disables \
+             nothing: quote the current text of the protection.",
             edit.find
         )),
         count => Err(format!(
-            "The program and its includes have '{}' {count} times, so it is not clear what this \
-             mutation takes out: quote more of the place.",
+            "The program and its includes have '{}' {count} times, so it is ambiguous what this \
+             mutation disables: quote more text.",
             edit.find
         )),
     }

@@ -1,8 +1,8 @@
-//! A rack whose frames are handed over one by one: client processes, the real switch program, a
-//! server with its store, and the controller's messages as a script.
+//! A rack whose frames a script delivers one by one: client processes, the real switch program, a
+//! server with its store, and the controller's messages.
 //!
-//! A frame is on its way to the switch, or from the switch to a host. What a role sends is put on
-//! the wire; a script takes it off to hold, drop, double or reorder it, or lets it run.
+//! A frame is on its way to the switch, or from the switch to a host. Frames of roles are put on
+//! the wire. A script takes them off to hold, drop, duplicate or reorder them, or lets them run.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
@@ -25,28 +25,28 @@ use super::program::program;
 use super::register::Register;
 use super::traps::{self, Fault, Mutant, Trap};
 
-/// Bytes of a value, unless a script says otherwise.
+/// Bytes of a value, unless a script sets another size.
 pub const SIZE: usize = 64;
 
 pub const READS: Mix = Mix::YCSB_C;
 pub const WRITES: Mix = Mix::writes(1.0, 0.0);
 pub const DELETES: Mix = Mix::writes(1.0, 1.0);
 
-/// What users suffer. Nobody looks into a role: harm is what clients observe, and where it shows
-/// nowhere else, what the controller receives.
+/// Harm to users. It is observed from outside the roles: in the answers that clients get, and if
+/// they do not show it, in the messages that the controller receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Harm {
-    /// A read gave what had been overwritten, or no order of the operations explains the reads.
+    /// A read returned an overwritten value, or the history is not linearizable.
     StaleRead,
-    /// A read gave a value that nobody wrote to its key.
+    /// A read returned a value that was never written to its key.
     WrongValue,
-    /// After everything, an acknowledged write is gone.
+    /// At the end, an acknowledged write is lost.
     LostWrite,
-    /// A request was not answered although the network was well again.
+    /// A request was not answered although the network worked again.
     NoAnswer,
-    /// The switch does not serve reads of a cached key any more.
+    /// The switch no longer serves reads of a cached key.
     NotServed,
-    /// The controller does not receive that an entry is of no use.
+    /// The controller is not informed that an entry is useless.
     NotFreed,
     /// A key that could be cached is refused.
     NotAdmitted,
@@ -63,29 +63,29 @@ pub type Settings<S> = ServerConfig<<<S as Scheme>::Protocol as Protocol>::Confi
 pub trait Scheme: Sized + 'static {
     /// The name of its program.
     const PROGRAM: &'static str;
-    /// The numbers of pipelines that a script is played with; the first without a protection.
+    /// The numbers of pipelines that a script is played with; without a protection, only the first.
     const PIPELINES: &'static [usize];
     type Client: netkv_roles::Client;
     type Protocol: Protocol;
     type Switch: RackSwitch;
-    /// What the controller knows.
+    /// The state of the controller.
     type Control: Default;
-    /// What the controller or the driver may do wrong.
-    type Slip: Copy + PartialEq + Debug + 'static;
+    /// Errors of the controller or the driver.
+    type ScriptFault: Copy + PartialEq + Debug + 'static;
 
-    /// The client processes, without a protection if one is named.
+    /// The client processes; `mutation` disables a protection.
     fn clients(mutation: Option<Mutation>) -> Vec<Self::Client>;
 
-    /// What is different from the usual settings of a server.
+    /// The settings of the server, from the usual ones.
     fn settings(usual: Settings<Self>) -> Settings<Self>;
 
-    /// Does what comes before a script.
+    /// Prepares the rack for a script.
     fn start(_: &mut Rack<Self>) {}
 
     /// A frame arrives at the controller.
     fn on_controller(rack: &mut Rack<Self>, bytes: &[u8]);
 
-    /// The network is well from now on: lets everything end, and looks for harm.
+    /// With a network that works from now on, lets all requests end, and checks for harm.
     fn finish(rack: &mut Rack<Self>);
 }
 
@@ -93,7 +93,8 @@ pub trait Scheme: Sized + 'static {
 pub trait RackSwitch {
     fn new(program: Arc<Program>, executor: ExecutorKind, pipelines: usize) -> Self;
 
-    /// One frame, from whom it says; what leaves, and to whom.
+    /// Processes a frame, from the port of its sender. Returns the frames that leave, with their
+    /// receivers.
     fn process(&mut self, bytes: &[u8]) -> Vec<(Node, Vec<u8>)>;
 }
 
@@ -118,14 +119,18 @@ pub struct Rack<S: Scheme> {
     pub control: S::Control,
     registers: BTreeMap<Key, Register>,
     pub harm: BTreeSet<Harm>,
-    /// What the script waited for in vain.
+    /// Frames and calls that the script expected and that did not occur.
     pub missing: Vec<String>,
     pub mutation: Option<Mutation>,
-    slip: Option<S::Slip>,
+    script_fault: Option<S::ScriptFault>,
 }
 
 impl<S: Scheme> Rack<S> {
-    fn new(switch: S::Switch, mutation: Option<Mutation>, slip: Option<S::Slip>) -> Self {
+    fn new(
+        switch: S::Switch,
+        mutation: Option<Mutation>,
+        script_fault: Option<S::ScriptFault>,
+    ) -> Self {
         let config = S::settings(ServerConfig::new(0, 1));
         let (key, other) = (key_of(0), key_of(1));
         let mut rack = Self {
@@ -149,19 +154,19 @@ impl<S: Scheme> Rack<S> {
             harm: BTreeSet::new(),
             missing: Vec::new(),
             mutation,
-            slip,
+            script_fault,
         };
         rack.start_server();
         S::start(&mut rack);
         rack
     }
 
-    /// Whether the controller or the driver does this wrong.
-    pub fn slips(&self, slip: S::Slip) -> bool {
-        self.slip == Some(slip)
+    /// Whether the controller or the driver makes this error.
+    pub fn has_fault(&self, script_fault: S::ScriptFault) -> bool {
+        self.script_fault == Some(script_fault)
     }
 
-    /// A server process starts over the store; what the former one knew is gone.
+    /// Starts a server process over the store, without the state of the former one.
     pub fn start_server(&mut self) {
         self.server = Server::restore(self.config, self.now, self.store.applied());
         if let Some(mutation) = self.mutation {
@@ -171,14 +176,14 @@ impl<S: Scheme> Rack<S> {
 
     // ------------------------------------------------------------------------- requests
 
-    /// A client process (from 0) starts an operation; gives the frame as it leaves.
+    /// A client process (from 0) starts an operation. Returns its frame.
     pub fn begin(&mut self, process: usize, key: Key, mix: Mix, size: usize) -> Frame {
         let client = &mut self.clients[process];
         let workload = client.workload_mut();
         workload.set_mix(mix).unwrap();
         workload.set_value_size(ValueSize::Fixed(size)).unwrap();
         while workload.clone().draw().key != key {
-            workload.draw(); // What is drawn next must be about the key.
+            workload.draw(); // The next draw must have the key.
         }
         let outstanding = client.outstanding() as u32 + 1;
         let mut out = Actions::new();
@@ -202,10 +207,10 @@ impl<S: Scheme> Rack<S> {
             Op::Delete => Some(None),
             _ => return, // A message to the controller.
         };
-        self.registers.get_mut(&key).expect("a key of the rack").ask(id_of(&frame), content);
+        self.registers.get_mut(&key).expect("a key of the rack").begin(id_of(&frame), content);
     }
 
-    /// A client has taken this frame for an answer.
+    /// A client has accepted this frame as an answer.
     fn note_reply(&mut self, bytes: &[u8]) {
         let Ok(frame) = FrameView::parse(bytes) else { return };
         let (key, id) = (frame.key(), id_of(&frame));
@@ -221,19 +226,19 @@ impl<S: Scheme> Rack<S> {
         }
     }
 
-    /// Whether some order of the operations explains what clients saw.
-    pub fn is_explained(&self) -> bool {
-        self.registers.values().all(Register::is_explained)
+    /// Whether the history that clients observed is linearizable.
+    pub fn is_linearizable(&self) -> bool {
+        self.registers.values().all(Register::is_linearizable)
     }
 
-    /// All requests have been answered by now, but so many.
+    /// Checks that all requests have been answered, except for `number` of them.
     pub fn must_be_answered_but(&mut self, number: usize) {
         if self.outstanding() > number {
             self.harm.insert(Harm::NoAnswer);
         }
     }
 
-    /// All requests of clients have been answered by now.
+    /// Checks that all requests of clients have been answered.
     pub fn must_be_answered(&mut self) {
         self.must_be_answered_but(0);
     }
@@ -242,7 +247,7 @@ impl<S: Scheme> Rack<S> {
         self.clients.iter().map(netkv_roles::Client::outstanding).sum()
     }
 
-    /// Until every request is answered or given up.
+    /// Waits until every request is answered or given up.
     pub fn settle(&mut self) {
         for _ in 0..1000 {
             if self.outstanding() == 0 {
@@ -255,8 +260,8 @@ impl<S: Scheme> Rack<S> {
 
     // --------------------------------------------------------------------------- frames
 
-    /// One frame passes the switch; gives what leaves. ORIGINALs that leave beside it are put on
-    /// the wire.
+    /// Passes a frame through the switch. Returns the frame that leaves; ORIGINALs beside it are
+    /// put on the wire.
     pub fn pass(&mut self, frame: &Frame) -> Frame {
         if frame.bytes.is_empty() {
             return Frame::NONE;
@@ -275,8 +280,8 @@ impl<S: Scheme> Rack<S> {
         left
     }
 
-    /// A frame that has passed the switch arrives at its host. What the host sends is put on the
-    /// wire.
+    /// Delivers a frame that has passed the switch to its host. Frames that the host sends are put
+    /// on the wire.
     pub fn arrive(&mut self, frame: &Frame) {
         if frame.bytes.is_empty() || !has_good_udp_checksum(&frame.bytes) {
             return;
@@ -302,20 +307,21 @@ impl<S: Scheme> Rack<S> {
         }
     }
 
-    /// The process of the client to which a frame is addressed: one each, but the last has the rest.
+    /// The process of the client to which a frame is addressed. Each process has one client, the
+    /// last one all others.
     fn process_of(&self, bytes: &[u8]) -> usize {
         let to: Ip = bytes[30..34].try_into().expect("an IPv4 address");
         let client = client_of_ip(to).expect("a client's address");
         usize::from(client - 1).min(self.clients.len() - 1)
     }
 
-    /// A frame passes the switch and arrives.
+    /// Passes a frame through the switch and delivers it.
     pub fn carry(&mut self, frame: &Frame) {
         let passed = self.pass(frame);
         self.arrive(&passed);
     }
 
-    /// A frame passes and arrives, and all that it leads to.
+    /// Passes and delivers a frame, and all frames that result from it.
     pub fn now(&mut self, frame: &Frame) {
         self.carry(frame);
         self.run();
@@ -332,19 +338,19 @@ impl<S: Scheme> Rack<S> {
         }
     }
 
-    /// From now on the network keeps back what has this operation.
+    /// From now on the network holds frames with this operation.
     pub fn hold(&mut self, op: Op) {
         self.holding = Some(op);
     }
 
-    /// What was kept back arrives.
+    /// Delivers the held frames.
     pub fn release(&mut self) {
         self.holding = None;
         self.wire.extend(self.held.drain(..));
         self.run();
     }
 
-    /// From now on the network loses what has this operation.
+    /// From now on the network loses frames with this operation.
     pub fn lose(&mut self, op: Op) {
         self.losing = Some(op);
     }
@@ -354,7 +360,7 @@ impl<S: Scheme> Rack<S> {
         self.losing = None;
     }
 
-    /// Everything on the wire, and what it leads to, arrives in order.
+    /// Delivers all frames on the wire, and those that result from them, in order.
     pub fn run(&mut self) {
         while let Some(frame) = self.wire.pop_front() {
             if frame.to == Node::Switch {
@@ -368,7 +374,7 @@ impl<S: Scheme> Rack<S> {
         }
     }
 
-    /// Time passes, and what is due happens; all frames arrive.
+    /// Advances the time, runs all timers that are due, and delivers all frames.
     pub fn wait(&mut self, time: Nanos) {
         let end = self.now + time;
         self.run();
@@ -388,13 +394,13 @@ impl<S: Scheme> Rack<S> {
         self.now = end;
     }
 
-    /// When something is due.
+    /// When the next timer is due.
     fn deadline(&self) -> Option<Nanos> {
         let clients = self.clients.iter().map(netkv_roles::Client::deadline);
         clients.chain([self.server.deadline()]).flatten().min()
     }
 
-    /// Puts what a role sends on the wire.
+    /// Puts the frames of a role on the wire.
     pub fn send(&mut self, out: &Actions) {
         for bytes in out.frames() {
             self.put_on_wire(Frame::to_switch(bytes.to_vec()));
@@ -420,7 +426,7 @@ impl<S: Scheme> Rack<S> {
         }
     }
 
-    /// The store carries out the oldest call that hangs.
+    /// The store carries out the oldest waiting call.
     pub fn store_one(&mut self) {
         let Some(call) = self.calls.pop_front() else {
             self.missing.push("a storage call".to_owned());
@@ -449,7 +455,7 @@ fn id_of(frame: &FrameView<'_>) -> WriteId {
 }
 
 impl<S: Scheme> traps::Rack for Rack<S> {
-    type Mutant = Mutant<S::Slip>;
+    type Mutant = Mutant<S::ScriptFault>;
     type Harm = Harm;
     /// Numbers of pipelines.
     type Setup = &'static [usize];
@@ -469,20 +475,20 @@ impl<S: Scheme> traps::Rack for Rack<S> {
     fn play(
         trap: &Trap<Self>,
         (executor, pipelines): (ExecutorKind, usize),
-        mutant: Option<Mutant<S::Slip>>,
+        mutant: Option<Mutant<S::ScriptFault>>,
     ) -> Vec<Harm> {
-        let (edit, mutation, slip) = match mutant.map(|it| it.fault) {
+        let (edit, mutation, script_fault) = match mutant.map(|it| it.fault) {
             Some(Fault::Program(edit)) => (Some(edit), None, None),
             Some(Fault::Role(mutation)) => (None, Some(mutation), None),
-            Some(Fault::Script(slip)) => (None, None, Some(slip)),
+            Some(Fault::Script(script_fault)) => (None, None, Some(script_fault)),
             None => (None, None, None),
         };
         let switch = S::Switch::new(program(S::PROGRAM, edit), executor, pipelines);
-        let mut rack = Self::new(switch, mutation, slip);
+        let mut rack = Self::new(switch, mutation, script_fault);
         (trap.script)(&mut rack);
         S::finish(&mut rack);
         let missing = &rack.missing;
-        // Without a protection it plays to its end also without what it waits for.
+        // Without a protection, it plays to its end even if expected frames are missing.
         assert!(
             mutant.is_some() || missing.is_empty(),
             "the script is out of date, no {missing:?}"

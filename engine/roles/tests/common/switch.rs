@@ -1,4 +1,4 @@
-//! A switch that runs a program of `p4/`, its tables written by name as P4Runtime does.
+//! A switch that runs a program of `p4/`. Its tables are written by name, as with P4Runtime.
 
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ impl ProgramSwitch {
         self.switch.pipelines()
     }
 
-    /// One frame comes in at a port; what leaves, by port. The headers between switch and
-    /// controller are added and removed here.
+    /// Processes a frame that arrives at a port. Returns the frames that leave, with their ports.
+    /// The headers between switch and controller are added and removed here.
     pub fn process(&mut self, port: u16, bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
         let packet_out: &[u8] = if port == CPU_PORT { &[0, 0] } else { &[] }; // names no port
         self.out.clear();

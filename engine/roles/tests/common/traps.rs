@@ -1,11 +1,11 @@
 //! The harness of traps.
 //!
-//! A *trap* is a script of events that would harm users if a protection were missing. It is played
-//! with all protections, where nobody may be harmed, and once without each of its protections, where
-//! the harm in the table must show. A cross table plays every script without every protection:
-//! exactly the traps that the table names may fail.
+//! A *trap* is a script of events that harms users if a protection is missing. It is played with
+//! all protections, where no harm may occur, and once without each of its protections, where the
+//! harm in the table must occur. A cross test plays every script without every protection: exactly
+//! the traps that the table names may fail.
 //!
-//! A protocol brings a [`Rack`], which plays scripts, and a table of its traps (`traps!`).
+//! A protocol has a [`Rack`], which plays scripts, and a table of its traps (`traps!`).
 
 use std::fmt::Debug;
 
@@ -13,9 +13,9 @@ use netkv_roles::Mutation;
 
 use super::program::Edit;
 
-/// A protection that can be taken out.
+/// A protection that can be disabled.
 pub trait Protection: Copy + PartialEq + 'static {
-    /// What is different without it, as `docs/testing.md` has it.
+    /// The difference without it, in the words of `docs/testing.md`.
     fn text(&self) -> String;
 
     /// The protection of a role, if it is one.
@@ -32,21 +32,21 @@ impl Protection for Mutation {
     }
 }
 
-/// How a protection is taken out of a rack. `S` is what its controller or driver may do wrong.
+/// How a protection of a rack is disabled. `S` has the errors of its controller or driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault<S> {
     /// The text of the switch program is changed.
     Program(Edit),
-    /// A role does without it.
+    /// A role runs without it.
     Role(Mutation),
-    /// The controller or the driver does something else.
+    /// The controller or the driver makes this error.
     Script(S),
 }
 
 /// A rack without one protection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mutant<S> {
-    /// What is different, as `docs/testing.md` has it.
+    /// The difference, in the words of `docs/testing.md`.
     pub name: &'static str,
     pub fault: Fault<S>,
 }
@@ -60,8 +60,8 @@ impl<S: Copy> Mutant<S> {
         Self { name, fault: Fault::Role(mutation) }
     }
 
-    pub const fn script(name: &'static str, slip: S) -> Self {
-        Self { name, fault: Fault::Script(slip) }
+    pub const fn script(name: &'static str, script_fault: S) -> Self {
+        Self { name, fault: Fault::Script(script_fault) }
     }
 }
 
@@ -78,12 +78,12 @@ impl<S: Copy + PartialEq + 'static> Protection for Mutant<S> {
     }
 }
 
-/// What plays the scripts of a protocol.
+/// Plays the scripts of a protocol.
 pub trait Rack: Sized + 'static {
     type Mutant: Protection;
-    /// What a script may do to users.
+    /// The harm that a script may do to users.
     type Harm: PartialEq + Debug + 'static;
-    /// What a trap says of its racks.
+    /// The setup of a trap's racks.
     type Setup: Copy + 'static;
     /// One of the racks of a setup: the executor of its switch, for example.
     type Kind: Copy + Debug + 'static;
@@ -99,7 +99,7 @@ pub trait Rack: Sized + 'static {
         Self::kinds(setup)
     }
 
-    /// Plays a script to its end, and gives the harm that it has done.
+    /// Plays a script to its end. Returns the harm that occurred.
     fn play(trap: &Trap<Self>, kind: Self::Kind, mutant: Option<Self::Mutant>) -> Vec<Self::Harm>;
 }
 
@@ -109,16 +109,16 @@ pub struct Trap<R: Rack> {
     pub script: fn(&mut R),
     pub setup: R::Setup,
     pub own: &'static [Own<R>],
-    /// Without these it fails too: they protect what its script takes for granted.
+    /// Without these it fails, too: they protect assumptions of its script.
     pub also: &'static [R::Mutant],
 }
 
 /// A mutant that a trap is for.
 pub struct Own<R: Rack> {
     pub mutant: R::Mutant,
-    /// The harm that shows; any harm if none is named.
+    /// The harm that must occur; any harm if none is named.
     pub harm: Option<R::Harm>,
-    /// The racks where it shows; all of the setup if none are named.
+    /// The racks where it must occur; all of the setup if none are named.
     pub kinds: Option<&'static [R::Kind]>,
 }
 
@@ -144,8 +144,8 @@ impl<R: Rack> Trap<R> {
     }
 }
 
-/// Plays every trap without every protection of the table. Without those in `fundamental` nearly
-/// nothing works: they are judged by their own traps only.
+/// Plays every trap without every protection of the table. Without those in `fundamental` almost
+/// nothing works: they are only judged by their own traps.
 pub fn only_the_table_fails<R: Rack>(traps: &[Trap<R>], fundamental: &[R::Mutant]) {
     let mut mutants: Vec<R::Mutant> = Vec::new();
     for own in traps.iter().flat_map(|trap| trap.own) {
@@ -168,7 +168,7 @@ pub fn only_the_table_fails<R: Rack>(traps: &[Trap<R>], fundamental: &[R::Mutant
             }
         }
     }
-    assert!(wrong.is_empty(), "other than the table says:\n{wrong}");
+    assert!(wrong.is_empty(), "different from the table:\n{wrong}");
 }
 
 /// Every one of these protections of roles has a trap.
@@ -193,8 +193,8 @@ pub fn every_one_is_documented<R: Rack>(traps: &[Trap<R>]) {
 }
 
 /// A table of traps, and a test for each. A row is the name of a trap, its script, the setup of its
-/// racks if it is not the usual one, its mutants with the harm that shows and the racks where it
-/// shows, and the mutants that break what the script takes for granted.
+/// racks if it is not the usual one, its mutants with the harm and the racks where it occurs, and
+/// the mutants that break assumptions of the script.
 macro_rules! traps {
     (of $rack:ty; $($name:ident: $script:path $(, on $setup:expr)?,
         [$($mutant:ident $(=> $harm:ident $(in $kinds:expr)?)?),+ $(,)?]

@@ -1,4 +1,4 @@
-//! FarReach: its client, its server, and traps over the switch program that ships.
+//! FarReach: its client, its server, and traps over the shipped switch program.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,4 @@
-//! Multigets: each role one by one, racks that are congested, and traps over the switch program that
-//! ships.
+//! Multigets: tests of each role, of congested racks, and traps over the shipped switch program.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -14,7 +13,7 @@ use netkv_roles::multiget::climc::CliMc;
 use netkv_roles::multiget::coordimc::CoordiMc;
 use netkv_roles::multiget::netmc::NetMc;
 
-/// Who splits the requests of a rack.
+/// The part of a rack that splits requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Architecture {
     /// The switch (NetMC).

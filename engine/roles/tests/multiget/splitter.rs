@@ -1,8 +1,9 @@
-//! The switch of the storage rack, written after the paper: Algorithm 2 on the bytes of a frame, and
-//! routing by IP address.
+//! The switch of the storage rack, written after the paper: Algorithm 2 on the bytes of a frame,
+//! and routing by IP address.
 //!
-//! Section and line numbers are those of the NetMC paper. It is a second opinion on what roles must
-//! cope with: each pass is one time through the pipeline, and what is recirculated comes round again.
+//! Section and line numbers are those of the NetMC paper. It is an independent implementation to
+//! compare with: each pass is one traversal of the pipeline, and recirculated packets take another
+//! one.
 
 use netkv_wire::multiget::COORDINATOR_IP;
 use netkv_wire::{Ip, KV_OFFSET, client_of_ip, mac_of, server_ip};
@@ -17,14 +18,14 @@ pub enum Host {
     Coordinator,
 }
 
-/// The switches of all racks in one: each with so many SRV fields, and ids from 1.
+/// The switches of all racks in one, with ids from 1. `fields` is the number of SRV fields.
 pub struct Splitter {
     pub fields: u8,
     pub racks: u8,
 }
 
 impl Splitter {
-    /// One frame in; what leaves, and to whom.
+    /// Processes a frame. Returns the frames that leave, with their receivers.
     pub fn process(&self, frame: &[u8]) -> Vec<(Host, Vec<u8>)> {
         let header = &frame[KV_OFFSET..];
         let rack = header[11 + usize::from(self.fields)];
@@ -42,7 +43,7 @@ impl Splitter {
         out
     }
 
-    /// One pass; gives what is recirculated.
+    /// One pass. Returns the recirculated packet.
     fn pass(&self, mut frame: Vec<u8>, out: &mut Vec<(Host, Vec<u8>)>) -> Option<Vec<u8>> {
         let header = &mut frame[KV_OFFSET..];
         if header[10] == 1 {

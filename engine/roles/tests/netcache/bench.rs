@@ -1,4 +1,4 @@
-//! One server and a switch with the frames handed over by hand, to make a race happen.
+//! One server and a switch. A test delivers the frames one by one, to create races.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ pub struct Bench<P: Protocol> {
     pub server: Server<P>,
     pub store: MemoryStore,
     pub switch: Switch,
-    /// Frames that the server has sent and the switch has not seen.
+    /// Frames that the server has sent and that have not reached the switch.
     pub sent: VecDeque<Vec<u8>>,
     /// Frames that arrived at clients and the controller.
     pub arrived: Vec<Vec<u8>>,
@@ -57,7 +57,7 @@ impl<P: Behind> Bench<P> {
         self.switch.insert(&self.key, Entry { slot: 0, generation, bitmap });
     }
 
-    /// A request of a client as it leaves the switch for the server.
+    /// A request of a client, as the switch forwards it to the server.
     pub fn request(&mut self, op: Op, client: u16, request: u32) -> Vec<u8> {
         self.request_of_size(op, client, request, 64)
     }
@@ -82,7 +82,7 @@ impl<P: Behind> Bench<P> {
         frame_of(&message.with_mark(Mark { generation, version: 0, bitmap: 0 }))
     }
 
-    /// A frame arrives at the server; the store works at once.
+    /// Delivers a frame to the server; the store executes its calls at once.
     pub fn arrive(&mut self, bytes: &[u8]) {
         let mut out = Actions::new();
         self.server.on_frame(self.now, bytes, &mut out);
@@ -123,22 +123,22 @@ impl<P: Behind> Bench<P> {
         self.sent.remove(at.unwrap_or_else(|| panic!("the server has sent no {op:?}"))).unwrap()
     }
 
-    /// Whether the server has sent such a frame that the switch has not seen.
+    /// Whether a frame with this operation is on its way from the server to the switch.
     pub fn has_sent(&self, op: Op) -> bool {
         self.sent.iter().any(|bytes| FrameView::parse(bytes).unwrap().op() == op)
     }
 
-    /// One frame passes the switch; gives what comes out.
+    /// Passes a frame through the switch. Returns the frame that leaves.
     pub fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.switch.process_one(bytes).expect("the switch drops no frame of a role").1
     }
 
-    /// Everything that was sent, and what it leads to, arrives in order.
+    /// Delivers all sent frames, and those that result from them, in order.
     pub fn run(&mut self) {
         while self.run_one() {}
     }
 
-    /// The first frame that was sent arrives; false if there is none.
+    /// Delivers the first sent frame; false if there is none.
     pub fn run_one(&mut self) -> bool {
         let Some(bytes) = self.sent.pop_front() else { return false };
         match self.switch.process_one(&bytes) {
@@ -163,21 +163,21 @@ impl<P: Behind> Bench<P> {
         })
     }
 
-    /// Who wrote what the store has: client and request number.
+    /// The writer of the stored value: client and request number.
     pub fn stored(&mut self) -> Option<(u16, u32)> {
         let key = self.key;
-        let writer = read_writer(&key, self.store.get(&key)?).expect("a whole value");
+        let writer = read_writer(&key, self.store.get(&key)?).expect("a complete value");
         Some((writer.client, writer.request))
     }
 
-    /// Who wrote what the switch would answer.
+    /// The writer of the value that the switch would return.
     pub fn hit(&mut self) -> Option<(u16, u32)> {
         let value = self.switch.cached(&self.key)?;
-        let writer = read_writer(&self.key, &value).expect("a whole value");
+        let writer = read_writer(&self.key, &value).expect("a complete value");
         Some((writer.client, writer.request))
     }
 
-    /// The server process dies; its store stays.
+    /// Restarts the server process over its store.
     pub fn restart(&mut self, guard: Nanos) {
         let old = *self.server.config();
         let first_request = old.first_request + 1000;
@@ -188,7 +188,7 @@ impl<P: Behind> Bench<P> {
 }
 
 impl Bench<NetCache> {
-    /// With the key cached and valid.
+    /// A bench with the key cached and valid.
     pub fn cached() -> Self {
         let mut bench = Self::new();
         bench.insert(GENERATION, 0b1111);

@@ -107,8 +107,8 @@ impl Controller {
             let current = self.keys.get(&key).filter(|it| it.generation == generation);
             let stage = current.map(|it| it.stage);
             if stage == Some(Stage::Installing) {
-                // It overtook the INSTALL reply. Not answered, so that it comes again: an
-                // OUTGROWN that is answered but not acted upon leaves a dead entry for ever.
+                // It overtook the INSTALL reply. It is not answered, so that it is sent again: if
+                // it were answered without an eviction, a useless entry would remain forever.
                 return;
             }
             out.push(frame_of(&frame.reply(Status::Ok)));
@@ -124,7 +124,7 @@ impl Controller {
         }
         match (frame.op(), frame.status()) {
             (Op::AdmitReply, Status::Ok) => {
-                // Some capacity to spare at times, in any of the arrays.
+                // Sometimes with spare capacity, in any of the arrays.
                 let spare = usize::from(random.below(2) == 0);
                 let chunks = (chunks_for(frame.length().into()) + spare).clamp(1, 8);
                 let mut bitmap = 0u8;
@@ -159,7 +159,7 @@ impl Controller {
         }
     }
 
-    /// After a switch restart every entry is inserted anew, with a new generation.
+    /// Admits every key again after a switch restart, with a new generation.
     pub fn reinstall(&mut self, now: Nanos, out: &mut Vec<Vec<u8>>) {
         let keys: Vec<Key> = self.keys.keys().copied().collect();
         for key in keys {

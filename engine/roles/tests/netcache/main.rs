@@ -1,4 +1,5 @@
-//! NetCache: the server one frame at a time, its restarts, whole racks under a bad network, and traps.
+//! NetCache: tests of the server frame by frame, of its restarts, of racks over a lossy network,
+//! and traps.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! A server that fails and starts again over its store: what it must still know, and which frames
-//! from before the restart may still be under way.
+//! Restarts of a server over its store: the state that must survive, and frames from before the
+//! restart that arrive later.
 
 use crate::bench::{Bench, GENERATION};
 use netkv_roles::netcache::NetCache;
@@ -50,7 +50,7 @@ fn a_write_that_was_not_stored_is_applied_by_its_copy_once() {
     bench.switch.remove(&bench.key);
     let write = bench.request(Op::Put, 1, 70); // Slow: the record is out of date.
     bench.arrive(&write);
-    assert_eq!(bench.stored(), Some(INITIAL), "taken up, but waiting for the switch");
+    assert_eq!(bench.stored(), Some(INITIAL), "accepted, but waiting for the switch");
     bench.restart(0);
     bench.arrive(&write);
     bench.run();
@@ -61,7 +61,7 @@ fn a_write_that_was_not_stored_is_applied_by_its_copy_once() {
 }
 
 #[test]
-fn a_write_that_failed_before_the_restart_may_be_done_after_it() {
+fn a_write_that_failed_may_be_applied_after_a_restart() {
     let mut bench = Bench::<Plain>::new();
     bench.fail = true;
     let write = bench.request(Op::Put, 1, 70);
@@ -76,7 +76,7 @@ fn a_write_that_failed_before_the_restart_may_be_done_after_it() {
 }
 
 #[test]
-fn what_the_window_had_left_behind_is_late_after_a_restart_too() {
+fn requests_older_than_the_window_are_late_after_a_restart() {
     for start in [1, u32::MAX - 70] {
         let mut bench = Bench::<Plain>::new();
         let numbers = [start, start.wrapping_add(1), start.wrapping_add(WINDOW)];
@@ -100,7 +100,7 @@ fn what_the_window_had_left_behind_is_late_after_a_restart_too() {
 }
 
 #[test]
-fn a_client_that_was_away_until_its_numbers_wrapped_is_heard() {
+fn a_client_is_served_after_silence_until_numbers_wrap() {
     for restart in [false, true] {
         let mut bench = Bench::<Plain>::new();
         let write = bench.request(Op::Put, 1, 1 << 20);
@@ -109,7 +109,7 @@ fn a_client_that_was_away_until_its_numbers_wrapped_is_heard() {
         if restart {
             bench.restart(0);
         }
-        // It has gone nearly round, so that these look older than the first.
+        // Its numbers have almost wrapped, so these look older than the first.
         for number in [1 << 18, (1 << 18) + 1] {
             let write = bench.request(Op::Put, 1, number);
             bench.arrive(&write);
@@ -120,20 +120,20 @@ fn a_client_that_was_away_until_its_numbers_wrapped_is_heard() {
         bench.restart(0);
         let copy = bench.request(Op::Put, 1, 1 << 18);
         bench.arrive(&copy);
-        assert_eq!(bench.server.stats().duplicates, 1, "what it writes now is remembered");
+        assert_eq!(bench.server.stats().duplicates, 1, "the later write is remembered");
     }
 }
 
 #[test]
-fn time_while_the_server_is_down_counts() {
+fn time_passes_for_marks_while_the_server_is_down() {
     let mut bench = Bench::<Plain>::new();
     let write = bench.request(Op::Put, 1, 1 << 20);
     bench.arrive(&write);
     bench.run();
-    let died = bench.now;
+    let failed_at = bench.now;
     for (away, status) in [(FORGET / 2, None), (FORGET + 5 * SECOND, Some(Status::Ok))] {
-        // A process whose driver counts from 0 again.
-        let config = ServerConfig { epoch: died + away, ..*bench.server.config() };
+        // A process whose driver time starts at 0 again.
+        let config = ServerConfig { epoch: failed_at + away, ..*bench.server.config() };
         bench.server = Server::restore(config, 0, bench.store.applied());
         (bench.now, bench.arrived) = (0, Vec::new());
         let older = bench.request(Op::Put, 1, 5);
@@ -144,9 +144,9 @@ fn time_while_the_server_is_down_counts() {
 }
 
 #[test]
-fn an_update_of_before_a_restart_brings_no_old_value_back() {
-    // The server has pushed what it found, or what client 1 wrote, and failed. The write of
-    // client 1 arrives (again), and others follow. The UPDATE passes the switch at any moment.
+fn an_update_from_before_a_restart_restores_no_old_value() {
+    // The server has pushed the stored value or the write of client 1, and failed. The write of
+    // client 1 arrives (again), and others follow. The UPDATE passes the switch at any time.
     let requests = [(Op::Get, 3, 7), (Op::Put, 1, 1), (Op::Put, 2, 1), (Op::Get, 3, 8)];
     for (refresh, delay) in (0..32).map(|number| (number % 2 == 0, number / 2)) {
         let mut bench = Bench::cached();
@@ -157,13 +157,13 @@ fn an_update_of_before_a_restart_brings_no_old_value_back() {
         } else {
             bench.arrive(&first);
         }
-        let straggler = bench.take(Op::Update);
+        let late_update = bench.take(Op::Update);
         bench.restart(SECOND);
         bench.arrive(&first);
         let mut requests = requests.iter();
         for step in 0.. {
             if step == delay {
-                bench.pass(&straggler);
+                bench.pass(&late_update);
             }
             if bench.answered(2, 1, Status::Ok) {
                 assert!(matches!(bench.hit(), None | Some((2, 1))), "delay {delay}");
@@ -171,7 +171,7 @@ fn an_update_of_before_a_restart_brings_no_old_value_back() {
                 assert!(matches!(bench.hit(), None | Some((1, 1))), "delay {delay}");
             }
             if bench.run_one() {
-                continue; // What the server has sent goes before what comes next.
+                continue; // Frames of the server are delivered before the next request.
             }
             match requests.next() {
                 Some((Op::Get, ..)) if bench.hit().is_some() => {}
@@ -233,7 +233,7 @@ fn a_write_queued_over_the_guard_time_is_not_trusted() {
 }
 
 #[test]
-fn an_answer_from_before_a_restart_does_not_count() {
+fn request_numbers_after_a_restart_are_newer() {
     // Before the restart the server ran for 3 ms and sent a million requests a second.
     let start = 1_700_000_000_000_000_000;
     let last = first_request(start).wrapping_add(3000);
@@ -241,7 +241,7 @@ fn an_answer_from_before_a_restart_does_not_count() {
 }
 
 #[test]
-fn no_client_reaches_the_records_of_a_store() {
+fn clients_cannot_access_the_records_of_a_store() {
     let mut bench = Bench::<Plain>::new();
     bench.key = *b"netkv:data-set:1";
     for op in [Op::Get, Op::Put, Op::Delete] {

@@ -1,4 +1,5 @@
-//! The server with its controller, its limits, its store and broken frames.
+//! Tests of the server: messages of the controller, limits, failures of the store and broken
+//! frames.
 
 use crate::bench::{Bench, GENERATION};
 use netkv_roles::netcache::{self, NetCache};
@@ -53,7 +54,7 @@ fn admit_holds_writes_until_install_and_copies_do_nothing() {
 }
 
 #[test]
-fn writes_are_let_go_when_the_controller_dies_after_admit() {
+fn held_writes_are_released_if_the_controller_fails() {
     let mut bench = Bench::<NetCache>::new();
     let admit = bench.control(Op::Admit, GENERATION);
     bench.arrive(&admit);
@@ -69,7 +70,7 @@ fn writes_are_let_go_when_the_controller_dies_after_admit() {
 }
 
 #[test]
-fn admit_tells_what_cannot_be_cached() {
+fn admit_refuses_values_that_cannot_be_cached() {
     let mut bench = Bench::<NetCache>::new();
     let large = bench.request_of_size(Op::Put, 1, 1, 200);
     bench.arrive(&large);
@@ -87,7 +88,7 @@ fn admit_tells_what_cannot_be_cached() {
 }
 
 #[test]
-fn old_messages_of_the_controller_do_not_harm_the_next_entry() {
+fn late_controller_messages_do_not_affect_the_next_entry() {
     let mut bench = Bench::cached();
     for op in [Op::Admit, Op::Install] {
         let old = bench.control(op, GENERATION - 1);
@@ -103,7 +104,7 @@ fn old_messages_of_the_controller_do_not_harm_the_next_entry() {
 }
 
 #[test]
-fn install_without_a_lookup_entry_says_so_and_holds_nothing() {
+fn install_without_a_lookup_entry_is_refused() {
     let mut bench = Bench::<NetCache>::new();
     let admit = bench.control(Op::Admit, GENERATION);
     bench.arrive(&admit);
@@ -115,9 +116,9 @@ fn install_without_a_lookup_entry_says_so_and_holds_nothing() {
 }
 
 #[test]
-fn entry_of_a_new_generation_is_taken_over_by_the_next_write() {
+fn entry_of_a_new_generation_is_adopted_by_the_next_write() {
     let mut bench = Bench::cached();
-    bench.insert(GENERATION + 1, 0b1111_0000); // Moved; the INSTALL has not come yet.
+    bench.insert(GENERATION + 1, 0b1111_0000); // Moved; the INSTALL has not arrived yet.
     let write = bench.request(Op::Put, 1, 1);
     bench.arrive(&write);
     assert!(!bench.has_sent(Op::PutReply), "a mark of another generation makes a write slow");
@@ -125,7 +126,7 @@ fn entry_of_a_new_generation_is_taken_over_by_the_next_write() {
     assert_eq!((bench.stored(), bench.hit()), (Some((1, 1)), Some((1, 1))));
     let next = bench.request(Op::Put, 1, 2);
     bench.arrive(&next);
-    assert!(bench.has_sent(Op::PutReply), "and the next one is fast");
+    assert!(bench.has_sent(Op::PutReply), "the next one is fast");
 }
 
 #[test]
@@ -140,7 +141,7 @@ fn writes_of_an_evicted_key_are_fast_again() {
         } else {
             let slow = bench.request(Op::Put, 1, 1);
             bench.arrive(&slow);
-            bench.run(); // The switch says that it is not cached.
+            bench.run(); // The switch answers that the key is not cached.
         }
         let write = bench.request(Op::Put, 1, 2);
         bench.arrive(&write);
@@ -149,10 +150,10 @@ fn writes_of_an_evicted_key_are_fast_again() {
 }
 
 #[test]
-fn overloaded_write_may_come_again() {
+fn overloaded_write_may_be_retried() {
     let mut bench = Bench::cached();
     let first = bench.request(Op::Put, 1, 1);
-    bench.arrive(&first); // Its update stays open, so what follows waits.
+    bench.arrive(&first); // Its update stays pending, so later writes wait.
     for request in 2..=10 {
         let write = bench.request(Op::Put, 1, request);
         bench.arrive(&write);
@@ -186,7 +187,7 @@ fn failed_write_is_refused_and_the_stored_value_stays_cached() {
 }
 
 #[test]
-fn plain_server_knows_no_cache() {
+fn plain_server_refuses_admissions() {
     let mut bench = Bench::<Plain>::new();
     let admit = bench.control(Op::Admit, GENERATION);
     bench.arrive(&admit);
@@ -198,12 +199,12 @@ fn plain_server_knows_no_cache() {
 }
 
 #[test]
-fn keys_of_others_and_broken_frames_have_no_effect() {
+fn keys_of_other_servers_and_broken_frames_have_no_effect() {
     let mut bench = Bench::cached();
-    let whole = bench.request_of_size(Op::Put, 1, 1, 40);
+    let complete = bench.request_of_size(Op::Put, 1, 1, 40);
     let mut random = Random::new(1, 1);
     for _ in 0..100_000 {
-        let mut bytes = whole.clone();
+        let mut bytes = complete.clone();
         bytes.truncate(random.below(bytes.len() as u64) as usize);
         bench.arrive(&bytes);
     }
@@ -216,7 +217,7 @@ fn keys_of_others_and_broken_frames_have_no_effect() {
     let owner = partition(&key_of(1), 2);
     let mut server = netcache::Server::new(ServerConfig::new(1 - owner, 2), 0);
     let mut out = Actions::new();
-    server.on_frame(0, &whole, &mut out);
+    server.on_frame(0, &complete, &mut out);
     assert!(out.is_empty());
     assert_eq!(server.stats().wrong_partition, 1);
 }
@@ -242,7 +243,7 @@ fn rate_limited_server_serves_its_rate_and_drops_the_rest() {
 }
 
 #[test]
-fn copies_of_what_waits_for_service_or_the_store_are_ignored() {
+fn copies_of_requests_that_wait_are_ignored() {
     fn check<P: Behind>() {
         let mut config = server_config::<P>(0, 1, 0);
         (config.service_rate, config.service_queue) = (Some(1000.0), 3);
@@ -264,7 +265,7 @@ fn copies_of_what_waits_for_service_or_the_store_are_ignored() {
         assert_eq!(server.stats().served, 3);
         let found = StoreResult::Value(b"v", Sequence::default());
         server.on_stored(3 * SECOND, call, found, &mut out);
-        // It has taken three seconds, so copies may come for as long again.
+        // The read took three seconds, so copies are ignored for three more seconds.
         server.on_frame(6 * SECOND - 1, &bench.request(Op::Get, 1, 1), &mut out);
         assert_eq!(server.stats().served, 3);
         server.on_frame(6 * SECOND, &bench.request(Op::Get, 1, 1), &mut out);

@@ -19,7 +19,7 @@ use crate::common::rack::RackSwitch;
 use crate::common::switch::{ProgramSwitch, SERVER_PORT};
 
 const CLIENT_PORT: u16 = 1;
-/// Clients that have a route; the last one belongs to nobody (see [`Switch::cached`]).
+/// Clients that have a route; the last one is used by [`Switch::cached`] only.
 const CLIENTS: u16 = 9;
 
 const LOOKUP: &str = "NetkvIngress.lookup.cache";
@@ -51,7 +51,7 @@ impl RackSwitch for Switch {
 }
 
 impl Switch {
-    /// The program between clients 1 to 9, so many servers and a controller.
+    /// The program between clients 1 to 9, these servers and a controller.
     pub fn of(servers: u16) -> Self {
         let program = program("netcache", None);
         Self::around(ProgramSwitch::new(program, ExecutorKind::Interpreter, 1), servers)
@@ -84,7 +84,7 @@ impl Switch {
         self.fill();
     }
 
-    /// Counts all reads; so many make an uncached key hot.
+    /// Counts all reads; `hot_threshold` of them make an uncached key hot.
     pub fn count_reads(&mut self, hot_threshold: u16) {
         let names = ["NetkvIngress.sampling.settings", "NetkvIngress.sampling.configure"];
         self.switch.set_default(names, &[65_536, hot_threshold.into()]);
@@ -95,7 +95,7 @@ impl Switch {
         self.insert_in_row(key, entry, entry.slot);
     }
 
-    /// Writes a lookup entry whose cells are in another row than its number says.
+    /// Writes a lookup entry whose cells are in another row than its entry number.
     pub fn insert_in_row(&mut self, key: &Key, entry: Entry, row: usize) {
         self.lookup.insert(*key, entry);
         let Entry { slot, generation, bitmap } = entry;
@@ -141,7 +141,8 @@ impl Switch {
         self.switch.take_digests()
     }
 
-    /// One frame, from whom it says; what leaves, and to whom. `None` if it was dropped.
+    /// Processes a frame, from the port of its sender. Returns the frames that leave, with their
+    /// receivers. `None` if it was dropped.
     pub fn process_one(&mut self, bytes: &[u8]) -> Option<(Node, Vec<u8>)> {
         let port = match bytes[26..30] {
             [10, 0, 0, 1] => CPU_PORT,

@@ -1,4 +1,4 @@
-//! The rack in virtual time: seeded loss, duplication, reordering, slow stores, churn.
+//! A rack in virtual time, with seeded loss, duplication, reordering, slow stores and cache churn.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,30 +26,30 @@ pub struct Network {
     pub duplicate: f64,
     pub delay: (Nanos, Nanos),
     /// Share of frames that take up to 20 times as long.
-    pub straggle: f64,
+    pub slow_share: f64,
 }
 
 impl Network {
-    pub const GOOD: Network = Network {
+    pub const RELIABLE: Network = Network {
         loss: 0.0,
         duplicate: 0.0,
         delay: (5 * MICROSECOND, 6 * MICROSECOND),
-        straggle: 0.0,
+        slow_share: 0.0,
     };
-    pub const BAD: Network = Network {
+    pub const LOSSY: Network = Network {
         loss: 0.05,
         duplicate: 0.05,
         delay: (2 * MICROSECOND, 60 * MICROSECOND),
-        straggle: 0.05,
+        slow_share: 0.05,
     };
 }
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Frame(Node, Vec<u8>),
-    /// The store carries a call out.
+    /// The store executes a call.
     Execute(u16, OwnedCall),
-    /// The server hears of it.
+    /// The server gets the result.
     Stored(u16, u32, OwnedResult),
     Churn,
 }
@@ -148,13 +148,13 @@ impl<P: Behind> World<P> {
 
     /// One hop of the network.
     fn send(&mut self, to: Node, bytes: Vec<u8>) {
-        let Network { loss, duplicate, delay, straggle } = self.network;
+        let Network { loss, duplicate, delay, slow_share } = self.network;
         if self.random.unit() < loss {
             return;
         }
         let copies = if self.random.unit() < duplicate { 2 } else { 1 };
         for _ in 0..copies {
-            let slow = if self.random.unit() < straggle { self.random.below(20) + 1 } else { 1 };
+            let slow = if self.random.unit() < slow_share { self.random.below(20) + 1 } else { 1 };
             let at = self.now + slow * self.between(delay.0, delay.1);
             self.schedule(at, Event::Frame(to, bytes.clone()));
         }
@@ -221,7 +221,7 @@ impl<P: Behind> World<P> {
         }
     }
 
-    /// Runs until `end` or until `done` says so.
+    /// Runs until `end` or until `done` returns true.
     pub fn run_until(&mut self, end: Nanos, mut done: impl FnMut(&Self) -> bool) {
         loop {
             let event = self.events.peek().map(|Reverse((at, ..))| *at);
@@ -270,7 +270,7 @@ impl<P: Behind> World<P> {
         self.send_all(&out);
     }
 
-    /// A read that nobody waits for.
+    /// A read of a client that does not exist in the rack.
     pub fn stray_read(&mut self, key: Key) {
         let get = Message::request(client_ip(9), SERVICE_IP, Op::Get, 9, 1, key);
         self.send(Node::Switch, frame_of(&get));
@@ -283,8 +283,7 @@ impl<P: Behind> World<P> {
         frames.into_iter().for_each(|bytes| self.send(Node::Switch, bytes));
     }
 
-    /// The process dies: what it knew is gone, its store stays. What the store had under way is
-    /// gone too.
+    /// Restarts a server process over its store. Storage calls under way are lost.
     pub fn restart_server(&mut self, server: u16) {
         let config = *self.servers[usize::from(server)].config();
         let first_request = config.first_request + 1_000_000;

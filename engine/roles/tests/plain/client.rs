@@ -56,7 +56,7 @@ impl Play {
         self.sent()
     }
 
-    /// Answers a request as a store would that nobody has written to.
+    /// Answers a request as a store without any writes would.
     fn answer(&mut self, now: Nanos, request: &[u8]) -> Vec<Vec<u8>> {
         let frame = FrameView::parse(request).unwrap();
         let mut value = [0; 32];
@@ -76,7 +76,7 @@ impl Play {
 const CLOSED: Arrivals = Arrivals::Closed { outstanding: 1 };
 
 #[test]
-fn latency_counts_from_the_intended_start() {
+fn latency_is_measured_from_the_intended_start() {
     let mut play = Play::new(Mix::YCSB_C, Arrivals::Poisson { rate: 1000.0 });
     assert!(play.start(0).is_empty());
     let first = play.client.deadline().unwrap();
@@ -107,7 +107,7 @@ fn open_loop_keeps_its_rate_when_nothing_is_answered() {
     play.client.set_arrivals(SECOND, Arrivals::Poisson { rate: 1000.0 }, &mut Actions::new());
     let second = run(SECOND, 2 * SECOND, &mut play);
     assert!((870..1130).contains(&second), "{second} in a second at 1,000/s");
-    assert!(play.stats().counts.lost > 9000, "what is not answered is lost at its deadline");
+    assert!(play.stats().counts.lost > 9000, "unanswered requests are lost at their deadline");
 }
 
 #[test]
@@ -136,9 +136,9 @@ fn replies_are_matched_by_number_and_copies_count_once() {
     let sent = play.start(0);
     let frame = FrameView::parse(&sent[0]).unwrap();
     let wrong = Message { request: 77, ..frame.reply(Status::NotFound) };
-    assert!(play.reply(1, &wrong).is_empty(), "nobody asked");
+    assert!(play.reply(1, &wrong).is_empty(), "no such request");
     let wrong = Message { op: Op::PutReply, ..frame.reply(Status::Ok) };
-    assert!(play.reply(1, &wrong).is_empty(), "that was not asked");
+    assert!(play.reply(1, &wrong).is_empty(), "another operation");
     assert_eq!(play.answer(1, &sent[0]).len(), 1);
     assert!(play.answer(2, &sent[0]).is_empty());
     let counts = play.stats().counts;
@@ -147,7 +147,7 @@ fn replies_are_matched_by_number_and_copies_count_once() {
 }
 
 #[test]
-fn closed_loop_keeps_so_many_outstanding_and_drains_when_paused() {
+fn closed_loop_keeps_its_outstanding_requests_until_paused() {
     let mut play = Play::new(Mix::YCSB_C, Arrivals::Closed { outstanding: 8 });
     let mut open = play.start(0);
     assert_eq!(open.len(), 8);
@@ -181,19 +181,19 @@ fn read_modify_write_is_one_operation_of_a_read_and_a_write() {
 }
 
 #[test]
-fn overloaded_answer_is_no_end_and_a_refusal_is() {
+fn overloaded_request_is_retried_and_a_refused_one_ends() {
     let mut play = Play::new(Mix::writes(1.0, 0.0), CLOSED);
     let sent = play.start(0);
     let frame = FrameView::parse(&sent[0]).unwrap();
     assert!(play.reply(1, &frame.reply(Status::Overloaded)).is_empty());
-    assert_eq!(play.poll(10 * MILLISECOND), sent, "it comes again");
+    assert_eq!(play.poll(10 * MILLISECOND), sent, "it is sent again");
     assert_eq!(play.reply(11 * MILLISECOND, &frame.reply(Status::Rejected)).len(), 1);
     let counts = play.stats().counts;
     assert_eq!((counts.overloaded, counts.errors, counts.completed), (1, 1, 1));
 }
 
 #[test]
-fn stale_and_phantom_reads_are_told() {
+fn stale_and_phantom_reads_are_counted() {
     let mut play = Play::new(Mix::YCSB_A, Arrivals::Closed { outstanding: 1 });
     let mut sent = play.start(0);
     let mut written = std::collections::HashSet::new();
@@ -212,7 +212,7 @@ fn stale_and_phantom_reads_are_told() {
     assert!(expected > 50);
     assert_eq!((counts.stale_reads, counts.phantom_reads), (expected, 0));
 
-    // Then one that makes values up.
+    // Then a server that invents values.
     while FrameView::parse(&sent[0]).unwrap().op() != Op::Get {
         sent = play.answer(300, &sent[0].clone());
     }
@@ -224,7 +224,7 @@ fn stale_and_phantom_reads_are_told() {
 }
 
 #[test]
-fn values_of_other_processes_pass_only_if_there_are_any() {
+fn values_of_other_processes_are_accepted_only_if_configured() {
     for other_writers in [false, true] {
         let config = ClientConfig { other_writers, ..ClientConfig::new(2, CLOSED) };
         let mut play = Play::with(Mix::YCSB_C, config);
@@ -240,7 +240,7 @@ fn values_of_other_processes_pass_only_if_there_are_any() {
 }
 
 #[test]
-fn verification_reads_every_written_key_and_finds_what_is_lost() {
+fn verification_reads_written_keys_and_finds_lost_writes() {
     let mut play = Play::new(Mix::writes(1.0, 0.0), CLOSED);
     let mut sent = play.start(0);
     let mut stored = std::collections::HashMap::new();
@@ -290,7 +290,7 @@ fn impossible_client_numbers_are_refused() {
 }
 
 #[test]
-fn a_deadline_beyond_the_memory_of_servers_is_refused() {
+fn a_deadline_beyond_the_limit_of_servers_is_refused() {
     let workload = Workload::new(WorkloadConfig::new(4, Mix::YCSB_C, 1)).unwrap();
     let config = ClientConfig { deadline: MAX_DEADLINE, ..ClientConfig::new(1, CLOSED) };
     assert!(Client::new(config, workload.clone()).is_ok());

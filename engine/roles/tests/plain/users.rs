@@ -71,7 +71,7 @@ fn value(bytes: &[u8]) -> Outcome {
 }
 
 #[test]
-fn a_user_reads_the_very_bytes_that_a_user_wrote_of_any_length() {
+fn a_user_reads_exactly_the_written_bytes_of_any_length() {
     for length in [0, 1, 15, 16, 1024] {
         let bytes = vec![7; length];
         let mut play = Play::new();
@@ -88,7 +88,7 @@ fn a_user_reads_the_very_bytes_that_a_user_wrote_of_any_length() {
 }
 
 #[test]
-fn a_key_without_value_is_told_from_an_empty_value() {
+fn a_missing_key_is_distinguished_from_an_empty_value() {
     let mut play = Play::new();
     let sent = play.submit(0, 1, &UserOp::Get(&[&A, &B]));
     assert_eq!(sent.len(), 2);
@@ -101,17 +101,17 @@ fn a_key_without_value_is_told_from_an_empty_value() {
 }
 
 #[test]
-fn many_keys_are_all_or_nothing_and_the_missing_ones_are_named() {
+fn reads_of_many_keys_are_all_or_nothing_and_name_missing_keys() {
     let mut play = Play::new();
     let sent = play.submit(0, 1, &UserOp::Get(&[&A, &B]));
     play.answer(1, &sent[0], Status::Ok, b"there");
     assert!(play.ended().is_empty());
-    assert_eq!(play.poll(10 * MILLISECOND).len(), 1, "only what is missing is asked again");
+    assert_eq!(play.poll(10 * MILLISECOND).len(), 1, "only the missing key is requested again");
     play.poll(100 * MILLISECOND);
     let missing = format!("0x{}", B.map(|byte| format!("{byte:02x}")).concat());
     assert_eq!(play.ended(), [(1, Outcome::TimedOut { missing })]);
     play.answer(101 * MILLISECOND, &sent[1], Status::Ok, b"late");
-    assert!(play.ended().is_empty(), "an answer behind the deadline changes nothing");
+    assert!(play.ended().is_empty(), "an answer after the deadline changes nothing");
     assert_eq!(play.client.outstanding(), 0);
 }
 
@@ -128,7 +128,7 @@ fn one_refusal_ends_the_whole_operation_once() {
 }
 
 #[test]
-fn a_write_is_repeated_as_it_was_until_its_deadline() {
+fn a_write_is_repeated_unchanged_until_its_deadline() {
     let mut play = Play::new();
     let sent = play.submit(0, 9, &UserOp::Put(&A, b"once"));
     for at in [10, 30, 70] {
@@ -154,7 +154,7 @@ fn operations_wait_for_room_in_order_until_their_deadline() {
     let next = play.reply(6, &frame.reply(Status::Ok));
     assert_eq!(FrameView::parse(&next[0]).unwrap().value(), [2]);
     assert_eq!(play.ended(), [(0, Outcome::Done)]);
-    // Nothing is answered any more: those that were never sent end in time, too.
+    // Without further answers, operations that were never sent end at their deadline, too.
     let mut now = 6;
     while let Some(due) = play.client.deadline() {
         now = due;
@@ -167,7 +167,7 @@ fn operations_wait_for_room_in_order_until_their_deadline() {
 }
 
 #[test]
-fn keys_and_values_that_cannot_be_are_refused_with_a_sentence() {
+fn invalid_keys_and_values_are_refused_with_a_sentence() {
     let mut play = Play::new();
     let mut refusal = |op: UserOp<'_>| {
         play.client.submit(0, 1, &op, &mut play.out).expect_err("no such operation")
@@ -180,7 +180,7 @@ fn keys_and_values_that_cannot_be_are_refused_with_a_sentence() {
 }
 
 #[test]
-fn what_users_write_is_none_of_the_loads_business() {
+fn operations_of_users_are_not_counted_or_verified() {
     let mut play = Play::with(|config| ClientConfig { check: true, ..config });
     let key = key_of(0);
     let sent = play.submit(0, 1, &UserOp::Put(&key, b"not generated"));

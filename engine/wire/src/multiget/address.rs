@@ -1,8 +1,8 @@
-//! Who owns a key, and addresses that only multigets have.
+//! Owners of keys, and addresses that only multigets use.
 
 use crate::{Ip, crc32};
 
-/// The coordinator.
+/// Address of the coordinator.
 pub const COORDINATOR_IP: Ip = [10, 0, 0, 2];
 
 /// The address at which the switch of rack `rack` (from 1) splits requests.
@@ -20,8 +20,8 @@ pub fn owner(key: &[u8], servers: u16) -> u16 {
     (crc32(key) % u32::from(servers)) as u16
 }
 
-/// The rack (from 1) of server `server` where each has `per_rack` (at least 1) of them: servers
-/// are numbered rack by rack.
+/// The rack (from 1) of server `server`, if each rack has `per_rack` (at least 1) servers: they are
+/// numbered rack by rack.
 pub const fn rack_of(server: u16, per_rack: u16) -> u8 {
     (server / per_rack) as u8 + 1
 }

@@ -1,26 +1,26 @@
-//! What Algorithm 1 of the paper puts into KEYIDX and SRV.
+//! Algorithm 1 of the NetMC paper: the key groups of a request, as KEYIDX and SRV.
 
 use super::{MAX_FIELDS, MAX_SPLIT_KEYS};
 
 /// The key groups of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// Bit i from the top: key i is the last of its group. Bits without a key are 0.
+    /// Bit i from the top is set if key i is the last of its group. Bits without a key are 0.
     pub keyidx: u16,
-    /// The servers of the groups in order; 0 behind the last.
+    /// The servers of the groups in order; 0 after the last.
     pub srv: [u8; MAX_FIELDS as usize],
     /// Number of groups.
     pub count: u8,
 }
 
 /// The groups of keys that are sorted by server, given the server of each (Algorithm 1, lines 6
-/// and 9). Keys behind the 16th have no bit in KEYIDX, and are in no group.
+/// and 9). Keys after the 16th have no bit in KEYIDX and are in no group.
 pub fn group(servers: impl IntoIterator<Item = u8>) -> Groups {
     let mut groups = Groups::default();
     let mut last = None;
     for (at, server) in servers.into_iter().take(MAX_SPLIT_KEYS).enumerate() {
         if last == Some(server) {
-            // The key before is not the last of its group after all.
+            // The previous key is not the last of its group.
             groups.keyidx &= !(0x8000 >> (at - 1));
         } else {
             groups.srv[usize::from(groups.count)] = server;

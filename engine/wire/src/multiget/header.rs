@@ -1,10 +1,10 @@
-//! The header of the NetMC paper (figure 4).
+//! The multiget header (NetMC paper, figure 4).
 
 use super::{FIXED_LEN, Groups, MAX_FIELDS, header_len};
 use crate::op::wire_enum;
 
 wire_enum! {
-    /// What a frame asks. A reply has the same with [`Op::REPLY`] set.
+    /// Operation of a frame. A reply has the code of its request, with [`Op::REPLY`] set.
     Op {
         /// Read several keys.
         Mget = 1,
@@ -18,51 +18,52 @@ wire_enum! {
 }
 
 impl Op {
-    /// Bit of the OP field that a reply has.
+    /// Bit of the OP field that is set in replies.
     pub const REPLY: u8 = 0x80;
 
-    /// Whether it asks for values.
+    /// Whether this is a read.
     pub const fn reads(self) -> bool {
         matches!(self, Op::Mget | Op::Get)
     }
 }
 
 wire_enum! {
-    /// How a request ended, in a reply.
+    /// Result of a request, in a reply.
     Answer {
-        /// It was done; each key has its own status.
+        /// The request was executed; each key has its own status.
         Ok = 0,
-        /// Nothing was done; the sender should come back later.
+        /// Nothing was done, and the sender may retry later.
         Overloaded = 5,
-        /// It is not possible.
+        /// The request is refused.
         Rejected = 6,
         /// The store failed.
         Failed = 8,
     }
 }
 
-/// The header: the fields of the paper, and which switch is to split.
+/// The header: the fields of the paper, and the rack whose switch splits the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// OP without the bit for replies.
+    /// OP without [`Op::REPLY`].
     pub op: Op,
-    /// Whether OP has the bit for replies.
+    /// Whether [`Op::REPLY`] is set.
     pub reply: bool,
-    /// ID: the sender's number of the request; its sub-requests and their replies have the same.
+    /// ID: the sender's request number, also in sub-requests and replies.
     pub id: u32,
-    /// OID: which key group, from 1.
+    /// OID: number of the key group, from 1.
     pub oid: u8,
-    /// NUMKEY: keys of the request, or of the key group.
+    /// NUMKEY: number of keys of the request, or of the key group.
     pub numkey: u8,
-    /// KEYIDX: where key groups end, the first key being the most significant bit.
+    /// KEYIDX: the bits of the keys that end a key group; the first key has the most significant
+    /// bit.
     pub keyidx: u16,
     /// STARTIDX: the first key of the key group, from 0.
     pub startidx: u8,
     /// CLO: whether a switch has cloned the packet.
     pub clo: u8,
-    /// SRV: the servers of the key groups; those beyond the SRV fields of the frame are not sent.
+    /// SRV: the servers of the key groups. A frame contains only as many as it has SRV fields.
     pub srv: [u8; MAX_FIELDS as usize],
-    /// RACK: the rack whose switch is to split the request; 0 for none.
+    /// RACK: the rack whose switch splits the request; 0 for none.
     pub rack: u8,
 }
 
@@ -83,7 +84,7 @@ impl Header {
         }
     }
 
-    /// The header of an answer to this request, about `numkey` keys from `startidx` on.
+    /// The header of a reply to this request, about `numkey` keys from `startidx` on.
     pub const fn answer(&self, startidx: u8, numkey: u8) -> Self {
         let srv = [0; MAX_FIELDS as usize];
         Self { reply: true, numkey, keyidx: 0, startidx, clo: 0, srv, rack: 0, ..*self }
@@ -100,8 +101,8 @@ impl Header {
         out.push(self.rack);
     }
 
-    /// Reads a header with `fields` SRV fields from the start of `bytes`, which has that many;
-    /// gives the OP byte if there is no such operation.
+    /// Reads a header with `fields` SRV fields from the start of `bytes`, which must be long
+    /// enough. If the operation is unknown, the error is the OP byte.
     pub(super) fn read(bytes: &[u8], fields: u8) -> Result<Self, u8> {
         let op = Op::from_code(bytes[0] & !Op::REPLY).ok_or(bytes[0])?;
         let mut srv = [0; MAX_FIELDS as usize];

@@ -44,7 +44,7 @@ fn the_request_of_figure_5_has_these_bytes() {
 
 #[test]
 fn servers_read_their_group_of_the_sub_requests_of_figure_6() {
-    // What Algorithm 2 leaves in NUMKEY, KEYIDX, STARTIDX, OID and CLO at each pass.
+    // NUMKEY, KEYIDX, STARTIDX, OID and CLO after each pass of Algorithm 2.
     let passes = [(2, 0b1100, 0, 1, 1), (1, 0b1000, 2, 2, 1), (1, 0, 3, 3, 1)];
     let groups: [&[&[u8]]; 3] = [&[b"AAAA", b"DDDD"], &[b"BBBB"], &[b"CCCC"]];
     for ((numkey, keyidx, startidx, oid, clo), keys) in passes.into_iter().zip(groups) {
@@ -59,7 +59,7 @@ fn servers_read_their_group_of_the_sub_requests_of_figure_6() {
 }
 
 #[test]
-fn requests_come_back_as_they_were_written() {
+fn requests_are_read_as_they_were_written() {
     for fields in [1, 3, 32] {
         let addresses = Addresses { fields, ..addresses() };
         for op in [Op::Mget, Op::Get, Op::Delete] {
@@ -115,7 +115,7 @@ fn reply(op: Op, entries: &[(&[u8], Option<&[u8]>)]) -> Vec<u8> {
 }
 
 #[test]
-fn replies_say_which_keys_they_answer_and_which_were_not_found() {
+fn replies_contain_keys_and_whether_they_were_found() {
     let frame = reply(Op::Mget, &[(b"BBBB", Some(b"value")), (b"CCCC", None)]);
     let view = View::parse(&frame, FIELDS).unwrap();
     let Header { op, reply: is_reply, id, oid, numkey, startidx, keyidx, clo, rack, .. } =
@@ -144,7 +144,7 @@ fn refusals_have_no_entries() {
     assert_eq!(Answer::ALL.iter().map(|it| it.code()).collect::<Vec<_>>(), [0, 5, 6, 8]);
 }
 
-/// The frame with other lengths in IPv4 and UDP, as if it ended at `end`.
+/// The first `end` bytes of the frame, with matching lengths in IPv4 and UDP.
 fn cut(frame: &[u8], end: usize) -> Vec<u8> {
     let mut cut = frame[..end].to_vec();
     let (source, destination) = (client_ip(1), splitter_ip(1));
@@ -154,7 +154,7 @@ fn cut(frame: &[u8], end: usize) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_malformed_is_refused_and_nothing_panics() {
+fn malformed_frames_are_refused_without_a_panic() {
     let put = {
         let mut frame = Vec::new();
         let header = Header::request(Op::Put, 9, 1, &group([2]));
@@ -167,10 +167,10 @@ fn what_is_malformed_is_refused_and_nothing_panics() {
         for end in 0..frame.len() {
             assert!(View::parse(&frame[..end], FIELDS).is_err(), "cut at {end}");
             if end >= KV_OFFSET {
-                assert!(View::parse(&cut(&frame, end), FIELDS).is_err(), "honestly cut at {end}");
+                assert!(View::parse(&cut(&frame, end), FIELDS).is_err(), "lengths of {end}");
             }
         }
-        // Any byte may be anything: it is refused, or it is read without going astray.
+        // With another byte the frame is malformed, or has as many keys as NUMKEY says.
         for at in KV_OFFSET..frame.len() {
             for value in 0..=255 {
                 let mut other = frame.clone();
@@ -184,7 +184,7 @@ fn what_is_malformed_is_refused_and_nothing_panics() {
             }
         }
         let padded = [&frame[..], &[0; 20]].concat();
-        assert!(View::parse(&padded, FIELDS).is_ok(), "Ethernet padding is nobody's");
+        assert!(View::parse(&padded, FIELDS).is_ok(), "Ethernet padding is ignored");
     }
     let with = |at: usize, value: u8| {
         let mut frame = figure_5();
@@ -205,7 +205,7 @@ fn what_is_malformed_is_refused_and_nothing_panics() {
 }
 
 #[test]
-fn seventeen_keys_are_too_many() {
+fn a_request_has_up_to_128_keys() {
     let header = Header::request(Op::Mget, 1, 128, &group([0; 16]));
     let mut frame = Vec::new();
     write_keys(&mut frame, &addresses(), &header, [&b"abcd"[..]; 128], None);
@@ -216,9 +216,9 @@ fn seventeen_keys_are_too_many() {
 }
 
 #[test]
-fn a_request_has_as_many_keys_as_a_packet() {
+fn a_request_has_as_many_keys_as_fit_into_a_packet() {
     assert_eq!(keys_that_fit([4; 200], 32), 128);
-    // 1500 bytes without the headers of IPv4 (20), UDP (8) and netmc (11 + 32 + 1), 65 for each key.
+    // 1500 bytes without the headers IPv4 (20), UDP (8), netmc (11 + 32 + 1); 65 for each key.
     assert_eq!(keys_that_fit([64; 128], 32), 21);
     assert_eq!(keys_that_fit([64; 7], 32), 7);
     let addresses = Addresses { fields: 32, ..addresses() };
@@ -234,7 +234,7 @@ fn a_request_has_as_many_keys_as_a_packet() {
 }
 
 #[test]
-fn a_reply_is_cut_where_a_packet_ends() {
+fn a_reply_ends_where_a_packet_is_full() {
     let addresses = Addresses { fields: 32, ..addresses() };
     let header = Header::request(Op::Mget, 1, 16, &group([0; 16])).answer(0, 0);
     let mut frame = vec![0; 5];
@@ -246,6 +246,6 @@ fn a_reply_is_cut_where_a_packet_ends() {
     }
     reply.finish(&mut frame);
     assert!(frame.len() - 5 <= ETHERNET_LEN + MTU);
-    assert!(frame.len() - 5 + length > ETHERNET_LEN + MTU, "another one would not have fit");
+    assert!(frame.len() - 5 + length > ETHERNET_LEN + MTU, "another entry would not fit");
     assert_eq!(View::parse(&frame[5..], 32).unwrap().entries().count(), 4);
 }

@@ -1,4 +1,4 @@
-//! Reading frames without copying them.
+//! Checking and reading multiget frames without copying them.
 
 use std::fmt;
 
@@ -9,24 +9,24 @@ use super::{
 use crate::view::check_outer;
 use crate::{Ip, KV_OFFSET, MAX_VALUE};
 
-/// Why a frame is no multiget's. Frames like that are counted and dropped.
+/// The reason why a multiget frame is malformed. Nodes count and drop such frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Malformed {
-    /// Something about Ethernet, IPv4 or UDP.
+    /// A fault in Ethernet, IPv4 or UDP.
     Outer(crate::Malformed),
-    /// The frame ends before its header does.
+    /// The frame is shorter than its header.
     CutShort,
     /// No such operation.
     Op(u8),
-    /// A key that is too short or too long, or more than [`MAX_KEYS`], or one that is cut short.
+    /// A key that is too short, too long or truncated, or more than [`MAX_KEYS`] keys.
     Keys,
-    /// NUMKEY and STARTIDX name keys that are not there.
+    /// NUMKEY and STARTIDX denote keys that are not in the frame.
     Range,
-    /// A value that is too long or cut short.
+    /// A value that is too long or truncated.
     Value,
-    /// No such answer, or none at all.
+    /// An unknown answer, or none.
     Answer,
-    /// Bytes behind the end.
+    /// Bytes after the end.
     Excess,
 }
 
@@ -34,29 +34,29 @@ impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Outer(outer) => outer.fmt(f),
-            Self::CutShort => write!(f, "the frame ends before the multiget header does"),
+            Self::CutShort => write!(f, "the frame is shorter than the multiget header"),
             Self::Op(code) => write!(f, "there is no multiget operation 0x{code:02x}"),
             Self::Keys => write!(
                 f,
-                "a multiget has 1 to {MAX_KEYS} keys of {MIN_KEY} to {MAX_KEY} bytes, each whole"
+                "a multiget has 1 to {MAX_KEYS} complete keys of {MIN_KEY} to {MAX_KEY} bytes"
             ),
             Self::Range => write!(f, "NUMKEY and STARTIDX name keys that are not in the frame"),
-            Self::Value => write!(f, "a value is cut short or longer than {MAX_VALUE} bytes"),
-            Self::Answer => write!(f, "the reply does not say how the request ended"),
-            Self::Excess => write!(f, "there are bytes behind the end of the multiget"),
+            Self::Value => write!(f, "a value is truncated or longer than {MAX_VALUE} bytes"),
+            Self::Answer => write!(f, "the reply has no known result of the request"),
+            Self::Excess => write!(f, "there are bytes after the end of the multiget"),
         }
     }
 }
 
 impl std::error::Error for Malformed {}
 
-/// A frame that has been checked, in place.
+/// A checked frame.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     source: Ip,
     destination: Ip,
     header: Header,
-    /// The keys of a request, or what a reply says about keys.
+    /// The keys of a request, or the entries of a reply.
     list: &'a [u8],
     keys: u8,
     value: &'a [u8],
@@ -65,12 +65,11 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Checks a whole frame with `fields` SRV fields. Ethernet padding behind the IP packet is
-    /// ignored.
+    /// Checks a frame with `fields` SRV fields. Ethernet padding after the IP packet is ignored.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] says what is wrong; no input panics.
+    /// The reason why the frame is malformed. No input panics.
     pub fn parse(frame: &'a [u8], fields: u8) -> Result<Self, Malformed> {
         if frame.len() < KV_OFFSET {
             return Err(Malformed::CutShort);
@@ -160,12 +159,12 @@ impl<'a> View<'a> {
         &self.header
     }
 
-    /// All keys of a request, whether they are asked for or not; none in a reply.
+    /// All keys of a request, including those of other key groups; none in a reply.
     pub fn keys(&self) -> Keys<'a> {
         Keys { rest: if self.header.reply { &[] } else { self.list } }
     }
 
-    /// The keys that a request asks for: NUMKEY from STARTIDX on. At least one; none in a reply.
+    /// The requested keys: NUMKEY from STARTIDX on, at least one; none in a reply.
     pub fn asked(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
         let Header { startidx, numkey, .. } = self.header;
         self.keys().skip(startidx.into()).take(numkey.into())
@@ -176,17 +175,17 @@ impl<'a> View<'a> {
         self.value
     }
 
-    /// The client that a coordinator has sent this write for.
+    /// The client's request for which a coordinator has sent this write.
     pub fn on_behalf(&self) -> Option<OnBehalf> {
         self.on_behalf
     }
 
-    /// How the request ended that this is the reply to.
+    /// The result of the request, in a reply.
     pub fn answer(&self) -> Answer {
         self.answer
     }
 
-    /// What a reply says about keys: NUMKEY entries, or none if the answer is not `Ok`.
+    /// The entries of a reply: NUMKEY, or none if the answer is not `Ok`.
     pub fn entries(&self) -> Entries<'a> {
         let answered = self.header.reply && self.answer == Answer::Ok;
         Entries { rest: if answered { self.list } else { &[] }, values: self.header.op.reads() }
@@ -209,12 +208,12 @@ impl<'a> Iterator for Keys<'a> {
     }
 }
 
-/// What a reply says about a key.
+/// The part of a reply about one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// The key.
     pub key: &'a [u8],
-    /// Whether there is such a record; for writes always.
+    /// Whether the key was found; always true for writes.
     pub found: bool,
     /// The value that was read.
     pub value: &'a [u8],

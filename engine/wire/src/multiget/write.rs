@@ -1,10 +1,10 @@
-//! Writing whole frames.
+//! Writing multiget frames.
 
 use super::{Answer, Header, MULTIGET_PORT, header_len, payload_room};
 use crate::write::write_outer;
 use crate::{Ip, KV_OFFSET};
 
-/// Between whom a frame goes, and with how many SRV fields.
+/// Addresses of a frame, and its number of SRV fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addresses {
     /// Source address; the source MAC follows from it.
@@ -15,12 +15,12 @@ pub struct Addresses {
     pub fields: u8,
 }
 
-/// The client whose write a coordinator passes on.
+/// The client's request for which a coordinator sends a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OnBehalf {
     /// Number of the client.
     pub client: u16,
-    /// The client's number of the request.
+    /// Request number of the client.
     pub request: u32,
 }
 
@@ -31,7 +31,7 @@ impl OnBehalf {
     }
 }
 
-/// Appends an MGET, GET or DELETE with all these keys (each of 4 to 64 bytes) as a whole frame.
+/// Appends an MGET, GET or DELETE with these keys (each of 4 to 64 bytes) as a frame.
 pub fn write_keys<'k>(
     out: &mut Vec<u8>,
     addresses: &Addresses,
@@ -47,7 +47,7 @@ pub fn write_keys<'k>(
     finish(out, start, addresses);
 }
 
-/// Appends a PUT as a whole frame; the key has 4 to 64 bytes and the value at most 1024.
+/// Appends a PUT as a frame; the key has 4 to 64 bytes and the value at most 1024.
 pub fn write_put(
     out: &mut Vec<u8>,
     addresses: &Addresses,
@@ -74,7 +74,7 @@ pub const fn entry_len(key: usize, value: Option<usize>) -> usize {
     1 + key + 1 + value
 }
 
-/// Appends one reply, an entry at a time, up to the size of a packet.
+/// Appends a reply to a buffer, entry by entry, up to the size of a packet.
 #[derive(Debug)]
 pub struct ReplyWriter {
     start: usize,
@@ -83,8 +83,8 @@ pub struct ReplyWriter {
 }
 
 impl ReplyWriter {
-    /// Begins a reply; `header` is that of an answer, whose NUMKEY will be the number of entries
-    /// unless there are none.
+    /// Begins a reply with a `header` from [`Header::answer`]. [`ReplyWriter::finish`] sets NUMKEY
+    /// to the number of entries, if there are any.
     pub fn begin(
         out: &mut Vec<u8>,
         addresses: &Addresses,
@@ -96,13 +96,13 @@ impl ReplyWriter {
         Self { start, addresses: *addresses, entries: 0 }
     }
 
-    /// Whether an entry of this length ([`entry_len`]) fits behind what is there.
+    /// Whether another entry of this length ([`entry_len`]) fits into the packet.
     pub fn has_room(&self, out: &[u8], entry: usize) -> bool {
         let payload = self.start + KV_OFFSET + header_len(self.addresses.fields);
         out.len() - payload + entry <= payload_room(self.addresses.fields)
     }
 
-    /// Adds what is said of a key; `value` is there in replies to reads.
+    /// Adds the entry of a key; replies to reads have a `value`.
     pub fn entry(&mut self, out: &mut Vec<u8>, key: &[u8], found: bool, value: Option<&[u8]>) {
         put_key(out, key);
         out.push(u8::from(!found));
@@ -112,7 +112,7 @@ impl ReplyWriter {
         self.entries += 1;
     }
 
-    /// Ends the reply; the frame is whole.
+    /// Completes the frame.
     pub fn finish(self, out: &mut [u8]) {
         if self.entries > 0 {
             out[self.start + KV_OFFSET + 6] = self.entries;
@@ -138,7 +138,7 @@ fn put_value(out: &mut Vec<u8>, value: &[u8]) {
     out.extend_from_slice(value);
 }
 
-/// Fills in everything in front of the header, now that the length is known.
+/// Writes the Ethernet, IPv4 and UDP headers, which contain the length.
 fn finish(out: &mut [u8], start: usize, addresses: &Addresses) {
     let Addresses { source, destination, .. } = *addresses;
     write_outer(&mut out[start..], source, destination, MULTIGET_PORT);

@@ -1,10 +1,10 @@
-//! What a client process is.
+//! Configuration of a client process.
 
 use netkv_workload::Arrivals;
 
 use crate::{Backoff, MAX_DEADLINE, MILLISECOND, Nanos, SECOND, WINDOW};
 
-/// What a client process is.
+/// Configuration of a client process.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClientConfig {
     /// Id of the first client that it emulates, from 1.
@@ -13,8 +13,8 @@ pub struct ClientConfig {
     pub clients: u16,
     /// First request number of each; see [`crate::first_request`].
     pub first_request: u32,
-    /// How far the newest request number of a client may be ahead of its oldest one under way:
-    /// whoever tells copies from requests remembers that many.
+    /// How far the newest request number of a client may be ahead of its oldest one under way. The
+    /// server or switch that detects copies remembers that many requests.
     pub window: u32,
     /// When operations start.
     pub arrivals: Arrivals,
@@ -22,14 +22,14 @@ pub struct ClientConfig {
     pub retry: Backoff,
     /// Time after which an operation is given up.
     pub deadline: Nanos,
-    /// Most operations under way in open loop; more wait, and their latency counts.
+    /// Most operations under way in open loop. Others wait; their latency includes the wait.
     pub max_outstanding: usize,
-    /// Most operations that wait in open loop; more are not started and counted as unsent.
+    /// Most operations that wait in open loop. Others are not started and count as unsent.
     pub max_waiting: usize,
     /// Whether reads are judged.
     pub check: bool,
-    /// Whether other processes write the same keys; then values of clients that this process
-    /// does not emulate pass, and only the order of its own writes is judged.
+    /// Whether other processes write the same keys. Then reads that return their values, or
+    /// none, are not judged.
     pub other_writers: bool,
 }
 
@@ -51,7 +51,7 @@ impl ClientConfig {
         }
     }
 
-    /// Checks what the types do not; a sentence about what cannot be.
+    /// Checks what the types do not. An error is a sentence for users.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Self { first_client, clients, deadline, .. } = *self;
         let end = u32::from(first_client) + u32::from(clients);
@@ -72,8 +72,8 @@ impl ClientConfig {
         Ok(())
     }
 
-    /// Checks the window, for requests of which `memory` remembers `most`; a sentence about one that
-    /// cannot be.
+    /// Checks the window. `memory` names what detects copies, and remembers `most` requests of a
+    /// client. An error is a sentence for users.
     pub(crate) fn check_window(&self, most: u32, memory: &str) -> Result<(), String> {
         match self.window {
             window if window < 2 || window > most => Err(format!(

@@ -1,4 +1,4 @@
-//! What the checker is told of operations, and what it thinks of reads.
+//! Reports operations to the checker, and counts its verdicts on reads.
 
 use netkv_checker::{
     Answer, Checker, Observed, ReadTicket, Summary, Verdict, Violation, WriteId, WriteKind,
@@ -8,7 +8,7 @@ use netkv_wire::Key;
 use super::Senders;
 use crate::{ClientConfig, ClientCounts, Nanos, read_writer};
 
-/// Records operations and judges reads, if that is wanted at all.
+/// Reports operations to the checker and judges reads, if checking is enabled.
 #[derive(Debug)]
 pub(crate) struct Judge {
     checker: Checker,
@@ -24,7 +24,7 @@ pub(crate) struct Read<'a> {
     pub(crate) reader: WriteId,
     /// The value that was found.
     pub(crate) value: Option<&'a [u8]>,
-    /// Whether the key had a value before anybody wrote it.
+    /// Whether the key has an initial value.
     pub(crate) exists: bool,
     /// Whether it belongs to the final verification.
     pub(crate) verifies: bool,
@@ -62,7 +62,7 @@ impl Judge {
         }
     }
 
-    /// Nobody knows whether a write was done.
+    /// It is unknown whether a write was applied.
     pub(crate) fn give_up_write(&mut self, key: &Key, id: WriteId) {
         if self.judges {
             self.checker.give_up_write(key, id);
@@ -74,8 +74,8 @@ impl Judge {
         self.checker.give_up_read(key, ticket);
     }
 
-    /// A read has ended. Counts what is wrong, but for reads of the verification: then true if
-    /// the acknowledged write is gone.
+    /// Judges a read that has ended, and counts violations. A violation by a read of the final
+    /// verification is not counted: the result is then true, and the acknowledged write is lost.
     pub(crate) fn end_read(
         &mut self,
         now: Nanos,
@@ -112,7 +112,7 @@ impl Judge {
         false
     }
 
-    /// What the checker thinks of everything so far; `None` if reads are not judged.
+    /// The checker's summary so far; `None` if reads are not judged.
     pub(crate) fn history(&self) -> Option<Summary> {
         self.judges.then(|| self.checker.summary())
     }

@@ -1,5 +1,5 @@
-//! What load generators of all protocols have in common: when operations start, which request
-//! numbers they get, what the checker thinks of reads, and the verification at the end.
+//! The parts that load generators of all protocols share: start times of operations, request
+//! numbers, judging of reads, and the final verification.
 
 mod config;
 mod judge;
@@ -21,18 +21,18 @@ pub use verification::VerifyReport;
 pub(crate) const VERIFYING: usize = 64;
 pub(crate) const VERIFY_DEADLINE: Nanos = 10 * crate::SECOND;
 
-/// What the client does at present.
+/// The phase of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Starts operations.
     Running,
-    /// Starts none; those under way end.
+    /// Starts no operations; those under way end.
     Paused,
     /// Reads back what was written.
     Verifying,
 }
 
-/// Says when operations start.
+/// Decides when operations start.
 #[derive(Debug)]
 pub(crate) struct Load {
     pub(crate) phase: Phase,
@@ -59,13 +59,13 @@ impl Load {
         }
     }
 
-    /// Starts or goes on.
+    /// Starts or resumes.
     pub(crate) fn start(&mut self, now: Nanos, random: &mut Random) {
         self.phase = Phase::Running;
         self.set_arrivals(now, self.arrivals, random);
     }
 
-    /// Starts no more operations; those that wait are forgotten.
+    /// Starts no more operations, and discards those that wait.
     pub(crate) fn pause(&mut self) {
         self.phase = Phase::Paused;
         self.next_arrival = Nanos::MAX;
@@ -83,7 +83,7 @@ impl Load {
         }
     }
 
-    /// Lets the operations wait that have arrived until `now`.
+    /// Queues the operations that have arrived until `now`.
     pub(crate) fn arrive(&mut self, now: Nanos, random: &mut Random, counts: &mut ClientCounts) {
         while self.next_arrival <= now {
             let arrival = self.next_arrival;
@@ -105,8 +105,8 @@ impl Load {
         self.next_arrival
     }
 
-    /// When the operation was to start that may start now beside `outstanding` others, if one may.
-    /// `has_room` says whether there is a request number for it.
+    /// The intended start of the next operation, if one may start now, with `outstanding` others
+    /// under way. `has_room` returns whether there is a request number for it.
     pub(crate) fn next(
         &mut self,
         now: Nanos,

@@ -10,17 +10,18 @@ pub(crate) struct Senders {
     first_client: u16,
     first_request: u32,
     /// How far the next number of a client may be above its oldest one under way when an operation
-    /// starts. What is left of the window is for second numbers of read-modify-writes under way,
+    /// starts. The rest of the window is for the second numbers of read-modify-writes under way,
     /// and for the further numbers of the operation.
     reach: u32,
     clients: Vec<Sender>,
-    turn: usize,
+    selected: usize,
 }
 
 #[derive(Debug)]
 struct Sender {
     next: u32,
-    /// Numbers under way, oldest first; those that are over stay until they are the oldest.
+    /// Request numbers, oldest first, and whether each is under way; ended ones stay until they are
+    /// the oldest.
     open: VecDeque<(u32, bool)>,
 }
 
@@ -38,25 +39,25 @@ impl Senders {
         let sender = |_| Sender { next: first_request, open: VecDeque::new() };
         let clients = (0..clients).map(sender).collect();
         let reach = (window - (at_once - 1)) / 2;
-        Self { first_client, first_request, reach, clients, turn: 0 }
+        Self { first_client, first_request, reach, clients, selected: 0 }
     }
 
-    /// Whether some client may start a request; turns to one that may.
+    /// Whether some client may start a request. Selects such a client for [`Senders::take`].
     pub(crate) fn has_room(&mut self) -> bool {
         for _ in 0..self.clients.len() {
-            if self.clients[self.turn].has_room(self.reach) {
+            if self.clients[self.selected].has_room(self.reach) {
                 return true;
             }
-            self.turn = (self.turn + 1) % self.clients.len();
+            self.selected = (self.selected + 1) % self.clients.len();
         }
         false
     }
 
-    /// The next number of the client whose turn it is.
+    /// The next number of the selected client; the one after it is selected then.
     pub(crate) fn take(&mut self) -> (u16, u32) {
-        let turn = self.turn;
-        self.turn = (turn + 1) % self.clients.len();
-        (self.first_client + turn as u16, self.take_of(turn))
+        let selected = self.selected;
+        self.selected = (selected + 1) % self.clients.len();
+        (self.first_client + selected as u16, self.take_of(selected))
     }
 
     /// The next number of the same client, for the second half of an operation.
@@ -76,7 +77,7 @@ impl Senders {
     pub(crate) fn end(&mut self, client: u16, request: u32) {
         let sender = &mut self.clients[usize::from(client - self.first_client)];
         let Some(&(oldest, _)) = sender.open.front() else { return };
-        // Numbers are consecutive, so the distance is the place.
+        // Numbers are consecutive, so the difference is the index.
         if let Some(entry) = sender.open.get_mut(request.wrapping_sub(oldest) as usize) {
             entry.1 = false;
         }
@@ -85,7 +86,7 @@ impl Senders {
         }
     }
 
-    /// Whether this client is one of ours.
+    /// Whether this process emulates the client.
     pub(crate) fn owns(&self, client: u16) -> bool {
         client >= self.first_client && usize::from(client - self.first_client) < self.clients.len()
     }

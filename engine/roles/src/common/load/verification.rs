@@ -4,7 +4,7 @@ use netkv_wire::Key;
 
 use super::Judge;
 
-/// Keys that are looked up at a time: a list of all would take as much as the checker has of them.
+/// Keys taken from the checker at a time: a list of all would take as much memory as the checker.
 const PORTION: usize = 1 << 16;
 
 /// What the verification found.
@@ -12,34 +12,34 @@ const PORTION: usize = 1 << 16;
 pub struct VerifyReport {
     /// Keys that were read back.
     pub checked: u64,
-    /// Keys whose acknowledged write is gone: they have an older value, none, or nobody's.
+    /// Keys whose acknowledged write is lost: they have an older value, none, or one never written.
     pub acked_writes_lost: u64,
     /// Keys that could not be read.
     pub unread: u64,
 }
 
-/// A verification under way: from the greatest key to the least, so that it is the same everywhere.
+/// A verification under way: from the greatest key to the least, so that runs are reproducible.
 #[derive(Debug, Default)]
 pub(crate) struct Verification {
     left: Vec<Key>,
-    /// Above it all keys have been looked up.
+    /// All keys from this one on have been taken from the checker.
     bound: Option<Key>,
-    /// All keys have been looked up.
-    whole: bool,
+    /// All keys have been taken from the checker.
+    all_taken: bool,
     report: VerifyReport,
 }
 
 impl Verification {
     /// The next key to read.
     pub(crate) fn take(&mut self, judge: &Judge) -> Option<Key> {
-        while self.left.is_empty() && !self.whole {
+        while self.left.is_empty() && !self.all_taken {
             (self.left, self.bound) = judge.written_below(self.bound.as_ref(), PORTION);
-            self.whole = self.bound.is_none();
+            self.all_taken = self.bound.is_none();
         }
         self.left.pop()
     }
 
-    /// An acknowledged write is gone.
+    /// An acknowledged write is lost.
     pub(crate) fn lost(&mut self) {
         self.report.acked_writes_lost += 1;
     }
@@ -49,9 +49,9 @@ impl Verification {
         *(if read { &mut self.report.checked } else { &mut self.report.unread }) += 1;
     }
 
-    /// What was found, once it is over.
+    /// The report, once the verification has ended.
     pub(crate) fn report(&self, outstanding: usize) -> Option<VerifyReport> {
-        (self.whole && self.left.is_empty() && outstanding == 0).then_some(self.report)
+        (self.all_taken && self.left.is_empty() && outstanding == 0).then_some(self.report)
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
             }
             written.sort_unstable_by(|a, b| b.cmp(a));
             let mut verification = Verification::default();
-            assert_eq!(verification.report(0), None, "nothing has been looked up");
+            assert_eq!(verification.report(0), None, "no key has been taken");
             for key in &written {
                 assert_eq!(verification.take(&judge), Some(*key));
             }

@@ -10,15 +10,15 @@ use super::preserved::{Kept, Records};
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     bytes: Vec<u8>,
-    /// Which they are, by key, and where each begins.
+    /// The records sorted by key, and the offset of each.
     records: Vec<(Key, Sequence, usize)>,
 }
 
 impl Collected {
-    /// The records now for which `lost` is true.
+    /// Collects the records for which `lost` is true.
     pub(super) fn new(records: &Records, lost: impl Fn(&Kept<'_>) -> bool) -> Self {
         let mut kept: Vec<Kept<'_>> = records.iter().filter(lost).collect();
-        // The order of a hash map would do, but it is not the same everywhere.
+        // Sorted, since the order of a hash map differs between runs.
         kept.sort_unstable_by_key(|record| record.key);
         let mut collected = Self::default();
         for record in kept {

@@ -1,8 +1,9 @@
 //! The client of FarReach (`docs/farreach.md`, "Client"): it stamps its requests, preserves records
 //! that only the switch has, and accepts no answer of the switch that it could not preserve.
 //!
-//! `registration` has what process and controller exchange, `preserved` the records, `release` the
-//! lists that allow to drop some, `collected` what a recovery reads.
+//! `registration` has the messages between process and controller, `preserved` the records,
+//! `release` the lists that allow records to be released, `collected` the records that a recovery
+//! reads.
 
 mod collected;
 mod preserved;
@@ -24,7 +25,7 @@ use registration::Registration;
 /// The clients of a process.
 pub type Client = single_key::Client<FarReach>;
 
-/// Clients that a switch tells apart: it remembers the last requests of each.
+/// Clients for which a switch remembers the last requests.
 const MAX_CLIENTS: u16 = 64;
 /// Requests of a client that a switch remembers.
 pub const WINDOW: u32 = 1024;
@@ -38,12 +39,12 @@ pub(crate) const CLIENT: ClientEntry = ClientEntry {
     },
 };
 
-/// What a process knows of a write-back cache.
+/// The state of a client process of a write-back cache.
 #[derive(Debug)]
 pub struct FarReach {
     registration: Registration,
     records: Records,
-    /// Most records that were preserved at a time since counts were last taken.
+    /// Maximum number of records preserved at a time since counts were last taken.
     most: usize,
     mutated: Mutated,
 }
@@ -69,15 +70,15 @@ impl FarReach {
     }
 }
 
-/// The stamp of an answer from the switch's state: a write that it has applied, a record that
-/// it answers with, or one that it has given to the server for its answer.
+/// The stamp of an answer from the switch's state: a write that it has applied, a record that it
+/// answers with, or one that it has embedded in a request for the server's answer.
 fn of_switch(frame: &FrameView<'_>) -> Option<Stamp> {
     let stamp = frame.stamp()?;
     (frame.cache_hit() || stamp.bits & bits::EMBEDDED != 0).then_some(stamp)
 }
 
 impl Client {
-    /// Records that only the switch has, as far as is known, and that are preserved therefore.
+    /// The preserved records: those that, as far as the clients know, only the switch has.
     pub fn preserved(&self) -> Preserved {
         self.protocol.records.gauge()
     }
@@ -107,14 +108,14 @@ impl Protocol for FarReach {
         })
     }
 
-    /// The incarnation of the switch that is known now.
+    /// The newest known incarnation of the switch.
     fn stamp(&self) -> Option<Stamp> {
         let sequence = Sequence { incarnation: self.registration.incarnation(), number: 0 };
         Some(Stamp { sequence, generation: 0, bits: 0 })
     }
 
-    /// An answer from the switch's state does not count if that switch has failed, since its record
-    /// was not collected; nor does a record that the controller would not collect from this process.
+    /// Ignores an answer from the state of a switch that has failed, since its record was not
+    /// collected, and a dirty record that the controller would not collect from this process.
     fn judge(&self, frame: &FrameView<'_>, written: usize) -> Verdict {
         let Some(stamp) = of_switch(frame) else {
             return if frame.cache_hit() { Verdict::Malformed } else { Verdict::Accept };
@@ -129,7 +130,7 @@ impl Protocol for FarReach {
             && !self.mutated.by(mutation::ClientTakesPastAnswers);
         let alone = dirty
             && !self.registration.is_registered()
-            && !self.mutated.by(mutation::ClientTakesWhatNobodyCollects);
+            && !self.mutated.by(mutation::ClientAcceptsBeforeHello);
         if past || alone { Verdict::Ignore } else { Verdict::Accept }
     }
 

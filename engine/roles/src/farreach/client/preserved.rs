@@ -28,7 +28,7 @@ const LISTS: u32 = 3;
 /// Bytes of a record beside its value: key and sequence.
 const OVERHEAD: usize = 16 + 8;
 
-/// How much a client process keeps, and the most that it kept at a time.
+/// How much a client process preserves, and the maxima so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Preserved {
     /// Records.
@@ -45,13 +45,13 @@ pub struct Preserved {
 #[derive(Debug, Clone, Copy)]
 struct Record {
     sequence: Sequence,
-    /// Lists that had been completed when it was kept.
+    /// Number of lists that had been completed when it was preserved.
     since: u32,
     /// The last list that had its key.
     listed: u32,
     /// Where its value is.
     slot: u32,
-    /// Bytes of the value; none if the record says that the key is deleted.
+    /// Bytes of the value; none if the key is deleted.
     length: Option<u16>,
 }
 
@@ -70,14 +70,14 @@ pub(super) struct Kept<'a> {
     pub(super) value: Option<&'a [u8]>,
 }
 
-/// All records that a process keeps.
+/// All records that a process preserves.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     by_key: FxHashMap<Key, Record>,
     /// Values of the records, and of slots that are free.
     values: Vec<[u8; MAX_CACHED_VALUE]>,
     free: Vec<u32>,
-    /// Lists that were completed.
+    /// Number of lists that were completed.
     lists: u32,
     gauge: Preserved,
 }
@@ -184,7 +184,7 @@ impl Records {
         self.gauge
     }
 
-    /// Forgets everything, but not the most that there was.
+    /// Removes all records, but keeps the maxima.
     pub(super) fn clear(&mut self) {
         let Preserved { most_records, most_bytes, .. } = self.gauge;
         *self = Self::default();

@@ -1,7 +1,7 @@
 //! Messages between a client process and the controller of a write-back cache. The process sends
 //! HELLO (register) and BYE (deregister) until they are answered. The controller sends RELEASE,
-//! COLLECT and RECOVERED: each is answered as often as it comes, and takes effect once. All of them
-//! use the address of the first client of the process.
+//! COLLECT and RECOVERED: each copy of them is answered, but takes effect once. All of them use the
+//! address of the first client of the process.
 
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Message, Op, Sequence, Stamp, Status, client_ip,
@@ -17,22 +17,22 @@ use crate::{Actions, Backoff, MILLISECOND, Nanos, SECOND};
 
 /// From an answered HELLO to the next.
 const HELLO_EVERY: Nanos = 60 * SECOND;
-/// A BYE without answer is repeated for that long.
+/// A BYE without an answer is repeated for this long.
 const BYE_TIMEOUT: Nanos = 2 * SECOND;
-/// Longest first wait before HELLO or BYE is repeated: until it is answered the switch's cache is of
-/// no use, however patient a client is with its requests.
+/// Longest first wait before HELLO or BYE is sent again, even if that of requests is longer:
+/// without an answer the switch's cache cannot be used.
 const MAX_FIRST_WAIT: Nanos = 50 * MILLISECOND;
-/// Longest wait of all.
+/// Longest later wait.
 const MAX_WAIT: Nanos = SECOND;
 
 /// The state of the registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// A HELLO or BYE waits for its answer; it is not sent any more from that time on.
+    /// A HELLO or BYE is pending; it is sent until this time.
     Pending(Op, Nanos),
     /// The controller knows the process.
     Registered,
-    /// BYE is over.
+    /// BYE was answered or has timed out.
     Left,
 }
 
@@ -42,8 +42,8 @@ pub(super) struct Registration {
     client: u16,
     retry: Backoff,
     state: State,
-    /// Number of the HELLO or BYE at hand; a line of its own, so that none holds up the window of
-    /// the first client.
+    /// Number of the current HELLO or BYE. These numbers are separate from those of requests, so
+    /// that a pending HELLO or BYE does not block the window of the first client.
     number: u32,
     attempts: u32,
     /// When there is something to send.
@@ -52,14 +52,14 @@ pub(super) struct Registration {
     registered: bool,
     /// The newest known incarnation of the switch; 0 for none.
     incarnation: u32,
-    /// The newest incarnation for which records were collected, or are; 0 for none.
+    /// The newest incarnation for which records are or were collected; 0 for none.
     collected: u32,
     collection: Option<Collected>,
     list: ReleaseList,
 }
 
 impl Registration {
-    /// A process that is going to send HELLO at once.
+    /// A process that sends HELLO at the first poll.
     pub(super) fn new(client: u16, first_request: u32, retry: Backoff) -> Self {
         Self {
             client,
@@ -86,20 +86,20 @@ impl Registration {
         self.incarnation
     }
 
-    /// Whether the switch lost its records of this incarnation: records are collected for a later
-    /// one, or were. A raised incarnation of a running switch does not count: records keep theirs.
+    /// Whether the switch has lost its records of this incarnation: records are or were collected
+    /// for a later one. When the incarnation of a running switch is raised, records are not lost.
     pub(super) fn is_past(&self, incarnation: u32, mutated: Mutated) -> bool {
         let ignores = mutated.by(mutation::ClientIgnoresRaises);
-        let begun = if ignores { self.incarnation } else { self.collected };
-        begun != 0 && is_newer(begun, incarnation)
+        let newest = if ignores { self.incarnation } else { self.collected };
+        newest != 0 && is_newer(newest, incarnation)
     }
 
-    /// Whether what the process keeps would be collected: the controller knows it.
+    /// Whether the controller knows the process, and so would collect its records.
     pub(super) fn is_registered(&self) -> bool {
         self.registered
     }
 
-    /// Whether BYE is over.
+    /// Whether BYE was answered or has timed out.
     pub(super) fn has_left(&self) -> bool {
         self.state == State::Left
     }
@@ -111,7 +111,7 @@ impl Registration {
         }
     }
 
-    /// Sends BYE, unless it has.
+    /// Sends BYE, unless it was sent already.
     pub(super) fn leave(&mut self, now: Nanos) {
         if !matches!(self.state, State::Left | State::Pending(Op::Bye, _)) {
             self.open(now, Op::Bye, now + BYE_TIMEOUT);
@@ -153,13 +153,13 @@ impl Registration {
         out.send(&Message::request(address, CONTROLLER_IP, op, client, number, [0; 16]));
     }
 
-    /// A HELLO or BYE is over.
+    /// A HELLO or BYE was answered or has timed out.
     fn end(&mut self, op: Op) {
         self.state = if op == Op::Bye { State::Left } else { State::Registered };
         self.due = Nanos::MAX;
     }
 
-    /// Takes a frame of the controller; false if it is none that is expected.
+    /// Handles a frame of the controller; false if it is unexpected.
     pub(super) fn on_frame(
         &mut self,
         now: Nanos,
@@ -169,14 +169,14 @@ impl Registration {
         mutated: Mutated,
     ) -> bool {
         let Some(stamp) = frame.stamp() else {
-            return frame.op() == Op::ByeReply && self.bye(frame);
+            return frame.op() == Op::ByeReply && self.on_bye_reply(frame);
         };
         match frame.op() {
             Op::HelloReply => return self.on_hello_reply(now, frame, stamp.sequence.incarnation),
-            Op::ByeReply => return self.bye(frame),
+            Op::ByeReply => return self.on_bye_reply(frame),
             _ if frame.sender() != CONTROLLER_SENDER => return false,
             Op::Release => return self.release(frame, stamp, records, out, mutated),
-            // There is no such incarnation.
+            // 0 is not an incarnation.
             _ if stamp.sequence.incarnation == 0 => return false,
             Op::Collect => self.collect(frame, stamp.sequence, records, out, mutated),
             Op::Recovered => self.recovered(frame, stamp, records, out, mutated),
@@ -191,7 +191,7 @@ impl Registration {
 
     fn on_hello_reply(&mut self, now: Nanos, frame: &FrameView<'_>, incarnation: u32) -> bool {
         if !self.is_answer(frame) || !matches!(self.state, State::Pending(Op::Hello, _)) {
-            // An answer to an earlier one, or a copy: its incarnation may be over.
+            // A late answer or a copy: its incarnation may be outdated.
             return frame.sender() == self.client;
         }
         self.registered = true;
@@ -201,7 +201,7 @@ impl Registration {
         true
     }
 
-    fn bye(&mut self, frame: &FrameView<'_>) -> bool {
+    fn on_bye_reply(&mut self, frame: &FrameView<'_>) -> bool {
         if self.is_answer(frame) && matches!(self.state, State::Pending(Op::Bye, _)) {
             self.end(Op::Bye);
         }
@@ -214,7 +214,7 @@ impl Registration {
         }
     }
 
-    fn is_over(&self, incarnation: u32) -> bool {
+    fn is_outdated(&self, incarnation: u32) -> bool {
         self.incarnation != 0 && is_newer(self.incarnation, incarnation)
     }
 
@@ -230,15 +230,15 @@ impl Registration {
         let (part, parts) = ((number >> 16) as u16, number as u16);
         match self.list.take(snapshot, part, parts, frame.value(), mutated) {
             Taken::Malformed => return false,
-            Taken::Whole => records.release(snapshot, self.list.drain(), mutated),
+            Taken::Complete => records.release(snapshot, self.list.drain(), mutated),
             Taken::Noted => {}
         }
         out.send(&frame.reply(Status::Ok).with_stamp(stamp));
         true
     }
 
-    /// COLLECT of a recovery that is over is not answered: what it asks for is no longer there, and
-    /// the controller must not take an empty list for an answer.
+    /// A COLLECT of an earlier recovery is not answered: its list no longer exists, and the
+    /// controller must not take an empty list for an answer.
     fn collect(
         &mut self,
         frame: &FrameView<'_>,
@@ -248,14 +248,14 @@ impl Registration {
         mutated: Mutated,
     ) {
         let Sequence { incarnation, number: from } = wanted;
-        if self.is_over(incarnation) && !mutated.by(mutation::ClientTellsDeadControllers) {
+        if self.is_outdated(incarnation) && !mutated.by(mutation::ClientAnswersEarlierCollects) {
             return;
         }
-        let again = mutated.by(mutation::ClientFreezesAgain);
+        let again = mutated.by(mutation::ClientCollectsAnew);
         if self.collected != incarnation || again {
             self.collected = incarnation;
             self.learn(incarnation);
-            let all = mutated.by(mutation::ClientFreezesTheLiving);
+            let all = mutated.by(mutation::ClientCollectsTheNewIncarnation);
             // Records of the switch's new incarnation are not lost.
             let lost = |of: u32| is_newer(incarnation, of) || all;
             self.collection =
@@ -282,13 +282,13 @@ impl Registration {
         let incarnation = stamp.sequence.incarnation;
         out.send(&frame.reply(Status::Ok).with_stamp(stamp));
         let any = mutated.by(mutation::ClientReleasesForAnyIncarnation);
-        if self.is_over(incarnation) && !any {
+        if self.is_outdated(incarnation) && !any {
             return;
         }
         self.learn(incarnation);
         let collection = self.collection.take();
         if self.collected != incarnation && !any {
-            // Nothing was collected for this incarnation, and nothing will be.
+            // No records were collected for this incarnation, and none will be.
             self.collected = incarnation;
             return;
         }

@@ -1,4 +1,4 @@
-//! The list of a RELEASE, put together from parts that come in any order, any number of times, or
+//! Reassembly of the list of a RELEASE from its parts, which may arrive in any order, repeatedly or
 //! late.
 
 use netkv_wire::{Key, Sequence, is_newer};
@@ -12,31 +12,30 @@ const PAIR: usize = 16 + 8;
 /// The result of taking a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
-    /// The list is whole now.
-    Whole,
-    /// Other parts are missing, or the part was known.
+    /// The list is complete.
+    Complete,
+    /// Other parts are missing, or the part was received before or is outdated.
     Noted,
-    /// There is no such part, or it ends within a pair.
+    /// The part does not exist, or it ends within a pair.
     Malformed,
 }
 
-/// The list at hand. Snapshots have numbers that grow (as serial numbers) and are never given
-/// twice; of one that is older than the list at hand, or than the last that was whole, nothing is
-/// needed.
+/// The list being assembled. Snapshots have unique, increasing serial numbers. Parts of a snapshot
+/// older than the current list, or not newer than the last complete list, are ignored.
 #[derive(Debug, Default)]
 pub(super) struct ReleaseList {
-    /// Snapshot of the list at hand, and how many parts it has.
-    at_hand: Option<(u32, u16)>,
-    /// Snapshot of the last list that was whole.
-    whole: Option<u32>,
-    /// A bit for each part that is there.
+    /// Snapshot of the current list, and its number of parts.
+    current: Option<(u32, u16)>,
+    /// Snapshot of the last complete list.
+    last_complete: Option<u32>,
+    /// A bit for each part that was received.
     seen: Vec<u64>,
     missing: u32,
     pairs: Vec<(Key, Sequence)>,
 }
 
 impl ReleaseList {
-    /// Part `part` (from 0) of the `parts` of the list of snapshot `number`.
+    /// Takes part `part` (from 0) of the `parts` of the list of snapshot `number`.
     pub(super) fn take(
         &mut self,
         number: u32,
@@ -48,18 +47,18 @@ impl ReleaseList {
         if part >= parts || !pairs.len().is_multiple_of(PAIR) {
             return Taken::Malformed;
         }
-        let old = self.whole.is_some_and(|whole| !is_newer(number, whole));
+        let old = self.last_complete.is_some_and(|last_complete| !is_newer(number, last_complete));
         if old && !mutated.by(mutation::ClientTakesOldLists) {
             return Taken::Noted;
         }
-        match self.at_hand {
-            Some((at_hand, of)) if at_hand == number => {
+        match self.current {
+            Some((current, of)) if current == number => {
                 if of != parts {
                     return Taken::Malformed;
                 }
             }
             Some(_) if mutated.by(mutation::ClientMixesLists) => {}
-            Some((at_hand, _)) if !is_newer(number, at_hand) => return Taken::Noted,
+            Some((current, _)) if !is_newer(number, current) => return Taken::Noted,
             _ => self.begin(number, parts),
         }
         let (word, bit) = (usize::from(part / 64), 1u64 << (part % 64));
@@ -79,20 +78,20 @@ impl ReleaseList {
         if self.missing > u32::from(mutated.by(mutation::ClientReleasesWithoutAPart)) {
             return Taken::Noted;
         }
-        self.at_hand = None;
-        self.whole = Some(number);
-        Taken::Whole
+        self.current = None;
+        self.last_complete = Some(number);
+        Taken::Complete
     }
 
     fn begin(&mut self, number: u32, parts: u16) {
-        self.at_hand = Some((number, parts));
+        self.current = Some((number, parts));
         self.missing = u32::from(parts);
         self.seen.clear();
         self.seen.resize(usize::from(parts).div_ceil(64), 0);
         self.pairs.clear();
     }
 
-    /// The list that has become whole, once. Its memory is used again.
+    /// Takes the complete list; its memory is reused.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (Key, Sequence)> {
         self.pairs.drain(..)
     }

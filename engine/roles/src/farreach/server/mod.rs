@@ -2,25 +2,25 @@
 //!
 //! Rules, beside those of [`crate::single_key::server`]
 //! -----
-//! 1. Of all writes of a key the one with the newest sequence stays, in whatever order they come: a
-//!    write that is not newer than what is stored has no effect, and is answered ok, since it was
-//!    overwritten before it came. Deletes leave a tombstone. The stored sequence is known before a
-//!    write is carried out: the server remembers it, or asks the store.
-//! 2. A write without effect is remembered in the store like one with: a copy of it may have got a
-//!    newer sequence from the switch, and must not be carried out by a server that has started again.
+//! 1. Of all writes of a key, the store keeps the one with the newest sequence, in whatever order
+//!    they arrive. A write that is not newer than the stored record has no effect and is answered
+//!    ok, as if it had been overwritten. Deletes leave a tombstone. The stored sequence is known
+//!    before a write is carried out: the server remembers it, or asks the store.
+//! 2. The store remembers a write without effect, too: the switch may have given a copy of it a
+//!    newer sequence, and a restarted server must not carry that copy out.
 //! 3. Replies carry the sequence of the stored record after the request, so that the switch detects
-//!    that its entry is out of date, and the generation that the request came with.
-//! 4. A read that carries the switch's record is answered with the newer of the two. The embedded one
-//!    is not stored: the controller does that.
+//!    an outdated entry, and the generation of the request.
+//! 4. A read that carries the switch's record is answered with the newer of the two. The embedded
+//!    one is not stored: the controller does that.
 //! 5. A write that was sent first in an earlier incarnation of the switch, and of which the server
 //!    knows nothing, is answered "unknown": the switch may have carried it out before it lost its
 //!    memory.
-//! 6. RESTORE is a write like any other, but not remembered: its copy is not newer than itself. It is
-//!    answered when the store has it, and so is FETCH, a read. Where the store fails they get no
-//!    answer, so that the controller asks again.
+//! 6. RESTORE is a write that need not be remembered: a copy of it is not newer than itself. It is
+//!    answered when the store has it; FETCH is a read. If the store fails, neither is answered, so
+//!    that the controller sends them again.
 //!
 //! `writes` has rules 1, 2, 5 and 6, `queries` rules 3 and 4; `offers` reports hot records, and
-//! `tombstones` drops what deletes leave.
+//! `tombstones` drops tombstones.
 
 mod offers;
 mod queries;
@@ -75,7 +75,7 @@ counts! {
     }
 }
 
-/// What a server knows of the write-back cache.
+/// The state of a server for the write-back cache.
 #[derive(Debug)]
 pub struct FarReach {
     guard_until: Nanos,
@@ -89,15 +89,15 @@ pub struct FarReach {
 /// What is under way for a key.
 #[derive(Debug)]
 pub enum Step {
-    /// The store is asked what it has, before a write.
+    /// Reads the stored sequence, before a write.
     Looking(Write<Stamp>),
-    /// The store is given a write that is newer than what it has.
+    /// Stores a write that is newer than the stored record.
     Writing(Write<Stamp>),
-    /// The store is given the origin of a write that is not newer, and so has no effect.
+    /// Stores only the origin of a write that is not newer, and so has no effect.
     Noting(Write<Stamp>),
-    /// The store is asked whether a tombstone is still there.
+    /// Checks that a tombstone is still stored.
     Checking(Tombstone),
-    /// The store drops a tombstone.
+    /// Deletes a tombstone.
     Dropping(Tombstone),
 }
 
@@ -262,7 +262,7 @@ impl Protocol for FarReach {
     fn on_timer(server: &mut Server, now: Nanos, timer: Timer, out: &mut Actions) {
         match timer {
             Timer::Retry(request) => server.send_again(now, request, out),
-            Timer::OfferAgain(key) => server.protocol.offers.rest_is_over(&key),
+            Timer::OfferAgain(key) => server.protocol.offers.cool_down_is_over(&key),
             Timer::Tombstones => server.drop_tombstones(now, out),
         }
     }

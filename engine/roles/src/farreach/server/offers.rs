@@ -6,17 +6,17 @@ use rustc_hash::FxHashMap;
 use super::{Server, Timer, mutation};
 use crate::{Actions, Nanos, SECOND};
 
-/// Keys of which offers are open or were answered a moment ago; others are not offered.
+/// Most keys with an open or just answered offer; beyond, no other key is offered.
 const MAX_OFFERS: usize = 4096;
 /// How long after the answer a key is not offered again.
-const REST: Nanos = SECOND;
+const COOL_DOWN: Nanos = SECOND;
 
-/// What was offered of a key.
+/// The offer of a key.
 #[derive(Debug)]
 enum Offer {
-    /// This record, and the controller has not answered.
+    /// This record was offered, and the controller has not answered.
     Open { sequence: Sequence, value: Vec<u8> },
-    /// Something, and the controller has answered.
+    /// The controller has answered.
     Answered,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Offers {
 }
 
 impl Offers {
-    /// The record that is being offered of a key.
+    /// The record of an open offer.
     pub(super) fn record(&self, key: &Key) -> Option<(Sequence, &[u8])> {
         match self.by_key.get(key)? {
             Offer::Open { sequence, value } => Some((*sequence, value)),
@@ -35,8 +35,8 @@ impl Offers {
         }
     }
 
-    /// The time after an answer is over.
-    pub(super) fn rest_is_over(&mut self, key: &Key) {
+    /// [`COOL_DOWN`] after an answer has passed.
+    pub(super) fn cool_down_is_over(&mut self, key: &Key) {
         if matches!(self.by_key.get(key), Some(Offer::Answered)) {
             self.by_key.remove(key);
         }
@@ -75,11 +75,11 @@ impl Server {
         }
         let key = frame.key();
         self.protocol.pending.close(frame.request());
-        if self.mutated.by(mutation::NoRestAfterOffers) {
+        if self.mutated.by(mutation::NoCoolDownAfterOffers) {
             self.protocol.offers.by_key.remove(&key);
             return;
         }
         self.protocol.offers.by_key.insert(key, Offer::Answered);
-        self.timers.set(now + REST, Timer::OfferAgain(key));
+        self.timers.set(now + COOL_DOWN, Timer::OfferAgain(key));
     }
 }

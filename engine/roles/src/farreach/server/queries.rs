@@ -1,4 +1,4 @@
-//! Questions about a record, of reads, FETCH and copies of writes, and their answers (rules 3 and 4).
+//! Storage reads for client reads, FETCH and copies of writes, and their answers (rules 3 and 4).
 
 use netkv_wire::{
     FrameView, Ip, Key, MAX_CACHED_VALUE, Message, Op, Sequence, Stamp, Status, bits,
@@ -13,14 +13,14 @@ use crate::{Actions, Nanos, StoreResult, is_reserved};
 #[derive(Debug)]
 pub struct Query {
     op: Op,
-    asker: Ip,
+    source: Ip,
     sender: u16,
     request: u32,
     key: Key,
     generation: u32,
     /// The switch has marked the key as hot.
     hot: bool,
-    /// The record that a read has brought along.
+    /// The record that is embedded in the read.
     embedded: Option<Box<Embedded>>,
 }
 
@@ -43,7 +43,7 @@ impl Server {
         let key = frame.key();
         let query = Query {
             op: frame.op(),
-            asker: frame.source(),
+            source: frame.source(),
             sender: frame.sender(),
             request: frame.request(),
             key,
@@ -130,7 +130,7 @@ impl Server {
         let op = query.op.reply();
         let message = Message::request(
             self.address(),
-            query.asker,
+            query.source,
             op,
             query.sender,
             query.request,

@@ -13,7 +13,7 @@ const HALF: usize = 16_384;
 #[derive(Debug, Default)]
 pub(super) struct Sequences {
     young: FxHashMap<Key, Sequence>,
-    /// What was young before. A key that is in both is out of date here.
+    /// The previous `young`. If a key is in both, this entry is outdated.
     old: FxHashMap<Key, Sequence>,
 }
 
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_word_is_told_or_none_however_many_keys_there_are() {
+    fn a_known_sequence_is_the_last_one_however_many_keys() {
         let mut sequences = Sequences::default();
         let keys = 3 * HALF as u64;
         let mut last = vec![0; keys as usize];
@@ -58,8 +58,8 @@ mod tests {
             last[id as usize] = number;
             sequences.set(&key_of(id), sequence(number));
             let other = number * 31 % keys;
-            if let Some(told) = sequences.get(&key_of(other)) {
-                assert_eq!(told, sequence(last[other as usize]));
+            if let Some(known) = sequences.get(&key_of(other)) {
+                assert_eq!(known, sequence(last[other as usize]));
             }
             assert_eq!(sequences.get(&key_of(id)), Some(sequence(number)));
             assert!(sequences.young.len() + sequences.old.len() <= 2 * HALF);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_asked_for_is_kept() {
+    fn a_key_that_is_looked_up_is_kept() {
         let mut sequences = Sequences::default();
         sequences.set(&key_of(0), sequence(9));
         for id in 1..20 * HALF as u64 {

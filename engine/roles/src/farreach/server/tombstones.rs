@@ -1,8 +1,8 @@
 //! Tombstones of deleted keys, and when they are dropped (docs/farreach.md, "Server", rule 6).
 //!
 //! A tombstone keeps older records of its key out of the store. It may be dropped when no such
-//! record is left: snapshots and clients have none after some WATERMARKs, and no frame is under way
-//! for longer than ten minutes.
+//! record is left: after some WATERMARKs, snapshots and clients have none, and no frame is in the
+//! network for longer than ten minutes.
 //!
 //! A server does not store the list of its tombstones. One that is not in the list (from before a
 //! restart, or because there were too many) is noted again when its key is read. Until then it
@@ -26,7 +26,7 @@ use crate::{Actions, FORGET, MILLISECOND, Nanos, StoreCall, StoreOp, StoreResult
 const WATERMARKS: u64 = 5;
 /// Tombstones in the list at most; beyond, the oldest is removed from it.
 const MAX_TOMBSTONES: usize = 1 << 20;
-/// So many are dropped at once, then there is a pause, so that requests do not wait long.
+/// Number of tombstones dropped at once, before a pause, so that requests do not wait long.
 const PORTION: usize = 64;
 const PAUSE: Nanos = MILLISECOND;
 
@@ -34,7 +34,7 @@ const PAUSE: Nanos = MILLISECOND;
 #[derive(Debug, Clone, Copy)]
 pub struct Tombstone {
     pub(super) key: Key,
-    /// Which delete has made it.
+    /// The sequence of the delete.
     pub(super) sequence: Sequence,
     made: Nanos,
     /// WATERMARKs counted when it was made.
@@ -45,7 +45,7 @@ pub struct Tombstone {
 #[derive(Debug, Default)]
 pub(super) struct Tombstones {
     known: FxHashMap<Key, Sequence>,
-    /// In the order in which they were made. One that `known` has another sequence for, or none,
+    /// In the order in which they were made. An entry that does not match the sequence in `known`
     /// has been overwritten.
     order: VecDeque<Tombstone>,
     watermarks: u64,
@@ -111,7 +111,7 @@ impl Tombstones {
         true
     }
 
-    /// Takes the first tombstone that may go at `now`.
+    /// Takes the first tombstone that may be dropped at `now`.
     fn take_due(&mut self, now: Nanos, mutated: Mutated) -> Option<Tombstone> {
         while let Some(first) = self.order.front().copied() {
             let passed = first.watermarks + WATERMARKS <= self.watermarks
@@ -139,7 +139,7 @@ impl Server {
     /// WATERMARK: no client and no switch has a record older than the snapshot in force.
     pub(super) fn on_watermark(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
         let second = self.config.second(now);
-        // In the guard time it may be a copy of one that was counted before a restart.
+        // During the guard time, it may be a copy of one that was counted before a restart.
         let early =
             now < self.protocol.guard_until && !self.mutated.by(mutation::CountWatermarkCopies);
         if !early && self.protocol.tombstones.count(frame.request(), second, self.mutated) {
@@ -148,7 +148,7 @@ impl Server {
         self.send_reply(frame.reply(Status::Ok), out);
     }
 
-    /// Drops tombstones that may go, not too many at once.
+    /// Drops tombstones that may be dropped, up to [`PORTION`] at once.
     pub(super) fn drop_tombstones(&mut self, now: Nanos, out: &mut Actions) {
         for _ in 0..PORTION {
             let Some(tombstone) = self.protocol.tombstones.take_due(now, self.mutated) else {
@@ -162,7 +162,8 @@ impl Server {
                 self.drop_tombstone(tombstone, out);
                 continue;
             }
-            // The list comes from reads, too, whose results may arrive behind a later write.
+            // The list also has tombstones found by reads, whose results may arrive after a later
+            // write.
             self.get_for_step(&tombstone.key, Step::Checking(tombstone), out);
         }
         self.timers.set(now + PAUSE, Timer::Tombstones);

@@ -1,4 +1,4 @@
-//! Writes and RESTOREs: of each key the newest is stored (rules 1, 2, 5 and 6).
+//! Writes and RESTOREs: the store keeps the newest of each key (rules 1, 2, 5 and 6).
 
 use netkv_wire::{FrameView, Key, MAX_VALUE, Op, Sequence, Stamp, Status, bits};
 
@@ -8,7 +8,7 @@ use crate::single_key::server::Write;
 use crate::single_key::server::state::Call;
 use crate::{Actions, Nanos, Origin, StoreCall, StoreOp, StoreResult, is_reserved};
 
-/// Whether the key has no value after a write.
+/// Whether a write deletes the key.
 fn deletes(write: &Write<Stamp>) -> bool {
     match write.op {
         Op::Restore => write.tag.has(bits::DELETED),
@@ -17,7 +17,7 @@ fn deletes(write: &Write<Stamp>) -> bool {
 }
 
 impl Server {
-    /// The controller wants a record to be stored, unless there is a newer one (rule 6).
+    /// The controller restores a record, unless the stored one is newer (rule 6).
     pub(super) fn on_restore(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
         if frame.stamp().is_none() {
             self.stats.malformed += 1;
@@ -35,15 +35,15 @@ impl Server {
             return;
         }
         if self.is_full(&key) {
-            // It comes again.
+            // The controller sends it again.
             self.stats.overloaded += 1;
             return;
         }
         let write = self.write_of(now, frame);
-        self.take_up(now, &key, write, out);
+        self.accept_write(now, &key, write, out);
     }
 
-    /// Begins with a write: what is stored must be known (rule 1).
+    /// Starts a write. If the stored sequence is unknown, the store is read first (rule 1).
     pub(super) fn start_guarded(
         &mut self,
         now: Nanos,
@@ -82,7 +82,7 @@ impl Server {
         self.guard(now, key, write, stored, out);
     }
 
-    /// Carries a write out if it is newer than what is stored.
+    /// Stores a write if it is newer than the stored record.
     fn guard(
         &mut self,
         now: Nanos,
@@ -111,8 +111,8 @@ impl Server {
         if newer {
             let deletes = deletes(&write);
             let op = if deletes { StoreOp::Delete } else { StoreOp::Put };
-            let grave = !deletes || !self.mutated.by(mutation::LeaveNoTombstones);
-            let sequence = grave.then_some(write.tag.sequence);
+            let keeps_sequence = !deletes || !self.mutated.by(mutation::LeaveNoTombstones);
+            let sequence = keeps_sequence.then_some(write.tag.sequence);
             let value = &write.value;
             out.call(&StoreCall { op, value, origin, sequence, ..StoreCall::get(id, *key) });
             self.set_step(key, Step::Writing(write));
@@ -155,7 +155,7 @@ impl Server {
         self.recycle(value);
     }
 
-    /// The store remembers a write that had no effect, and has answered with what is there instead.
+    /// The store has recorded a write without effect, and has answered with the stored record.
     pub(super) fn on_noted(
         &mut self,
         now: Nanos,
@@ -179,7 +179,7 @@ impl Server {
         }
     }
 
-    /// Answers a write, whose copies will be answered alike.
+    /// Answers a write, and records the answer for its copies.
     fn end(
         &mut self,
         key: &Key,

@@ -1,4 +1,4 @@
-//! What the three architectures differ in.
+//! The interface of the three architectures, for what they do differently.
 
 use std::fmt::Debug;
 
@@ -14,8 +14,8 @@ pub trait Architecture: Debug + Sync {
     /// Divides the keys of an operation among requests, which have no numbers yet.
     fn divide(&self, operation: &mut Operation, layout: &Layout);
 
-    /// Asks for what is missing of a request.
-    fn ask(&self, writer: &RequestWriter<'_>, part: &Part, out: &mut Actions);
+    /// Sends the missing part of a request.
+    fn send_missing(&self, writer: &RequestWriter<'_>, part: &Part, out: &mut Actions);
 }
 
 /// Clients of this architecture, for the registry.

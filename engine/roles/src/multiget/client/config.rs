@@ -1,4 +1,4 @@
-//! What a client process is.
+//! Configuration of a client process.
 
 use netkv_workload::MAX_MULTIGET;
 
@@ -11,19 +11,19 @@ pub(super) const MAX_REQUESTS: u32 = MAX_MULTIGET as u32;
 /// Smallest window that leaves room for operations with so many requests.
 const MIN_WINDOW: u32 = 4 * MAX_REQUESTS;
 
-/// What a client process is.
+/// Configuration of a client process.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientConfig {
-    /// Its load, as for single keys.
+    /// The load, as for single keys.
     pub load: crate::ClientConfig,
-    /// Who splits its requests.
+    /// The architecture, which decides who splits its requests.
     pub architecture: &'static dyn Architecture,
-    /// Where servers and switches are.
+    /// The layout of servers and switches.
     pub layout: Layout,
 }
 
 impl ClientConfig {
-    /// Checks what the types do not; a sentence about what cannot be.
+    /// Checks what the types do not. An error is a sentence for users.
     pub(super) fn check(&self) -> Result<(), String> {
         self.load.check()?;
         self.load.check_window(WINDOW, "a server")?;

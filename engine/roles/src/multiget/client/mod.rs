@@ -2,29 +2,30 @@
 //!
 //! Rules
 //! -----
-//! 1. An operation is one multiget, or a write. Its keys are divided among requests: with NetMC
-//!    one for each rack, which the switch there splits; with CliMC one for each server, sent one
-//!    after the other; with CoordiMC one to the coordinator. A request that a switch splits has up
-//!    to 16 keys, any other as many as fit into a frame. A key that is asked for several times is in one request once, and answered for each place.
-//! 2. Each request has a number of its own. Replies are matched by client and number, and what
-//!    they say of a key is taken only if that key was asked for at that place. A request is over
-//!    when each of its keys has been answered (a bitmap, not a counter), whatever comes twice, late
-//!    or in another order; the operation when all its requests are. It ends as a whole or not at
-//!    all.
-//! 3. What is not answered is asked for again under the same number: with NetMC the whole request
-//!    if nothing of it was answered, otherwise each key group that is missing something, as the
-//!    switch would have made it, straight to its server.
+//! 1. An operation is one multiget, or a write. Its keys are divided among requests: with NetMC one
+//!    for each rack, which the switch there splits; with CliMC one for each server, sent one after
+//!    the other; with CoordiMC one to the coordinator. A request that a switch splits has up to 16
+//!    keys, any other as many as fit into a frame. A key that an operation names several times is
+//!    requested once, and its value is returned at each position.
+//! 2. Each request has a number of its own. Replies are matched by client and number. An entry of a
+//!    reply is accepted only if the request has its key at that position. A request is complete
+//!    when each of its keys has been answered (a bitmap, not a counter), even if replies are
+//!    duplicated, late or reordered. An operation is complete when all its requests are; it never
+//!    ends in part.
+//! 3. Unanswered keys are requested again under the same number. With NetMC, that is the whole
+//!    request if no key was answered; otherwise each key group with a missing key is sent directly
+//!    to its server, in the form that the switch would have sent.
 //! 4. At its deadline an operation is given up as a whole and counted as lost, and the servers that
-//!    have not answered are named. If it was a write, it may still take effect.
-//! 5. A client never uses a number `window` above its oldest one under way: servers take what is
-//!    older for a late copy. If all clients are at that limit, operations wait.
-//! 6. Latency counts from the moment at which the operation was to start.
-//! 7. Every operation of the load is recorded, and of every multiget each key is judged as a read
-//!    by the [`Checker`](netkv_checker::Checker); a final verification reads every written key back.
-//!    What users ask for beside the load is not judged: their values are their own. Their frames are
-//!    counted, their operations and latency are not.
+//!    have not answered are reported. A write may still take effect.
+//! 5. A client never uses a number `window` above its oldest one under way: servers take older
+//!    numbers for late copies. If all clients are at that limit, operations wait.
+//! 6. Latency is measured from the intended start of the operation.
+//! 7. Every operation of the load is recorded, and each key of a multiget is judged as a read by
+//!    the [`Checker`](netkv_checker::Checker); a final verification reads every written key back.
+//!    Operations of users beside the load are not judged, since their values are arbitrary. Their
+//!    frames are counted, their operations and latency are not.
 //!
-//! Where it lives: `operation` has rule 1, `replies` rule 2, `requests` rules 3 and 4, and
+//! Modules: `operation` has rule 1, `replies` rule 2, `requests` rules 3 and 4, and
 //! `crate::common::load` rules 5 to 7; `users` the operations of users.
 
 mod architecture;
@@ -54,19 +55,19 @@ pub(super) use requests::RequestWriter;
 use users::Users;
 
 counts! {
-    /// Numbers of things that only clients of multigets see.
+    /// Counts of clients of multigets only.
     pub struct MultigetCounts {
-        /// Keys that answered reads asked for, repeated ones each time.
+        /// Keys of answered reads; a repeated key counts each time.
         keys_read,
-        /// Requests that servers get for the operations started: a multiget is one for each key
-        /// group, whoever splits it. Where a coordinator splits, the requests to it.
+        /// Requests to servers for the operations started: one for each key group, whether a client
+        /// or a switch splits it. If a coordinator splits, the requests to the coordinator.
         groups,
         /// Servers that had not answered when an operation was given up.
         missing_groups,
     }
 }
 
-/// Many clients in one state machine. See the head comment for its rules.
+/// Many clients in one state machine. The module comment has its rules.
 #[derive(Debug)]
 pub struct Client {
     config: ClientConfig,
@@ -74,7 +75,7 @@ pub struct Client {
     load: Load,
     operations: Slots<Operation>,
     spare: Vec<Operation>,
-    /// The operation of a request, and which of its requests it is.
+    /// The operation of a request, and the index of the request in it.
     by_number: FxHashMap<(u16, u32), (u32, usize)>,
     senders: Senders,
     timers: Timers<u32>,
@@ -85,7 +86,7 @@ pub struct Client {
     counts: MultigetCounts,
     last_missing: Vec<u16>,
     users: Users,
-    /// Buffers that are used again and again.
+    /// Buffers that are reused.
     ids: Vec<u64>,
     value: Vec<u8>,
     mutated: Mutated,
@@ -96,7 +97,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// A sentence about a setting that cannot be.
+    /// A sentence about an invalid setting.
     pub fn new(config: ClientConfig, workload: Workload) -> Result<Self, String> {
         config.check()?;
         if workload.config().key_size != config.layout.key_size {
@@ -128,7 +129,7 @@ impl Client {
         })
     }
 
-    /// Counts of multigets alone, since they were last taken.
+    /// Counts of multigets, since they were last taken.
     pub fn multiget_counts(&self) -> &MultigetCounts {
         &self.counts
     }

@@ -1,4 +1,4 @@
-//! An operation under way: its keys, and the requests that ask for them.
+//! An operation under way: its keys and its requests.
 
 use netkv_checker::{ReadTicket, WriteId};
 use netkv_wire::Key;
@@ -8,67 +8,67 @@ use netkv_workload::{OpKind, WireKey, key_of_wire, wire_key};
 use super::super::{Layout, key_bits};
 use crate::Nanos;
 
-/// A key of an operation; no two of one operation are the same.
+/// A key of an operation; the keys of an operation are distinct.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct RequestedKey {
     pub(in super::super) key: Key,
     pub(in super::super) name: WireKey,
-    /// Whether the key had a value before anybody wrote it.
+    /// Whether the key has an initial value.
     pub(in super::super) exists: bool,
-    /// The server that has it; not looked for if a coordinator does that.
+    /// The server that has it; 0 if a coordinator looks it up.
     pub(in super::super) owner: u16,
-    /// Which of the keys it was before they were sorted.
+    /// The index of the key before keys were sorted.
     pub(in super::super) first: usize,
     pub(in super::super) ticket: Option<ReadTicket>,
-    /// Where its value is in [`Operation::values`], if that is kept and there is one.
+    /// The range of its value in [`Operation::values`], if there is one and it is kept.
     pub(in super::super) value: Option<(usize, usize)>,
 }
 
-/// A request: some of the keys, one after the other.
+/// A request: a range of the keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Part {
     pub(in super::super) number: u32,
-    /// Its first key, and how many there are.
+    /// The index of its first key, and the number of its keys.
     pub(in super::super) from: usize,
     pub(in super::super) count: usize,
     pub(in super::super) groups: Groups,
     /// Bit i: key i of the request is not answered.
     pub(in super::super) missing: u128,
-    /// Keys in all replies, copies included. What is over is not seen by that.
+    /// Keys in all replies, copies included. Only a mutation reads it.
     pub(in super::super) counted: usize,
 }
 
 impl Part {
-    /// Whether nothing of it is answered.
+    /// Whether none of its keys is answered.
     pub(in super::super) fn is_untouched(&self) -> bool {
         self.missing.count_ones() as usize == self.count
     }
 }
 
-/// An operation from its start to its end. Memory of one that is over is used for others.
+/// An operation from its start to its end. The memory of an ended one is reused.
 #[derive(Debug)]
 pub struct Operation {
     pub(in super::super) kind: OpKind,
-    /// What its requests ask at present: a read-modify-write first reads, then writes.
+    /// The operation code of its current requests: a read-modify-write first reads, then writes.
     pub(in super::super) op: Op,
     /// Id of the key that is written, for keys of the keyspace.
     pub(in super::super) id: u64,
-    /// Bytes of the value to write, of the load.
+    /// Bytes of the value to write, for operations of the load.
     pub(in super::super) size: usize,
-    /// What a user calls it, if it is a user's.
+    /// The user's token, if it is an operation of a user.
     pub(in super::super) token: Option<u64>,
     /// Whether it is a read of the final verification.
     pub(in super::super) verifies: bool,
     pub(in super::super) intended: Nanos,
     pub(in super::super) deadline: Nanos,
-    /// When its timer is due; others in the queue mean nothing.
+    /// When its timer is due; its other timers in the queue are ignored.
     pub(in super::super) timer: Nanos,
     pub(in super::super) attempts: u32,
-    /// When something was last sent for it.
+    /// When its requests were last sent.
     pub(in super::super) sent: Nanos,
     pub(in super::super) client: u16,
-    pub(in super::super) keys: Vec<Asked>,
-    /// For each key as it was asked for, repeated ones each time: which one (`Asked::first`).
+    pub(in super::super) keys: Vec<RequestedKey>,
+    /// For each key that the caller named, repeated ones included: its [`RequestedKey::first`].
     pub(in super::super) places: Vec<usize>,
     pub(in super::super) parts: Vec<Part>,
     /// Requests that are not answered in full.
@@ -100,7 +100,7 @@ impl Operation {
         }
     }
 
-    /// Makes another operation of it, which has no keys yet.
+    /// Reuses the memory for another operation, which has no keys yet.
     pub(in super::super) fn begin(&mut self, kind: OpKind, intended: Nanos, deadline: Nanos) {
         let Self { keys, places, parts, values, .. } = std::mem::replace(self, Self::new());
         (self.keys, self.places, self.parts, self.values) = (keys, places, parts, values);
@@ -121,7 +121,7 @@ impl Operation {
         self.add(wire_key(id, layout.key_size), id < keys, layout);
     }
 
-    /// Adds a key, unless it is there.
+    /// Adds a key, unless the operation has it already.
     pub(in super::super) fn add(&mut self, name: WireKey, exists: bool, layout: &Layout) {
         let known = self.keys.iter().position(|it| it.name == name);
         self.places.push(known.unwrap_or(self.keys.len()));
@@ -129,7 +129,7 @@ impl Operation {
             let key = key_of_wire(name.as_bytes(), layout.key_size);
             let first = self.keys.len();
             let (ticket, value) = (None, None);
-            self.keys.push(Asked { key, name, exists, owner: 0, first, ticket, value });
+            self.keys.push(RequestedKey { key, name, exists, owner: 0, first, ticket, value });
         }
     }
 
@@ -141,11 +141,12 @@ impl Operation {
         self.keys.sort_by_key(|asked| asked.owner);
     }
 
-    /// Divides the keys among requests, which have no numbers yet: neighbours for which `together`
-    /// gives the same share one, as many as `fit` lets of keys with these lengths.
+    /// Divides the keys among requests, which have no numbers yet. Adjacent keys with the same
+    /// value of `together` share a request; `fit` returns how many keys of these lengths a request
+    /// can have.
     pub(in super::super) fn divide_by(
         &mut self,
-        together: impl Fn(&Asked) -> u16,
+        together: impl Fn(&RequestedKey) -> u16,
         fit: impl Fn(&mut dyn Iterator<Item = usize>) -> usize,
     ) {
         self.parts.clear();
@@ -164,11 +165,11 @@ impl Operation {
     }
 
     /// The keys of a request.
-    pub(in super::super) fn keys_of(&self, part: &Part) -> &[Asked] {
+    pub(in super::super) fn keys_of(&self, part: &Part) -> &[RequestedKey] {
         &self.keys[part.from..part.from + part.count]
     }
 
-    /// Who writes, or reads: the first request.
+    /// Identifies the operation for the checker: its first request.
     pub(in super::super) fn id(&self) -> WriteId {
         WriteId { client: self.client, request: self.parts.first().map_or(0, |it| it.number) }
     }
@@ -181,8 +182,8 @@ impl Operation {
         into.dedup();
     }
 
-    /// The keys without an answer: all, while it has no requests yet.
-    pub(in super::super) fn missing_keys(&self) -> impl Iterator<Item = &Asked> {
+    /// The keys without an answer: all keys, if there are no requests yet.
+    pub(in super::super) fn missing_keys(&self) -> impl Iterator<Item = &RequestedKey> {
         let unasked = if self.parts.is_empty() { &self.keys[..] } else { &[] };
         let asked = self.parts.iter().flat_map(|part| {
             let keys = self.keys_of(part).iter().enumerate();
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_divided_as_the_architecture_wants_it() {
+    fn each_architecture_divides_keys_in_its_way() {
         let layout = Layout::one_rack(5, 4);
         let ids: Vec<u64> = (0..16).collect();
         let netmc = divided(&NetMc, layout, &ids);
@@ -229,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_beyond_a_frame_or_a_rack_are_several_requests() {
+    fn keys_beyond_a_frame_or_a_rack_take_several_requests() {
         let layout = Layout::one_rack(1, 64);
         let ids: Vec<u64> = (0..50).collect();
         let netmc = divided(&NetMc, layout, &ids);
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_key_is_asked_for_once_and_has_all_its_places() {
+    fn a_repeated_key_is_requested_once_and_has_all_positions() {
         let layout = Layout::one_rack(3, 4);
         let operation = divided(&NetMc, layout, &[7, 9, 7, 7, 1]);
         assert_eq!(operation.keys.len(), 3);

@@ -1,4 +1,4 @@
-//! What comes back, put together.
+//! Handles replies: matches them to requests and completes operations.
 
 use netkv_wire::client_of_ip;
 use netkv_wire::multiget::{Answer, Op, View};
@@ -11,7 +11,7 @@ use crate::common::load::Read;
 use crate::{Actions, Nanos};
 
 impl Client {
-    /// Takes one frame.
+    /// Handles a frame.
     pub(super) fn take_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
         let receiver = View::parse(bytes, self.config.layout.fields)
             .ok()
@@ -38,7 +38,7 @@ impl Client {
         };
         match view.answer() {
             Answer::Ok => self.on_entries(now, slot, at, &view, out),
-            // Nothing was done; the retry timer runs on.
+            // The server did nothing; the retry timer keeps running.
             Answer::Overloaded => self.stats.counts.overloaded += 1,
             Answer::Failed
                 if self.mutated.by(mutation::ClientTakesFailuresAsDone)
@@ -101,12 +101,12 @@ impl Client {
         let part = &mut operation.parts[at];
         part.missing &= !new;
         part.counted += view.entries().count();
-        let over = if self.mutated.by(mutation::ClientCountsKeys) {
+        let is_complete = if self.mutated.by(mutation::ClientCountsKeys) {
             part.counted >= part.count
         } else {
             part.missing == 0 || self.mutated.by(mutation::ClientTakesFirstReply)
         };
-        if over && (new != 0 || part.missing != 0) {
+        if is_complete && (new != 0 || part.missing != 0) {
             part.missing = 0;
             operation.open -= 1;
             if operation.open == 0 {
@@ -115,7 +115,7 @@ impl Client {
         }
     }
 
-    /// All of an operation is answered.
+    /// All requests of an operation are answered.
     pub(super) fn complete(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
         let Some(operation) = self.operations.get_mut(slot) else { return };
         self.timeouts.answered(operation.attempts, now.saturating_sub(operation.sent));
@@ -130,7 +130,7 @@ impl Client {
             self.judge.end_write(now, &operation.keys[0].key, operation.id());
         }
         if reads && operation.kind == OpKind::ReadModifyWrite {
-            self.go_on_to_write(now, slot, out);
+            self.start_second_half(now, slot, out);
             return;
         }
         let Some(operation) = self.end(slot) else { return };
@@ -144,7 +144,7 @@ impl Client {
     }
 
     /// The second half of a read-modify-write, with a number of its own.
-    fn go_on_to_write(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
+    fn start_second_half(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
         let Some(mut operation) = self.operations.take(slot) else { return };
         self.end_numbers(&operation);
         operation.op = Op::Put;
@@ -157,7 +157,7 @@ impl Client {
         self.enter(now, slot, out);
     }
 
-    /// A server or the coordinator has refused a part, so the whole is.
+    /// A server or the coordinator has refused a request, so the operation is refused.
     fn on_refused(&mut self, now: Nanos, slot: u32, answer: Answer) {
         let Some(operation) = self.end(slot) else { return };
         self.forget(&operation);
@@ -182,7 +182,7 @@ impl Client {
     }
 }
 
-/// Whether a reply is about keys of this request, each at its place.
+/// Whether the entries of a reply have the keys of this request, at their positions.
 fn names_keys_of(operation: &Operation, part: &Part, view: &View<'_>) -> bool {
     let first = usize::from(view.header().startidx);
     let keys = operation.keys_of(part).get(first..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is sent, again if need be, and what is given up.
+//! Sends requests and retries, and gives operations up.
 
 use netkv_checker::WriteKind;
 use netkv_wire::multiget::{Addresses, Header, Op, write_keys, write_put};
@@ -7,19 +7,20 @@ use netkv_workload::OpKind;
 
 use super::super::{Layout, key_span, mutation};
 use super::Client;
-use super::operation::{Asked, Operation, Part};
+use super::operation::{Operation, Part, RequestedKey};
 use crate::common::load::Phase;
 use crate::common::mutation::Mutated;
 use crate::{Actions, Nanos, fill_value};
 
 impl Client {
-    /// A read is a multiget if several keys are asked for, or if the load has multigets.
+    /// A read is a multiget if it has several keys, or if the load has multigets.
     pub(super) fn choose_read(&self, operation: &mut Operation) {
         let multiget = self.workload.config().multiget.is_some() || operation.keys.len() > 1;
         operation.op = if multiget { Op::Mget } else { Op::Get };
     }
 
-    /// Divides an operation into requests and sends them for the first time. There is room.
+    /// Divides an operation into requests and sends them for the first time. The caller has checked
+    /// that there is room.
     pub(super) fn start_operation(
         &mut self,
         now: Nanos,
@@ -40,7 +41,7 @@ impl Client {
         self.enter(now, slot, out);
     }
 
-    /// Sends the requests of an operation, which are numbered, and tells the checker.
+    /// Sends the numbered requests of an operation, and reports it to the checker.
     pub(super) fn enter(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
         let Some(operation) = self.operations.get_mut(slot) else { return };
         let id = operation.id();
@@ -50,7 +51,7 @@ impl Client {
         }
         if operation.token.is_none() {
             for asked in &mut operation.keys {
-                let Asked { key, exists, .. } = *asked;
+                let RequestedKey { key, exists, .. } = *asked;
                 match operation.op {
                     Op::Mget | Op::Get => asked.ticket = self.judge.begin_read(now, &key),
                     Op::Put => self.judge.begin_write(now, &key, id, WriteKind::Put, exists),
@@ -61,7 +62,7 @@ impl Client {
         self.send(now, slot, out);
     }
 
-    /// Sends what is not answered, for the first time or again, and sets the timer.
+    /// Sends the unanswered requests, for the first time or again, and sets the timer.
     fn send(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
         let Some(operation) = self.operations.get_mut(slot) else { return };
         operation.attempts += 1;
@@ -77,7 +78,7 @@ impl Client {
         let (layout, value, mutated) = (&self.config.layout, &self.value, self.mutated);
         let writer = RequestWriter { layout, operation, value, mutated };
         for part in operation.parts.iter().filter(|part| part.missing != 0) {
-            self.config.architecture.ask(&writer, part, out);
+            self.config.architecture.send_missing(&writer, part, out);
         }
         let sent = (out.frames().len() - before) as u64;
         self.stats.counts.requests += sent;
@@ -88,7 +89,7 @@ impl Client {
         let Some(operation) = self.operations.get(slot).filter(|it| it.timer == at) else { return };
         if now < operation.deadline && !self.mutated.by(mutation::RequestOnce) {
             if self.mutated.by(mutation::ClientNumbersRetriesAnew) {
-                self.number_anew(slot);
+                self.renumber(slot);
             }
             self.send(now, slot, out);
         } else if self.mutated.by(mutation::ClientEndsWithAPart) {
@@ -98,8 +99,8 @@ impl Client {
         }
     }
 
-    /// What a client must not do: gives the requests of an operation other numbers.
-    fn number_anew(&mut self, slot: u32) {
+    /// For a mutation: gives the requests of an operation new numbers.
+    fn renumber(&mut self, slot: u32) {
         let Some(operation) = self.operations.get_mut(slot) else { return };
         for (at, part) in operation.parts.iter_mut().enumerate() {
             self.by_number.remove(&(operation.client, part.number));
@@ -108,11 +109,11 @@ impl Client {
         }
     }
 
-    /// Ends an operation of which nobody knows what it has done.
+    /// Ends an operation of which the effect is unknown.
     pub(super) fn give_up(&mut self, slot: u32) {
         let Some(operation) = self.end(slot) else { return };
         self.forget(&operation);
-        self.name_missing(&operation);
+        self.report_missing(&operation);
         match (operation.verifies, self.verification.as_mut()) {
             (true, Some(verification)) => verification.ended(false),
             _ if operation.token.is_some() => {}
@@ -124,7 +125,7 @@ impl Client {
         self.recycle(operation);
     }
 
-    /// Tells the checker that what an operation still asks for has no known end.
+    /// Reports the unanswered keys of an operation to the checker as given up.
     pub(super) fn forget(&mut self, operation: &Operation) {
         for asked in &operation.keys {
             match (asked.ticket, operation.op.reads()) {
@@ -136,11 +137,11 @@ impl Client {
         }
     }
 
-    /// Takes an operation out that is over, with its numbers.
+    /// Removes an ended operation and its numbers.
     pub(super) fn end(&mut self, slot: u32) -> Option<Operation> {
         let operation = self.operations.take(slot)?;
         self.end_numbers(&operation);
-        // An insert is over, so read-latest may go on to it.
+        // The insert has ended, so read-latest may read its key.
         if operation.kind == OpKind::Insert && self.load.phase != Phase::Verifying {
             self.workload.settle_insert(operation.id);
         }
@@ -177,7 +178,7 @@ impl RequestWriter<'_> {
     }
 
     /// The keys of a request.
-    pub(in super::super) fn keys_of(&self, part: &Part) -> &[Asked] {
+    pub(in super::super) fn keys_of(&self, part: &Part) -> &[RequestedKey] {
         self.operation.keys_of(part)
     }
 
@@ -186,8 +187,8 @@ impl RequestWriter<'_> {
         Header::request(self.operation.op, part.number, part.count as u8, &part.groups)
     }
 
-    /// Asks for the keys from the first to the last one that is missing.
-    pub(in super::super) fn ask_span(
+    /// Requests the keys from the first to the last missing one.
+    pub(in super::super) fn send_span(
         &self,
         to: Ip,
         mut header: Header,

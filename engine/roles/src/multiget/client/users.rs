@@ -1,7 +1,7 @@
 //! Operations of users, beside the load or without one, with the same requests and retries.
 //!
-//! One that no client identity has room for waits for it, in the order of [`crate::Client::submit`], from
-//! which its deadline counts.
+//! If no client identity has room for an operation, it waits in the order of
+//! [`crate::Client::submit`]. Its deadline counts from that call.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use super::operation::Operation;
 use crate::common::user::name_keys;
 use crate::{Actions, Completion, Nanos, Outcome, UserOp};
 
-/// What users have asked for.
+/// Waiting and ended operations of users.
 #[derive(Debug, Default)]
 pub(super) struct Users {
     /// Operations that wait for room, with all keys and no requests.
@@ -29,7 +29,7 @@ impl Users {
         into.append(&mut self.ended);
     }
 
-    /// When the first of those that wait is given up. All have the same time, so it is the oldest.
+    /// When the first waiting request is given up. All have the same time-out, so it is the oldest.
     pub(super) fn due(&self) -> Nanos {
         self.waiting.front().map_or(Nanos::MAX, |first| first.deadline)
     }
@@ -93,7 +93,7 @@ impl Client {
         Ok(())
     }
 
-    /// Starts what waits, as far as there is room, and gives up what has waited too long.
+    /// Starts waiting requests while there is room, and gives up those past their deadline.
     pub(super) fn start_submitted(&mut self, now: Nanos, out: &mut Actions) {
         while let Some(first) = self.users.waiting.front() {
             let over = first.deadline <= now;
@@ -104,7 +104,7 @@ impl Client {
             let Some(mut operation) = self.users.waiting.pop_front() else { return };
             if over {
                 self.config.architecture.divide(&mut operation, &self.config.layout);
-                self.name_missing(&operation);
+                self.report_missing(&operation);
                 self.recycle(operation);
             } else {
                 self.start_operation(now, operation, out);
@@ -121,7 +121,7 @@ impl Client {
         self.report(operation, outcome);
     }
 
-    /// The value of each key as it was asked for.
+    /// The value of each key in the order in which the user named them.
     fn values(&self, operation: &Operation) -> Vec<Option<Vec<u8>>> {
         let value = |first: &usize| {
             let asked = operation.keys.iter().find(|asked| asked.first == *first)?;
@@ -134,8 +134,8 @@ impl Client {
         operation.places.iter().map(value).collect()
     }
 
-    /// Tells which servers have not answered, of an operation that is given up.
-    pub(super) fn name_missing(&mut self, operation: &Operation) {
+    /// Reports the servers that have not answered an operation that is given up.
+    pub(super) fn report_missing(&mut self, operation: &Operation) {
         operation.missing_servers(self.config.layout.servers, &mut self.last_missing);
         let missing = name_keys(operation.missing_keys().map(|asked| asked.name.as_bytes()));
         self.report(operation, Outcome::TimedOut { missing });

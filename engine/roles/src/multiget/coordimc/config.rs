@@ -1,4 +1,4 @@
-//! What a coordinator is told, and what it counts.
+//! Configuration and counters of a coordinator.
 
 use super::super::Layout;
 use crate::common::stats::counts;
@@ -10,22 +10,23 @@ const MAX_WORKERS: u32 = 64;
 /// Most requests under way that a coordinator may allow; each may hold 128 values.
 const MAX_REQUESTS: usize = 1_000_000;
 
-/// What a worker of the coordinator is. Each is a state machine of its own; whoever drives several
-/// hands a client's requests always to the same one, and replies to the one whose number they have
-/// ([`super::Coordinator::worker_of`]).
+/// Configuration of a worker of the coordinator. Each worker is a state machine of its own. The
+/// driver hands all requests of a client to one worker, and replies to the worker that numbered
+/// their requests ([`super::Coordinator::worker_of`]).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CoordinatorConfig {
-    /// Where servers and switches are.
+    /// The layout of servers and switches.
     pub layout: Layout,
     /// Which worker this is, from 0.
     pub worker: u32,
-    /// How many there are (at least 1).
+    /// Number of workers (at least 1).
     pub workers: u32,
     /// First number of its own requests; see [`crate::first_request`].
     pub first_request: u32,
-    /// Retries towards servers; the first wait grows with the time that answers take.
+    /// Retries towards servers; the first wait adapts to the response times.
     pub retry: Backoff,
-    /// Time after the last copy of a client's request at which it ends with what is there.
+    /// Time after the last copy of a client's request at which the request ends with the answers so
+    /// far.
     pub deadline: Nanos,
     /// Most requests of clients under way; more are answered with "overloaded".
     pub max_requests: usize,
@@ -45,7 +46,7 @@ impl CoordinatorConfig {
         }
     }
 
-    /// What every coordinator is told.
+    /// The configuration for the options of a coordinator.
     pub(super) fn of(options: &CoordinatorOptions) -> Self {
         Self {
             worker: options.worker,
@@ -58,13 +59,13 @@ impl CoordinatorConfig {
         }
     }
 
-    /// How many numbers this worker has: those that have its number as the rest, divided by the
-    /// number of workers.
-    pub(super) const fn turns(&self) -> u32 {
+    /// How many request numbers this worker has: those that are its index modulo the number of
+    /// workers.
+    pub(super) const fn number_count(&self) -> u32 {
         u32::MAX / self.workers
     }
 
-    /// Checks what the types do not; a sentence about what cannot be.
+    /// Checks what the types do not. An error is a sentence for users.
     pub(super) fn check(&self) -> Result<(), String> {
         self.layout.check()?;
         let Self { worker, workers, deadline, max_requests, .. } = *self;
@@ -94,9 +95,9 @@ impl CoordinatorConfig {
 counts! {
     /// Counts of a coordinator since it started.
     pub struct CoordinatorStats {
-        /// Requests of clients taken up.
+        /// Requests of clients accepted.
         requests,
-        /// Keys that they asked for.
+        /// Keys of these requests.
         keys,
         /// Writes among them.
         writes,
@@ -114,13 +115,13 @@ counts! {
         expired,
         /// Requests that a server refused.
         refused,
-        /// Answers of servers that asked to come back later.
+        /// Answers of servers with the status "overloaded".
         busy_servers,
-        /// Replies to requests that were over: duplicates, and those behind the deadline.
+        /// Replies to requests that have ended: duplicates, and replies after the deadline.
         late_replies,
-        /// Frames that are no multigets.
+        /// Frames that are not valid multigets.
         malformed,
-        /// Frames that no coordinator expects.
+        /// Frames that a coordinator does not expect.
         unexpected,
         /// Most requests under way at a time.
         most_under_way,

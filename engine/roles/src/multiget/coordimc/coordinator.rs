@@ -1,27 +1,27 @@
-//! The coordinator of CoordiMC: takes requests of clients apart, asks the servers, and answers with
-//! everything at once.
+//! The coordinator of CoordiMC: it splits requests of clients, sends them to the servers, and
+//! answers with all values at once.
 //!
 //! Rules
 //! -----
-//! 1. The keys of a request are asked for with one request to each server that has some, numbered
-//!    by the coordinator. What has come is known for each key, so copies, losses and another order
-//!    of replies change nothing. What is missing is asked for again under the same number, with
-//!    back-off whose first wait follows the time that answers take.
-//! 2. A request is answered when all of its keys are there, in as few replies as fit.
-//! 3. A copy of a request that is under way joins it: only one of that client and number is under
-//!    way at a time. It is answered with the keys that are there, so that the client knows which
-//!    are not, and asks again for these only.
-//! 4. A request ends without an answer when no copy of it has come for the time of the deadline. As
-//!    long as the client asks, the numbers of rule 1 are valid, and answers to them count: a server
-//!    that answers later than the deadline is heard.
-//! 5. Only so many requests are under way. Others are answered with "overloaded" at once: they cost
-//!    nothing but that, and the client comes back later.
-//! 6. A write is passed on with the client and the client's number, and servers know it by these.
-//!    So it is done once, however often the client, the coordinator or both repeat it, and whether
-//!    or not the coordinator was restarted meanwhile. It keeps nothing about requests that are over.
-//! 7. Several workers share the work: each has the requests of its clients, and numbers of its own.
+//! 1. For each request of a client, the coordinator sends one request to each server that has some
+//!    of its keys, with a number of its own. Answers are tracked for each key, so duplicated, lost
+//!    or reordered replies have no effect. Missing keys are requested again under the same number,
+//!    with a back-off whose first wait adapts to the response times.
+//! 2. A request is answered when all of its keys are answered, in as few replies as possible.
+//! 3. A copy of a request that is under way joins it: only one request of a client and number is
+//!    under way at a time. The copy is answered with the keys that are known so far, so that the
+//!    client requests only the others again.
+//! 4. A request ends with the answers so far when no copy of it has arrived for the time of the
+//!    deadline. While the client sends copies, the numbers of rule 1 stay valid: answers of a
+//!    server that takes longer than the deadline are accepted.
+//! 5. The number of requests under way is limited. Others are answered with "overloaded" at once,
+//!    and the client retries later.
+//! 6. A write is forwarded with the client and the client's number, by which servers identify it.
+//!    So it is applied once, however often the client or the coordinator repeats it, even across a
+//!    restart of the coordinator. The coordinator keeps no state about ended requests.
+//! 7. Several workers share the load: each has the requests of its clients, and numbers of its own.
 //!
-//! `task` has what is known of a request, this module the rest.
+//! `task` has the state of a request, this module the rest.
 
 use netkv_wire::multiget::{Addresses, Answer, COORDINATOR_IP, Header, OnBehalf, Op, View};
 use netkv_wire::multiget::{write_keys, write_put};
@@ -37,7 +37,7 @@ use crate::common::slots::Slots;
 use crate::common::timers::{Timeouts, Timers};
 use crate::{Actions, Counts, Nanos};
 
-/// A worker of the coordinator. See the head comment for its rules.
+/// A worker of the coordinator. The module comment has its rules.
 #[derive(Debug)]
 pub struct Coordinator {
     config: CoordinatorConfig,
@@ -45,12 +45,12 @@ pub struct Coordinator {
     spare: Vec<Task>,
     /// The task of a client's request.
     by_request: FxHashMap<(u16, u32), u32>,
-    /// The task of a request of its own, and which part of the task it asks for.
+    /// The task and part of each request to a server.
     by_number: FxHashMap<u32, (u32, usize)>,
     timers: Timers<u32>,
     timeouts: Timeouts,
-    /// How many numbers were given out; they wrap with it.
-    turn: u32,
+    /// How many request numbers were used, modulo their count.
+    numbers_used: u32,
     stats: CoordinatorStats,
     mutated: Mutated,
 }
@@ -60,7 +60,7 @@ impl Coordinator {
     ///
     /// # Errors
     ///
-    /// A sentence about a setting that cannot be.
+    /// A sentence about an invalid setting.
     pub fn new(config: CoordinatorConfig) -> Result<Self, String> {
         config.check()?;
         Ok(Self {
@@ -70,26 +70,26 @@ impl Coordinator {
             by_number: FxHashMap::default(),
             timers: Timers::new(),
             timeouts: Timeouts::new(config.retry),
-            turn: config.first_request % config.turns(),
+            numbers_used: config.first_request % config.number_count(),
             stats: CoordinatorStats::default(),
             mutated: Mutated::default(),
             config,
         })
     }
 
-    /// Which of `workers` workers takes this frame: requests go by client, replies by number. Any
-    /// will do for what is neither.
+    /// Which of `workers` workers handles this frame: requests are assigned by client, replies by
+    /// number. Other frames may go to any.
     pub fn worker_of(frame: &[u8], workers: u32) -> u32 {
         let Some(&[op, a, b, c, d]) = frame.get(KV_OFFSET..).and_then(<[u8]>::first_chunk) else {
             return 0;
         };
-        // A frame of 42 bytes and more has addresses; a client's number is the end of its own.
+        // A frame of 42 bytes and more has addresses; a client's number is the end of its address.
         let client = u32::from(u16::from_be_bytes([frame[28], frame[29]]));
         let number = u32::from_be_bytes([a, b, c, d]);
         (if op & Op::REPLY == 0 { client } else { number }) % workers.max(1)
     }
 
-    /// What this coordinator is.
+    /// The configuration.
     pub fn config(&self) -> &CoordinatorConfig {
         &self.config
     }
@@ -126,8 +126,8 @@ impl Coordinator {
         self.stats.writes += u64::from(!header.op.reads());
         self.stats.groups += task.parts.len() as u64;
         for part in &mut task.parts {
-            part.number = self.turn * self.config.workers + self.config.worker;
-            self.turn = (self.turn + 1) % self.config.turns();
+            part.number = self.numbers_used * self.config.workers + self.config.worker;
+            self.numbers_used = (self.numbers_used + 1) % self.config.number_count();
         }
         let numbers: Vec<u32> = task.parts.iter().map(|part| part.number).collect();
         let slot = self.tasks.add(task);
@@ -142,26 +142,26 @@ impl Coordinator {
     /// A copy of a request under way: the client is still waiting.
     fn join(&mut self, now: Nanos, slot: u32, copy: &Header, out: &mut Actions) {
         self.stats.joined += 1;
-        let tells_part = self.tells_part();
+        let sends_partial_replies = self.sends_partial_replies();
         let Some(task) = self.tasks.get_mut(slot) else { return };
         task.deadline = now + self.config.deadline;
-        if tells_part {
+        if sends_partial_replies {
             self.stats.replies += task.answer(copy, self.config.layout.fields, out);
         }
     }
 
-    /// Whether reads are answered before everything is there.
-    fn tells_part(&self) -> bool {
-        !self.mutated.by(mutation::CoordinatorTellsNoPart)
+    /// Whether reads are answered before all keys are known.
+    fn sends_partial_replies(&self) -> bool {
+        !self.mutated.by(mutation::CoordinatorSendsNoPartialReplies)
     }
 
-    /// What a request of a client is known by.
+    /// The identity of a request of a client.
     fn request(&self, client: u16, number: u32) -> (u16, u32) {
         let alone = self.mutated.by(mutation::CoordinatorIgnoresClient);
         (if alone { 0 } else { client }, number)
     }
 
-    /// Asks servers for what is missing, for the first time or again, and sets the timer.
+    /// Sends the requests for missing keys, for the first time or again, and sets the timer.
     fn send(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
         let Some(task) = self.tasks.get_mut(slot) else { return };
         task.attempts += 1;
@@ -225,7 +225,7 @@ impl Coordinator {
                 }
                 self.recycle(task);
             }
-            // Nothing was done; the retry timer runs on.
+            // The server did nothing; the retry timer keeps running.
             Answer::Overloaded => self.stats.busy_servers += 1,
             answer => {
                 self.stats.refused += 1;
@@ -236,7 +236,7 @@ impl Coordinator {
         }
     }
 
-    /// Answers a request without anything about its keys.
+    /// Answers a request with a status only.
     fn answer(&mut self, to: Ip, header: &Header, answer: Answer, out: &mut Actions) {
         self.stats.replies += 1;
         send_answer(&self.addresses_to(to), header, answer, out);
@@ -246,7 +246,7 @@ impl Coordinator {
         Addresses { source: COORDINATOR_IP, destination, fields: self.config.layout.fields }
     }
 
-    /// Takes a task out that is over.
+    /// Removes an ended task.
     fn end(&mut self, slot: u32) -> Option<Task> {
         let task = self.tasks.take(slot)?;
         for part in &task.parts {
@@ -290,7 +290,7 @@ impl crate::Coordinator for Coordinator {
             }
             self.stats.expired += 1;
             let Some(task) = self.end(slot) else { continue };
-            if self.tells_part() {
+            if self.sends_partial_replies() {
                 self.stats.replies += task.answer(&task.header, self.config.layout.fields, out);
             }
             self.recycle(task);

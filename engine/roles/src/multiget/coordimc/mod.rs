@@ -1,5 +1,5 @@
-//! CoordiMC: clients send a multiget to a coordinator, which splits it among the servers and answers
-//! with everything at once (`docs/netmc.md`).
+//! CoordiMC: clients send a multiget to a coordinator, which splits it among the servers and
+//! answers with all values at once (`docs/netmc.md`).
 
 mod config;
 mod coordinator;
@@ -32,12 +32,12 @@ pub(crate) const COORDINATOR: CoordinatorEntry = CoordinatorEntry {
 pub struct CoordiMc;
 
 impl Architecture for CoordiMc {
-    /// Keys stay in the order of the user, and which server has one is the coordinator's business.
+    /// Keys stay in the order of the user; the coordinator finds the server of each.
     fn divide(&self, operation: &mut Operation, layout: &Layout) {
         operation.divide_by(|_| 0, |lengths| keys_that_fit(lengths, layout.fields));
     }
 
-    fn ask(&self, writer: &RequestWriter<'_>, part: &Part, out: &mut Actions) {
-        writer.ask_span(COORDINATOR_IP, writer.header(part), part, out);
+    fn send_missing(&self, writer: &RequestWriter<'_>, part: &Part, out: &mut Actions) {
+        writer.send_span(COORDINATOR_IP, writer.header(part), part, out);
     }
 }

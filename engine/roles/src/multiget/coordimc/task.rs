@@ -1,4 +1,4 @@
-//! A request of a client, and what is known of its keys.
+//! A request of a client that is under way, and the state of its keys.
 
 use netkv_wire::client_ip;
 use netkv_wire::multiget::{Addresses, COORDINATOR_IP, Header, Op, View, group, owner};
@@ -8,17 +8,17 @@ use super::super::results::Results;
 use super::super::{key_bits, key_span};
 use crate::{Actions, Nanos};
 
-/// What one server is asked for.
+/// The part of a request for one server.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub(super) number: u32,
     pub(super) server: u16,
-    /// Where its keys are in [`Task::places`], and how many there are.
+    /// The index of its first key in [`Task::places`], and the number of its keys.
     from: usize,
     count: usize,
-    /// Bit i: key i of the request to the server is not there.
+    /// Bit i: key i of the request to the server is missing.
     pub(super) missing: u128,
-    /// Keys in all replies, copies included. What is there is not seen by that.
+    /// Keys in all replies, copies included. Only a mutation reads it.
     counted: usize,
 }
 
@@ -30,19 +30,19 @@ pub(super) struct Task {
     pub(super) header: Header,
     pub(super) results: Results,
     pub(super) parts: Vec<Part>,
-    /// Which keys of `results` the parts ask for, part by part in the order of their requests.
+    /// Indexes in `results` of the keys of the parts, one part after the other.
     places: Vec<u8>,
     /// The part of each key.
     part_of: Vec<u8>,
-    /// Parts of which something is missing.
+    /// Number of parts with missing keys.
     pub(super) open: usize,
-    /// What a PUT writes.
+    /// The value of a PUT.
     pub(super) value: Vec<u8>,
     pub(super) deadline: Nanos,
-    /// When its timer is due; others in the queue mean nothing.
+    /// When its timer is due; its other timers in the queue are ignored.
     pub(super) timer: Nanos,
     pub(super) attempts: u32,
-    /// When servers were last asked.
+    /// When requests to servers were last sent.
     pub(super) sent: Nanos,
 }
 
@@ -66,7 +66,7 @@ impl Default for Task {
 }
 
 impl Task {
-    /// Makes the task of another request of it, with no numbers yet.
+    /// Reuses the memory for the task of another request, with no numbers yet.
     pub(super) fn begin(&mut self, client: u16, view: &View<'_>, servers: u16) {
         (self.client, self.header) = (client, *view.header());
         self.results.clear();
@@ -91,8 +91,8 @@ impl Task {
         self.open = self.parts.len();
     }
 
-    /// Lays out the keys of the parts one part behind the other. What fits into the client's frame
-    /// fits into those to servers.
+    /// Lays out the keys of the parts one part after the other. Keys that fit into the client's
+    /// frame fit into those to servers.
     fn place(&mut self) {
         let mut from = 0;
         for part in &mut self.parts {
@@ -110,15 +110,15 @@ impl Task {
         }
     }
 
-    /// Answers `request`, which is the client's or a copy of it, with what is there of the keys that
-    /// it asks for. Returns the number of replies; none if it is a write.
+    /// Answers `request`, which is the client's or a copy of it, with the known ones of its keys.
+    /// Returns the number of replies; none if it is a write.
     pub(super) fn answer(&self, request: &Header, fields: u8, out: &mut Actions) -> u64 {
         if !self.header.op.reads() {
             return 0;
         }
         let (source, destination) = (COORDINATOR_IP, client_ip(self.client));
         let addresses = Addresses { source, destination, fields };
-        // Place 0 is the first key that the client's request asked for.
+        // Place 0 is the first key of the client's request.
         let own = usize::from(self.header.startidx);
         let start = usize::from(request.startidx);
         let end = start + usize::from(request.numkey);
@@ -135,8 +135,7 @@ impl Task {
         self.places_of(part).iter().map(|place| self.results.name(usize::from(*place)).as_bytes())
     }
 
-    /// The header of the request to a server, for the keys from the first to the last one that is
-    /// missing.
+    /// The header of the request to a server, for the keys from the first to the last missing one.
     pub(super) fn request_for(&self, part: &Part) -> Header {
         let (startidx, numkey) = key_span(part.missing);
         let groups = group((0..part.count).map(|_| part.server as u8));
@@ -144,8 +143,8 @@ impl Task {
         Header { startidx, ..header }
     }
 
-    /// Takes what a reply says about the keys of a part. None if it names other keys, otherwise
-    /// whether there is anything new in it. `counts` is what it must not do: count keys.
+    /// Takes the entries of a reply for a part. None if it names other keys, otherwise whether any
+    /// entry is new. With `counts` (a mutation), it only counts keys.
     pub(super) fn take(&mut self, at: usize, view: &View<'_>, counts: bool) -> Option<bool> {
         let part = self.parts[at];
         let first = usize::from(view.header().startidx);

@@ -1,17 +1,17 @@
-//! What a server is told.
+//! Configuration of a server.
 
 use super::super::Layout;
 use crate::{Nanos, SECOND};
 
-/// What a server is.
+/// Configuration of a server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServerConfig {
     /// Which server this is, from 0.
     pub server: u16,
-    /// Where servers and switches are.
+    /// The layout of servers and switches.
     pub layout: Layout,
-    /// What a clock that goes on while the server is down showed at the driver's time 0. Any clock
-    /// will do; 0 if the driver's time goes on itself.
+    /// Reading, at the driver's time 0, of a clock that runs on while the server is down. Any clock
+    /// may be used; 0 if the driver's time itself runs on.
     pub epoch: Nanos,
     /// Most writes that wait for one key; more are answered with "overloaded".
     pub max_waiting: usize,

@@ -2,22 +2,22 @@
 //!
 //! Rules
 //! -----
-//! 1. Of the keys of a frame, NUMKEY from STARTIDX on are asked for, and no other is looked at. All
-//!    of them must be this server's.
+//! 1. The requested keys of a frame are NUMKEY keys from STARTIDX on; others are ignored. All of
+//!    them must be this server's.
 //! 2. A read is one storage call for each key, all in one batch, and is answered when all have
-//!    ended: a key without a record is "not found", but if the store failed for one, the whole
-//!    request failed. Replies are cut at the size of a packet, and each says which keys it has.
-//! 3. A write has its effect once, however often its frame comes, and is answered after the store
-//!    has it. Writes of one key run one at a time, in the order in which they came.
-//! 4. Who has written is the client, also if a coordinator passes its write on: the frame says so.
-//!    So a write is known again that comes by a coordinator that was restarted meanwhile.
-//! 5. Each write is handed to the store with its number, and a server that starts again over the
-//!    store knows from there what it has applied.
-//! 6. What waits is limited; beyond, the answer is "overloaded".
-//! 7. A copy of a request that waits for service, or of a read that waits for the store, is ignored:
-//!    the answer comes to whoever asked.
+//!    ended. A key without a record is "not found", but if the store fails for one key, the request
+//!    fails. Results that exceed a packet take several replies, each of which names its keys.
+//! 3. A write takes effect once, however often its frame arrives, and is answered after the store
+//!    has it. Writes of one key run one at a time, in the order of their arrival.
+//! 4. The sender of a write is the client, even if a coordinator forwards it: the frame names the
+//!    client. So copies of a write are recognized even if the coordinator was restarted in between.
+//! 5. Each write is handed to the store with its number, so that a restarted server reads from the
+//!    store which writes were applied.
+//! 6. The number of waiting requests is limited; others are answered with "overloaded".
+//! 7. A copy of a request that waits for service, or of a read that waits for the store, is
+//!    ignored: the pending answer goes to the same sender.
 //!
-//! Where it lives: `reads` has rules 1 and 2, `writes` rules 3 to 5.
+//! Modules: `reads` has rules 1 and 2, `writes` rules 3 to 5.
 
 mod config;
 mod reads;
@@ -42,7 +42,7 @@ pub use config::ServerConfig;
 use reads::Reading;
 use writes::Write;
 
-/// What a storage call is for.
+/// The purpose of a storage call.
 #[derive(Debug)]
 enum Call {
     /// A key of a read: which read, and which of its keys.
@@ -51,17 +51,17 @@ enum Call {
     Write(Box<Write>),
 }
 
-/// Whom to answer.
+/// Sender and header of a request, to answer it.
 #[derive(Debug, Clone, Copy)]
-struct Asker {
+struct Requester {
     ip: Ip,
     header: Header,
 }
 
-/// What identifies a request: its sender, its ID, and STARTIDX and NUMKEY of what is asked for.
+/// The identity of a request: its sender, ID, STARTIDX and NUMKEY.
 type Request = (Ip, u32, u8, u8);
 
-impl Asker {
+impl Requester {
     fn of(view: &View<'_>) -> Self {
         Self { ip: view.source(), header: *view.header() }
     }
@@ -72,23 +72,24 @@ impl Asker {
     }
 }
 
-/// One partition's storage server shim. See the head comment for its rules.
+/// One partition's storage server shim. The module comment has its rules.
 #[derive(Debug)]
 pub struct Server {
     config: ServerConfig,
     windows: FxHashMap<u16, Window<Answer>>,
-    /// Writes that wait, of the keys of which one is under way.
+    /// Waiting writes, for each key with a write under way.
     waiting: FxHashMap<Key, VecDeque<Write>>,
     reads: Slots<Reading>,
     /// Keys of reads that the store has not answered.
     reading: usize,
     calls: Slots<Call>,
-    /// Reads until they are answered, and writes that wait for service: then `windows` has them.
+    /// Reads until they are answered, and writes until they are served; from then on `windows` has
+    /// them.
     copies: Copies<Request>,
     service: Option<Service>,
     spare_results: Vec<Results>,
     stats: ServerStats,
-    /// Keys that reads taken up have asked for.
+    /// Keys of accepted reads.
     keys_read: u64,
     mutated: Mutated,
 }
@@ -98,17 +99,17 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// If the layout is not possible, as [`ServerConfig::check`] says.
+    /// If [`ServerConfig::check`] finds an error.
     pub fn new(config: ServerConfig, now: Nanos) -> Self {
         Self::restore(config, now, &Applied::default())
     }
 
     /// A server that starts at `now` over a store that remembers what it has `applied`: it treats
-    /// copies of those writes as if it had never been away.
+    /// copies of those writes as it would without a restart.
     ///
     /// # Panics
     ///
-    /// If the layout is not possible, as [`ServerConfig::check`] says.
+    /// If [`ServerConfig::check`] finds an error.
     pub fn restore(config: ServerConfig, now: Nanos, applied: &Applied) -> Self {
         config.check().unwrap_or_else(|why| panic!("{why}"));
         let second = config.second(now);
@@ -130,7 +131,7 @@ impl Server {
         }
     }
 
-    /// What this server is.
+    /// The configuration.
     pub fn config(&self) -> &ServerConfig {
         &self.config
     }
@@ -140,29 +141,29 @@ impl Server {
         &self.stats
     }
 
-    /// Keys that reads taken up have asked for.
+    /// Keys of accepted reads.
     pub fn keys_read(&self) -> u64 {
         self.keys_read
     }
 
-    /// Takes up a request whose turn has come.
+    /// Accepts a request, when its service starts.
     fn serve(&mut self, now: Nanos, view: &View<'_>, out: &mut Actions) {
-        let asker = Asker::of(view);
-        if !asker.header.op.reads() {
-            self.copies.end(now, asker.request());
+        let requester = Requester::of(view);
+        if !requester.header.op.reads() {
+            self.copies.end(now, requester.request());
         }
         if view.asked().any(|key| self.is_reserved(key)) {
             self.stats.unexpected += 1;
-            self.copies.forget(asker.request());
-            self.answer(&asker, Answer::Rejected, out);
-        } else if asker.header.op.reads() {
-            self.on_read(view, asker, out);
+            self.copies.forget(requester.request());
+            self.answer(&requester, Answer::Rejected, out);
+        } else if requester.header.op.reads() {
+            self.on_read(view, requester, out);
         } else {
-            self.on_write(now, view, asker, out);
+            self.on_write(now, view, requester, out);
         }
     }
 
-    /// Whether a key is one of a store's own records, so that no client may touch it.
+    /// Whether a key is one of a store's own records, which clients may not access.
     fn is_reserved(&self, key: &[u8]) -> bool {
         let of_keyspace = keyspace_id(key, self.config.layout.key_size).is_some();
         key.starts_with(&RESERVED)
@@ -174,14 +175,14 @@ impl Server {
         server_ip(self.config.server)
     }
 
-    fn addresses_to(&self, asker: &Asker) -> Addresses {
+    fn addresses_to(&self, requester: &Requester) -> Addresses {
         let fields = self.config.layout.fields;
-        Addresses { source: self.address(), destination: asker.ip, fields }
+        Addresses { source: self.address(), destination: requester.ip, fields }
     }
 
-    /// Answers a request without anything about its keys.
-    fn answer(&self, asker: &Asker, answer: Answer, out: &mut Actions) {
-        send_answer(&self.addresses_to(asker), &asker.header, answer, out);
+    /// Answers a request with a status only.
+    fn answer(&self, requester: &Requester, answer: Answer, out: &mut Actions) {
+        send_answer(&self.addresses_to(requester), &requester.header, answer, out);
     }
 }
 
@@ -204,7 +205,7 @@ impl crate::Server for Server {
             self.stats.wrong_partition += 1;
             return;
         }
-        let request = Asker::of(&view).request();
+        let request = Requester::of(&view).request();
         let reads = view.header().op.reads();
         if (reads || self.service.is_some()) && self.copies.is_copy(now, request) {
             self.stats.duplicates += 1;

@@ -5,27 +5,27 @@ use netkv_workload::{WireKey, key_of_wire};
 
 use super::super::mutation;
 use super::super::results::Results;
-use super::{Asker, Call, Server};
+use super::{Call, Requester, Server};
 use crate::{Actions, Nanos, StoreCall, StoreResult};
 
 /// A read that waits for the store.
 #[derive(Debug)]
 pub(super) struct Reading {
-    asker: Asker,
+    requester: Requester,
     results: Results,
-    /// Calls under way.
+    /// Number of calls under way.
     left: usize,
     failed: bool,
 }
 
 impl Server {
-    /// A read is served at once, whatever happens to its keys.
-    pub(super) fn on_read(&mut self, view: &View<'_>, asker: Asker, out: &mut Actions) {
-        let mut keys = usize::from(asker.header.numkey);
+    /// Serves a read at once, without waiting for writes of its keys.
+    pub(super) fn on_read(&mut self, view: &View<'_>, requester: Requester, out: &mut Actions) {
+        let mut keys = usize::from(requester.header.numkey);
         if self.reading + keys > self.config.max_reading {
             self.stats.overloaded += 1;
-            self.copies.forget(asker.request());
-            self.answer(&asker, Answer::Overloaded, out);
+            self.copies.forget(requester.request());
+            self.answer(&requester, Answer::Overloaded, out);
             return;
         }
         let mut results = self.spare_results.pop().unwrap_or_default();
@@ -40,7 +40,7 @@ impl Server {
         self.stats.reads += 1;
         self.keys_read += keys as u64;
         self.reading += keys;
-        let read = self.reads.add(Reading { asker, results, left: keys, failed: false });
+        let read = self.reads.add(Reading { requester, results, left: keys, failed: false });
         let Some(reading) = self.reads.get(read) else { return };
         for at in 0..keys {
             let name = reading.results.name(at).as_bytes();
@@ -74,13 +74,15 @@ impl Server {
         if reading.left > 0 {
             return;
         }
-        let Some(Reading { asker, results, failed, .. }) = self.reads.take(read) else { return };
-        self.copies.end(now, asker.request());
+        let Some(Reading { requester, results, failed, .. }) = self.reads.take(read) else {
+            return;
+        };
+        self.copies.end(now, requester.request());
         if failed {
-            self.answer(&asker, Answer::Failed, out);
+            self.answer(&requester, Answer::Failed, out);
         } else {
-            let (start, all) = (asker.header.startidx, 0..results.len());
-            results.send(&self.addresses_to(&asker), &asker.header, start, all, out);
+            let (start, all) = (requester.header.startidx, 0..results.len());
+            results.send(&self.addresses_to(&requester), &requester.header, start, all, out);
         }
         if self.spare_results.len() < 1024 {
             self.spare_results.push(results);

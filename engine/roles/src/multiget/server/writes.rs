@@ -1,4 +1,4 @@
-//! Writes, each with one effect.
+//! Writes, each of which takes effect once.
 
 use netkv_wire::multiget::{Answer, COORDINATOR_IP, OnBehalf, Op, View};
 use netkv_wire::{Key, client_of_ip};
@@ -6,15 +6,15 @@ use netkv_workload::{WireKey, key_of_wire};
 
 use super::super::mutation;
 use super::super::results::send_written;
-use super::{Asker, Call, Server};
+use super::{Call, Requester, Server};
 use crate::common::window::{Seen, Window};
 use crate::{Actions, Nanos, Origin, StoreCall, StoreOp, StoreResult};
 
 /// A write from its arrival to its reply.
 #[derive(Debug)]
 pub(super) struct Write {
-    asker: Asker,
-    /// Whose write it is.
+    requester: Requester,
+    /// The client and request of the write.
     origin: OnBehalf,
     key: Key,
     name: WireKey,
@@ -22,7 +22,7 @@ pub(super) struct Write {
 }
 
 impl Server {
-    /// Whose write this is; none if that is not known.
+    /// The client and request of a write; none if the frame does not name them.
     fn origin_of(&self, view: &View<'_>) -> Option<OnBehalf> {
         let request = view.header().id;
         match view.source() {
@@ -38,7 +38,7 @@ impl Server {
         &mut self,
         now: Nanos,
         view: &View<'_>,
-        asker: Asker,
+        requester: Requester,
         out: &mut Actions,
     ) {
         let name = view.asked().next().and_then(WireKey::new);
@@ -47,7 +47,7 @@ impl Server {
             return;
         };
         self.stats.served += 1;
-        let count = match asker.header.op {
+        let count = match requester.header.op {
             Op::Put => &mut self.stats.writes,
             _ => &mut self.stats.deletes,
         };
@@ -66,45 +66,51 @@ impl Server {
             Seen::UnderWay | Seen::Ended(_) => self.mutated.by(mutation::RepeatWrites),
         };
         if !repeat {
-            self.on_copy(&asker, &name, seen, out);
+            self.on_copy(&requester, &name, seen, out);
             return;
         }
         let key = key_of_wire(name.as_bytes(), self.config.layout.key_size);
         let waiting = self.waiting.get(&key).map(|waiting| waiting.len());
         if waiting.is_some_and(|waiting| waiting >= self.config.max_waiting) {
-            // Not remembered as seen: the retry may find room.
+            // Not recorded in the window, so that a retry may succeed.
             self.stats.overloaded += 1;
-            self.copies.forget(asker.request());
-            self.answer(&asker, Answer::Overloaded, out);
+            self.copies.forget(requester.request());
+            self.answer(&requester, Answer::Overloaded, out);
             return;
         }
         self.note(origin, Seen::UnderWay);
-        let write = Write { asker, origin, key, name, value: view.value().to_vec() };
+        let write = Write { requester, origin, key, name, value: view.value().to_vec() };
         match self.waiting.get_mut(&key) {
             Some(waiting) if !self.mutated.by(mutation::OvertakeWrites) => waiting.push_back(write),
             _ => self.store(now, write, out),
         }
     }
 
-    /// A copy has no effect on the store. Whoever sent it is told how the write ended.
-    fn on_copy(&mut self, asker: &Asker, name: &WireKey, seen: Seen<Answer>, out: &mut Actions) {
+    /// A copy has no effect on the store. Its sender gets the result of the write.
+    fn on_copy(
+        &mut self,
+        requester: &Requester,
+        name: &WireKey,
+        seen: Seen<Answer>,
+        out: &mut Actions,
+    ) {
         match seen {
             Seen::Ended(answer) if !self.mutated.by(mutation::LeaveCopiesUnanswered) => {
                 self.stats.duplicates += 1;
-                self.answer_write(asker, name, answer, out);
+                self.answer_write(requester, name, answer, out);
             }
             Seen::Late => self.stats.late += 1,
-            // It is answered when it is done; whoever else waits for it asks again.
+            // The write is answered to its first sender when it is done; another sender retries.
             Seen::New | Seen::UnderWay | Seen::Ended(_) => self.stats.duplicates += 1,
         }
     }
 
-    /// Hands a write to the store; others of its key wait from now on.
+    /// Hands a write to the store; other writes of its key wait from now on.
     fn store(&mut self, now: Nanos, write: Write, out: &mut Actions) {
         self.waiting.entry(write.key).or_default();
-        let op = if write.asker.header.op == Op::Put { StoreOp::Put } else { StoreOp::Delete };
+        let op = if write.requester.header.op == Op::Put { StoreOp::Put } else { StoreOp::Delete };
         if self.mutated.by(mutation::AnswerBeforeStored) {
-            self.answer_write(&write.asker, &write.name, Answer::Ok, out);
+            self.answer_write(&write.requester, &write.name, Answer::Ok, out);
         }
         let OnBehalf { client: sender, request } = write.origin;
         let origin = Some(Origin { sender, request, second: self.config.second(now) });
@@ -129,7 +135,7 @@ impl Server {
             _ => Answer::Ok,
         };
         self.note(write.origin, Seen::Ended(answer));
-        self.answer_write(&write.asker, &write.name, answer, out);
+        self.answer_write(&write.requester, &write.name, answer, out);
         match self.waiting.get_mut(&write.key).and_then(|waiting| waiting.pop_front()) {
             Some(next) => self.store(now, next, out),
             None => {
@@ -138,15 +144,21 @@ impl Server {
         }
     }
 
-    /// Remembers what has become of a write.
+    /// Records the state of a write.
     fn note(&mut self, origin: OnBehalf, seen: Seen<Answer>) {
         if let Some(window) = self.windows.get_mut(&origin.client) {
             window.set(origin.request, seen);
         }
     }
 
-    fn answer_write(&self, asker: &Asker, name: &WireKey, answer: Answer, out: &mut Actions) {
-        let addresses = self.addresses_to(asker);
-        send_written(&addresses, &asker.header, name.as_bytes(), answer, out);
+    fn answer_write(
+        &self,
+        requester: &Requester,
+        name: &WireKey,
+        answer: Answer,
+        out: &mut Actions,
+    ) {
+        let addresses = self.addresses_to(requester);
+        send_written(&addresses, &requester.header, name.as_bytes(), answer, out);
     }
 }

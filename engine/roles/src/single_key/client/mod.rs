@@ -5,22 +5,22 @@
 //! -----
 //! 1. Replies are matched by (client, request number), never by key. A request that is sent again
 //!    keeps its number; a write keeps its value, which names the client and the number. The answer
-//!    to any copy ends it. Retries back off, and the first wait follows the time that answers take.
+//!    to any copy ends it. Retries back off, and the first wait adapts to the response times.
 //! 2. A client never uses a request number `window` above its oldest request under way: servers,
-//!    and a switch that writes back, take what is older for a late copy. If all clients are at
-//!    that limit, operations wait.
-//! 3. An operation that is not over at its deadline is given up and counted as lost. If it was a
-//!    write, it may still take effect.
-//! 4. Latency counts from the moment at which the operation was to start (open loop: its Poisson
-//!    arrival), so that waiting is not left out (no coordinated omission).
-//! 5. Every operation is recorded and every read is judged by the
-//!    [`Checker`](netkv_checker::Checker), whether the history of its key can still be linearized;
-//!    a final verification reads every written key back.
-//! 6. What a protocol adds is in its [`Protocol`]: stamps of requests, which answers count, and what
-//!    it exchanges with the controller.
+//!    and a write-back switch, take older numbers for late copies. If all clients are at that
+//!    limit, operations wait.
+//! 3. An operation that has not ended at its deadline is given up and counted as lost. A write may
+//!    still take effect.
+//! 4. Latency is measured from the intended start of the operation (open loop: its Poisson
+//!    arrival), so that it includes waiting (no coordinated omission).
+//! 5. Every operation is recorded, and the [`Checker`](netkv_checker::Checker) judges for every
+//!    read whether the history of its key is still linearizable; a final verification reads every
+//!    written key back.
+//! 6. A protocol adds in its [`Protocol`]: stamps of requests, which answers are accepted, and
+//!    messages to and from the controller.
 //!
-//! [`crate::common::load`] has rules 2 and 4 and when operations start, `requests` rules 1 and 3,
-//! `reads` and `verify` rule 5. Operations that users submit beside the load are in `users`.
+//! [`crate::common::load`] has rules 2 and 4 and the arrivals, `requests` rules 1 and 3, `reads`
+//! and `verify` rule 5. Operations that users submit beside the load are in `users`.
 
 mod protocol;
 mod reads;
@@ -40,7 +40,7 @@ pub use protocol::{Protocol, Verdict};
 use requests::Request;
 use users::Users;
 
-/// Many clients in one state machine. See the head comment for its rules.
+/// Many clients in one state machine. The module comment has its rules.
 #[derive(Debug)]
 pub struct Client<P: Protocol> {
     config: ClientConfig,
@@ -67,13 +67,12 @@ impl<P: Protocol> Client<P> {
     ///
     /// # Errors
     ///
-    /// A sentence, if there are no clients or more than there are ids, or about another setting
-    /// that cannot be.
+    /// A sentence about an invalid setting.
     pub fn new(config: ClientConfig, workload: Workload) -> Result<Self, String> {
         Self::with(P::new(&config)?, config, workload)
     }
 
-    /// The same with a protocol that has been made.
+    /// The same with an existing protocol.
     pub(crate) fn with(
         protocol: P,
         config: ClientConfig,

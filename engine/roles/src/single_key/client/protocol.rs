@@ -1,4 +1,4 @@
-//! What a protocol of single keys adds to its clients.
+//! The interface of a protocol of single keys for its clients.
 
 use std::fmt::Debug;
 
@@ -8,19 +8,19 @@ use netkv_wire::{FrameView, Key, Stamp};
 use crate::Mutation;
 use crate::{Actions, ClientConfig, Counts, Nanos};
 
-/// What becomes of an answer.
+/// What the client does with an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It counts.
+    /// The request has ended.
     Accept,
-    /// It does not: the request goes on, and is sent again.
+    /// The answer is ignored: the request stays pending, and is sent again.
     Ignore,
-    /// No switch answers like that.
+    /// No switch sends such an answer.
     Malformed,
 }
 
-/// A protocol, with what a client process of it keeps beside requests. As it stands, requests have
-/// no stamp, every answer counts, and there are no messages but requests and answers.
+/// A protocol, with the state of a client process beside requests. By default, requests have no
+/// stamp, every answer is accepted, and there are no messages beside requests and answers.
 pub trait Protocol: Debug + Send + Sync + Sized + 'static {
     /// The state of a process that starts.
     ///
@@ -29,12 +29,12 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
     /// A sentence about a setting that the protocol does not allow.
     fn new(config: &ClientConfig) -> Result<Self, String>;
 
-    /// What a request is stamped with that is sent for the first time now.
+    /// The stamp of a request that is sent for the first time now.
     fn stamp(&self) -> Option<Stamp> {
         None
     }
 
-    /// Whether an answer counts. `written` is the length of the value of a write.
+    /// Whether an answer is accepted. `written` is the length of the value of a write.
     fn judge(&self, _frame: &FrameView<'_>, _written: usize) -> Verdict {
         Verdict::Accept
     }
@@ -52,12 +52,12 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
     ) {
     }
 
-    /// Takes a frame that answers no request; false if it is none that is expected.
+    /// Handles a frame that answers no request; false if it is unexpected.
     fn on_message(&mut self, _now: Nanos, _frame: &FrameView<'_>, _out: &mut Actions) -> bool {
         false
     }
 
-    /// The load starts or goes on.
+    /// The load starts or resumes.
     fn start(&mut self, _now: Nanos) {}
 
     /// Does what is due.
@@ -68,7 +68,7 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
         Nanos::MAX
     }
 
-    /// The process crashes and another one starts in its place.
+    /// The process crashes and is restarted.
     fn crash(&mut self) {}
 
     /// The process is going to end.
@@ -82,10 +82,10 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
     /// Appends counts since the last call, and gauges.
     fn take_counts(&mut self, _into: &mut Counts) {}
 
-    /// Appends what the process holds now.
+    /// Appends the current gauges.
     fn add_gauges(&self, _into: &mut Counts) {}
 
-    /// Takes a protection out. For tests.
+    /// Disables a protection. For tests.
     #[cfg(feature = "mutations")]
     fn mutate(&mut self, _mutation: Mutation) {}
 }

@@ -1,4 +1,4 @@
-//! Answers to reads, and what the checker thinks of them.
+//! Handles answers to reads, and has the checker judge them.
 
 use netkv_wire::{FrameView, Status};
 
@@ -27,7 +27,7 @@ impl<P: Protocol> Client<P> {
         let Some(ticket) = request.ticket else { return };
         let key = &request.operation.key;
         if refused {
-            // The ticket stays: for a verification, this key has not been read.
+            // The ticket stays: it tells a verification that the key was not read.
             self.judge.give_up_read(key, ticket);
             return;
         }

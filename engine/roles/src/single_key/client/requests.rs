@@ -14,24 +14,24 @@ use crate::{Actions, Nanos, fill_value};
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) operation: Operation,
-    /// Whether the key had a value before anybody wrote it.
+    /// Whether the key has an initial value.
     pub(super) exists: bool,
     /// Whether it is a read of the final verification.
     pub(super) verifies: bool,
-    /// What it is for a user, if it is a user's.
+    /// The operation of a user that it belongs to, if any.
     pub(super) submitted: Option<Box<Submitted>>,
     pub(super) intended: Nanos,
     deadline: Nanos,
-    /// What the current frame asks: a read-modify-write first reads, then writes.
+    /// The operation code of the current frame: a read-modify-write first reads, then writes.
     pub(super) op: Op,
     client: u16,
     number: u32,
     attempts: u32,
     /// When it was last sent.
     sent: Nanos,
-    /// What it was stamped with when it was first sent.
+    /// The stamp of its first frame, which retries keep.
     stamp: Option<Stamp>,
-    /// When the timer of this request is due; others in the queue mean nothing.
+    /// When the timer of this request is due; its other timers in the queue are ignored.
     timer: Nanos,
     pub(super) ticket: Option<ReadTicket>,
 }
@@ -87,7 +87,7 @@ impl Request {
 }
 
 impl<P: Protocol> Client<P> {
-    /// Takes one frame.
+    /// Handles a frame.
     pub(super) fn take_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
         let Ok(frame) = FrameView::parse(bytes) else {
             self.stats.counts.malformed += 1;
@@ -103,7 +103,7 @@ impl<P: Protocol> Client<P> {
             return;
         };
         if frame.status() == Status::Overloaded {
-            // Nothing was done; the retry timer runs on.
+            // The server did nothing; the retry timer keeps running.
             self.stats.counts.overloaded += 1;
             return;
         }
@@ -178,7 +178,7 @@ impl<P: Protocol> Client<P> {
             self.stats.counts.writes += 1;
             let (key, id) = (&request.operation.key, request.id());
             if refused {
-                // One without acknowledgement: who knows what the store did.
+                // Not acknowledged: the effect on the store is unknown.
                 self.judge.give_up_write(key, id);
             } else {
                 self.judge.end_write(now, key, id);
@@ -203,7 +203,7 @@ impl<P: Protocol> Client<P> {
         }
     }
 
-    /// Hands a write that is done to the protocol.
+    /// Hands a completed write to the protocol.
     pub(super) fn note_written(&mut self, request: &Request, frame: &FrameView<'_>) {
         let (key, id) = (&request.operation.key, request.id());
         let length = (request.op == Op::Put).then_some(request.operation.size as u16);
@@ -214,7 +214,8 @@ impl<P: Protocol> Client<P> {
         self.protocol.on_written(key, length, fill, frame);
     }
 
-    /// Numbers a request and sends it for the first time. There is room (rule 2).
+    /// Numbers a request and sends it for the first time. The caller has checked that there is room
+    /// (rule 2).
     pub(super) fn start_request(&mut self, now: Nanos, mut request: Request, out: &mut Actions) {
         (request.client, request.number) = self.senders.take();
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -225,7 +226,7 @@ impl<P: Protocol> Client<P> {
         self.enter(now, slot, request, out);
     }
 
-    /// Puts a numbered request into its slot, tells the checker, and sends it.
+    /// Puts a numbered request into its slot, reports it to the checker, and sends it.
     fn enter(&mut self, now: Nanos, slot: u32, mut request: Request, out: &mut Actions) {
         self.by_number.insert((request.client, request.number), slot);
         request.stamp = self.protocol.stamp();
@@ -293,7 +294,7 @@ impl<P: Protocol> Client<P> {
         self.stats.counts.lost += u64::from(request.is_load());
     }
 
-    /// Ends a request of which nobody knows what it has done.
+    /// Ends a request of which the effect is unknown.
     pub(super) fn give_up(&mut self, slot: u32, request: &Request) {
         self.end_number(request);
         self.release(slot);
@@ -323,7 +324,7 @@ impl<P: Protocol> Client<P> {
         self.outstanding -= 1;
     }
 
-    /// An insert is over, so read-latest may go on to it.
+    /// The insert has ended, so read-latest may read its key.
     fn settle(&mut self, request: &Request) {
         if request.operation.kind == OpKind::Insert && self.load.phase != Phase::Verifying {
             self.workload.settle_insert(request.operation.id);

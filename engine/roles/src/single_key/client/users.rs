@@ -2,14 +2,14 @@
 //!
 //! Rules
 //! -----
-//! 1. An operation that was taken ends exactly once, by its deadline at the latest, which counts
-//!    from [`crate::Client::submit`].
-//! 2. It asks a request for each key. Those that no client identity has room for wait in their
-//!    order; when too many wait, no more operations are taken.
-//! 3. A read of several keys is all or nothing: it ends with the last answer, with the first refusal,
-//!    or at the deadline, with all keys that are missing by then.
-//! 4. Values are not of the kind that tells its writer, so nothing of it is judged. Frames are
-//!    counted, operations and latency are not: they are not the load's.
+//! 1. An accepted operation ends exactly once, at its deadline at the latest, which counts from
+//!    [`crate::Client::submit`].
+//! 2. It takes a request for each key. If no client identity has room, requests wait in order. If
+//!    too many wait, further operations are refused.
+//! 3. A read of several keys is all or nothing: it ends with the last answer, with the first
+//!    refusal, or at the deadline, with a list of the missing keys.
+//! 4. Values do not name their writer, so these operations are not judged. Their frames are
+//!    counted, but not their number and latency, since they are not part of the load.
 //! 5. Answers are handed to the protocol, as for the load.
 
 use std::collections::VecDeque;
@@ -23,11 +23,11 @@ use super::{Client, Protocol};
 use crate::common::user::name_keys;
 use crate::{Actions, Completion, Nanos, Outcome, UserOp, is_reserved};
 
-/// What a request of a user has beside that of a load.
+/// The additional fields of a request of a user.
 #[derive(Debug)]
 pub(super) struct Submitted {
     group: u64,
-    /// Which of the keys of its operation it is about.
+    /// The index of its key in its operation.
     place: usize,
     /// The value to write.
     pub(super) value: Vec<u8>,
@@ -45,7 +45,7 @@ struct Waiting {
 #[derive(Debug)]
 struct Group {
     token: u64,
-    /// Its keys and what was answered about them.
+    /// Its keys and their answers.
     answers: Vec<(Key, Option<Answer>)>,
     left: usize,
 }
@@ -54,7 +54,7 @@ struct Group {
 type Answer = Option<Vec<u8>>;
 
 impl Group {
-    /// The keys that were not answered, for people.
+    /// The unanswered keys, as a text for users.
     fn missing(&self) -> String {
         let open = self.answers.iter().filter(|(_, answer)| answer.is_none());
         name_keys(open.map(|(key, _)| &key[..]))
@@ -71,17 +71,17 @@ pub(super) struct Users {
 }
 
 impl Users {
-    /// Moves what has ended since the last call behind what `into` has.
+    /// Appends the operations that have ended since the last call to `into`.
     pub(super) fn completions(&mut self, into: &mut Vec<Completion>) {
         into.append(&mut self.ended);
     }
 
-    /// When the first of those that wait is given up. All have the same time, so it is the oldest.
+    /// When the first waiting request is given up. All have the same time-out, so it is the oldest.
     pub(super) fn due(&self) -> Nanos {
         self.waiting.front().map_or(Nanos::MAX, |first| first.deadline)
     }
 
-    /// The request will not be answered any more.
+    /// Ends the operation of a request that has timed out.
     pub(super) fn give_up(&mut self, submitted: &Submitted) {
         if let Some(group) = self.groups.remove(&submitted.group) {
             let outcome = Outcome::TimedOut { missing: group.missing() };
@@ -95,7 +95,7 @@ impl Users {
         }
     }
 
-    /// A key of a read was answered. The others of its operation may have ended it before.
+    /// A key of a read was answered. Another key may have ended the operation before.
     fn answered(&mut self, submitted: &Submitted, value: Answer) {
         let Some(group) = self.groups.get_mut(&submitted.group) else { return };
         group.answers[submitted.place].1 = Some(value);
@@ -155,7 +155,7 @@ impl<P: Protocol> Client<P> {
         Ok(())
     }
 
-    /// Starts what waits, as far as there is room, and gives up what has waited too long.
+    /// Starts waiting requests while there is room, and gives up those past their deadline.
     pub(super) fn start_submitted(&mut self, now: Nanos, out: &mut Actions) {
         while let Some(first) = self.users.waiting.front() {
             let over = first.deadline <= now;
@@ -212,7 +212,7 @@ impl<P: Protocol> Client<P> {
     }
 }
 
-/// The key, if it is one on the wire.
+/// The key, if it is valid on the wire.
 fn checked(key: &[u8]) -> Result<Key, String> {
     let key: Key = key
         .try_into()

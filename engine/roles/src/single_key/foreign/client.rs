@@ -14,30 +14,30 @@ use crate::{Actions, ClientConfig, Counts, Nanos};
 /// The decisions of a protocol; see [`Protocol`] for each.
 #[allow(clippy::missing_errors_doc)] // the sentence with which a hook fails
 pub trait ClientHooks: Debug + Send + Sync + 'static {
-    /// What a request is stamped with.
+    /// The stamp of a new request.
     fn stamp(&self) -> Outcome<Option<Stamp>>;
-    /// Whether an answer counts.
+    /// Whether an answer is accepted.
     fn judge(&self, answer: &[u8], written: usize) -> Outcome<Verdict>;
     /// A read was answered.
     fn on_read(&mut self, answer: &[u8]) -> Outcome<()>;
     /// A write of this value, or a delete, was answered.
     fn on_written(&mut self, value: Option<&[u8]>, answer: &[u8]) -> Outcome<()>;
-    /// Takes a frame that answers no request and gives the frames to send; none if it is not of the
-    /// protocol.
+    /// Handles a frame that answers no request and returns the frames to send; none if it is not of
+    /// the protocol.
     fn on_message(&mut self, now: Nanos, message: &[u8]) -> Outcome<Option<Vec<Vec<u8>>>>;
-    /// The load starts or goes on.
+    /// The load starts or resumes.
     fn start(&mut self, now: Nanos) -> Outcome<()>;
-    /// Does what is due, and gives the frames to send.
+    /// Does what is due, and returns the frames to send.
     fn on_timer(&mut self, now: Nanos) -> Outcome<Vec<Vec<u8>>>;
     /// When to call [`ClientHooks::on_timer`].
     fn deadline(&self) -> Outcome<Option<Nanos>>;
-    /// The process crashes and another one starts in its place.
+    /// The process crashes and is restarted.
     fn crash(&mut self) -> Outcome<()>;
     /// The process is going to end.
     fn leave(&mut self, now: Nanos) -> Outcome<()>;
     /// Whether nothing is left to be sent after [`ClientHooks::leave`].
     fn has_left(&self) -> Outcome<bool>;
-    /// Gauges: what the process holds now.
+    /// The current gauges.
     fn gauges(&self) -> Outcome<Counts>;
 }
 
@@ -45,7 +45,7 @@ pub trait ClientHooks: Debug + Send + Sync + 'static {
 ///
 /// # Errors
 ///
-/// A sentence about a setting that cannot be.
+/// A sentence about an invalid setting.
 pub fn client<H: ClientHooks>(
     hooks: H,
     options: &ClientOptions,
@@ -59,7 +59,7 @@ pub fn client<H: ClientHooks>(
 #[derive(Debug)]
 struct Foreign<H> {
     hooks: H,
-    /// It is reported when the protocol is polled, which is due then.
+    /// Reported at the next poll, which is then due at once.
     failure: Failure,
 }
 

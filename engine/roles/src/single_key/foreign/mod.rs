@@ -1,11 +1,11 @@
 //! Protocols of single keys that are not written in Rust.
 //!
 //! The binding to another language implements [`ServerHooks`] or [`ClientHooks`]. Requests, copies,
-//! retries, service rate, load and history are those of [`single_key`](crate::single_key); the hooks
-//! decide what a protocol may add. Hooks take frames as bytes and give [`Order`]s.
+//! retries, service rate, load and history are those of [`single_key`](crate::single_key); the
+//! hooks have the decisions of the protocol. Hooks take frames as bytes and return [`Order`]s.
 //!
-//! A hook that fails gives a sentence. The role then does nothing any more and reports the sentence
-//! with the next [`Actions::fail`](crate::Actions::fail).
+//! A hook that fails returns a sentence. The role then stops, and reports the sentence with
+//! [`Actions::fail`](crate::Actions::fail).
 
 mod client;
 mod server;
@@ -19,10 +19,10 @@ use crate::Actions;
 pub use client::{ClientHooks, client};
 pub use server::{Order, Orders, ServerHooks, server};
 
-/// What a hook gives, or the sentence with which it fails.
+/// The result of a hook, or the sentence with which it fails.
 pub type Outcome<T> = Result<T, String>;
 
-/// Why a role cannot go on, if it cannot.
+/// The failure of a role, if there is one.
 #[derive(Debug, Default)]
 pub struct Failure {
     sentence: OnceLock<String>,
@@ -30,22 +30,22 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// What a hook has given; nothing if it has failed. The first failure counts.
+    /// The result of a hook; none if it has failed. The first failure is kept.
     pub fn keep<T>(&self, outcome: Outcome<T>) -> Option<T> {
         outcome.map_err(|sentence| self.sentence.set(sentence)).ok()
     }
 
-    /// Whether the role can go on.
+    /// Whether there is no failure.
     pub fn is_none(&self) -> bool {
         self.sentence.get().is_none()
     }
 
-    /// Whether it is still to be reported.
+    /// Whether the failure is still to be reported.
     pub fn is_due(&self) -> bool {
         !self.is_none() && !self.reported
     }
 
-    /// Reports it, once.
+    /// Reports the failure, once.
     pub fn report(&mut self, out: &mut Actions) {
         if let Some(sentence) = self.sentence.get().filter(|_| !self.reported) {
             out.fail(sentence.clone());
@@ -54,7 +54,7 @@ impl Failure {
     }
 }
 
-/// The whole frame.
+/// Encodes the frame again.
 fn bytes_of(frame: &FrameView<'_>) -> Vec<u8> {
     let request = Message::request(
         frame.source(),

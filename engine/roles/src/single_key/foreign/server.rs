@@ -12,7 +12,7 @@ use crate::single_key::server::state::{Call, KeyState, Write};
 use crate::single_key::server::{Protocol, Server, ServerConfig};
 use crate::{Actions, Applied, Counts, Nanos, Origin, StoreCall, StoreOp, StoreResult};
 
-/// What a hook wants done; `F` is a frame as its language has it.
+/// An action that a hook requests; `F` is a frame in the hook's language.
 #[derive(Debug)]
 pub enum Order<F> {
     /// Send a frame.
@@ -23,23 +23,25 @@ pub enum Order<F> {
         key: Key,
         /// Sender and number of the request.
         request: (u16, u32),
-        /// Who is refused if the store fails; none for the copy of a write, which has succeeded.
+        /// Receives the refusal if the store fails; none for the copy of a write, which has
+        /// succeeded.
         client: Option<Ip>,
         /// The request.
         frame: F,
     },
-    /// Answer a request that is no write under way.
+    /// Answer a request that is not a write under way.
     Answer {
         /// Sender and number of the request.
         request: (u16, u32),
         /// The answer.
         frame: Vec<u8>,
     },
-    /// Hand the write that is under way for this key to the store: [`ServerHooks::on_stored`] follows.
+    /// Hand the write that is under way for this key to the store: [`ServerHooks::on_stored`]
+    /// follows.
     Store {
         /// The key.
         key: Key,
-        /// What the store keeps with the record.
+        /// The sequence that the store keeps with the record.
         sequence: Option<Sequence>,
     },
     /// Answer the write that is under way for this key; the next one begins.
@@ -53,26 +55,27 @@ pub enum Order<F> {
     },
 }
 
-/// What a hook of a server gives.
+/// The result of a hook of a server.
 pub type Orders<F> = Outcome<Vec<Order<F>>>;
 
-/// The decisions of a protocol. Failures of the store and requests that cannot be are answered
-/// before they come here.
+/// The decisions of a protocol. Failures of the store and invalid requests are answered without a
+/// hook.
 #[allow(clippy::missing_errors_doc)] // the sentence with which a hook fails
 pub trait ServerHooks: Debug + Send + Sync + 'static {
-    /// A frame as the language has it.
+    /// A frame in the hook's language.
     type Frame: Debug + Send + Sync;
 
-    /// The name of the role, for sentences about it.
+    /// The name of the role, for error messages.
     fn name(&self) -> &str;
 
-    /// A frame in the language.
+    /// Converts a frame to the hook's language.
     fn frame(&self, bytes: &[u8]) -> Outcome<Self::Frame>;
 
-    /// A read has come.
+    /// A read has arrived.
     fn on_read(&mut self, now: Nanos, request: &Self::Frame) -> Orders<Self::Frame>;
 
-    /// The record for a request is there: its value, unless there is none, and its sequence.
+    /// The store has read the record for a request: its value, unless there is none, and its
+    /// sequence.
     fn on_value(
         &mut self,
         now: Nanos,
@@ -81,29 +84,30 @@ pub trait ServerHooks: Debug + Send + Sync + 'static {
         sequence: Sequence,
     ) -> Orders<Self::Frame>;
 
-    /// The turn of a write has come: it is under way until [`Order::End`].
+    /// A write starts: it is under way until [`Order::End`].
     fn on_write(&mut self, now: Nanos, write: &Self::Frame) -> Orders<Self::Frame>;
 
     /// The store has the write.
     fn on_stored(&mut self, now: Nanos, write: &Self::Frame) -> Orders<Self::Frame>;
 
-    /// A copy of a write has come, whose original has ended like that.
+    /// A copy of a write has arrived; the original has ended with `status`.
     fn on_copy(&mut self, now: Nanos, write: &Self::Frame, status: Status) -> Orders<Self::Frame>;
 
-    /// A frame has come that is no request of a client; none if the protocol does not have it.
+    /// A frame has arrived that is not a request of a client; none if the protocol does not have
+    /// it.
     fn on_message(
         &mut self,
         now: Nanos,
         message: &Self::Frame,
     ) -> Outcome<Option<Vec<Order<Self::Frame>>>>;
 
-    /// It is [`ServerHooks::deadline`].
+    /// The time of [`ServerHooks::deadline`] has come.
     fn on_timer(&mut self, now: Nanos) -> Orders<Self::Frame>;
 
     /// When to call [`ServerHooks::on_timer`].
     fn deadline(&self) -> Outcome<Option<Nanos>>;
 
-    /// Counts and gauges of its own.
+    /// Counts and gauges of the protocol.
     fn counts(&self) -> Outcome<Counts>;
 }
 
@@ -130,17 +134,17 @@ pub fn server<H: ServerHooks>(
 #[derive(Debug)]
 struct Foreign<H: ServerHooks> {
     hooks: H,
-    /// When the timer that counts is due; others in the queue mean nothing.
+    /// When the current timer is due; others in the queue are ignored.
     due: Option<Nanos>,
     failure: Failure,
 }
 
-/// What is under way for a key.
+/// The work under way for a key.
 #[derive(Debug)]
 enum Step<F> {
-    /// The hooks have the write.
+    /// The hooks decide about the write.
     Deciding(Write<Outcome<F>>),
-    /// The store has it.
+    /// The store has the write.
     Storing(Write<Outcome<F>>),
 }
 
@@ -155,20 +159,20 @@ struct Query<F> {
 
 impl<H: ServerHooks> Server<Foreign<H>> {
     /// Calls a hook and carries out its orders.
-    fn ask(
+    fn call_hook(
         &mut self,
         now: Nanos,
         out: &mut Actions,
         hook: impl FnOnce(&mut Self) -> Orders<H::Frame>,
     ) {
         if self.protocol.failure.is_none() {
-            let end = self.do_orders(now, out, hook);
+            let end = self.run_orders(now, out, hook);
             self.protocol.failure.keep(end);
         }
         self.protocol.failure.report(out);
     }
 
-    fn do_orders(
+    fn run_orders(
         &mut self,
         now: Nanos,
         out: &mut Actions,
@@ -213,7 +217,7 @@ impl<H: ServerHooks> Server<Foreign<H>> {
         Ok(())
     }
 
-    /// The write of a key that the hooks have.
+    /// Takes the write of a key about which the hooks decide.
     fn take_write(&mut self, key: &Key) -> Outcome<Write<Outcome<H::Frame>>> {
         match self.take_step(key) {
             Some(Step::Deciding(write)) => Ok(write),
@@ -226,14 +230,14 @@ impl<H: ServerHooks> Server<Foreign<H>> {
     }
 
     /// Calls a hook about the write of a key.
-    fn ask_about_write(
+    fn call_write_hook(
         &mut self,
         now: Nanos,
         key: &Key,
         out: &mut Actions,
         hook: impl FnOnce(&mut H, &H::Frame) -> Orders<H::Frame>,
     ) {
-        self.ask(now, out, |server| {
+        self.call_hook(now, out, |server| {
             let step = server.keys.get(key).and_then(|state| state.step.as_ref());
             let Some(Step::Deciding(write)) = step else { return Ok(Vec::new()) };
             let frame = write.tag.as_ref().map_err(Clone::clone)?;
@@ -246,7 +250,7 @@ impl<H: ServerHooks> Server<Foreign<H>> {
         let idle =
             |(key, state): (&Key, &KeyState<Foreign<H>>)| state.step.is_none().then_some(*key);
         let mut keys: Vec<Key> = self.keys.iter().filter_map(idle).collect();
-        // A map gives them in any order.
+        // Sorted, since the order of a hash map differs between runs.
         keys.sort_unstable();
         keys.iter().for_each(|key| self.advance(now, key, out));
     }
@@ -267,7 +271,7 @@ impl<H: ServerHooks> Protocol for Foreign<H> {
 
     fn on_message(server: &mut Server<Self>, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
         let mut known = true;
-        server.ask(now, out, |server| {
+        server.call_hook(now, out, |server| {
             let hooks = &mut server.protocol.hooks;
             let orders = hooks.on_message(now, &hooks.frame(&bytes_of(frame))?)?;
             known = orders.is_some();
@@ -280,7 +284,7 @@ impl<H: ServerHooks> Protocol for Foreign<H> {
     }
 
     fn on_get(server: &mut Server<Self>, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
-        server.ask(now, out, |server| {
+        server.call_hook(now, out, |server| {
             let hooks = &mut server.protocol.hooks;
             hooks.on_read(now, &hooks.frame(&bytes_of(frame))?)
         });
@@ -298,7 +302,7 @@ impl<H: ServerHooks> Protocol for Foreign<H> {
         out: &mut Actions,
     ) {
         server.set_step(key, Step::Deciding(write));
-        server.ask_about_write(now, key, out, |hooks, frame| hooks.on_write(now, frame));
+        server.call_write_hook(now, key, out, |hooks, frame| hooks.on_write(now, frame));
     }
 
     fn on_copy(
@@ -309,7 +313,7 @@ impl<H: ServerHooks> Protocol for Foreign<H> {
         out: &mut Actions,
     ) {
         let Some(status) = ended else { return };
-        server.ask(now, out, |server| {
+        server.call_hook(now, out, |server| {
             let hooks = &mut server.protocol.hooks;
             hooks.on_copy(now, &hooks.frame(&bytes_of(frame))?, status)
         });
@@ -337,7 +341,9 @@ impl<H: ServerHooks> Protocol for Foreign<H> {
                 return;
             }
         };
-        server.ask(now, out, |server| server.protocol.hooks.on_value(now, &frame, value, sequence));
+        server.call_hook(now, out, |server| {
+            server.protocol.hooks.on_value(now, &frame, value, sequence)
+        });
     }
 
     fn on_step_stored(
@@ -355,7 +361,7 @@ impl<H: ServerHooks> Protocol for Foreign<H> {
             return;
         }
         server.set_step(key, Step::Deciding(write));
-        server.ask_about_write(now, key, out, |hooks, frame| hooks.on_stored(now, frame));
+        server.call_write_hook(now, key, out, |hooks, frame| hooks.on_stored(now, frame));
     }
 
     fn on_timer(server: &mut Server<Self>, now: Nanos, (): (), out: &mut Actions) {
@@ -363,7 +369,7 @@ impl<H: ServerHooks> Protocol for Foreign<H> {
             return;
         }
         server.protocol.due = None;
-        server.ask(now, out, |server| server.protocol.hooks.on_timer(now));
+        server.call_hook(now, out, |server| server.protocol.hooks.on_timer(now));
         server.advance_all(now, out);
     }
 

@@ -1,19 +1,19 @@
-//! What a server is told.
+//! Configuration of a server.
 
 use crate::registry::ServerOptions;
 use crate::{Backoff, MILLISECOND, Nanos, SECOND};
 
-/// What a server is; `C` are the settings of its protocol.
+/// Configuration of a server; `C` has the settings of its protocol.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServerConfig<C> {
     /// Which server this is, from 0.
     pub server: u16,
     /// Number of servers that share the keys.
     pub servers: u16,
-    /// First request number of its own; see [`crate::first_request`].
+    /// First number of the server's own requests; see [`crate::first_request`].
     pub first_request: u32,
-    /// What a clock that goes on while the server is down showed at the driver's time 0. Any clock
-    /// will do; 0 if the driver's time goes on itself.
+    /// Reading, at the driver's time 0, of a clock that runs on while the server is down. Any clock
+    /// may be used; 0 if the driver's time itself runs on.
     pub epoch: Nanos,
     /// Most writes that wait for one key; more are answered with "overloaded".
     pub max_waiting: usize,
@@ -23,8 +23,8 @@ pub struct ServerConfig<C> {
     pub service_queue: usize,
     /// Retries of its own requests to switch and controller.
     pub retry: Backoff,
-    /// How long after its start frames of before may still arrive: longer than a frame can be under
-    /// way.
+    /// How long after the start older frames may still arrive: longer than a frame stays in the
+    /// network.
     pub guard: Nanos,
     /// Settings of the protocol.
     pub protocol: C,
@@ -47,7 +47,7 @@ impl<C: Default> ServerConfig<C> {
         }
     }
 
-    /// The usual settings with what every role is told.
+    /// The usual settings with the options of a role.
     pub fn of(options: &ServerOptions) -> Self {
         Self {
             first_request: options.first_request,

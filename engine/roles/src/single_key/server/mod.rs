@@ -2,14 +2,14 @@
 //!
 //! Rules
 //! -----
-//! 1. A write has its effect once, however often its frame comes, and is answered after the store
-//!    has it. Writes of one key run one at a time, in the order in which they are taken up.
-//! 2. Each write is handed to the store with its number, and a server that starts again over the
-//!    store knows from there what it has applied (rule 1).
-//! 3. A copy of a request that waits for service, or of a read that waits for the store, is ignored:
-//!    the answer goes to the sender of the request.
-//! 4. What a protocol adds is in its [`Protocol`]: how a write is carried out, what a read is
-//!    answered with, which messages of switch and controller there are.
+//! 1. A write takes effect once, however often its frame arrives, and is answered after the store
+//!    has it. Writes of one key run one at a time, in the order in which they are accepted.
+//! 2. Each write is handed to the store with its number, so that a restarted server reads from the
+//!    store which writes were applied (rule 1).
+//! 3. A copy of a request that waits for service, or of a read that waits for the store, is
+//!    ignored: the answer goes to the sender of the request.
+//! 4. A protocol adds in its [`Protocol`]: how a write is carried out, how a read is answered, and
+//!    which messages of switch and controller there are.
 //!
 //! `requests` has rules 1 and 2, [`crate::common::copies`] rule 3.
 
@@ -36,13 +36,14 @@ pub use protocol::Protocol;
 use state::{Call, KeyState, Next};
 pub use state::{Read, Write};
 
-/// One partition's storage server. See the head comment for its rules.
+/// One partition's storage server. The module comment has its rules.
 #[derive(Debug)]
 pub struct Server<P: Protocol> {
     pub(crate) config: ServerConfig<P::Config>,
     pub(crate) keys: FxHashMap<Key, KeyState<P>>,
     pub(crate) windows: FxHashMap<u16, Window<Status>>,
-    /// Reads until they are answered, and writes that wait for service: then `windows` has them.
+    /// Reads until they are answered, and writes until they are served; from then on `windows` has
+    /// them.
     pub(crate) copies: Copies<(u16, u32)>,
     pub(crate) calls: Slots<Call<P::Query>>,
     pub(crate) timers: Timers<P::Timer>,
@@ -65,7 +66,7 @@ impl<P: Protocol> Server<P> {
         Self::with(P::new(&config, now), config, now, applied)
     }
 
-    /// The same with a protocol that has been made.
+    /// The same with an existing protocol.
     pub(crate) fn with(
         protocol: P,
         config: ServerConfig<P::Config>,
@@ -90,7 +91,7 @@ impl<P: Protocol> Server<P> {
         }
     }
 
-    /// What this server is.
+    /// The configuration.
     pub fn config(&self) -> &ServerConfig<P::Config> {
         &self.config
     }
@@ -100,8 +101,7 @@ impl<P: Protocol> Server<P> {
         &self.stats
     }
 
-    /// A request of a client: it is served, or waits for that, unless it is a copy of one that is
-    /// under way.
+    /// Serves or queues a request of a client, unless it is a copy of one that is under way.
     fn on_request(&mut self, now: Nanos, frame: &FrameView<'_>, bytes: &[u8], out: &mut Actions) {
         let request = (frame.sender(), frame.request());
         let may_wait = frame.op() == Op::Get || self.service.is_some();
@@ -119,8 +119,8 @@ impl<P: Protocol> Server<P> {
         }
     }
 
-    /// A message that the protocol does not have. A controller that marks its messages, and so waits
-    /// for an answer, gets one.
+    /// Handles a message that the protocol does not have. If the controller marked the message, it
+    /// waits for an answer and is refused.
     pub(crate) fn reject_message(&mut self, frame: &FrameView<'_>, out: &mut Actions) {
         let waits = frame.sender() == CONTROLLER_SENDER && frame.mark().is_some();
         if waits && !frame.op().is_reply() {
@@ -130,7 +130,7 @@ impl<P: Protocol> Server<P> {
         }
     }
 
-    /// Starts what waits for `key`, until something is under way or nothing may start.
+    /// Starts waiting work of `key`, until some is under way or none may start.
     pub(crate) fn advance(&mut self, now: Nanos, key: &Key, out: &mut Actions) {
         while let Some(state) = self.keys.get_mut(key) {
             if state.step.is_some() {
@@ -147,17 +147,17 @@ impl<P: Protocol> Server<P> {
         }
     }
 
-    /// Sets what is under way for `key`.
+    /// Sets the step under way for `key`.
     pub(crate) fn set_step(&mut self, key: &Key, step: P::Step) {
         self.keys.entry(*key).or_default().step = Some(step);
     }
 
-    /// Takes what is under way for `key`.
+    /// Takes the step under way for `key`.
     pub(crate) fn take_step(&mut self, key: &Key) -> Option<P::Step> {
         self.keys.get_mut(key)?.step.take()
     }
 
-    /// Asks the store for the record of `key`, for the step that is set.
+    /// Reads the record of `key` from the store, for this step.
     pub(crate) fn get_for_step(&mut self, key: &Key, step: P::Step, out: &mut Actions) {
         let call = self.calls.add(Call::Key(*key));
         out.get(call, *key);
@@ -173,7 +173,7 @@ impl<P: Protocol> Server<P> {
         out.send(&Message { source: self.address(), ..reply });
     }
 
-    /// An empty buffer whose memory has been used before.
+    /// An empty buffer, with reused memory if there is any.
     pub(crate) fn take_buffer(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()
     }

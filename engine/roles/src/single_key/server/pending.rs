@@ -1,4 +1,5 @@
-//! Requests of the server itself to switch and controller, sent again until they are answered.
+//! The server's own requests to switch and controller, which are sent again until they are
+//! answered.
 
 use netkv_wire::{FrameView, Ip, Key, Message, Op, sender_of_server, server_ip};
 use rustc_hash::FxHashMap;
@@ -7,7 +8,7 @@ use crate::common::mutation::Mutated;
 use crate::single_key::mutation;
 use crate::{Backoff, Nanos};
 
-/// A request that waits for its answer.
+/// A pending request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pending {
     pub(crate) op: Op,
@@ -17,7 +18,7 @@ pub(crate) struct Pending {
     attempts: u32,
 }
 
-/// The requests that wait for an answer.
+/// The pending requests.
 #[derive(Debug)]
 pub(crate) struct PendingRequests {
     server: u16,
@@ -31,7 +32,7 @@ impl PendingRequests {
         Self { server, retry, next: first_request, open: FxHashMap::default() }
     }
 
-    /// Opens a request; gives its number, and when it is to be sent again.
+    /// Opens a request; returns its number, and when it is to be sent again.
     pub(crate) fn open(&mut self, now: Nanos, op: Op, key: &Key, generation: u32) -> (u32, Nanos) {
         let request = self.next;
         self.next = request.wrapping_add(1);
@@ -44,7 +45,7 @@ impl PendingRequests {
         self.open.get(&request)
     }
 
-    /// Counts another transmission; gives when the next one is due.
+    /// Counts another transmission; returns when the next one is due.
     pub(crate) fn again(&mut self, now: Nanos, request: u32) -> Option<Nanos> {
         let pending = self.open.get_mut(&request)?;
         pending.attempts += 1;
@@ -63,12 +64,12 @@ impl PendingRequests {
             && self.open.get(&frame.request()).is_some_and(answers)
     }
 
-    /// The request is over.
+    /// The request has ended.
     pub(crate) fn close(&mut self, request: u32) {
         self.open.remove(&request);
     }
 
-    /// The frame of a request, as far as all of them are alike.
+    /// The frame of a request, with the fields that all of them have.
     pub(crate) fn message(&self, request: u32, pending: &Pending, to: Ip) -> Message<'static> {
         let (source, sender) = (server_ip(self.server), sender_of_server(self.server));
         Message::request(source, to, pending.op, sender, request, pending.key)

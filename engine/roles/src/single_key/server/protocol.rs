@@ -1,4 +1,4 @@
-//! What a protocol of single keys adds to its servers.
+//! The interface of a protocol of single keys for its servers.
 
 use std::fmt::Debug;
 
@@ -8,20 +8,20 @@ use super::state::{KeyState, Next, Write};
 use super::{Server, ServerConfig};
 use crate::{Actions, Counts, Nanos, StoreResult};
 
-/// A protocol, with what a server of it keeps beside requests. Methods take the whole server, since
-/// its steps go on to requests, keys and the store.
+/// A protocol, with the state of a server beside requests. Methods take the whole server, since
+/// they use its requests, keys and storage calls.
 pub trait Protocol: Debug + Send + Sync + Sized + 'static {
     /// Its settings.
     type Config: Debug + Copy + Default + PartialEq + Send + Sync;
-    /// What it reads from the frame of a write.
+    /// The fields that it reads from the frame of a write.
     type Tag: Debug + Send + Sync;
-    /// What may be under way for a key.
+    /// The work that may be under way for a key.
     type Step: Debug + Send + Sync;
-    /// What else it remembers of a key while something is under way.
+    /// Further state of a key while work is under way or waiting.
     type KeyState: Debug + Default + Send + Sync;
     /// Work that waits for a key beside writes.
     type Control: Debug + Send + Sync;
-    /// A question to the store that does not wait for other work of its key.
+    /// A storage read that does not wait for other work of its key.
     type Query: Debug + Send + Sync;
     /// Its timers.
     type Timer: Debug + Copy + Ord + Send + Sync;
@@ -34,7 +34,7 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
         false
     }
 
-    /// Takes a frame that is not a request of a client.
+    /// Handles a frame that is not a request of a client.
     fn on_message(
         server: &mut Server<Self>,
         _now: Nanos,
@@ -54,24 +54,24 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
         None
     }
 
-    /// A read. It is served at once, whatever is under way for its key.
+    /// Serves a read, at once, whatever is under way for its key.
     fn on_get(server: &mut Server<Self>, now: Nanos, frame: &FrameView<'_>, out: &mut Actions);
 
-    /// Whether the effect of a write is unknown, of which the server knows nothing if `is_new`: then
-    /// it is not carried out.
+    /// Whether the effect of a write is unknown; then it is not carried out. With `is_new`, the
+    /// server has no state of it.
     fn is_unknown(_server: &mut Server<Self>, _frame: &FrameView<'_>, _is_new: bool) -> bool {
         false
     }
 
-    /// What it reads from the frame of a write that arrived at `arrived`.
+    /// The fields of the frame of a write that arrived at `arrived`.
     fn tag(&self, frame: &FrameView<'_>, arrived: Nanos) -> Self::Tag;
 
-    /// What is to be started for a key for which nothing is under way.
+    /// The next work to start for a key without work under way.
     fn next(state: &mut KeyState<Self>, _now: Nanos) -> Next<Self> {
         state.next_write()
     }
 
-    /// Starts a write of a key for which nothing is under way.
+    /// Starts a write of a key without work under way.
     fn start_write(
         server: &mut Server<Self>,
         now: Nanos,
@@ -80,7 +80,7 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
         out: &mut Actions,
     );
 
-    /// Starts other work of a key for which nothing is under way.
+    /// Starts other work of a key without work under way.
     fn start_control(
         _server: &mut Server<Self>,
         _now: Nanos,
@@ -90,7 +90,7 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
     ) {
     }
 
-    /// A copy of a write has come, whose original has ended like that, if it has.
+    /// A copy of a write has arrived; `ended` is the result of the original, if it has ended.
     fn on_copy(
         server: &mut Server<Self>,
         _now: Nanos,
@@ -112,7 +112,7 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
         out: &mut Actions,
     );
 
-    /// The store has ended its call for the step of a key, which has been taken out.
+    /// The store has ended its call for the step of a key; the step was taken before.
     fn on_step_stored(
         server: &mut Server<Self>,
         now: Nanos,

@@ -1,4 +1,4 @@
-//! Requests of clients: reads, and writes that have their effect once.
+//! Requests of clients: reads, and writes that take effect once.
 
 use netkv_wire::{FrameView, Key, MAX_VALUE, Message, Op, Status};
 
@@ -9,7 +9,7 @@ use crate::single_key::mutation;
 use crate::{Actions, Nanos, Origin, StoreCall, StoreOp, StoreResult, is_reserved};
 
 impl<P: Protocol> Server<P> {
-    /// Takes up a request whose turn has come, and which arrived then.
+    /// Accepts a request, which arrived at `arrived`, when its service starts.
     pub(super) fn serve(
         &mut self,
         now: Nanos,
@@ -59,7 +59,7 @@ impl<P: Protocol> Server<P> {
         }
         let key = frame.key();
         if self.is_full(&key) {
-            // Not remembered as seen: the retry may find room.
+            // Not recorded in the window, so that a retry may succeed.
             self.stats.overloaded += 1;
             self.copies.forget((sender, request));
             self.refuse(frame, Status::Overloaded, out);
@@ -67,7 +67,7 @@ impl<P: Protocol> Server<P> {
         }
         self.note(sender, request, Seen::UnderWay);
         let write = self.write_of(arrived, frame);
-        self.take_up(now, &key, write, out);
+        self.accept_write(now, &key, write, out);
     }
 
     /// Whether no more writes may wait for `key`.
@@ -76,7 +76,7 @@ impl<P: Protocol> Server<P> {
         waiting >= self.config.max_waiting
     }
 
-    /// The write in `frame`, which arrived then.
+    /// The write in `frame`, which arrived at `arrived`.
     pub(crate) fn write_of(&mut self, arrived: Nanos, frame: &FrameView<'_>) -> Write<P::Tag> {
         let mut value = self.take_buffer();
         value.extend_from_slice(frame.value());
@@ -90,8 +90,8 @@ impl<P: Protocol> Server<P> {
         }
     }
 
-    /// Begins with a write, or lets it wait for what is under way for its key.
-    pub(crate) fn take_up(
+    /// Starts a write, or queues it behind the work under way for its key.
+    pub(crate) fn accept_write(
         &mut self,
         now: Nanos,
         key: &Key,
@@ -107,13 +107,13 @@ impl<P: Protocol> Server<P> {
         self.advance(now, key, out);
     }
 
-    /// Answers a write that is not carried out, and its copies alike.
+    /// Answers a write that is not carried out, and records the answer for its copies.
     fn end_at_once(&mut self, frame: &FrameView<'_>, status: Status, out: &mut Actions) {
         self.note(frame.sender(), frame.request(), Seen::Ended(status));
         self.refuse(frame, status, out);
     }
 
-    /// Remembers what has become of a request.
+    /// Records the state of a request.
     pub(crate) fn note(&mut self, sender: u16, request: u32, seen: Seen<Status>) {
         if let Some(window) = self.windows.get_mut(&sender) {
             window.set(request, seen);
@@ -125,7 +125,7 @@ impl<P: Protocol> Server<P> {
         self.send_reply(Message { stamp: P::refusal(frame), ..frame.reply(status) }, out);
     }
 
-    /// A copy has no effect on the store.
+    /// Handles a copy of a write, which has no effect on the store.
     fn on_write_again(
         &mut self,
         now: Nanos,
@@ -163,7 +163,7 @@ impl<P: Protocol> Server<P> {
         }
     }
 
-    /// Answers a write that the store has ended; gives the answer.
+    /// Answers a write that the store has ended; returns the answer.
     pub(crate) fn end_write(
         &mut self,
         key: &Key,
@@ -196,7 +196,7 @@ impl<P: Protocol> Server<P> {
 
 /// Reads of protocols that answer with the stored value and nothing else.
 impl<P: Protocol<Query = Read>> Server<P> {
-    /// Asks the store for a read.
+    /// Reads the store for a read request.
     pub(crate) fn read(&mut self, frame: &FrameView<'_>, out: &mut Actions) {
         let (client, sender, request, key) =
             (frame.source(), frame.sender(), frame.request(), frame.key());

@@ -1,4 +1,4 @@
-//! What a server remembers while something is under way.
+//! The state of requests and keys in a server while work is under way.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,8 @@ use netkv_wire::{Ip, Key, Op};
 
 use super::Protocol;
 
-/// A write from its arrival to its reply; `T` is what the protocol reads from its frame.
+/// A write from its arrival to its reply; `T` has the fields that the protocol reads from its
+/// frame.
 #[derive(Debug)]
 pub struct Write<T> {
     pub(crate) op: Op,
@@ -26,13 +27,13 @@ pub struct Read {
     pub(crate) key: Key,
 }
 
-/// A key for which something is under way, waits, or is held. Others take no memory.
+/// A key with work that is under way, waiting or held. Other keys take no memory.
 #[derive(Debug)]
 pub struct KeyState<P: Protocol> {
-    /// What is under way. At most one thing is.
+    /// The work under way; at most one at a time.
     pub(crate) step: Option<P::Step>,
     pub(crate) writes: VecDeque<Write<P::Tag>>,
-    /// What else waits, by the protocol.
+    /// Further state of the protocol.
     pub(crate) own: P::KeyState,
 }
 
@@ -42,7 +43,7 @@ impl<P: Protocol> Default for KeyState<P> {
     }
 }
 
-/// What is to be started for a key when nothing is under way.
+/// The next work to start for a key without work under way.
 #[derive(Debug)]
 pub enum Next<P: Protocol> {
     /// Work of the protocol.
@@ -51,18 +52,18 @@ pub enum Next<P: Protocol> {
     Write(Write<P::Tag>),
     /// Nothing yet: writes are held.
     Hold,
-    /// Nothing: the key can be forgotten.
+    /// Nothing: the state of the key can be dropped.
     Nothing,
 }
 
 impl<P: Protocol> KeyState<P> {
-    /// The first write that waits.
+    /// The first waiting write.
     pub(crate) fn next_write(&mut self) -> Next<P> {
         self.writes.pop_front().map_or(Next::Nothing, Next::Write)
     }
 }
 
-/// What a storage call is for.
+/// The purpose of a storage call.
 #[derive(Debug)]
 pub(crate) enum Call<Q> {
     /// A query that does not wait for other work of its key.

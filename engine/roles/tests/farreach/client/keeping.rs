@@ -1,23 +1,28 @@
-//! What is kept, and what is taken for an answer.
+//! Traps about preserved records and accepted answers.
 
 use netkv_roles::Client as _;
 use netkv_roles::SECOND;
 use netkv_wire::{FrameView, Op, Status, bits};
 
-use crate::client::play::{INCARNATION, Play, Told, at, first_value, key, op_of, stamp, stamp_of};
+use crate::client::play::{
+    CollectedRecord, INCARNATION, Play, at, initial_value_of, key, op_of, stamp, stamp_of,
+};
 
 /// The switch has the only copy of what was read: the acknowledgement of the write was lost.
 ///
 /// Protection: A read of a record that only the switch has is preserved.
 pub fn read(play: &mut Play) {
-    let value = first_value(key(1));
+    let value = initial_value_of(key(1));
     let read = play.read(key(1));
     play.hit(&read, at(INCARNATION, 9), Some(&value));
     let clean = play.read(key(2));
-    play.answer(&clean, stamp(at(INCARNATION, 3), 0), Some(&first_value(key(2))), true);
-    let told = play.collect(INCARNATION + 2);
-    let seen = Told { key: key(1), sequence: at(INCARNATION, 9), value: Some(value) };
-    play.expect(told == [seen], "what was seen and only the switch has, and only that, is told");
+    play.answer(&clean, stamp(at(INCARNATION, 3), 0), Some(&initial_value_of(key(2))), true);
+    let collected = play.collect(INCARNATION + 2);
+    let seen = CollectedRecord { key: key(1), sequence: at(INCARNATION, 9), value: Some(value) };
+    play.expect(
+        collected == [seen],
+        "exactly the read record that only the switch has is collected",
+    );
 }
 
 /// A write that outdated the entry is lost on its way to the server, and a read is answered with
@@ -25,15 +30,15 @@ pub fn read(play: &mut Play) {
 ///
 /// Protection: A read that a server answered with an embedded record is preserved, too.
 pub fn embedded(play: &mut Play) {
-    let value = first_value(key(1));
+    let value = initial_value_of(key(1));
     let read = play.read(key(1));
     play.answer(&read, stamp(at(INCARNATION, 9), bits::EMBEDDED), Some(&value), false);
-    let told = play.collect(INCARNATION + 2);
-    let seen = Told { key: key(1), sequence: at(INCARNATION, 9), value: Some(value) };
-    play.expect(told == [seen], "what was seen is told");
+    let collected = play.collect(INCARNATION + 2);
+    let seen = CollectedRecord { key: key(1), sequence: at(INCARNATION, 9), value: Some(value) };
+    play.expect(collected == [seen], "the read record is collected");
 }
 
-/// A delete that only the switch knows of, by its own answer and by a read that finds nothing.
+/// A delete that only the switch has: acknowledged by the switch, or found by a read.
 ///
 /// Protection: A delete is preserved as a record.
 pub fn delete(play: &mut Play) {
@@ -42,17 +47,18 @@ pub fn delete(play: &mut Play) {
     play.hit(&delete, at(INCARNATION, 8), None);
     let read = play.read(key(2));
     play.answer(&read, stamp(at(INCARNATION, 9), bits::DIRTY | bits::DELETED), None, true);
-    let told = play.collect(INCARNATION + 2);
-    let gone = |key, number| Told { key, sequence: at(INCARNATION, number), value: None };
+    let collected = play.collect(INCARNATION + 2);
+    let gone =
+        |key, number| CollectedRecord { key, sequence: at(INCARNATION, number), value: None };
     let expected = [gone(key(1), 8), gone(key(2), 9)];
-    let all = told.len() == 2 && expected.iter().all(|it| told.contains(it));
-    play.expect(all, "a deleted key is told as deleted");
+    let all = collected.len() == 2 && expected.iter().all(|it| collected.contains(it));
+    play.expect(all, "a deleted key is collected as deleted");
 }
 
-/// Answers to two clients of the process change places, also where numbers wrap and between
+/// Answers to two clients of the process are reordered, also where numbers wrap and between
 /// incarnations.
 ///
-/// Protection: The record with the newer sequence stays.
+/// Protection: The record with the newer sequence is kept.
 pub fn late_answer(play: &mut Play) {
     let orders = [
         (key(1), at(INCARNATION, 9), at(INCARNATION, 7)),
@@ -65,12 +71,12 @@ pub fn late_answer(play: &mut Play) {
         play.hit(&first, older, None);
         let value = FrameView::parse(&second).unwrap().value().to_vec();
         play.expect(play.client.outstanding() == 0, "both are answered");
-        let told = Told { key, sequence: newer, value: Some(value) };
-        play.newest.push(told);
+        let collected = CollectedRecord { key, sequence: newer, value: Some(value) };
+        play.newest.push(collected);
     }
-    let told = play.collect(INCARNATION + 3);
+    let collected = play.collect(INCARNATION + 3);
     let newest = std::mem::take(&mut play.newest);
-    play.expect(told.iter().all(|it| newest.contains(it)), "the newest record is told");
+    play.expect(collected.iter().all(|it| newest.contains(it)), "the newest record is collected");
 }
 
 /// The controller does not know the process yet, so it would not collect preserved records.
@@ -78,13 +84,16 @@ pub fn late_answer(play: &mut Play) {
 /// Protection: Before HELLO is answered, the client ignores answers with records that only the
 /// switch has.
 pub fn before_hello_is_answered(play: &mut Play) {
-    let value = first_value(key(1));
+    let value = initial_value_of(key(1));
     play.client.crash(play.now, &mut play.out);
     play.poll();
     let read = play.read(key(1));
     play.hit(&read, at(INCARNATION, 9), Some(&value));
-    let alone = play.counts().completed;
-    play.expect(alone == 0, "a record that nobody would ask for is not taken for an answer");
+    let completed = play.counts().completed;
+    play.expect(
+        completed == 0,
+        "a record that would not be collected is not accepted as an answer",
+    );
     play.answer_hello(INCARNATION);
     if let Some(again) = play.wait(SECOND).first() {
         play.hit(again, at(INCARNATION, 9), Some(&value));
@@ -98,9 +107,9 @@ pub fn before_hello_is_answered(play: &mut Play) {
 pub fn lost_hello(play: &mut Play) {
     play.client.crash(play.now, &mut play.out);
     play.poll();
-    play.asked.clear();
+    play.registrations.clear();
     play.wait(2 * SECOND);
-    let again = play.asked.iter().filter(|it| op_of(it) == Op::Hello).count();
+    let again = play.registrations.iter().filter(|it| op_of(it) == Op::Hello).count();
     play.expect(again > 1, "HELLO is repeated until it is answered");
 }
 
@@ -110,19 +119,16 @@ pub fn lost_hello(play: &mut Play) {
 pub fn retry(play: &mut Play) {
     let write = play.write(key(1));
     let first = stamp_of(&write);
-    play.expect(
-        first == Some(stamp(at(INCARNATION, 0), 0)),
-        "it says the incarnation that was known",
-    );
+    play.expect(first == Some(stamp(at(INCARNATION, 0), 0)), "it has the known incarnation");
     play.collect(INCARNATION + 2);
     play.recovered(INCARNATION + 2);
     let again = play.wait(SECOND);
     play.expect(!again.is_empty(), "it is sent again");
-    play.expect(again.iter().all(|it| *it == write), "as it was");
+    play.expect(again.iter().all(|it| *it == write), "unchanged");
     let next = stamp_of(&play.write(key(2)));
     play.expect(
         next == Some(stamp(at(INCARNATION + 2, 0), 0)),
-        "the next one says the new incarnation",
+        "the next one has the new incarnation",
     );
 }
 
@@ -130,15 +136,15 @@ pub fn retry(play: &mut Play) {
 ///
 /// Protection: The client gives up a write that is answered `unknown`.
 pub fn unknown_write(play: &mut Play) {
-    let value = first_value(key(1));
+    let value = initial_value_of(key(1));
     let write = play.write(key(1));
     let frame = FrameView::parse(&write).unwrap();
     play.arrive(&frame.reply(Status::Unknown).with_stamp(stamp(at(0, 0), 0)));
-    play.expect(play.client.outstanding() == 0, "it is over");
+    play.expect(play.client.outstanding() == 0, "it has ended");
     let read = play.read(key(1));
     play.miss(&read, at(0, 0), Some(&value));
     let counts = play.counts();
-    play.expect(counts.stale_reads == 0, "a write that may not have been done was not promised");
+    play.expect(counts.stale_reads == 0, "a write with unknown effect was not acknowledged");
     play.expect(counts.writes == 0 && counts.completed == 1, "it was not answered");
     play.expect(counts.unknown == 1 && counts.errors == 0, "it is counted");
 }

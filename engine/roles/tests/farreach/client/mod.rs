@@ -1,9 +1,9 @@
 //! FarReach's client, frame by frame (`docs/farreach.md`, "Client"; `docs/testing.md` lists the
 //! traps).
 //!
-//! Every trap is a test. It plays its script as it is, where nothing may go wrong, and once for
-//! each of its protections without that protection, where something must. A last test plays every
-//! script without every protection and demands that exactly the traps in the table fail.
+//! Every trap is a test. It plays its script with all protections, which must not fail, and once
+//! without each of its protections, which must fail. A last test plays every script without every
+//! protection and checks that exactly the traps in the table fail.
 
 mod keeping;
 pub mod play;
@@ -34,7 +34,7 @@ impl traps::Rack for Play {
     fn play(trap: &Trap<Self>, (): (), mutation: Option<Mutation>) -> Vec<String> {
         let mut play = Self::new(mutation);
         (trap.script)(&mut play);
-        play.complaints
+        play.failures
     }
 }
 
@@ -46,32 +46,32 @@ traps! {
     embedded_record_is_collected_after_the_switch_failed:
         keeping::embedded, [ClientKeepsNoEmbedded],
         also [ClientKeepsNoReads];
-    preserved_delete_is_told_as_a_delete:
+    preserved_delete_is_collected_as_a_delete:
         keeping::delete, [ClientKeepsNoDeletes],
         also [ClientKeepsNoReads];
-    answer_that_comes_late_does_not_replace_a_newer_record:
+    late_answer_does_not_replace_a_newer_record:
         keeping::late_answer, [ClientKeepsOlder];
-    record_that_nobody_would_collect_is_not_taken_for_an_answer:
-        keeping::before_hello_is_answered, [ClientTakesWhatNobodyCollects],
+    record_that_would_not_be_collected_is_not_an_answer:
+        keeping::before_hello_is_answered, [ClientAcceptsBeforeHello],
         also [ClientKeepsNoReads];
-    controller_hears_of_a_process_although_messages_are_lost:
+    process_is_registered_although_messages_are_lost:
         keeping::lost_hello, [ClientHellosOnce];
-    write_that_is_sent_again_can_be_told_from_a_new_one:
+    retransmitted_write_keeps_its_incarnation:
         keeping::retry, [ClientStampsRetriesAnew];
-    write_that_may_not_have_been_done_is_not_acknowledged:
+    write_with_unknown_effect_is_not_acknowledged:
         keeping::unknown_write, [ClientTakesUnknownAsDone];
 
-    record_that_is_newer_than_the_snapshot_stays:
+    record_newer_than_the_snapshot_is_kept:
         releasing::written_after_the_point, [ClientReleasesNewer];
-    key_admitted_after_the_snapshot_point_stays:
+    record_of_a_key_admitted_after_the_snapshot_is_kept:
         releasing::admitted_after_the_point, [ClientReleasesUnlisted],
         also [ClientReleasesNewer];
     numbers_of_incomplete_snapshots_release_nothing:
         releasing::numbers_without_lists, [ClientCountsSnapshots],
         also [ClientReleasesUnlisted];
-    record_of_an_uncached_key_is_released_in_the_end:
+    record_of_an_uncached_key_is_finally_released:
         releasing::no_longer_cached, [ClientKeepsUnlisted];
-    record_stays_while_one_of_two_lists_has_its_key:
+    record_is_kept_while_one_of_two_lists_has_its_key:
         releasing::listed_once_more, [ClientLooksAtOneList],
         also [ClientReleasesNewer, ClientReleasesUnlisted, ClientKeepsUnlisted];
     list_with_a_missing_part_releases_nothing:
@@ -84,29 +84,29 @@ traps! {
         releasing::copies_of_a_list, [ClientTakesOldLists],
         also [ClientReleasesUnlisted];
 
-    records_are_told_whole_although_things_change_meanwhile:
-        recovering::pieces, [ClientFreezesAgain];
-    records_are_told_to_the_next_controller:
-        recovering::controller_dies_after_collect, [ClientDropsAtCollect];
-    late_answer_of_a_failed_switch_does_not_count:
-        recovering::answer_of_the_dead, [ClientTakesPastAnswers],
+    collected_list_does_not_change_between_pages:
+        recovering::collect_in_pages, [ClientCollectsAnew];
+    records_are_collected_again_by_the_next_controller:
+        recovering::controller_fails_after_collect, [ClientDropsAtCollect];
+    late_answer_of_a_failed_switch_is_ignored:
+        recovering::answer_of_a_failed_switch, [ClientTakesPastAnswers],
         also [ClientKeepsNoEmbedded];
     clean_record_of_an_earlier_incarnation_is_read:
         recovering::clean_record, [ClientIgnoresCleanRecords];
-    record_of_before_the_incarnation_was_raised_is_read:
+    record_from_before_a_raised_incarnation_is_read:
         recovering::raised_incarnation, [ClientIgnoresRaises],
         also [ClientKeepsNoReads];
-    late_copy_of_collect_is_no_recovery:
-        recovering::late_collect, [ClientTellsDeadControllers],
-        also [ClientFreezesAgain];
-    record_that_is_newer_than_the_recovery_stays:
+    late_copy_of_collect_starts_no_recovery:
+        recovering::late_collect, [ClientAnswersEarlierCollects],
+        also [ClientCollectsAnew];
+    record_newer_than_the_recovery_is_kept:
         recovering::newer_than_recovered, [ClientReleasesWhatIsNewer],
         also [ClientKeepsNoReads];
     late_copy_of_recovered_releases_nothing:
         recovering::late_recovered, [ClientReleasesForAnyIncarnation],
         also [ClientDropsAtCollect];
     record_of_the_new_incarnation_survives_a_late_recovery:
-        recovering::collect_among_the_living, [ClientFreezesTheLiving],
+        recovering::late_collect_of_the_current_incarnation, [ClientCollectsTheNewIncarnation],
         also [ClientDropsAtCollect];
 }
 

@@ -1,6 +1,6 @@
-//! A client process of FarReach against a switch, servers and a controller that the script plays.
+//! A client process of FarReach against a switch, servers and a controller, which the script plays.
 //!
-//! A script says what must not have happened by [`Play::expect`]; it plays to its end also without.
+//! A script checks its expectations with [`Play::expect`]; it continues after a failed one.
 
 use netkv_roles::farreach::client::{Client, WINDOW};
 use netkv_roles::{
@@ -15,15 +15,15 @@ use netkv_workload::{
     Arrivals, Mix, Popularity, ValueSize, Workload, WorkloadConfig, key_id, key_of,
 };
 
-/// Life of the switch when a script begins.
+/// Incarnation of the switch when a script begins.
 pub const INCARNATION: u32 = 5;
 /// Bytes of a value.
 pub const SIZE: usize = 32;
 pub const KEYS: u64 = 64;
 
-/// A record as COLLECT's replies have it.
+/// A record in a reply to COLLECT.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct CollectedRecord {
     pub key: Key,
     pub sequence: Sequence,
     pub value: Option<Vec<u8>>,
@@ -32,13 +32,13 @@ pub struct Told {
 pub struct Play {
     pub now: Nanos,
     pub client: Client,
-    /// What is wrong.
-    pub complaints: Vec<String>,
+    /// Failed expectations.
+    pub failures: Vec<String>,
     pub out: Actions,
-    /// What a script expects to be told.
-    pub newest: Vec<Told>,
+    /// The records that a script expects to collect.
+    pub newest: Vec<CollectedRecord>,
     /// HELLOs and BYEs that were sent.
-    pub asked: Vec<Vec<u8>>,
+    pub registrations: Vec<Vec<u8>>,
     control_request: u32,
 }
 
@@ -79,10 +79,10 @@ impl Play {
         let mut play = Self {
             now: SECOND,
             client,
-            complaints: Vec::new(),
+            failures: Vec::new(),
             out: Actions::new(),
             newest: Vec::new(),
-            asked: Vec::new(),
+            registrations: Vec::new(),
             control_request: 0,
         };
         play.client.start(play.now, &mut play.out);
@@ -90,19 +90,19 @@ impl Play {
         play
     }
 
-    pub fn expect(&mut self, fine: bool, complaint: &str) {
+    pub fn expect(&mut self, fine: bool, failure: &str) {
         if !fine {
-            self.complaints.push(complaint.to_owned());
+            self.failures.push(failure.to_owned());
         }
     }
 
-    /// What the client wants sent, but for HELLO and BYE, which are noted.
+    /// The frames that the client sends. HELLO and BYE go to `registrations` instead.
     fn sent(&mut self) -> Vec<Vec<u8>> {
         let frames: Vec<Vec<u8>> = self.out.frames().map(<[u8]>::to_vec).collect();
         self.out.clear();
         let ops = |bytes: &Vec<u8>| matches!(op_of(bytes), Op::Hello | Op::Bye);
-        let (asked, sent) = frames.into_iter().partition(ops);
-        self.asked.extend::<Vec<Vec<u8>>>(asked);
+        let (registrations, sent) = frames.into_iter().partition(ops);
+        self.registrations.extend::<Vec<Vec<u8>>>(registrations);
         sent
     }
 
@@ -111,7 +111,7 @@ impl Play {
         self.sent()
     }
 
-    /// Time passes; what is sent meanwhile.
+    /// Advances the time. Returns the frames that are sent meanwhile.
     pub fn wait(&mut self, time: Nanos) -> Vec<Vec<u8>> {
         let end = self.now + time;
         let mut sent = Vec::new();
@@ -140,7 +140,7 @@ impl Play {
         stats
     }
 
-    /// Records that are kept.
+    /// Number of preserved records.
     pub fn kept(&self) -> usize {
         self.client.preserved().records
     }
@@ -172,7 +172,7 @@ impl Play {
         let workload = self.client.workload_mut();
         workload.set_mix(mix).unwrap();
         workload.set_value_size(ValueSize::Fixed(size)).unwrap();
-        // What is drawn next must be about the key.
+        // The next draw must have the key.
         while workload.clone().draw().key != key {
             workload.draw();
         }
@@ -187,7 +187,7 @@ impl Play {
 
     // -------------------------------------------------------------------------- answers
 
-    /// The switch answers a request with what it has: what was written, or for a read this record.
+    /// The switch answers a request: a write that it has applied, or a read, with this record.
     pub fn hit(&mut self, request: &[u8], sequence: Sequence, value: Option<&[u8]>) {
         self.answer(request, stamp(sequence, bits::DIRTY), value, true);
     }
@@ -206,7 +206,7 @@ impl Play {
         self.arrive(&Message { cache_hit, ..reply });
     }
 
-    /// Writes a key, and the switch applies it; the value.
+    /// Writes a key, and the switch applies the write. Returns the value.
     pub fn write_hit(&mut self, key: Key, sequence: Sequence) -> Vec<u8> {
         let request = self.write(key);
         self.hit(&request, sequence, None);
@@ -216,18 +216,18 @@ impl Play {
     // ----------------------------------------------------------------------- controller
 
     pub fn answer_hello(&mut self, incarnation: u32) {
-        let hello = self.asked.last().cloned().expect("HELLO comes first");
-        self.answer_asked(&hello, incarnation);
+        let hello = self.registrations.last().cloned().expect("HELLO comes first");
+        self.answer_registration(&hello, incarnation);
     }
 
-    pub fn answer_asked(&mut self, request: &[u8], incarnation: u32) {
+    pub fn answer_registration(&mut self, request: &[u8], incarnation: u32) {
         let frame = FrameView::parse(request).unwrap();
         let reply = frame.reply(Status::Ok);
         let sequence = at(incarnation, 0);
         self.arrive(&reply.with_stamp(Stamp { sequence, ..Stamp::default() }));
     }
 
-    /// A message of the controller to the process; its answer, if there is one.
+    /// Delivers a message of the controller. Returns the answer, if there is one.
     pub fn control(&mut self, op: Op, sequence: Sequence, value: &[u8]) -> Option<Vec<u8>> {
         self.control_request += 1;
         let (from, to, request) = (CONTROLLER_IP, client_ip(1), self.control_request);
@@ -243,7 +243,7 @@ impl Play {
         Some(answer)
     }
 
-    /// Part `part` of the `parts` of a RELEASE; whether it is answered.
+    /// Delivers part `part` of the `parts` of a RELEASE. Returns whether it is answered.
     pub fn part(&mut self, snapshot: u32, part: u16, parts: u16, list: &[(Key, Sequence)]) -> bool {
         let number = u32::from(part) << 16 | u32::from(parts);
         self.control(Op::Release, at(snapshot, number), &pairs(list)).is_some()
@@ -254,8 +254,9 @@ impl Play {
         self.part(snapshot, 0, 1, list);
     }
 
-    /// The records of a COLLECT from this one on, and how many there are; none without answer.
-    pub fn page(&mut self, incarnation: u32, from: u32) -> Option<(Vec<Told>, u32)> {
+    /// One page of a COLLECT: the records from `from` on, and the total number; none without an
+    /// answer.
+    pub fn page(&mut self, incarnation: u32, from: u32) -> Option<(Vec<CollectedRecord>, u32)> {
         let answer = self.control(Op::Collect, at(incarnation, from), &[])?;
         let frame = FrameView::parse(&answer).unwrap();
         let Sequence { incarnation: echoed, number } = frame.stamp().unwrap().sequence;
@@ -263,17 +264,17 @@ impl Play {
         Some((records(frame.value()), number))
     }
 
-    /// Everything that a COLLECT comes to.
-    pub fn collect(&mut self, incarnation: u32) -> Vec<Told> {
-        let mut told = Vec::new();
+    /// All records of a COLLECT.
+    pub fn collect(&mut self, incarnation: u32) -> Vec<CollectedRecord> {
+        let mut collected = Vec::new();
         loop {
-            let Some((page, count)) = self.page(incarnation, told.len() as u32) else {
-                return told;
+            let Some((page, count)) = self.page(incarnation, collected.len() as u32) else {
+                return collected;
             };
-            told.extend(page);
-            if told.len() >= count as usize {
-                assert_eq!(told.len(), count as usize);
-                return told;
+            collected.extend(page);
+            if collected.len() >= count as usize {
+                assert_eq!(collected.len(), count as usize);
+                return collected;
             }
         }
     }
@@ -295,8 +296,8 @@ pub fn stamp_of(bytes: &[u8]) -> Option<Stamp> {
     FrameView::parse(bytes).unwrap().stamp()
 }
 
-/// The value that a key has before anybody writes it.
-pub fn first_value(key: Key) -> Vec<u8> {
+/// The initial value of a key.
+pub fn initial_value_of(key: Key) -> Vec<u8> {
     let mut value = vec![0; SIZE];
     initial_value(&key, &mut value);
     value
@@ -320,20 +321,20 @@ fn pairs(list: &[(Key, Sequence)]) -> Vec<u8> {
 }
 
 /// The records of a reply to COLLECT.
-pub fn records(mut bytes: &[u8]) -> Vec<Told> {
-    let mut told = Vec::new();
+pub fn records(mut bytes: &[u8]) -> Vec<CollectedRecord> {
+    let mut collected = Vec::new();
     while !bytes.is_empty() {
         let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
         let length = usize::from(u16::from_be_bytes([bytes[25], bytes[26]]));
         let value = bytes[27..27 + length].to_vec();
         let deleted = bytes[24] == bits::DELETED;
         assert!(!deleted || length == 0, "a deleted key has no value");
-        told.push(Told {
+        collected.push(CollectedRecord {
             key: bytes[..16].try_into().unwrap(),
             sequence: at(word(16), word(20)),
             value: (!deleted).then_some(value),
         });
         bytes = &bytes[27 + length..];
     }
-    told
+    collected
 }

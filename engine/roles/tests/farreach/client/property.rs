@@ -1,9 +1,9 @@
-//! Random lists of random snapshots, whose parts are lost, doubled and reordered.
+//! Random lists of random snapshots, whose parts are lost, duplicated and reordered.
 //!
-//! The model has what matters: a cache that is written, read, filled and emptied; a store; the
-//! snapshot in force; and a controller that takes the next snapshot when the client has the list of
-//! the one before, or was given up. At every moment the switch may die, so at every moment a record
-//! that was acknowledged or seen must be in the store, in the snapshot in force, or kept.
+//! The model has a cache that is written, read, filled and emptied; a store; the snapshot in force;
+//! and a controller that takes the next snapshot when the client has the list of the one before, or
+//! was given up. The switch may fail at any time, so at any time every record that was acknowledged
+//! or read must be in the store, in the snapshot in force, or preserved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use netkv_roles::farreach::mutation;
 use netkv_wire::{Key, Sequence};
 use netkv_workload::Random;
 
-use crate::client::play::{INCARNATION, Play, at, first_value, key};
+use crate::client::play::{INCARNATION, Play, at, initial_value_of, key};
 
 const KEYS: u64 = 10;
 /// Pairs in a part.
@@ -31,22 +31,22 @@ struct World {
     play: Play,
     random: Random,
     number: u32,
-    /// What the switch has: the record, and whether the store may not have it.
+    /// The entries of the switch: the sequence, and whether the record is dirty.
     cache: BTreeMap<Key, (Sequence, bool)>,
     store: BTreeMap<Key, Sequence>,
     in_force: BTreeMap<Key, Sequence>,
-    /// The newest that was acknowledged to the client, or seen by it.
-    promised: BTreeMap<Key, Sequence>,
+    /// The newest sequence that was acknowledged to the client or read by it.
+    acknowledged: BTreeMap<Key, Sequence>,
     snapshot: u32,
-    /// Parts of the last list that the controller sends until they are answered.
+    /// Unanswered parts of the last list, which the controller sends again.
     unanswered: Vec<Part>,
-    /// Copies under way.
+    /// Copies of parts in the network.
     network: Vec<Part>,
-    /// Lists that the client has whole, and which parts of others.
-    whole: Vec<(u32, BTreeMap<Key, Sequence>)>,
+    /// Lists that the client has received completely.
+    complete_lists: Vec<(u32, BTreeMap<Key, Sequence>)>,
     arrived: BTreeMap<u32, BTreeSet<u16>>,
     lists: BTreeMap<u32, BTreeMap<Key, Sequence>>,
-    /// How many lists were whole when a record was kept.
+    /// Number of complete lists when a record was preserved.
     kept_since: BTreeMap<Key, (Sequence, usize)>,
     wrong: Vec<String>,
 }
@@ -60,11 +60,11 @@ impl World {
             cache: BTreeMap::new(),
             store: BTreeMap::new(),
             in_force: BTreeMap::new(),
-            promised: BTreeMap::new(),
+            acknowledged: BTreeMap::new(),
             snapshot: 0,
             unanswered: Vec::new(),
             network: Vec::new(),
-            whole: Vec::new(),
+            complete_lists: Vec::new(),
             arrived: BTreeMap::new(),
             lists: BTreeMap::new(),
             kept_since: BTreeMap::new(),
@@ -99,11 +99,11 @@ impl World {
             self.number += 1;
             let sequence = at(INCARNATION, self.number);
             self.cache.insert(key, (sequence, true));
-            // The answer may be lost; then nothing was promised.
+            // The answer may be lost; then the write was not acknowledged.
             let request = self.play.write(key);
             if self.chance(0.7) {
                 self.play.hit(&request, sequence, None);
-                self.promise(key, sequence);
+                self.acknowledge(key, sequence);
             } else {
                 self.play.miss(&request, Sequence::default(), None);
             }
@@ -114,14 +114,14 @@ impl World {
         let key = self.any_key();
         if let Some(&(sequence, true)) = self.cache.get(&key) {
             let read = self.play.read(key);
-            self.play.hit(&read, sequence, Some(&first_value(key)));
-            self.promise(key, sequence);
+            self.play.hit(&read, sequence, Some(&initial_value_of(key)));
+            self.acknowledge(key, sequence);
         }
     }
 
-    fn promise(&mut self, key: Key, sequence: Sequence) {
-        self.promised.insert(key, sequence);
-        let now = (sequence, self.whole.len());
+    fn acknowledge(&mut self, key: Key, sequence: Sequence) {
+        self.acknowledged.insert(key, sequence);
+        let now = (sequence, self.complete_lists.len());
         let since = self.kept_since.entry(key).or_insert(now);
         if since.0 != sequence {
             *since = now;
@@ -134,7 +134,7 @@ impl World {
         self.cache.entry(key).or_insert((stored, false));
     }
 
-    /// An entry goes when its record is durable.
+    /// Evicts an entry. Its record is durable before.
     fn evict(&mut self) {
         let key = self.any_key();
         if let Some((sequence, _)) = self.cache.remove(&key) {
@@ -148,7 +148,7 @@ impl World {
         if !self.unanswered.is_empty() && !given_up {
             return;
         }
-        // Some are incomplete: the number is spent, the snapshot before stays in force.
+        // Some snapshots are incomplete: their numbers are used, and the one before stays in force.
         self.snapshot += 1 + self.random.below(3) as u32;
         let list: BTreeMap<Key, Sequence> =
             self.cache.iter().map(|(key, (sequence, _))| (*key, *sequence)).collect();
@@ -161,7 +161,7 @@ impl World {
             parts,
             list: pairs.chunks(PART).nth(part.into()).unwrap_or_default().to_vec(),
         };
-        // Copies live shorter than it takes from a snapshot to the one after the next.
+        // Copies stay in the network for less than two snapshots.
         let oldest = self.unanswered.first().map_or(self.snapshot, |part| part.snapshot);
         self.network.retain(|part| part.snapshot >= oldest);
         self.unanswered = (0..parts).map(part).collect();
@@ -196,9 +196,9 @@ impl World {
         let after: BTreeSet<Key> = self.play.client.kept().iter().map(|(key, _)| *key).collect();
         let arrived = self.arrived.entry(snapshot).or_default();
         arrived.insert(number);
-        let newest = self.whole.last().map_or(0, |(snapshot, _)| *snapshot);
+        let newest = self.complete_lists.last().map_or(0, |(snapshot, _)| *snapshot);
         if arrived.len() == usize::from(parts) && snapshot > newest {
-            self.whole.push((snapshot, self.lists[&snapshot].clone()));
+            self.complete_lists.push((snapshot, self.lists[&snapshot].clone()));
         }
         for (key, sequence) in before.iter().filter(|(key, _)| !after.contains(key)) {
             self.judge_release(*key, *sequence);
@@ -209,30 +209,31 @@ impl World {
         }
     }
 
-    /// Why a record may have gone.
+    /// Checks that a record was allowed to be released.
     fn judge_release(&mut self, key: Key, sequence: Sequence) {
-        let lists = &self.whole;
+        let lists = &self.complete_lists;
         let listed = |back: usize| {
             let list = lists.len().checked_sub(back).and_then(|at| lists.get(at));
             list.and_then(|(_, list)| list.get(&key).copied())
         };
         let safe = listed(1).is_some_and(|listed| !sequence.is_newer(listed));
         let since = self.kept_since[&key].1;
-        let gone = listed(1).is_none() && listed(2).is_none() && lists.len() >= since + 3;
-        if !safe && !gone {
-            self.wrong.push(format!("{key:?} at {sequence:?} went though no list says so"));
+        let unlisted = listed(1).is_none() && listed(2).is_none() && lists.len() >= since + 3;
+        if !safe && !unlisted {
+            self.wrong
+                .push(format!("{key:?} at {sequence:?} was released although no list allows it"));
         }
     }
 
-    /// The switch dies now.
+    /// Checks that no record would be lost if the switch failed now.
     fn judge(&mut self) {
         let kept: BTreeMap<Key, Sequence> = self.play.client.kept().into_iter().collect();
-        for (key, promised) in &self.promised {
+        for (key, acknowledged) in &self.acknowledged {
             let places = [&self.store, &self.in_force, &kept];
             let newest = places.iter().filter_map(|place| place.get(key).copied());
             let newest = newest.fold(Sequence::default(), Sequence::later);
-            if promised.is_newer(newest) {
-                self.wrong.push(format!("{key:?} at {promised:?} is lost"));
+            if acknowledged.is_newer(newest) {
+                self.wrong.push(format!("{key:?} at {acknowledged:?} is lost"));
             }
         }
     }
@@ -259,12 +260,12 @@ fn played(seed: u64, mutation: Option<Mutation>) -> World {
 }
 
 #[test]
-fn no_promised_record_is_lost_and_none_is_kept_for_ever() {
+fn no_acknowledged_record_is_lost_or_kept_forever() {
     let mut most = 0;
     for seed in 0..200 {
         let mut world = played(seed, None);
         assert_eq!(world.wrong, Vec::<String>::new(), "seed {seed}");
-        assert!(world.whole.len() >= 3, "seed {seed}: lists arrive");
+        assert!(world.complete_lists.len() >= 3, "seed {seed}: lists arrive");
         for _ in 0..3 {
             world.quiet_snapshot();
         }
@@ -272,11 +273,11 @@ fn no_promised_record_is_lost_and_none_is_kept_for_ever() {
         assert_eq!(world.play.kept(), 0, "seed {seed}: three quiet snapshots release everything");
         most = most.max(world.play.client.preserved().most_records);
     }
-    assert!(most > KEYS as usize / 2, "records pile up meanwhile");
+    assert!(most > KEYS as usize / 2, "many records are preserved at a time");
 }
 
 #[test]
-fn a_protection_that_is_missing_shows() {
+fn a_missing_protection_loses_records() {
     for mutation in [
         mutation::ClientKeepsNoReads,
         mutation::ClientReleasesNewer,
@@ -287,6 +288,6 @@ fn a_protection_that_is_missing_shows() {
         mutation::ClientCountsSnapshots,
     ] {
         let found = (0..200).any(|seed| !played(seed, Some(mutation)).wrong.is_empty());
-        assert!(found, "{mutation:?} does no harm");
+        assert!(found, "{mutation:?} loses no record");
     }
 }

@@ -1,4 +1,4 @@
-//! When a record goes: lists of RELEASE.
+//! Traps about the release of records by the lists of RELEASE.
 
 use crate::client::play::{INCARNATION, Play, at, key};
 
@@ -22,13 +22,16 @@ pub fn written_after_the_point(play: &mut Play) {
             (key(3), at(INCARNATION, 11)),
         ],
     );
-    play.expect(play.kept() == 1, "what the snapshot has in this record or a newer one goes");
-    let told = play.collect(INCARNATION + 2);
-    let told: Vec<_> = told.iter().map(|it| (it.key, it.sequence)).collect();
-    play.expect(told == [(key(1), at(INCARNATION, 9))], "what is newer than the snapshot stays");
+    play.expect(play.kept() == 1, "records up to the sequence in the list are released");
+    let collected = play.collect(INCARNATION + 2);
+    let collected: Vec<_> = collected.iter().map(|it| (it.key, it.sequence)).collect();
+    play.expect(
+        collected == [(key(1), at(INCARNATION, 9))],
+        "a record newer than the snapshot is kept",
+    );
 }
 
-/// The key was admitted, and written, after the snapshot point; the list is late besides.
+/// The key was admitted and written after the snapshot point, and the list is late.
 ///
 /// Protection: A record whose key is not listed is dropped with the third list.
 pub fn admitted_after_the_point(play: &mut Play) {
@@ -36,27 +39,27 @@ pub fn admitted_after_the_point(play: &mut Play) {
     play.release(1, &cached());
     play.release(2, &cached());
     play.expect(play.kept() == 1, "the snapshots do not have it");
-    // Its own snapshot at last. It was written again meanwhile.
+    // The first snapshot with the key has an older record: the key was written again.
     play.release(3, &[(key(1), at(INCARNATION, 8))]);
-    play.expect(play.kept() == 1, "nor does the next");
+    play.expect(play.kept() == 1, "the list has an older record");
 }
 
-/// Snapshots that were incomplete have numbers, but no lists: of two lists, the second may be of
-/// the point right behind the first.
+/// Incomplete snapshots have numbers, but no lists: two lists with distant numbers may be of
+/// successive snapshot points.
 ///
 /// Protection: The client counts lists, not snapshot numbers.
 pub fn numbers_without_lists(play: &mut Play) {
     play.release(1, &cached());
     play.write_hit(key(1), at(INCARNATION, 9));
     play.release(7, &cached());
-    play.expect(play.kept() == 1, "one list says nothing, whatever its number");
+    play.expect(play.kept() == 1, "one list does not release it, whatever its number");
     play.release(8, &cached());
     play.expect(play.kept() == 1, "the snapshot before may have been taken before the write");
 }
 
-/// The entry is gone, and its record was durable before.
+/// The entry was evicted, after its record was durable.
 ///
-/// Protection: A record whose key is not listed is dropped in the end.
+/// Protection: A record whose key stays unlisted is dropped.
 pub fn no_longer_cached(play: &mut Play) {
     for id in 0..8 {
         play.write_hit(key(id), at(INCARNATION, 9));
@@ -64,12 +67,13 @@ pub fn no_longer_cached(play: &mut Play) {
     for snapshot in 1..=3 {
         play.release(snapshot, &cached());
     }
-    play.expect(play.kept() == 0, "what is not cached any more is not kept for ever");
+    play.expect(play.kept() == 0, "the record of an uncached key is not kept forever");
     let preserved = play.client.preserved();
-    play.expect(preserved.bytes == 0 && preserved.most_records == 8, "and takes no memory");
+    play.expect(preserved.bytes == 0 && preserved.most_records == 8, "it takes no memory");
 }
 
-/// A key is listed, as older than what is kept, and gone from the lists one after the other.
+/// A key is listed once with an older record than the preserved one, and not in the following
+/// lists.
 ///
 /// Protection: A record is dropped only if two lists in a row lack its key.
 pub fn listed_once_more(play: &mut Play) {
@@ -83,8 +87,8 @@ pub fn listed_once_more(play: &mut Play) {
     play.expect(play.kept() == 0, "now two lists in a row do not have it");
 }
 
-/// A part is lost each time, the one that has the key. It is written so often that the snapshot
-/// never has its newest record.
+/// The part with the key is lost each time. The key is written so often that no snapshot has its
+/// newest record.
 ///
 /// Protection: A list is used when all of its parts have arrived.
 pub fn missing_part(play: &mut Play) {
@@ -93,18 +97,18 @@ pub fn missing_part(play: &mut Play) {
         play.part(snapshot, 0, 3, &cached());
         play.part(snapshot, 2, 3, &[]);
     }
-    play.expect(play.kept() == 1, "without the part that has the key nothing is known of it");
+    play.expect(play.kept() == 1, "an incomplete list releases nothing");
     let late = play.part(4, 1, 3, &[(key(1), at(INCARNATION, 8))]);
-    play.expect(late && play.kept() == 1, "the part says what the others did not");
-    // A part that comes twice is not another one.
+    play.expect(late && play.kept() == 1, "the complete list has an older record");
+    // A duplicate is not the missing part.
     for snapshot in 5..=8 {
         play.part(snapshot, 0, 2, &cached());
         play.part(snapshot, 0, 2, &cached());
     }
-    play.expect(play.kept() == 1, "a copy of a part is not the part that is missing");
+    play.expect(play.kept() == 1, "a duplicate does not complete the list");
 }
 
-/// The list of a snapshot comes in parts, and those of the next one begin to come.
+/// The parts of a list and those of the next list are interleaved.
 ///
 /// Protection: All parts of a list belong to one snapshot.
 pub fn parts_of_two_lists(play: &mut Play) {
@@ -113,13 +117,13 @@ pub fn parts_of_two_lists(play: &mut Play) {
         // The key is in the second part of one, and in the first of the other.
         play.part(snapshot, 0, 2, &cached());
         play.part(snapshot + 1, 1, 2, &cached());
-        // What is late of the first says nothing any more.
+        // A late part of the first list has no effect.
         play.part(snapshot, 0, 2, &cached());
     }
-    play.expect(play.kept() == 1, "halves of two lists are no list");
+    play.expect(play.kept() == 1, "parts of two lists are not a complete list");
 }
 
-/// A list comes again, and again, and then one of before.
+/// A list arrives several times, and then an earlier one.
 ///
 /// Protection: A copy of a list is not counted.
 pub fn copies_of_a_list(play: &mut Play) {
@@ -129,7 +133,7 @@ pub fn copies_of_a_list(play: &mut Play) {
         play.release(11, &cached());
         play.release(10, &cached());
     }
-    play.expect(play.kept() == 1, "a copy says nothing new");
+    play.expect(play.kept() == 1, "a copy releases nothing");
     let answered = play.part(9, 0, 1, &cached());
-    play.expect(answered, "all are answered, or they would come for ever");
+    play.expect(answered, "all are answered, or they would be repeated forever");
 }

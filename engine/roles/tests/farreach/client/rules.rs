@@ -1,4 +1,4 @@
-//! What is no trap: numbers, settings, and messages that are none.
+//! Tests beside the traps: numbers, settings and invalid messages.
 
 use netkv_roles::Client as _;
 use netkv_roles::farreach::Preserved;
@@ -10,7 +10,8 @@ use netkv_wire::{
 use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
 
 use crate::client::play::{
-    INCARNATION, Play, SIZE, Told, at, first_value, key, op_of, stamp, stamp_of, value_of,
+    CollectedRecord, INCARNATION, Play, SIZE, at, initial_value_of, key, op_of, stamp, stamp_of,
+    value_of,
 };
 
 const MINUTE: u64 = 60 * SECOND;
@@ -20,12 +21,12 @@ fn workload() -> Workload {
 }
 
 #[test]
-fn only_what_the_switch_acknowledged_is_collected() {
+fn only_writes_acknowledged_by_the_switch_are_collected() {
     let mut play = Play::new(None);
     let value = play.write_hit(key(1), at(INCARNATION, 9));
     let other = play.write(key(2));
     play.miss(&other, at(INCARNATION, 4), None);
-    let written = Told { key: key(1), sequence: at(INCARNATION, 9), value: Some(value) };
+    let written = CollectedRecord { key: key(1), sequence: at(INCARNATION, 9), value: Some(value) };
     assert_eq!(play.collect(INCARNATION + 2), [written]);
 }
 
@@ -35,7 +36,7 @@ fn write_of_a_read_modify_write_has_its_own_incarnation() {
     let read = play.read_modify_write(key(1));
     play.collect(INCARNATION + 2);
     play.recovered(INCARNATION + 2);
-    let value = first_value(key(1));
+    let value = initial_value_of(key(1));
     let frame = FrameView::parse(&read).unwrap();
     let reply = frame.reply(netkv_wire::Status::Ok).with_stamp(stamp(at(INCARNATION, 3), 0));
     let write = play.arrive(&reply.with_value(&value)).remove(0);
@@ -49,20 +50,20 @@ fn write_of_a_read_modify_write_has_its_own_incarnation() {
 fn hello_is_sent_each_minute_and_updates_the_incarnation() {
     let mut play = Play::unknown_to_the_controller(None);
     assert_eq!(stamp_of(&play.write(key(1))), Some(stamp(Sequence::default(), 0)));
-    let first = play.asked.pop().unwrap();
+    let first = play.registrations.pop().unwrap();
     let hello = FrameView::parse(&first).unwrap();
     assert_eq!((hello.op(), hello.sender(), hello.key()), (Op::Hello, 1, [0; 16]));
     assert_eq!((hello.source(), hello.destination()), (client_ip(1), CONTROLLER_IP));
-    play.answer_asked(&first, INCARNATION);
+    play.answer_registration(&first, INCARNATION);
     assert_eq!(stamp_of(&play.write(key(2))), Some(stamp(at(INCARNATION, 0), 0)));
     play.wait(59 * SECOND);
-    assert!(play.asked.is_empty(), "it was answered");
+    assert!(play.registrations.is_empty(), "it was answered");
     play.wait(2 * SECOND);
-    let second = play.asked[0].clone();
+    let second = play.registrations[0].clone();
     assert_ne!(FrameView::parse(&second).unwrap().request(), hello.request());
-    play.answer_asked(&first, INCARNATION + 9);
+    play.answer_registration(&first, INCARNATION + 9);
     assert_eq!(stamp_of(&play.write(key(2))), Some(stamp(at(INCARNATION, 0), 0)), "a late copy");
-    play.answer_asked(&second, INCARNATION + 1);
+    play.answer_registration(&second, INCARNATION + 1);
     assert_eq!(stamp_of(&play.write(key(3))), Some(stamp(at(INCARNATION + 1, 0), 0)));
     play.wait(MINUTE + SECOND);
     play.answer_hello(INCARNATION);
@@ -74,7 +75,7 @@ fn hello_is_sent_each_minute_and_updates_the_incarnation() {
 }
 
 #[test]
-fn lists_come_in_any_order_and_snapshot_numbers_may_wrap() {
+fn parts_may_be_reordered_and_snapshot_numbers_may_wrap() {
     let mut play = Play::new(None);
     let (parts, mut snapshot) = (781, u32::MAX - 1);
     for round in 1..=4 {
@@ -104,7 +105,7 @@ fn incarnations_may_wrap() {
 }
 
 #[test]
-fn values_of_all_cached_sizes_are_collected_as_they_are() {
+fn values_of_all_cached_sizes_are_collected_unchanged() {
     let mut play = Play::new(None);
     let mut written = Vec::new();
     for (id, size) in [16, 17, 127, 128, 129, 1024].into_iter().enumerate() {
@@ -112,17 +113,21 @@ fn values_of_all_cached_sizes_are_collected_as_they_are() {
         let sequence = at(INCARNATION, 1 + id as u32);
         play.hit(&write, sequence, None);
         if size <= 128 {
-            written.push(Told { key: key(id as u64), sequence, value: Some(value_of(&write)) });
+            written.push(CollectedRecord {
+                key: key(id as u64),
+                sequence,
+                value: Some(value_of(&write)),
+            });
         }
     }
     let bytes = 4 * (16 + 8) + 16 + 17 + 127 + 128;
     let kept = Preserved { records: 4, bytes, most_records: 4, most_bytes: bytes };
     assert_eq!(play.client.preserved(), kept);
     assert_eq!(play.counts().malformed, 2, "no switch answers writes of values above 128 bytes");
-    assert_eq!(play.client.outstanding(), 2, "they are asked again");
-    let told = play.collect(INCARNATION + 2);
-    assert_eq!(told.len(), 4);
-    assert!(written.iter().all(|it| told.contains(it)));
+    assert_eq!(play.client.outstanding(), 2, "they are sent again");
+    let collected = play.collect(INCARNATION + 2);
+    assert_eq!(collected.len(), 4);
+    assert!(written.iter().all(|it| collected.contains(it)));
 }
 
 /// Most records that were preserved since counts were last taken.
@@ -131,7 +136,7 @@ fn most(stats: &ClientStats) -> u64 {
 }
 
 #[test]
-fn preserved_peak_is_counted_and_memory_is_used_again() {
+fn preserved_peak_is_counted_and_memory_is_reused() {
     let mut play = Play::new(None);
     for round in 1..=3u32 {
         for id in 0..10 {
@@ -152,21 +157,25 @@ fn preserved_peak_is_counted_and_memory_is_used_again() {
 }
 
 #[test]
-fn process_that_crashes_begins_as_a_new_one() {
+fn a_crashed_process_restarts_without_state() {
     let mut play = Play::new(None);
     play.write_hit(key(1), at(INCARNATION, 9));
     let (write, read) = (play.write(key(2)), play.read(key(3)));
     play.page(INCARNATION, 0);
-    play.asked.clear();
+    play.registrations.clear();
     play.client.crash(play.now, &mut play.out);
     play.poll();
     assert_eq!((play.client.outstanding(), play.counts().lost), (0, 2));
     let preserved = play.client.preserved();
     assert_eq!((preserved.records, preserved.bytes, preserved.most_records), (0, 0, 1));
-    assert_eq!(play.asked.len(), 1, "it says HELLO at once");
+    assert_eq!(play.registrations.len(), 1, "it sends HELLO at once");
     play.hit(&write, at(INCARNATION, 10), None);
-    play.hit(&read, at(INCARNATION, 11), Some(&first_value(key(3))));
-    assert_eq!((play.kept(), play.counts().late_replies), (0, 2), "nobody waits for these");
+    play.hit(&read, at(INCARNATION, 11), Some(&initial_value_of(key(3))));
+    assert_eq!(
+        (play.kept(), play.counts().late_replies),
+        (0, 2),
+        "their requests were lost in the crash"
+    );
     let next = play.write(key(4));
     assert_eq!(stamp_of(&next), Some(stamp(Sequence::default(), 0)), "it knows no incarnation");
     let id = |bytes: &[u8]| {
@@ -175,10 +184,10 @@ fn process_that_crashes_begins_as_a_new_one() {
     };
     let (sender, number) = id(&next);
     let mut old = [id(&write), id(&read)].into_iter().filter(|(of, _)| *of == sender);
-    assert!(old.any(|(_, old)| old < number), "numbers go on");
+    assert!(old.any(|(_, old)| old < number), "request numbers continue");
     play.answer_hello(INCARNATION);
     assert_eq!(stamp_of(&play.write(key(5))), Some(stamp(at(INCARNATION, 0), 0)));
-    // A write that the process had not been told of may or may not have been done.
+    // The effect of a write without an answer is unknown.
     let seen = play.read(key(2));
     play.miss(&seen, at(INCARNATION, 10), Some(&value_of(&write)));
     let counts = play.counts();
@@ -186,31 +195,33 @@ fn process_that_crashes_begins_as_a_new_one() {
 }
 
 #[test]
-fn process_repeats_bye_and_registers_again_if_it_goes_on() {
+fn process_repeats_bye_and_registers_again_if_it_restarts() {
     let mut play = Play::new(None);
-    play.asked.clear();
+    play.registrations.clear();
     play.client.leave(play.now, &mut play.out);
     play.wait(SECOND / 2);
-    assert!(play.asked.len() > 1 && play.asked.iter().all(|it| op_of(it) == Op::Bye));
+    assert!(
+        play.registrations.len() > 1 && play.registrations.iter().all(|it| op_of(it) == Op::Bye)
+    );
     assert!(!play.client.has_left());
-    let bye = play.asked.remove(0);
+    let bye = play.registrations.remove(0);
     let reply = FrameView::parse(&bye).unwrap().reply(netkv_wire::Status::Ok);
     play.arrive(&reply);
     assert!(play.client.has_left());
-    play.asked.clear();
+    play.registrations.clear();
     play.wait(2 * MINUTE);
-    assert!(play.asked.is_empty(), "nothing is left to be said");
+    assert!(play.registrations.is_empty(), "nothing is left to be sent");
     play.client.start(play.now, &mut play.out);
     play.wait(SECOND / 100);
-    assert_eq!(op_of(&play.asked[0]), Op::Hello);
+    assert_eq!(op_of(&play.registrations[0]), Op::Hello);
     play.client.leave(play.now, &mut play.out);
     play.wait(3 * SECOND);
-    assert!(play.client.has_left(), "nobody answers");
+    assert!(play.client.has_left(), "BYE times out");
     assert_eq!(play.counts().malformed, 0);
 }
 
 #[test]
-fn clients_stay_within_what_the_switch_remembers() {
+fn clients_stay_within_the_window_of_the_switch() {
     let config = ClientConfig {
         max_outstanding: usize::MAX,
         ..ClientConfig::new(1, Arrivals::Closed { outstanding: 100_000 })
@@ -218,7 +229,7 @@ fn clients_stay_within_what_the_switch_remembers() {
     let config = ClientConfig { window: client::WINDOW, ..config };
     let mut client = Client::new(config, workload()).unwrap();
     client.start(0, &mut Actions::new());
-    // Half is left for second requests of operations under way.
+    // Half of the window is for second requests of operations under way.
     assert_eq!((client.outstanding(), client::WINDOW), (512, 1024));
 }
 
@@ -238,7 +249,7 @@ fn more_clients_or_requests_than_a_switch_remembers_are_refused() {
 }
 
 #[test]
-fn messages_that_are_none_are_counted_and_not_answered() {
+fn invalid_messages_are_counted_and_not_answered() {
     let mut play = Play::new(None);
     play.write_hit(key(1), at(INCARNATION, 9));
     let mut expected = 0;
@@ -262,8 +273,8 @@ fn messages_that_are_none_are_counted_and_not_answered() {
     }
     let from =
         |sender| Message::request(CONTROLLER_IP, client_ip(1), Op::Recovered, sender, 1, [0; 16]);
-    let nobodys = from(7).with_stamp(stamp(at(INCARNATION + 2, 0), 0));
-    let answered = !play.arrive(&nobodys).is_empty();
+    let not_the_controllers = from(7).with_stamp(stamp(at(INCARNATION + 2, 0), 0));
+    let answered = !play.arrive(&not_the_controllers).is_empty();
     refused(&mut play, answered);
     let answered = !play.arrive(&from(CONTROLLER_SENDER)).is_empty();
     refused(&mut play, answered);
@@ -271,7 +282,7 @@ fn messages_that_are_none_are_counted_and_not_answered() {
 }
 
 #[test]
-fn client_of_another_scheme_says_nothing_of_all_that() {
+fn a_plain_client_neither_stamps_nor_registers() {
     let config = ClientConfig::new(1, Arrivals::Closed { outstanding: 1 });
     let mut client = plain::Client::new(config, workload()).unwrap();
     let mut out = Actions::new();

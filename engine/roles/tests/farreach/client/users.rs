@@ -66,12 +66,12 @@ fn writes_of_users_are_preserved_with_their_own_bytes() {
     assert_eq!(play.ended(), [(1, Outcome::Done)]);
     let kept = play.client.preserved();
     assert_eq!((kept.records, kept.bytes), (1, 16 + 8 + 4));
-    // An unknown outcome is told as such.
-    let sent = play.submit(4, 2, &UserOp::Put(&B, b"who knows"));
+    // An unknown outcome is reported.
+    let sent = play.submit(4, 2, &UserOp::Put(&B, b"unknown"));
     let frame = FrameView::parse(&sent[0]).unwrap();
     play.reply(5, &frame.reply(Status::Unknown));
     assert_eq!(play.ended(), [(2, Outcome::Unknown)]);
-    // What is told after a crash of the switch has the bytes that the user wrote.
+    // The record that is collected after a crash of the switch has the bytes that the user wrote.
     let collect = Message {
         stamp: Some(at(7, 0)),
         ..Message::request(
@@ -83,7 +83,7 @@ fn writes_of_users_are_preserved_with_their_own_bytes() {
             [0; 16],
         )
     };
-    let told = play.reply(6, &collect);
-    let told = FrameView::parse(&told[0]).unwrap();
-    assert!(told.value().ends_with(b"kept"), "{:?}", told.value());
+    let collected = play.reply(6, &collect);
+    let collected = FrameView::parse(&collected[0]).unwrap();
+    assert!(collected.value().ends_with(b"kept"), "{:?}", collected.value());
 }

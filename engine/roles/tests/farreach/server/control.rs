@@ -6,20 +6,20 @@ use netkv_roles::{Actions, SECOND, StoreOp, StoreResult, netcache, plain};
 use netkv_wire::{CONTROLLER_SENDER, FrameView, Op, Sequence, Stamp, Status, bits, partition};
 use netkv_workload::key_of;
 
-use crate::server::ask::{Ask, INITIAL, at};
+use crate::server::frames::{INITIAL, Incoming, at};
 use crate::server::rig::Rig;
 
-/// The record of an evicted entry, or of a snapshot, arrives when the server has a newer one.
+/// The record of an evicted entry or of a snapshot arrives at the server, which has a newer one.
 ///
 /// Protection: RESTORE stores only newer records.
 pub fn older_record(rig: &mut Rig) {
-    rig.arrive(&Ask::client(Op::Put, 1, 1, at(7)));
+    rig.arrive(&Incoming::client(Op::Put, 1, 1, at(7)));
     for (request, number) in [(1, 6), (2, 7)] {
-        let restore = Ask::restore(request, (2, 1), at(number));
+        let restore = Incoming::restore(request, (2, 1), at(number));
         rig.arrive(&restore);
         rig.expect_done(&restore, at(7));
     }
-    let tombstone = Ask::restore(3, (2, 1), at(5)).with(bits::DELETED).of_size(0);
+    let tombstone = Incoming::restore(3, (2, 1), at(5)).with(bits::DELETED).of_size(0);
     rig.arrive(&tombstone);
     rig.expect_done(&tombstone, at(7));
     rig.expect_read(Some((1, 1)), at(7));
@@ -31,10 +31,10 @@ pub fn older_record(rig: &mut Rig) {
 ///
 /// Protection: RESTORE stores only newer records, so its copy has no effect.
 pub fn late_copy_of_a_restore(rig: &mut Rig) {
-    let restore = Ask::restore(1, (2, 1), at(6));
+    let restore = Incoming::restore(1, (2, 1), at(6));
     rig.arrive(&restore);
-    rig.arrive(&Ask::client(Op::Put, 1, 1, at(7)));
-    rig.said.clear();
+    rig.arrive(&Incoming::client(Op::Put, 1, 1, at(7)));
+    rig.outgoing.clear();
     rig.arrive(&restore);
     rig.expect_done(&restore, at(7));
     rig.expect_read(Some((1, 1)), at(7));
@@ -43,10 +43,10 @@ pub fn late_copy_of_a_restore(rig: &mut Rig) {
 /// The controller frees an entry as soon as RESTORE is answered; then the server fails.
 ///
 /// Protection: RESTORE is answered when the store has it.
-pub fn death_before_a_record_is_stored(rig: &mut Rig) {
-    rig.arrive(&Ask::client(Op::Put, 1, 1, at(5)));
+pub fn failure_before_a_record_is_stored(rig: &mut Rig) {
+    rig.arrive(&Incoming::client(Op::Put, 1, 1, at(5)));
     rig.hangs = true;
-    let restore = Ask::restore(1, (2, 1), at(6));
+    let restore = Incoming::restore(1, (2, 1), at(6));
     for _ in 0..2 {
         rig.arrive(&restore);
         let early = rig.answer(&restore);
@@ -61,16 +61,16 @@ pub fn death_before_a_record_is_stored(rig: &mut Rig) {
 #[test]
 fn a_newer_record_is_stored_and_its_copy_changes_nothing() {
     let mut rig = Rig::new(None);
-    rig.arrive(&Ask::client(Op::Put, 1, 1, at(5)));
-    let restore = Ask::restore(1, (2, 1), at(6));
+    rig.arrive(&Incoming::client(Op::Put, 1, 1, at(5)));
+    let restore = Incoming::restore(1, (2, 1), at(6));
     for _ in 0..2 {
-        let said = rig.ask(&restore).unwrap();
+        let outgoing = rig.exchange(&restore).unwrap();
         let stamp = Stamp { sequence: at(6), ..Stamp::default() };
-        assert_eq!((said.status, said.stamp), (Status::Ok, Some(stamp)));
+        assert_eq!((outgoing.status, outgoing.stamp), (Status::Ok, Some(stamp)));
         assert_eq!(rig.stored(), (Some((2, 1)), at(6)));
     }
-    let tombstone = Ask::restore(2, (2, 2), at(7)).with(bits::DELETED).of_size(0);
-    assert_eq!(rig.ask(&tombstone).unwrap().sequence(), at(7));
+    let tombstone = Incoming::restore(2, (2, 2), at(7)).with(bits::DELETED).of_size(0);
+    assert_eq!(rig.exchange(&tombstone).unwrap().sequence(), at(7));
     assert_eq!(rig.stored(), (None, at(7)));
     assert_eq!((rig.server.write_back_stats().restored, rig.server.tombstones()), (2, 1));
     assert!(!rig.store.applied().knows(CONTROLLER_SENDER), "RESTORE needs no memory");
@@ -80,48 +80,49 @@ fn a_newer_record_is_stored_and_its_copy_changes_nothing() {
 fn a_record_that_the_store_refuses_is_not_acknowledged() {
     let mut rig = Rig::new(None);
     rig.refuses = true;
-    let restore = Ask::restore(1, (2, 1), at(6));
-    assert_eq!(rig.ask(&restore), None);
-    assert_eq!(rig.ask(&Ask::control(Op::Fetch, 2, at(0))), None);
+    let restore = Incoming::restore(1, (2, 1), at(6));
+    assert_eq!(rig.exchange(&restore), None);
+    assert_eq!(rig.exchange(&Incoming::control(Op::Fetch, 2, at(0))), None);
     rig.refuses = false;
-    assert_eq!(rig.ask(&restore).unwrap().sequence(), at(6));
+    assert_eq!(rig.exchange(&restore).unwrap().sequence(), at(6));
     assert_eq!(rig.stored(), (Some((2, 1)), at(6)));
 }
 
 #[test]
-fn fetch_tells_the_record_whatever_it_is() {
+fn fetch_returns_every_kind_of_record() {
     let mut rig = Rig::new(None);
     let fetch = |rig: &mut Rig, id: u64| {
-        let ask = Ask { stamp: None, ..Ask::control(Op::Fetch, 9, at(0)).of_key(id) };
-        let said = rig.ask(&ask).unwrap();
-        let stamp = said.stamp.expect("it is stamped in each case");
-        (said.status, said.content, stamp.sequence, stamp.bits)
+        let incoming =
+            Incoming { stamp: None, ..Incoming::control(Op::Fetch, 9, at(0)).of_key(id) };
+        let outgoing = rig.exchange(&incoming).unwrap();
+        let stamp = outgoing.stamp.expect("every answer is stamped");
+        (outgoing.status, outgoing.content, stamp.sequence, stamp.bits)
     };
-    let nobody = Sequence::default();
-    assert_eq!(fetch(&mut rig, 1), (Status::Ok, INITIAL, nobody, 0));
-    assert_eq!(fetch(&mut rig, 99), (Status::NotFound, None, nobody, 0));
-    rig.arrive(&Ask::client(Op::Put, 1, 1, at(5)).of_size(128));
+    let no_sequence = Sequence::default();
+    assert_eq!(fetch(&mut rig, 1), (Status::Ok, INITIAL, no_sequence, 0));
+    assert_eq!(fetch(&mut rig, 99), (Status::NotFound, None, no_sequence, 0));
+    rig.arrive(&Incoming::client(Op::Put, 1, 1, at(5)).of_size(128));
     assert_eq!(fetch(&mut rig, 1), (Status::Ok, Some((1, 1)), at(5), 0));
-    rig.arrive(&Ask::client(Op::Put, 1, 2, at(6)).of_size(129));
+    rig.arrive(&Incoming::client(Op::Put, 1, 2, at(6)).of_size(129));
     assert_eq!(fetch(&mut rig, 1), (Status::TooLarge, None, at(6), 0));
-    rig.arrive(&Ask::client(Op::Delete, 1, 3, at(7)));
+    rig.arrive(&Incoming::client(Op::Delete, 1, 3, at(7)));
     assert_eq!(fetch(&mut rig, 1), (Status::NotFound, None, at(7), bits::DELETED));
 }
 
 #[test]
-fn reserved_records_and_keys_of_others_are_left_alone() {
+fn reserved_keys_and_keys_of_other_servers_are_refused() {
     let mut rig = Rig::new(None);
     let key = *b"netkv:data-set:1";
-    for ask in [Ask::restore(1, (2, 1), at(6)), Ask::control(Op::Fetch, 2, at(0))] {
-        assert_eq!(rig.ask(&Ask { key, ..ask }).unwrap().status, Status::Rejected);
+    for incoming in [Incoming::restore(1, (2, 1), at(6)), Incoming::control(Op::Fetch, 2, at(0))] {
+        assert_eq!(rig.exchange(&Incoming { key, ..incoming }).unwrap().status, Status::Rejected);
     }
-    rig.arrive(&Ask { stamp: None, ..Ask::restore(3, (2, 1), at(6)) });
-    rig.arrive(&Ask::restore(4, (2, 1), at(6)).of_size(1025));
+    rig.arrive(&Incoming { stamp: None, ..Incoming::restore(3, (2, 1), at(6)) });
+    rig.arrive(&Incoming::restore(4, (2, 1), at(6)).of_size(1025));
     assert_eq!((rig.store.written(), rig.server.stats().malformed), (0, 1));
     let other = ServerConfig::new(1 - partition(&key_of(1), 2), 2);
     rig.server = Server::new(other, rig.now);
     for op in [Op::Restore, Op::Fetch] {
-        assert_eq!(rig.ask(&Ask::control(op, 5, at(6))), None);
+        assert_eq!(rig.exchange(&Incoming::control(op, 5, at(6))), None);
     }
     assert_eq!(rig.server.stats().wrong_partition, 2);
 }
@@ -135,12 +136,12 @@ fn messages_of_other_schemes_have_no_effect() {
     for mut server in others {
         let mut out = Actions::new();
         for op in [Op::Restore, Op::Fetch, Op::Watermark, Op::OfferReply] {
-            server.on_frame(SECOND, &Ask::control(op, 1, at(6)).frame(), &mut out);
+            server.on_frame(SECOND, &Incoming::control(op, 1, at(6)).frame(), &mut out);
         }
         assert!(out.is_empty());
         assert!(server.counts().contains(&("unexpected", 4)));
         // A client may stamp its requests; the stamp has no meaning here.
-        let write = Ask::client(Op::Put, 1, 1, at(6)).with(bits::HOT).frame();
+        let write = Incoming::client(Op::Put, 1, 1, at(6)).with(bits::HOT).frame();
         server.on_frame(10 * SECOND, &write, &mut out);
         let call = out.calls().next().unwrap();
         assert_eq!((call.op, call.sequence), (StoreOp::Put, None));
@@ -152,7 +153,7 @@ fn messages_of_other_schemes_have_no_effect() {
     }
     let mut rig = Rig::new(None);
     for op in [Op::InvalidateReply, Op::UpdateReply, Op::OutgrownReply, Op::Collect] {
-        rig.arrive(&Ask::control(op, 1, at(6)));
+        rig.arrive(&Incoming::control(op, 1, at(6)));
     }
-    assert_eq!((rig.said.len(), rig.server.stats().unexpected), (0, 4));
+    assert_eq!((rig.outgoing.len(), rig.server.stats().unexpected), (0, 4));
 }

@@ -1,12 +1,12 @@
 //! The server of FarReach, frame by frame (docs/farreach.md, "Server").
 //!
-//! A *trap* is an order of events in which a record would be lost, come back or be done twice, were
-//! it not for a protection. Each plays a script as everything is, where nothing may be wrong, and
-//! once without each of its protections, where something must be. What else users and the controller
-//! rely on is tested beside the scripts.
+//! A *trap* is an order of events in which a record is lost, an old one reappears or a write is
+//! applied twice, if a protection is missing. Each plays its script with all protections, which
+//! must not fail, and once without each of its protections, which must fail. Other guarantees for
+//! users and the controller are tested beside the scripts.
 
-mod ask;
 mod control;
+mod frames;
 mod guard;
 mod offers;
 mod once;
@@ -60,17 +60,17 @@ traps! {
         also [StoreUnguarded];
     evicted_record_is_not_overwritten_by_an_older_write:
         guard::write_after_an_eviction, [StoreUnguarded];
-    newest_write_stays_when_numbers_wrap:
+    newest_write_is_kept_when_numbers_wrap:
         guard::numbers_at_the_wrap, [PlainSequences],
         also [StoreUnguarded, RestoreAnything];
-    newest_write_stays_when_incarnations_wrap:
+    newest_write_is_kept_when_incarnations_wrap:
         guard::incarnations_at_the_wrap, [PlainSequences],
         also [StoreUnguarded];
-    writes_of_one_key_that_meet_leave_the_newest:
-        guard::writes_that_meet, [OvertakeWrites],
+    concurrent_writes_of_one_key_leave_the_newest:
+        guard::concurrent_writes, [OvertakeWrites],
         also [StoreUnguarded, AnswerBeforeStored];
     write_is_acknowledged_when_the_store_has_it:
-        guard::death_before_the_store_has_it, [AnswerBeforeStored];
+        guard::failure_before_the_store_has_it, [AnswerBeforeStored];
 
     copy_of_a_write_with_a_newer_number_undoes_no_later_write:
         once::late_copy_of_a_write, [RepeatWrites],
@@ -81,7 +81,7 @@ traps! {
     overwritten_write_is_not_applied_after_a_restart:
         once::copy_of_an_overwritten_write, [ForgetGuarded],
         also [StoreUnguarded, RepeatWrites, LeaveCopiesUnanswered, LeaveCopiesUnnumbered];
-    copy_older_than_the_servers_memory_undoes_no_later_write:
+    copy_older_than_the_window_undoes_no_later_write:
         once::very_late_copy_of_a_write, [RepeatLateWrites];
     write_whose_answer_was_lost_is_answered_with_what_is_stored:
         once::lost_answer, [LeaveCopiesUnanswered, LeaveCopiesUnnumbered],
@@ -93,22 +93,22 @@ traps! {
         once::known_past_write, [LeaveCopiesUnanswered, LeaveCopiesUnnumbered],
         also [RepeatWrites];
 
-    acknowledged_write_is_read_before_its_eviction_has_come:
+    acknowledged_write_is_read_before_its_eviction_arrives:
         reads::read_of_an_evicted_record, [IgnoreEmbedded];
-    acknowledged_delete_is_read_before_its_eviction_has_come:
+    acknowledged_delete_is_read_before_its_eviction_arrives:
         reads::read_of_an_evicted_tombstone, [IgnoreEmbedded];
-    record_that_a_read_brings_along_does_not_hide_a_later_write:
+    record_embedded_in_a_read_does_not_hide_a_later_write:
         reads::read_with_an_outdated_record, [AnswerEmbedded, LeaveNoTombstones];
     newest_record_is_read_when_numbers_wrap:
         reads::embedded_record_at_the_wrap, [PlainSequences],
         also [IgnoreEmbedded, AnswerEmbedded];
 
-    hot_record_comes_in_although_its_offer_was_lost:
+    offer_of_a_hot_record_is_repeated_until_answered:
         offers::lost_offer, [OfferOnce];
-    hot_record_is_offered_once_while_the_controller_thinks:
+    hot_record_is_offered_once_until_the_answer:
         offers::many_hot_requests, [OfferAgain];
     hot_record_that_was_refused_is_offered_again_a_second_later:
-        offers::refused_offer, [NoRestAfterOffers],
+        offers::refused_offer, [NoCoolDownAfterOffers],
         also [OfferAgain];
     record_that_no_switch_can_cache_is_not_offered:
         offers::unfit_records, [OfferAnything],
@@ -122,7 +122,7 @@ traps! {
     late_copy_of_a_restore_does_not_overwrite_a_later_write:
         control::late_copy_of_a_restore, [RestoreAnything];
     evicted_record_survives_the_failure_of_its_server:
-        control::death_before_a_record_is_stored, [AnswerRestoreEarly];
+        control::failure_before_a_record_is_stored, [AnswerRestoreEarly];
 
     delete_is_not_undone_by_a_snapshot_or_a_client:
         tombstones::some_snapshots_later, [DropTombstonesAtAnyWatermark],
@@ -133,11 +133,11 @@ traps! {
     delete_is_not_undone_after_copies_of_a_watermark:
         tombstones::copies_of_a_watermark, [CountWatermarkCopies],
         also [DropTombstonesAtAnyWatermark, RestoreAnything, LeaveNoTombstones];
-    delete_is_not_undone_after_a_watermark_of_before_a_restart:
+    delete_is_not_undone_after_an_old_watermark_and_a_restart:
         tombstones::copy_of_a_watermark_after_a_restart, [CountWatermarkCopies],
         also [DropTombstonesAtAnyWatermark, RestoreAnything, LeaveNoTombstones];
     record_that_overwrote_a_tombstone_is_not_dropped:
-        tombstones::late_news_of_a_tombstone, [DropUnchecked];
+        tombstones::late_result_with_a_tombstone, [DropUnchecked];
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! One request, one effect, though the switch gives each copy of a write a number of its own.
+//! Every write takes effect once, although the switch gives each copy of it a new number.
 
 use netkv_roles::WINDOW;
 use netkv_wire::{Op, Sequence, Status, bits};
 
-use crate::server::ask::{Ask, INCARNATION, INITIAL, at};
+use crate::server::frames::{INCARNATION, INITIAL, Incoming, at};
 use crate::server::rig::Rig;
 
 /// A write times out and is sent again; the copy arrives after another client's write, with a
@@ -13,12 +13,12 @@ use crate::server::rig::Rig;
 pub fn late_copy_of_a_write(rig: &mut Rig) {
     for (request, op) in [(1, Op::Put), (2, Op::Delete)] {
         let number = request * 100;
-        let first = Ask::client(op, 1, request, at(number));
-        let other = Ask::client(Op::Put, 2, request, at(number + 1));
+        let first = Incoming::client(op, 1, request, at(number));
+        let other = Incoming::client(Op::Put, 2, request, at(number + 1));
         rig.arrive(&first);
         rig.arrive(&other);
-        rig.said.clear();
-        for copy in [first, Ask::client(op, 1, request, at(number + 2))] {
+        rig.outgoing.clear();
+        for copy in [first, Incoming::client(op, 1, request, at(number + 2))] {
             rig.arrive(&copy);
             rig.expect_done(&copy, at(number + 1));
         }
@@ -30,42 +30,42 @@ pub fn late_copy_of_a_write(rig: &mut Rig) {
 ///
 /// Protection: The store keeps request numbers over a restart of the server.
 pub fn copy_after_a_restart(rig: &mut Rig) {
-    rig.arrive(&Ask::client(Op::Put, 1, 1, at(4)));
-    rig.arrive(&Ask::client(Op::Put, 2, 1, at(5)));
+    rig.arrive(&Incoming::client(Op::Put, 1, 1, at(4)));
+    rig.arrive(&Incoming::client(Op::Put, 2, 1, at(5)));
     rig.restart(0);
-    let copy = Ask::client(Op::Put, 1, 1, at(6));
+    let copy = Incoming::client(Op::Put, 1, 1, at(6));
     rig.arrive(&copy);
     rig.expect_done(&copy, at(5));
     rig.expect_read(Some((2, 1)), at(5));
 }
 
-/// A write arrives behind one with a higher number and has no effect. The server starts again
-/// before a copy arrives that has passed the switch later.
+/// A write arrives after one with a higher number and has no effect. The server restarts before a
+/// copy arrives, which has passed the switch later.
 ///
 /// Protection: The store also keeps the numbers of writes without effect.
 pub fn copy_of_an_overwritten_write(rig: &mut Rig) {
-    rig.arrive(&Ask::client(Op::Put, 2, 1, at(8)));
-    let overwritten = Ask::client(Op::Put, 1, 1, at(7));
+    rig.arrive(&Incoming::client(Op::Put, 2, 1, at(8)));
+    let overwritten = Incoming::client(Op::Put, 1, 1, at(7));
     rig.arrive(&overwritten);
     rig.expect_done(&overwritten, at(8));
     rig.restart(0);
-    let copy = Ask::client(Op::Put, 1, 1, at(9));
+    let copy = Incoming::client(Op::Put, 1, 1, at(9));
     rig.arrive(&copy);
     rig.expect_done(&copy, at(8));
     rig.expect_read(Some((2, 1)), at(8));
 }
 
-/// A copy arrives that the server is too old to know.
+/// A copy arrives that is older than the server's window.
 ///
 /// Protection: The server treats a request older than its window as a copy.
 pub fn very_late_copy_of_a_write(rig: &mut Rig) {
-    rig.arrive(&Ask::client(Op::Put, 1, 1, at(4)));
-    let last = Ask::client(Op::Put, 1, 1 + WINDOW, at(5));
+    rig.arrive(&Incoming::client(Op::Put, 1, 1, at(4)));
+    let last = Incoming::client(Op::Put, 1, 1 + WINDOW, at(5));
     rig.arrive(&last);
-    rig.said.clear();
-    rig.arrive(&Ask::client(Op::Put, 1, 1, at(6)));
-    let answers = rig.said.len();
-    rig.expect(answers, 0, "answers that nobody waits for");
+    rig.outgoing.clear();
+    rig.arrive(&Incoming::client(Op::Put, 1, 1, at(6)));
+    let answers = rig.outgoing.len();
+    rig.expect(answers, 0, "answers to a late copy");
     rig.expect_read(Some((1, 1 + WINDOW)), at(5));
 }
 
@@ -73,49 +73,54 @@ pub fn very_late_copy_of_a_write(rig: &mut Rig) {
 ///
 /// Protection: A copy is answered, with the stored sequence of its key.
 pub fn lost_answer(rig: &mut Rig) {
-    let write = Ask::client(Op::Put, 1, 1, at(4));
+    let write = Incoming::client(Op::Put, 1, 1, at(4));
     rig.arrive(&write);
-    rig.said.clear();
-    let copy = Ask::client(Op::Put, 1, 1, at(5));
+    rig.outgoing.clear();
+    let copy = Incoming::client(Op::Put, 1, 1, at(5));
     rig.arrive(&copy);
     rig.expect_done(&copy, at(4));
 }
 
-/// A write was sent before the switch lost its memory, and is sent again afterwards. The switch may
-/// have carried it out and answered reads from it.
+/// A write is sent before the switch loses its memory, and again afterwards. The switch may have
+/// applied it and answered reads with it.
 ///
 /// Protection: An unknown PAST write is answered "unknown", permanently.
 pub fn write_of_a_past_incarnation(rig: &mut Rig) {
     let incarnation = INCARNATION + 2;
     let now = |number| Sequence { incarnation, number };
-    rig.arrive(&Ask::client(Op::Put, 2, 1, now(1)));
-    let past = Ask::client(Op::Put, 1, 1, now(2)).with(bits::PAST);
-    // One that passed the old switch may still come after its sender was told "unknown".
-    let late = Ask::client(Op::Put, 1, 1, at(7));
-    for ask in [past, past, late] {
-        let said = rig.ask(&ask).map(|it| (it.status, it.sequence()));
-        rig.expect(said, Some((Status::Unknown, Sequence::default())), "answer to a past write");
+    rig.arrive(&Incoming::client(Op::Put, 2, 1, now(1)));
+    let past = Incoming::client(Op::Put, 1, 1, now(2)).with(bits::PAST);
+    // A copy that passed the old switch may arrive after the answer "unknown".
+    let late = Incoming::client(Op::Put, 1, 1, at(7));
+    for incoming in [past, past, late] {
+        let outgoing = rig.exchange(&incoming).map(|it| (it.status, it.sequence()));
+        rig.expect(
+            outgoing,
+            Some((Status::Unknown, Sequence::default())),
+            "answer to a past write",
+        );
     }
     rig.expect_read(Some((2, 1)), now(1));
-    let delete = Ask::client(Op::Delete, 1, 2, now(3)).with(bits::PAST);
-    let said = rig.ask(&delete).map(|it| it.status);
-    rig.expect(said, Some(Status::Unknown), "answer to a past delete");
+    let delete = Incoming::client(Op::Delete, 1, 2, now(3)).with(bits::PAST);
+    let outgoing = rig.exchange(&delete).map(|it| it.status);
+    rig.expect(outgoing, Some(Status::Unknown), "answer to a past delete");
     rig.expect_read(Some((2, 1)), now(1));
     let unknown = rig.server.write_back_stats().unknown;
-    rig.expect(unknown, 2, "writes of which nobody knows");
+    rig.expect(unknown, 2, "writes answered with unknown");
 }
 
 /// A write of a past incarnation was applied, before or after the server's restart.
 ///
 /// Protection: A known PAST write is answered like any copy.
 pub fn known_past_write(rig: &mut Rig) {
-    let write = Ask::client(Op::Put, 1, 1, at(7));
+    let write = Incoming::client(Op::Put, 1, 1, at(7));
     rig.arrive(&write);
-    let other = Ask::client(Op::Put, 2, 1, at(8));
+    let other = Incoming::client(Op::Put, 2, 1, at(8));
     rig.arrive(&other);
-    let past = Ask::client(Op::Put, 1, 1, Sequence { incarnation: INCARNATION + 2, number: 1 });
+    let past =
+        Incoming::client(Op::Put, 1, 1, Sequence { incarnation: INCARNATION + 2, number: 1 });
     for _ in 0..2 {
-        rig.said.clear();
+        rig.outgoing.clear();
         rig.arrive(&past.with(bits::PAST));
         rig.expect_done(&past, at(8));
         rig.expect_read(Some((2, 1)), at(8));
@@ -124,36 +129,37 @@ pub fn known_past_write(rig: &mut Rig) {
 }
 
 #[test]
-fn a_past_write_under_way_is_answered_when_it_is_done() {
+fn a_past_write_under_way_is_answered_when_it_ends() {
     let mut rig = Rig::new(None);
     rig.hangs = true;
-    let write = Ask::client(Op::Put, 1, 1, at(7));
+    let write = Incoming::client(Op::Put, 1, 1, at(7));
     rig.arrive(&write);
-    let past = Ask::client(Op::Put, 1, 1, Sequence { incarnation: INCARNATION + 2, number: 1 })
-        .with(bits::PAST);
+    let past =
+        Incoming::client(Op::Put, 1, 1, Sequence { incarnation: INCARNATION + 2, number: 1 })
+            .with(bits::PAST);
     rig.arrive(&past);
-    assert!(rig.said.is_empty(), "it is not unknown: it will be done");
+    assert!(rig.outgoing.is_empty(), "its effect is not unknown: it is under way");
     rig.resume();
     rig.expect_done(&write, at(7));
-    assert_eq!((rig.said.len(), rig.server.write_back_stats().unknown), (1, 0));
+    assert_eq!((rig.outgoing.len(), rig.server.write_back_stats().unknown), (1, 0));
     assert_eq!((rig.wrong.len(), rig.stored()), (0, (Some((1, 1)), at(7))));
 }
 
 #[test]
-fn a_read_of_a_past_incarnation_is_a_read() {
+fn a_read_of_a_past_incarnation_is_served() {
     let mut rig = Rig::new(None);
-    let said = rig.ask(&Ask::get(1).with(bits::PAST)).unwrap();
-    assert_eq!((said.status, said.content), (Status::Ok, INITIAL));
+    let outgoing = rig.exchange(&Incoming::get(1).with(bits::PAST)).unwrap();
+    assert_eq!((outgoing.status, outgoing.content), (Status::Ok, INITIAL));
 }
 
 #[test]
-fn a_copy_whose_record_the_store_does_not_tell_comes_again() {
+fn a_copy_is_not_answered_if_the_store_fails() {
     let mut rig = Rig::new(None);
-    let write = Ask::client(Op::Put, 1, 1, at(7));
+    let write = Incoming::client(Op::Put, 1, 1, at(7));
     rig.arrive(&write);
     rig.restart(0);
     rig.refuses = true;
-    assert_eq!(rig.ask(&write), None);
+    assert_eq!(rig.exchange(&write), None);
     rig.refuses = false;
     rig.arrive(&write);
     rig.expect_done(&write, at(7));

@@ -1,5 +1,5 @@
-//! Any order of events: the newest write stays, each request has one effect, and what is answered is
-//! true, over restarts and a store that finishes in any order.
+//! Random orders of events, with restarts and a store that ends calls in any order: the newest
+//! write is kept, each request takes effect once, and answers are correct.
 
 use netkv_roles::Server as _;
 use std::collections::HashMap;
@@ -9,73 +9,73 @@ use netkv_wire::{CONTROLLER_SENDER, Op, Sequence, Status};
 use netkv_workload::Random;
 
 use crate::common::OwnedResult;
-use crate::server::ask::{Ask, Content, INCARNATION};
+use crate::server::frames::{Content, INCARNATION, Incoming};
 use crate::server::rig::Rig;
 
 const KEYS: u64 = 3;
-/// The client whose writes the switch has carried out.
+/// The client whose writes the switch has applied.
 const SWITCH: u16 = 3;
 
-/// What the server may have done, as a spectator knows it.
-struct Spectator {
+/// A server under random events, and the state that an observer of its frames and store knows.
+struct Observer {
     rig: Rig,
     random: Random,
     /// Numbers begin near the end of the range, so that they wrap.
     number: u32,
     incarnation: u32,
-    /// Frames under way: they come in any order, or twice, or never.
-    under_way: Vec<Ask>,
-    /// Calls that the store has carried out and not told.
-    told_later: Vec<(u32, OwnedResult)>,
-    /// What the controller restores, by number.
-    evicted: HashMap<u32, Ask>,
-    /// Of each write, the sequences that its copies got from the switch.
+    /// Frames under way, which may be reordered, duplicated or lost.
+    under_way: Vec<Incoming>,
+    /// Results of the store that the server has not received yet.
+    unreported: Vec<(u32, OwnedResult)>,
+    /// The RESTORE messages of the controller, by number.
+    evicted: HashMap<u32, Incoming>,
+    /// The sequences that the switch gave to the copies of each write.
     sequences: HashMap<(u16, u32), Vec<Sequence>>,
-    /// Of each request that was answered ok: the key and what the answer said is stored.
+    /// For each request that was answered ok: the key, and the sequence in the answer.
     done: HashMap<(u16, u32), (u64, Sequence)>,
     stored: HashMap<u64, (Content, Sequence)>,
 }
 
-impl Spectator {
+impl Observer {
     fn new(seed: u64) -> Self {
         let mut rig = Rig::new(None);
         rig.hangs = true;
-        let mut spectator = Self {
+        let mut observer = Self {
             rig,
             random: Random::new(seed, 0xfa),
             number: u32::MAX - 40,
             incarnation: INCARNATION,
             under_way: Vec::new(),
-            told_later: Vec::new(),
+            unreported: Vec::new(),
             evicted: HashMap::new(),
             sequences: HashMap::new(),
             done: HashMap::new(),
             stored: HashMap::new(),
         };
         for key in 0..KEYS {
-            let stored = spectator.rig.stored_of(key);
-            spectator.stored.insert(key, stored);
+            let stored = observer.rig.stored_of(key);
+            observer.stored.insert(key, stored);
         }
-        spectator
+        observer
     }
 
     /// A record that was written in the switch is evicted.
     fn evict(&mut self, request: u32, key: u64) {
         self.number = self.number.wrapping_add(1).max(1);
         let sequence = Sequence { incarnation: self.incarnation, number: self.number };
-        let ask = Ask::restore(request, (SWITCH, request), sequence).of_key(key);
+        let incoming = Incoming::restore(request, (SWITCH, request), sequence).of_key(key);
         self.sequences.insert((SWITCH, request), vec![sequence]);
-        self.under_way.push(ask);
-        self.evicted.insert(request, ask);
+        self.under_way.push(incoming);
+        self.evicted.insert(request, incoming);
     }
 
     /// A copy of a request passes the switch.
     fn pass(&mut self, client: u16, request: u32, key: u64, op: Op) {
         self.number = self.number.wrapping_add(1).max(1);
         let sequence = Sequence { incarnation: self.incarnation, number: self.number };
-        let ask = Ask::client(op, client, request, sequence).of_key(key);
+        let incoming = Incoming::client(op, client, request, sequence).of_key(key);
         self.sequences.entry((client, request)).or_default().push(sequence);
-        self.under_way.push(ask);
+        self.under_way.push(incoming);
     }
 
     fn step(&mut self, request: u32) {
@@ -89,27 +89,27 @@ impl Spectator {
                     return;
                 }
                 let op = [Op::Put, Op::Put, Op::Delete][below(&mut self.random, 3)];
-                // Some are sent twice at once, and get two numbers.
+                // Some are duplicated, and get two numbers.
                 for _ in 0..1 + self.random.below(2) {
                     self.pass(client, request, key, op);
                 }
             }
             5..=9 if !self.under_way.is_empty() => {
                 let at = below(&mut self.random, self.under_way.len());
-                let ask = self.under_way[at];
+                let incoming = self.under_way[at];
                 if self.random.below(4) > 0 {
                     self.under_way.swap_remove(at);
                 }
-                self.rig.arrive(&ask);
+                self.rig.arrive(&incoming);
             }
-            10..=11 => self.told_later.extend(self.rig.carry_out_one()),
-            12..=13 if !self.told_later.is_empty() => {
-                let at = below(&mut self.random, self.told_later.len());
-                let (id, result) = self.told_later.swap_remove(at);
-                self.rig.tell(id, &result);
+            10..=11 => self.unreported.extend(self.rig.carry_out_one()),
+            12..=13 if !self.unreported.is_empty() => {
+                let at = below(&mut self.random, self.unreported.len());
+                let (id, result) = self.unreported.swap_remove(at);
+                self.rig.report_result(id, &result);
             }
             14 if self.random.below(8) == 0 => {
-                self.told_later.clear();
+                self.unreported.clear();
                 self.rig.restart(0);
             }
             15 if self.random.below(8) == 0 => {
@@ -118,11 +118,11 @@ impl Spectator {
             }
             _ => self.rig.wait(MILLISECOND),
         }
-        self.look();
+        self.check();
     }
 
-    /// Looks at the store and at what was answered.
-    fn look(&mut self) {
+    /// Checks the store and the answers.
+    fn check(&mut self) {
         for key in 0..KEYS {
             let (content, sequence) = self.rig.stored_of(key);
             let before = self.stored.insert(key, (content, sequence)).expect("it was there");
@@ -135,29 +135,32 @@ impl Spectator {
                 assert!(given.contains(&sequence), "{writer:?} got {given:?}, not {sequence:?}");
             }
         }
-        for said in std::mem::take(&mut self.rig.said) {
-            if said.status == Status::Overloaded {
+        for outgoing in std::mem::take(&mut self.rig.outgoing) {
+            if outgoing.status == Status::Overloaded {
                 continue;
             }
-            assert_eq!(said.status, Status::Ok);
-            let (asker, id) = (said.sender, said.request);
-            let key = (0..KEYS).find(|id| netkv_workload::key_of(*id) == said.key).unwrap();
+            assert_eq!(outgoing.status, Status::Ok);
+            let (sender, id) = (outgoing.sender, outgoing.request);
+            let key = (0..KEYS).find(|id| netkv_workload::key_of(*id) == outgoing.key).unwrap();
             // A write that is answered is in the store, or was overwritten there.
             let stored = self.stored[&key].1;
-            assert!(!said.sequence().is_newer(stored), "{said:?}, but {stored:?} is stored");
-            let first = self.done.entry((asker, id)).or_insert((key, said.sequence()));
-            assert!(!first.1.is_newer(said.sequence()), "{said:?} after {first:?}");
+            assert!(
+                !outgoing.sequence().is_newer(stored),
+                "{outgoing:?}, but {stored:?} is stored"
+            );
+            let first = self.done.entry((sender, id)).or_insert((key, outgoing.sequence()));
+            assert!(!first.1.is_newer(outgoing.sequence()), "{outgoing:?} after {first:?}");
         }
     }
 
-    /// Nothing that was answered may have an effect any more.
+    /// Ends all requests, and checks that copies of answered requests have no effect.
     fn finish(mut self) -> (usize, u64) {
         self.rig.resume();
-        for (id, result) in std::mem::take(&mut self.told_later) {
-            self.rig.tell(id, &result);
+        for (id, result) in std::mem::take(&mut self.unreported) {
+            self.rig.report_result(id, &result);
         }
         self.rig.resume();
-        self.look();
+        self.check();
         let before = self.stored.clone();
         let done: Vec<(u16, u32)> = self.done.keys().copied().collect();
         for (client, request) in done {
@@ -172,7 +175,7 @@ impl Spectator {
                 self.rig.arrive(&copy);
             }
         }
-        self.look();
+        self.check();
         assert_eq!(self.stored, before, "a copy has had an effect");
         assert_eq!(self.rig.server.busy_keys(), 0, "a key hangs");
         (self.done.len(), self.rig.server.write_back_stats().guarded)
@@ -180,15 +183,15 @@ impl Spectator {
 }
 
 #[test]
-fn newest_write_stays_and_none_is_applied_twice() {
+fn newest_write_is_kept_and_none_is_applied_twice() {
     let (mut done, mut guarded) = (0, 0);
     for seed in 0..2000 {
-        let mut spectator = Spectator::new(seed);
-        (1..200).for_each(|request| spectator.step(request));
-        let of_one = spectator.finish();
+        let mut observer = Observer::new(seed);
+        (1..200).for_each(|request| observer.step(request));
+        let of_one = observer.finish();
         done += of_one.0;
         guarded += of_one.1;
     }
     println!("{done} writes answered, {guarded} in last incarnations without effect");
-    assert!(done > 20_000 && guarded > 1000, "the test is worth nothing if nothing happens");
+    assert!(done > 20_000 && guarded > 1000, "the test must exercise both cases");
 }

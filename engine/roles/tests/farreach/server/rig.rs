@@ -1,5 +1,5 @@
-//! One server of FarReach with its store, and every frame in the hands of a script. What the switch
-//! would have written into a frame, the script says.
+//! A server of FarReach with its store. A script delivers every frame, with the fields that the
+//! switch would have written.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use netkv_wire::{CONTROLLER_IP, Message, Op, Sequence, Status, sender_of_server,
 use netkv_workload::{ValueSize, key_of};
 
 use crate::common::{OwnedCall, OwnedResult, frame_of};
-use crate::server::ask::{Ask, Content, SIZE, Said};
+use crate::server::frames::{Content, Incoming, Outgoing, SIZE};
 
 pub struct Rig {
     pub now: Nanos,
@@ -24,10 +24,10 @@ pub struct Rig {
     /// The store refuses everything.
     pub refuses: bool,
     pub calls: VecDeque<OwnedCall>,
-    /// What the server has said and nobody has taken.
-    pub said: Vec<Said>,
+    /// Frames that the server has sent and the script has not taken.
+    pub outgoing: Vec<Outgoing>,
     mutation: Option<Mutation>,
-    /// What is not as users and the controller may expect.
+    /// Failed expectations of users and the controller.
     pub wrong: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ impl Rig {
             hangs: false,
             refuses: false,
             calls: VecDeque::new(),
-            said: Vec::new(),
+            outgoing: Vec::new(),
             mutation,
             wrong: Vec::new(),
         };
@@ -50,21 +50,21 @@ impl Rig {
         rig
     }
 
-    /// The server dies, with what its store has not begun, and starts again over its store.
+    /// Restarts the server over its store. Storage calls that have not begun are lost.
     pub fn restart(&mut self, guard: Nanos) {
         self.config.guard = guard;
         self.config.first_request += 1_000_000;
         self.calls.clear();
-        self.said.clear();
+        self.outgoing.clear();
         self.server = Server::restore(self.config, self.now, self.store.applied());
         if let Some(mutation) = self.mutation {
             self.server.mutate(mutation);
         }
     }
 
-    /// A frame arrives at the server; the store works at once, unless it hangs.
-    pub fn arrive(&mut self, ask: &Ask) {
-        self.arrive_bytes(&ask.frame());
+    /// Delivers a frame to the server. The store carries calls out at once, unless it hangs.
+    pub fn arrive(&mut self, incoming: &Incoming) {
+        self.arrive_bytes(&incoming.frame());
     }
 
     pub fn arrive_bytes(&mut self, bytes: &[u8]) {
@@ -74,43 +74,44 @@ impl Rig {
         self.work();
     }
 
-    /// A frame arrives, and this is the first answer to it.
-    pub fn ask(&mut self, ask: &Ask) -> Option<Said> {
-        self.said.clear();
-        self.arrive(ask);
-        self.answer(ask)
+    /// Delivers a frame. Returns the first answer to it.
+    pub fn exchange(&mut self, incoming: &Incoming) -> Option<Outgoing> {
+        self.outgoing.clear();
+        self.arrive(incoming);
+        self.answer(incoming)
     }
 
-    /// The first answer to a frame that the server has given since.
-    pub fn answer(&self, ask: &Ask) -> Option<Said> {
-        let of = |it: &&Said| {
-            (it.op, it.sender, it.request) == (ask.op.reply(), ask.sender, ask.request)
+    /// The first answer to a frame among the frames sent.
+    pub fn answer(&self, incoming: &Incoming) -> Option<Outgoing> {
+        let of = |it: &&Outgoing| {
+            (it.op, it.sender, it.request)
+                == (incoming.op.reply(), incoming.sender, incoming.request)
         };
-        let said = self.said.iter().find(of).copied()?;
-        assert_eq!((said.to, said.key), (ask.source, ask.key));
-        Some(said)
+        let outgoing = self.outgoing.iter().find(of).copied()?;
+        assert_eq!((outgoing.to, outgoing.key), (incoming.source, incoming.key));
+        Some(outgoing)
     }
 
     /// The controller answers an offer.
-    pub fn answer_offer(&mut self, offer: &Said, status: Status) {
-        let Said { sender, request, key, .. } = *offer;
+    pub fn answer_offer(&mut self, offer: &Outgoing, status: Status) {
+        let Outgoing { sender, request, key, .. } = *offer;
         let (source, server) = (CONTROLLER_IP, server_ip(0));
         let message = Message::request(source, server, Op::OfferReply, sender, request, key);
         self.arrive_bytes(&frame_of(&message.with_status(status)));
     }
 
-    /// Takes what the server has offered.
-    pub fn offers(&mut self) -> Vec<Said> {
-        let is_offer = |it: &Said| it.op == Op::Offer;
-        let offers: Vec<Said> = self.said.iter().copied().filter(is_offer).collect();
-        self.said.retain(|it| !is_offer(it));
+    /// Takes the offers that the server has sent.
+    pub fn offers(&mut self) -> Vec<Outgoing> {
+        let is_offer = |it: &Outgoing| it.op == Op::Offer;
+        let offers: Vec<Outgoing> = self.outgoing.iter().copied().filter(is_offer).collect();
+        self.outgoing.retain(|it| !is_offer(it));
         for offer in &offers {
             assert_eq!((offer.to, offer.sender), (CONTROLLER_IP, sender_of_server(0)));
         }
         offers
     }
 
-    /// Time passes, and what is due happens.
+    /// Advances the time and runs all timers that are due.
     pub fn wait(&mut self, time: Nanos) {
         let end = self.now + time;
         while let Some(due) = self.server.deadline().filter(|due| *due <= end) {
@@ -124,7 +125,7 @@ impl Rig {
     }
 
     fn take(&mut self, out: &Actions) {
-        self.said.extend(out.frames().map(Said::read));
+        self.outgoing.extend(out.frames().map(Outgoing::read));
         self.calls.extend(out.calls().map(OwnedCall::from));
     }
 
@@ -134,13 +135,13 @@ impl Rig {
         }
     }
 
-    /// The store carries out the oldest call that hangs, and the server hears of it.
+    /// The store carries out the oldest waiting call, and the server gets the result.
     pub fn finish_one(&mut self) {
         let Some((id, result)) = self.carry_out_one() else { return };
-        self.tell(id, &result);
+        self.report_result(id, &result);
     }
 
-    /// The store carries out the oldest call that hangs; the server does not hear of it yet.
+    /// The store carries out the oldest waiting call; the server does not get the result yet.
     pub fn carry_out_one(&mut self) -> Option<(u32, OwnedResult)> {
         let call = self.calls.pop_front()?;
         let call = call.view();
@@ -148,7 +149,7 @@ impl Rig {
         Some((call.id, result.into()))
     }
 
-    pub fn tell(&mut self, id: u32, result: &OwnedResult) {
+    pub fn report_result(&mut self, id: u32, result: &OwnedResult) {
         let mut out = Actions::new();
         self.server.on_stored(self.now, id, result.view(), &mut out);
         self.take(&out);
@@ -160,7 +161,7 @@ impl Rig {
         self.work();
     }
 
-    /// What the store has of the key: content and sequence.
+    /// The stored record of the key: content and sequence.
     pub fn stored(&mut self) -> (Content, Sequence) {
         self.stored_of(1)
     }
@@ -169,7 +170,7 @@ impl Rig {
         let key = key_of(id);
         match self.store.execute(&StoreCall::get(0, key)) {
             StoreResult::Value(value, sequence) => {
-                let writer = read_writer(&key, value).expect("a whole value");
+                let writer = read_writer(&key, value).expect("a complete value");
                 (Some((writer.client, writer.request)), sequence)
             }
             StoreResult::NotFound(sequence) => (None, sequence),
@@ -177,24 +178,24 @@ impl Rig {
         }
     }
 
-    /// Notes what is not as it should be.
+    /// Checks an expectation; a failure is recorded.
     pub fn expect<T: PartialEq + std::fmt::Debug>(&mut self, found: T, right: T, what: &str) {
         if found != right {
             self.wrong.push(format!("{what}: {found:?} instead of {right:?}"));
         }
     }
 
-    /// A write is answered ok, with this sequence.
-    pub fn expect_done(&mut self, ask: &Ask, sequence: Sequence) {
-        let found = self.answer(ask).map(|it| (it.status, it.sequence()));
-        self.expect(found, Some((Status::Ok, sequence)), &format!("answer to {:?}", ask.op));
+    /// Checks that a write was answered ok, with this sequence.
+    pub fn expect_done(&mut self, incoming: &Incoming, sequence: Sequence) {
+        let found = self.answer(incoming).map(|it| (it.status, it.sequence()));
+        self.expect(found, Some((Status::Ok, sequence)), &format!("answer to {:?}", incoming.op));
     }
 
-    /// A client that reads the key sees this.
+    /// Checks the result of a client's read of the key.
     pub fn expect_read(&mut self, content: Content, sequence: Sequence) {
         self.config.first_request += 1; // Any number that was not used.
-        let get = Ask::get(self.config.first_request);
-        let said = self.ask(&get).map(|it| (it.content, it.sequence()));
-        self.expect(said, Some((content, sequence)), "what a client reads");
+        let get = Incoming::get(self.config.first_request);
+        let outgoing = self.exchange(&get).map(|it| (it.content, it.sequence()));
+        self.expect(outgoing, Some((content, sequence)), "read of a client");
     }
 }

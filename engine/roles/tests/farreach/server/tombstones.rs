@@ -1,4 +1,4 @@
-//! Rule 6: what is left of deleted keys goes when nothing older can come any more.
+//! Rule 6: tombstones of deleted keys are dropped when no older record can arrive any more.
 
 use netkv_roles::Server as _;
 use netkv_roles::farreach::Server;
@@ -6,16 +6,17 @@ use netkv_roles::single_key::ServerConfig;
 use netkv_roles::{Actions, FORGET, MILLISECOND, SECOND};
 use netkv_wire::{Op, Sequence, Status, bits, partition};
 
-use crate::server::ask::{Ask, LONG, at};
+use crate::server::frames::{Incoming, LONG, at};
 use crate::server::rig::Rig;
 
-const NOBODY: Sequence = Sequence { incarnation: 0, number: 0 };
+const NO_SEQUENCE: Sequence = Sequence { incarnation: 0, number: 0 };
 
 impl Rig {
     fn watermark(&mut self, request: u32) {
-        let watermark = Ask { key: [0; 16], ..Ask::control(Op::Watermark, request, at(0)) };
-        let said = self.ask(&watermark).map(|it| it.status);
-        self.expect(said, Some(Status::Ok), "answer to WATERMARK");
+        let watermark =
+            Incoming { key: [0; 16], ..Incoming::control(Op::Watermark, request, at(0)) };
+        let outgoing = self.exchange(&watermark).map(|it| it.status);
+        self.expect(outgoing, Some(Status::Ok), "answer to WATERMARK");
         self.wait(LONG);
     }
 
@@ -23,16 +24,16 @@ impl Rig {
         requests.into_iter().for_each(|request| self.watermark(request));
     }
 
-    /// The key is deleted, and an older record of it is somewhere.
+    /// Deletes the key; an older record of it is still somewhere.
     fn delete(&mut self) {
-        let delete = Ask::client(Op::Delete, 1, 1, at(9));
+        let delete = Incoming::client(Op::Delete, 1, 1, at(9));
         self.arrive(&delete);
         self.expect_done(&delete, at(9));
     }
 
-    /// The tombstone has done its work: the older record has come, and was kept out.
+    /// Checks that the tombstone keeps an older record out of the store.
     fn expect_kept_out(&mut self) {
-        let restore = Ask::restore(99, (2, 1), at(8));
+        let restore = Incoming::restore(99, (2, 1), at(8));
         self.arrive(&restore);
         self.expect_done(&restore, at(9));
         self.expect_read(None, at(9));
@@ -40,14 +41,13 @@ impl Rig {
 
     fn expect_dropped(&mut self) {
         let stored = self.stored();
-        self.expect(stored, (None, NOBODY), "what is left of the tombstone");
+        self.expect(stored, (None, NO_SEQUENCE), "the stored record");
         let known = self.server.tombstones();
         self.expect(known, 0, "tombstones that the server knows");
     }
 }
 
-/// Some snapshots after the delete: the one that is in force may have an older record, and so may
-/// clients.
+/// Some snapshots follow the delete: the one in force may have an older record, and so may clients.
 ///
 /// Protection: A tombstone stays until the fifth WATERMARK after it.
 pub fn some_snapshots_later(rig: &mut Rig) {
@@ -60,7 +60,7 @@ pub fn some_snapshots_later(rig: &mut Rig) {
     rig.expect_dropped();
 }
 
-/// Snapshots follow each other soon, and a write of before the delete is still under way.
+/// Snapshots follow each other quickly, and a write from before the delete is still in the network.
 ///
 /// Protection: A tombstone stays for ten minutes.
 pub fn some_snapshots_within_minutes(rig: &mut Rig) {
@@ -103,20 +103,20 @@ pub fn copy_of_a_watermark_after_a_restart(rig: &mut Rig) {
     rig.expect_dropped();
 }
 
-/// A read meets the tombstone, and hears of it when the key has been written again.
+/// A read finds the tombstone, and its result arrives after the key was written again.
 ///
 /// Protection: The server reads a record before it drops it as a tombstone.
-pub fn late_news_of_a_tombstone(rig: &mut Rig) {
+pub fn late_result_with_a_tombstone(rig: &mut Rig) {
     rig.delete();
     rig.restart(0);
     rig.hangs = true;
-    rig.arrive(&Ask::get(1));
+    rig.arrive(&Incoming::get(1));
     let read = rig.carry_out_one();
     rig.hangs = false;
-    let put = Ask::client(Op::Put, 2, 1, at(10));
+    let put = Incoming::client(Op::Put, 2, 1, at(10));
     rig.arrive(&put);
     if let Some((id, result)) = read {
-        rig.tell(id, &result);
+        rig.report_result(id, &result);
     }
     rig.wait(FORGET);
     rig.watermarks(1..8);
@@ -130,7 +130,7 @@ fn a_watermark_is_for_its_server_whatever_its_key() {
     for server in [owner, 1 - owner] {
         let config = ServerConfig { server, servers: 2, ..rig.config };
         rig.server = Server::new(config, rig.now);
-        let bytes = Ask { key: [0; 16], ..Ask::control(Op::Watermark, 1, at(0)) }.frame();
+        let bytes = Incoming { key: [0; 16], ..Incoming::control(Op::Watermark, 1, at(0)) }.frame();
         let mut out = Actions::new();
         rig.server.on_frame(rig.now, &bytes, &mut out);
         assert_eq!((out.frames().len(), rig.server.stats().wrong_partition), (1, 0));
@@ -138,7 +138,7 @@ fn a_watermark_is_for_its_server_whatever_its_key() {
 }
 
 #[test]
-fn watermarks_count_when_numbers_wrap_or_begin_anew() {
+fn watermarks_count_when_numbers_wrap_or_restart() {
     for first in [u32::MAX - 2, 7] {
         let mut rig = Rig::new(None);
         rig.delete();
@@ -163,11 +163,11 @@ fn watermarks_count_when_numbers_wrap_or_begin_anew() {
 fn each_delete_of_a_key_has_its_own_tombstone() {
     let mut rig = Rig::new(None);
     rig.delete();
-    rig.arrive(&Ask::client(Op::Put, 2, 1, at(10)));
-    rig.arrive(&Ask::client(Op::Delete, 1, 1, at(5)).of_key(2));
+    rig.arrive(&Incoming::client(Op::Put, 2, 1, at(10)));
+    rig.arrive(&Incoming::client(Op::Delete, 1, 1, at(5)).of_key(2));
     rig.wait(FORGET);
     rig.watermarks(1..5);
-    rig.arrive(&Ask::client(Op::Delete, 1, 2, at(6)).of_key(2));
+    rig.arrive(&Incoming::client(Op::Delete, 1, 2, at(6)).of_key(2));
     rig.watermark(5);
     assert_eq!(rig.stored(), (Some((2, 1)), at(10)));
     assert_eq!(rig.stored_of(2), (None, at(6)));
@@ -175,35 +175,35 @@ fn each_delete_of_a_key_has_its_own_tombstone() {
     rig.watermarks(6..9);
     assert_eq!(rig.stored_of(2), (None, at(6)));
     rig.watermark(9);
-    assert_eq!((rig.stored(), rig.stored_of(2)), ((Some((2, 1)), at(10)), (None, NOBODY)));
+    assert_eq!((rig.stored(), rig.stored_of(2)), ((Some((2, 1)), at(10)), (None, NO_SEQUENCE)));
     assert_eq!(rig.server.write_back_stats().dropped_tombstones, 1);
 }
 
 #[test]
-fn what_is_restored_as_deleted_is_a_tombstone_like_any_other() {
+fn a_restored_tombstone_is_dropped_like_any_other() {
     let mut rig = Rig::new(None);
-    let restore = Ask::restore(1, (2, 1), at(9)).with(bits::DELETED).of_size(0);
+    let restore = Incoming::restore(1, (2, 1), at(9)).with(bits::DELETED).of_size(0);
     rig.arrive(&restore);
     rig.wait(FORGET);
     rig.watermarks(1..5);
     rig.expect_kept_out();
     rig.watermark(5);
     rig.expect_dropped();
-    // Then there is no record of the key, and none that is older.
-    let first = Ask::client(Op::Put, 1, 1, at(3));
+    // Now any write of the key is newer than the stored record.
+    let first = Incoming::client(Op::Put, 1, 1, at(3));
     rig.arrive(&first);
     rig.expect_done(&first, at(3));
     assert_eq!(rig.wrong, [""; 0]);
 }
 
 #[test]
-fn tombstones_of_before_a_restart_go_when_they_are_read() {
+fn tombstones_from_before_a_restart_are_noted_when_read() {
     type Touch = fn(&mut Rig);
     let touches: [Touch; 4] = [
         |rig| rig.expect_read(None, at(9)),
-        |rig| rig.arrive(&Ask::client(Op::Put, 3, 1, at(7))),
-        |rig| rig.arrive(&Ask::control(Op::Fetch, 1, at(0))),
-        |rig| rig.arrive(&Ask::client(Op::Delete, 1, 1, at(11))), // A copy.
+        |rig| rig.arrive(&Incoming::client(Op::Put, 3, 1, at(7))),
+        |rig| rig.arrive(&Incoming::control(Op::Fetch, 1, at(0))),
+        |rig| rig.arrive(&Incoming::client(Op::Delete, 1, 1, at(11))), // A copy.
     ];
     for touch in touches {
         let mut rig = Rig::new(None);
@@ -225,8 +225,8 @@ fn tombstones_of_before_a_restart_go_when_they_are_read() {
 fn requests_do_not_wait_behind_many_tombstones() {
     let mut rig = Rig::new(None);
     for id in 10..1010 {
-        rig.arrive(&Ask::client(Op::Put, 1, id, at(id)).of_key(id.into()));
-        rig.arrive(&Ask::client(Op::Delete, 2, id, at(id + 1)).of_key(id.into()));
+        rig.arrive(&Incoming::client(Op::Put, 1, id, at(id)).of_key(id.into()));
+        rig.arrive(&Incoming::client(Op::Delete, 2, id, at(id + 1)).of_key(id.into()));
     }
     rig.wait(FORGET);
     rig.watermarks(1..5);
@@ -238,7 +238,7 @@ fn requests_do_not_wait_behind_many_tombstones() {
         rig.hangs = true;
     };
     rig.hangs = true;
-    rig.arrive(&Ask { key: [0; 16], ..Ask::control(Op::Watermark, 5, at(0)) });
+    rig.arrive(&Incoming { key: [0; 16], ..Incoming::control(Op::Watermark, 5, at(0)) });
     for _ in 0..100 {
         calls_of(&mut rig);
         rig.wait(MILLISECOND / 2);
@@ -253,15 +253,15 @@ fn requests_do_not_wait_behind_many_tombstones() {
 }
 
 #[test]
-fn a_write_that_meets_the_drop_of_its_tombstone_waits_for_it() {
+fn a_write_waits_for_the_drop_of_its_tombstone() {
     let mut rig = Rig::new(None);
     rig.delete();
     rig.wait(FORGET);
     rig.watermarks(1..5);
     rig.hangs = true;
-    rig.arrive(&Ask { key: [0; 16], ..Ask::control(Op::Watermark, 5, at(0)) });
+    rig.arrive(&Incoming { key: [0; 16], ..Incoming::control(Op::Watermark, 5, at(0)) });
     rig.finish_one();
-    let put = Ask::client(Op::Put, 2, 1, at(12));
+    let put = Incoming::client(Op::Put, 2, 1, at(12));
     rig.arrive(&put);
     assert_eq!((rig.calls.len(), rig.answer(&put)), (1, None), "the drop is under way");
     rig.resume();
@@ -271,7 +271,7 @@ fn a_write_that_meets_the_drop_of_its_tombstone_waits_for_it() {
 }
 
 #[test]
-fn a_tombstone_in_use_goes_with_a_later_watermark() {
+fn a_tombstone_in_use_is_dropped_at_a_later_watermark() {
     let mut rig = Rig::new(None);
     rig.delete();
     rig.wait(FORGET);
@@ -281,8 +281,8 @@ fn a_tombstone_in_use_goes_with_a_later_watermark() {
     rig.refuses = false;
     assert_eq!(rig.stored(), (None, at(9)));
     rig.hangs = true;
-    rig.arrive(&Ask::client(Op::Put, 2, 1, at(3))); // Without effect, but busy.
-    rig.arrive(&Ask { key: [0; 16], ..Ask::control(Op::Watermark, 6, at(0)) });
+    rig.arrive(&Incoming::client(Op::Put, 2, 1, at(3))); // Without effect, but busy.
+    rig.arrive(&Incoming { key: [0; 16], ..Incoming::control(Op::Watermark, 6, at(0)) });
     assert_eq!(rig.calls.len(), 1);
     rig.resume();
     rig.expect_read(None, at(9));

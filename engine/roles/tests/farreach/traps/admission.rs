@@ -1,11 +1,12 @@
-//! Keys that come in while their reads and writes are under way.
+//! Admission of keys while their reads and writes are under way.
 
 use netkv_wire::Op;
 
-use crate::traps::control::Slip;
+use crate::traps::control::ScriptFault;
 use crate::traps::rack::Rack;
 
-/// A read has passed to the server, which has answered, when a write hits the switch.
+/// A write hits the switch after the server has answered an earlier read, and before the reply
+/// passes.
 ///
 /// Protection: A reply older than `max_sequence` is not stored.
 pub fn read_in_flight(rack: &mut Rack) {
@@ -19,7 +20,7 @@ pub fn read_in_flight(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// A write is done between FETCH and FILL.
+/// A write is applied between FETCH and FILL.
 ///
 /// Protection: The record of FILL is outdated until a conservative read has passed.
 pub fn filled_with_an_old_record(rack: &mut Rack) {
@@ -29,7 +30,8 @@ pub fn filled_with_an_old_record(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// A write passes before its key is cached, and is done when reads have refreshed the entry.
+/// A write passes the switch before its key is cached, and is applied after reads have refreshed
+/// the entry.
 ///
 /// Protection: A server's reply passes the entry before the client receives it, and outdates the
 /// entry if it is newer than `max_sequence`.
@@ -43,11 +45,11 @@ pub fn write_before_the_entry(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// A write passes before its key is cached, and the reply to an earlier read arrives after the
-/// reply to the write.
+/// A write passes the switch before its key is cached, and the reply to an earlier read arrives
+/// after the reply to the write.
 ///
 /// Protection: A reply to a write raises `max_sequence`.
-pub fn replies_that_change_places(rack: &mut Rack) {
+pub fn reordered_replies(rack: &mut Rack) {
     let write = rack.write(1);
     let write = rack.pass(&write);
     rack.cache();
@@ -60,7 +62,7 @@ pub fn replies_that_change_places(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// A copy of FILL comes when the entry has been written.
+/// A copy of FILL arrives after the entry was written.
 ///
 /// Protection: FILL has an effect only with a newer generation.
 pub fn late_copy_of_fill(rack: &mut Rack) {
@@ -72,7 +74,7 @@ pub fn late_copy_of_fill(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// A copy of VALIDATE arrives when its entry holds another key that one pipeline does not know yet.
+/// A copy of VALIDATE arrives when its entry holds another key, which is not yet in all pipelines.
 ///
 /// Protection: Messages about an entry name a generation (2 pipelines).
 pub fn late_copy_of_validate(rack: &mut Rack) {
@@ -92,11 +94,11 @@ pub fn late_copy_of_validate(rack: &mut Rack) {
     rack.validate(rack.other, 0, generation);
 }
 
-/// The answer to a read that passed no valid entry, or one of a former filling, comes when the entry
-/// has been filled with what was there before a write.
+/// The reply to a read that passed a former filling of the entry arrives after the entry was filled
+/// with a record from before a write.
 ///
 /// Protection: Only replies to reads that passed this filling refresh it.
-pub fn straggler_of_a_former_filling(rack: &mut Rack) {
+pub fn late_reply_of_a_former_filling(rack: &mut Rack) {
     rack.cache();
     let read = rack.read(1);
     rack.carry(&read);
@@ -109,16 +111,16 @@ pub fn straggler_of_a_former_filling(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// One pipeline has the lookup entry; a write comes by it, and a read by the other.
+/// One of two pipelines has the lookup entry. A write passes that one, and a read the other.
 ///
 /// Protection: VALIDATE is sent when all ingress pipelines have the lookup entry; FILL leaves the
 /// entry invalid (2 pipelines).
-pub fn pipeline_that_does_not_know_yet(rack: &mut Rack) {
+pub fn pipeline_without_the_entry_yet(rack: &mut Rack) {
     let record = rack.fetch(rack.key);
     let (fill, generation) = rack.fill_with(&record, 0);
     rack.now(&fill);
     rack.insert(0, rack.key, 0, generation);
-    if rack.slips(Slip::ValidateEarly) {
+    if rack.has_fault(ScriptFault::ValidateEarly) {
         rack.validate(rack.key, 0, generation);
     }
     rack.write_now(2);
@@ -128,7 +130,7 @@ pub fn pipeline_that_does_not_know_yet(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// A value outgrows what the switch can hold.
+/// A write makes a value too large for the switch.
 ///
 /// Protection: A write that does not fit is forwarded and outdates the entry; the server answers
 /// with the newer of its record and the embedded one.
@@ -141,12 +143,12 @@ pub fn value_above_the_limit(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// A delete passes before its key is cached, and is lost. When it comes again, the entry has been
-/// written; then what the server remembers of the delete goes. (The read that sees the delete does
+/// A delete passes the switch before its key is cached, and is lost. Its retry arrives after the
+/// entry was written, and later its tombstone is dropped. (The read that returns the delete does
 /// not refresh the entry, since a snapshot is taken.)
 ///
 /// Protection: A reply newer than `max_sequence` clears dirty, too.
-pub fn delete_that_was_done_late(rack: &mut Rack) {
+pub fn delete_applied_late(rack: &mut Rack) {
     let delete = rack.delete(1);
     rack.pass(&delete);
     rack.cache();

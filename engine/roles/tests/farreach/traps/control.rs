@@ -1,4 +1,4 @@
-//! The controller's messages, as a script plays them. `netkv/schemes/farreach/` has the real order and
+//! The controller's messages, played by a script. `netkv/schemes/farreach/` has the real order and
 //! retries, and `tests/schemes/farreach/` the tests of the control plane.
 
 use netkv_wire::{
@@ -6,31 +6,31 @@ use netkv_wire::{
     Stamp, Status, bits, client_ip,
 };
 
-use crate::client::play::{Told, records};
+use crate::client::play::{CollectedRecord, records};
 use crate::common::frame::Frame;
 use crate::common::frame_of;
 use crate::common::rack::Harm;
 use crate::traps::rack::Rack;
 use crate::traps::switch::Row;
 
-/// What is wrong with the script of the controller.
+/// Errors in the script of the controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slip {
+pub enum ScriptFault {
     /// VALIDATE is sent before all ingress pipelines have the lookup entry.
     ValidateEarly,
     /// Lookup entries are deleted before RETIRE.
     RetireLate,
-    /// A dirty record is not restored when its entry goes.
+    /// A dirty record is not restored when its entry is evicted.
     RestoreNothing,
     /// No pipeline is redirected before the snapshot point.
     PointWithoutRedirection,
     /// A recovery takes the record of the snapshot, if there is one.
     SnapshotWins,
-    /// A recovery asks one client process only.
-    AskOneClient,
+    /// A recovery collects from one client process only.
+    CollectFromOneClient,
 }
 
-/// A record as EVICT and LOAD, ORIGINAL, FETCH and COLLECT tell it.
+/// A record in the replies to EVICT, LOAD, FETCH and COLLECT, and in ORIGINAL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     pub key: Key,
@@ -53,20 +53,20 @@ impl Record {
     }
 }
 
-/// What the controller knows.
+/// The state of the controller.
 #[derive(Debug)]
 pub struct Control {
     pub incarnation: u32,
-    /// Key, entry and generation of what is cached.
+    /// Key, entry and generation of each cached key.
     entries: Vec<(Key, u16, u32)>,
     generation: u32,
     request: u32,
-    /// What came for the controller.
-    heard: Vec<Vec<u8>>,
-    /// ORIGINALs in the order in which they came.
+    /// Messages that arrived at the controller.
+    received: Vec<Vec<u8>>,
+    /// ORIGINALs in the order of their arrival.
     originals: Vec<Record>,
     number: u32,
-    /// What the entries held at the snapshot point.
+    /// The records of the entries at the snapshot point.
     at_the_point: Vec<Record>,
     /// The last complete snapshot.
     pub snapshot: Vec<Record>,
@@ -79,7 +79,7 @@ impl Default for Control {
             entries: Vec::new(),
             generation: 0,
             request: 0,
-            heard: Vec::new(),
+            received: Vec::new(),
             originals: Vec::new(),
             number: 6,
             at_the_point: Vec::new(),
@@ -114,15 +114,15 @@ impl Rack {
         self.message(SERVICE_IP, op, key, stamp, (Place { entry, number }, &[]))
     }
 
-    /// Sends a message, lets everything run, and gives its answer.
-    fn tell(&mut self, frame: &Frame) -> Option<Vec<u8>> {
+    /// Sends a message and delivers all frames. Returns the answer.
+    fn send_and_run(&mut self, frame: &Frame) -> Option<Vec<u8>> {
         let number = FrameView::parse(&frame.bytes).unwrap().request();
         self.now(frame);
         let is = |bytes: &&Vec<u8>| {
-            let heard = FrameView::parse(bytes).unwrap();
-            (heard.sender(), heard.request()) == (CONTROLLER_SENDER, number)
+            let received = FrameView::parse(bytes).unwrap();
+            (received.sender(), received.request()) == (CONTROLLER_SENDER, number)
         };
-        self.control.heard.iter().find(is).cloned()
+        self.control.received.iter().find(is).cloned()
     }
 
     pub fn on_controller(&mut self, bytes: &[u8]) {
@@ -135,20 +135,20 @@ impl Rack {
                 self.wire.push_back(Frame::to_switch(reply));
             }
             Op::Original => self.control.originals.push(Record::read(bytes)),
-            _ => self.control.heard.push(bytes.to_vec()),
+            _ => self.control.received.push(bytes.to_vec()),
         }
     }
 
     // ------------------------------------------------------------------------ admission
 
-    /// The record that the owner of the key has.
+    /// Fetches the record of a key from its server.
     pub fn fetch(&mut self, key: Key) -> Record {
         let fetch =
             self.message(SERVICE_IP, Op::Fetch, key, Stamp::default(), (Place::default(), &[]));
-        Record::read(&self.tell(&fetch).expect("an answer to FETCH"))
+        Record::read(&self.send_and_run(&fetch).expect("an answer to FETCH"))
     }
 
-    /// The message that fills an entry of a generation of its own.
+    /// A FILL with a new generation, and the generation.
     pub fn fill_with(&mut self, record: &Record, entry: u16) -> (Frame, u32) {
         self.control.generation += 1;
         let generation = self.control.generation;
@@ -175,19 +175,19 @@ impl Rack {
 
     pub fn validate(&mut self, key: Key, entry: u16, generation: u32) {
         let validate = self.about(Op::Validate, key, entry, generation);
-        self.tell(&validate);
+        self.send_and_run(&validate);
     }
 
-    /// FILL with this record, lookup entries, VALIDATE; the FILL and its generation.
+    /// Admits a record: FILL, lookup entries, VALIDATE. Returns the FILL and its generation.
     pub fn admit(&mut self, record: &Record, entry: u16) -> (Frame, u32) {
         let (fill, generation) = self.fill_with(record, entry);
-        self.tell(&fill);
+        self.send_and_run(&fill);
         self.insert_everywhere(record.key, entry, generation);
         self.validate(record.key, entry, generation);
         (fill, generation)
     }
 
-    /// Brings the key in with what its owner has, to entry 0; the generation.
+    /// Admits the key with its server's record to entry 0. Returns the generation.
     pub fn cache(&mut self) -> u32 {
         let record = self.fetch(self.key);
         self.admit(&record, 0).1
@@ -195,16 +195,16 @@ impl Rack {
 
     // ------------------------------------------------------------------------- eviction
 
-    /// EVICT: the record as it is now.
+    /// Sends EVICT. Returns the current record.
     pub fn freeze(&mut self, key: Key) -> Option<Record> {
         let (_, entry, generation) = *self.entry(key)?;
         let evict = self.about(Op::Evict, key, entry, generation);
-        let answer = self.tell(&evict)?;
+        let answer = self.send_and_run(&evict)?;
         let status = FrameView::parse(&answer).unwrap().status();
         (status == Status::Ok).then(|| Record::read(&answer))
     }
 
-    /// RESTORE of a record to its owner.
+    /// A RESTORE of a record to its server.
     pub fn restoring(&mut self, record: &Record) -> Frame {
         let bits = if record.value.is_none() { bits::DELETED } else { 0 };
         let stamp = Stamp { sequence: record.sequence, generation: 0, bits };
@@ -214,17 +214,17 @@ impl Rack {
 
     pub fn restore(&mut self, record: &Record) {
         let restore = self.restoring(record);
-        self.tell(&restore);
+        self.send_and_run(&restore);
     }
 
     pub fn retire(&mut self, key: Key) {
         if let Some((_, entry, generation)) = self.entry(key).copied() {
             let retire = self.about(Op::Retire, key, entry, generation);
-            self.tell(&retire);
+            self.send_and_run(&retire);
         }
     }
 
-    /// Deletes the lookup entry in all pipelines that have it yet.
+    /// Deletes the lookup entry in these pipelines.
     pub fn remove(&mut self, key: Key, pipelines: &[usize]) {
         for pipeline in pipelines {
             self.switch.remove(*pipeline, &key);
@@ -237,17 +237,17 @@ impl Rack {
         self.remove(key, &all);
     }
 
-    /// Takes the key out as the controller does, slip or no slip.
+    /// Evicts a key, with the controller's error, if it has one.
     pub fn evict(&mut self, key: Key) {
-        self.evict_but(key, self.slips(Slip::RestoreNothing));
+        self.evict_entry(key, self.has_fault(ScriptFault::RestoreNothing));
     }
 
-    /// Takes the key out as the controller should.
-    pub fn evict_well(&mut self, key: Key) {
-        self.evict_but(key, false);
+    /// Evicts a key correctly.
+    pub fn evict_correctly(&mut self, key: Key) {
+        self.evict_entry(key, false);
     }
 
-    fn evict_but(&mut self, key: Key, restores_nothing: bool) {
+    fn evict_entry(&mut self, key: Key, restores_nothing: bool) {
         let Some(record) = self.freeze(key) else { return };
         if record.bits & bits::DIRTY != 0 && !restores_nothing {
             self.restore(&record);
@@ -266,16 +266,16 @@ impl Rack {
         let entries = self.control.entries.clone();
         let load = |(key, entry, generation): (Key, u16, u32)| {
             let load = self.about(Op::Load, key, entry, generation);
-            Record::read(&self.tell(&load).expect("an answer to LOAD"))
+            Record::read(&self.send_and_run(&load).expect("an answer to LOAD"))
         };
         let loaded: Vec<Record> = entries.into_iter().map(load).collect();
         loaded.into_iter().filter(|record| record.bits & bits::VALID != 0).collect()
     }
 
-    /// Redirects what comes by all pipelines but 0, then has pipeline 0 take the snapshot.
+    /// Redirects writes in all pipelines but 0, then pipeline 0 takes the snapshot.
     pub fn pass_the_point(&mut self) {
         self.control.number += 1;
-        if !self.slips(Slip::PointWithoutRedirection) {
+        if !self.has_fault(ScriptFault::PointWithoutRedirection) {
             for pipeline in 1..self.switch.pipelines() {
                 self.switch.take(pipeline, Row::Redirect);
             }
@@ -285,7 +285,7 @@ impl Rack {
         self.control.at_the_point = self.load_all();
     }
 
-    /// The other pipelines take it, too; the records are loaded, and the snapshot is over.
+    /// The other pipelines take the snapshot, too; its records are loaded, and it ends.
     pub fn finish_the_snapshot(&mut self) {
         for pipeline in 1..self.switch.pipelines() {
             self.switch.take(pipeline, Row::Taking(self.control.number));
@@ -300,7 +300,7 @@ impl Rack {
             let mut originals = self.control.originals.iter();
             match originals.find(|original| original.key == loaded.key) {
                 Some(original) => snapshot.push(original.clone()),
-                None => return self.end_the_snapshot(), // Incomplete: the one before stays in force.
+                None => return self.end_the_snapshot(), // Incomplete: it is discarded.
             }
         }
         let points = &self.control.at_the_point;
@@ -320,33 +320,35 @@ impl Rack {
 
     // ------------------------------------------------------------------------- recovery
 
-    /// The switch loses all that it knew, and waits for its next incarnation.
+    /// The switch loses all its state, and waits for its next incarnation.
     pub fn crash(&mut self) {
         self.switch.restart();
         self.control.entries.clear();
         self.control.incarnation = self.control.incarnation.wrapping_add(2);
     }
 
-    /// COLLECT: what a client process has preserved.
+    /// Collects the preserved records of a client process.
     pub fn collect(&mut self, client: u16) -> Vec<Record> {
         let sequence = Sequence { incarnation: self.control.incarnation, number: 0 };
         let stamp = Stamp { sequence, ..Stamp::default() };
         let to = client_ip(client);
         let collect = self.message(to, Op::Collect, [0; 16], stamp, (Place::default(), &[]));
-        let answer = self.tell(&collect).expect("an answer to COLLECT");
+        let answer = self.send_and_run(&collect).expect("an answer to COLLECT");
         let records = records(FrameView::parse(&answer).unwrap().value()).into_iter();
-        let record = |Told { key, sequence, value }| Record { key, sequence, value, bits: 0 };
+        let record =
+            |CollectedRecord { key, sequence, value }| Record { key, sequence, value, bits: 0 };
         records.map(record).collect()
     }
 
-    /// Restores the newest of these records and of the last snapshot, tells the clients, and opens.
+    /// Restores the newest of these records and of the last snapshot, informs the clients, and
+    /// opens the switch.
     pub fn recover_with(&mut self, mut records: Vec<Record>) {
         records.extend(self.control.snapshot.clone());
         let mut newest: Vec<Record> = Vec::new();
         for record in records {
             match newest.iter_mut().find(|known| known.key == record.key) {
                 Some(known) => {
-                    let wins = self.slips(Slip::SnapshotWins);
+                    let wins = self.has_fault(ScriptFault::SnapshotWins);
                     if wins || record.sequence.is_newer(known.sequence) {
                         *known = record;
                     }
@@ -362,15 +364,16 @@ impl Rack {
         let stamp = Stamp { sequence, ..Stamp::default() };
         for client in [1, 2] {
             let to = client_ip(client);
-            let over = self.message(to, Op::Recovered, [0; 16], stamp, (Place::default(), &[]));
-            self.tell(&over);
+            let recovered =
+                self.message(to, Op::Recovered, [0; 16], stamp, (Place::default(), &[]));
+            self.send_and_run(&recovered);
         }
         self.switch.open();
     }
 
     pub fn recover(&mut self) {
         let mut records = self.collect(1);
-        if !self.slips(Slip::AskOneClient) {
+        if !self.has_fault(ScriptFault::CollectFromOneClient) {
             records.extend(self.collect(2));
         }
         self.recover_with(records);
@@ -378,7 +381,7 @@ impl Rack {
 
     // ---------------------------------------------------------------------------- other
 
-    /// So many WATERMARKs reach the server, and ten minutes pass.
+    /// Sends `count` WATERMARKs to the server, 200 seconds apart.
     pub fn watermarks(&mut self, count: u32) {
         for _ in 0..count {
             self.control.number += 1;
@@ -387,7 +390,7 @@ impl Rack {
             let to = netkv_wire::server_ip(0);
             let watermark =
                 self.message(to, Op::Watermark, [0; 16], stamp, (Place::default(), &[]));
-            self.tell(&watermark);
+            self.send_and_run(&watermark);
             self.wait(200 * netkv_roles::SECOND);
         }
     }

@@ -1,8 +1,8 @@
-//! Keys that go out while they are written.
+//! Eviction of keys while they are written.
 
 use netkv_wire::Op;
 
-use crate::traps::control::Slip;
+use crate::traps::control::ScriptFault;
 use crate::traps::rack::{RETRY, Rack};
 
 /// A write during an eviction makes the entry outdated, and is lost behind the switch.
@@ -18,7 +18,7 @@ pub fn write_lost_behind_the_switch(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// A write during an eviction is done by the server.
+/// A write during an eviction is applied by the server.
 ///
 /// Protection: A write to an entry that is to be evicted outdates it, and so does its reply; an
 /// older embedded record is not the answer.
@@ -30,10 +30,10 @@ pub fn write_during_an_eviction(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// A delete is acknowledged before the evicted record comes to the server.
+/// A delete is acknowledged before the evicted record arrives at the server.
 ///
 /// Protection: RESTORE stores only newer records; deletes leave a tombstone.
-pub fn delete_before_the_eviction_comes(rack: &mut Rack) {
+pub fn delete_before_the_eviction_arrives(rack: &mut Rack) {
     rack.cache();
     rack.write_now(1);
     let record = rack.freeze(rack.key);
@@ -49,7 +49,7 @@ pub fn delete_before_the_eviction_comes(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// A copy of RESTORE comes when the key has been written since.
+/// A copy of RESTORE arrives after the key was written again.
 ///
 /// Protection: RESTORE stores only newer records.
 pub fn late_copy_of_restore(rack: &mut Rack) {
@@ -64,9 +64,9 @@ pub fn late_copy_of_restore(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// What was written in the switch is with the server when the entry is gone.
+/// A key with a dirty record is evicted.
 ///
-/// Protection: A dirty record is restored before its entry goes.
+/// Protection: A dirty record is restored before its entry is removed.
 pub fn dirty_record(rack: &mut Rack) {
     rack.cache();
     rack.write_now(1);
@@ -74,16 +74,17 @@ pub fn dirty_record(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// One pipeline has forgotten the key: a write comes by it, then a read by the other.
+/// The lookup entry is removed from one of two pipelines. A write passes that one, and then a read
+/// the other.
 ///
 /// Protection: RETIRE is answered before the lookup entries are deleted (2 pipelines).
-pub fn pipeline_that_has_forgotten(rack: &mut Rack) {
+pub fn pipeline_without_the_entry(rack: &mut Rack) {
     rack.cache();
     rack.write_now(1);
     if let Some(record) = rack.freeze(rack.key) {
         rack.restore(&record);
     }
-    if !rack.slips(Slip::RetireLate) {
+    if !rack.has_fault(ScriptFault::RetireLate) {
         rack.retire(rack.key);
     }
     rack.switch.remove(0, &rack.key.clone());
@@ -110,9 +111,9 @@ pub fn copy_of_a_write_whose_entry_is_gone(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// A write passes the entry of a key; its copy comes when another client has written.
+/// A copy of a write arrives after another client's write.
 ///
-/// Protection: The deduplication window gives a write one effect.
+/// Protection: The deduplication window applies a write once.
 pub fn late_copy_of_a_write(rack: &mut Rack) {
     rack.cache();
     let write = rack.write(1);
@@ -122,7 +123,8 @@ pub fn late_copy_of_a_write(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// A write is done by the server, its answer is lost; the key is cached, and another client writes.
+/// A write is applied by the server, and its answer is lost; the key is cached, and another client
+/// writes.
 ///
 /// Protection: A write that was forwarded once is always forwarded, and the server deduplicates it.
 pub fn copy_of_a_write_that_was_forwarded(rack: &mut Rack) {
@@ -150,8 +152,8 @@ pub fn lost_answer(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// A write passes before its key is cached and arrives after its eviction. Then the switch fails,
-/// and a client has preserved the evicted record.
+/// A write passes the switch before its key is cached and arrives after its eviction. Then the
+/// switch fails, and a client has preserved the evicted record.
 ///
 /// Protection: Writes of clients are stored only if they are newer than the stored record.
 pub fn write_from_before_the_entry(rack: &mut Rack) {

@@ -1,8 +1,8 @@
-//! Numbers that go round, switches that die, and what comes from before.
+//! Numbers and incarnations that wrap, switch failures, and records and answers from before them.
 
 use crate::traps::rack::{RETRY, Rack};
 
-/// The number of the write in the switch is round the end of the numbers from that at the server.
+/// Numbers wrap between the write at the server and the later one in the switch.
 ///
 /// Protection: The server compares serial numbers.
 pub fn eviction_at_the_wrap(rack: &mut Rack) {
@@ -14,7 +14,8 @@ pub fn eviction_at_the_wrap(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// A write with a number round the end is done when the entry has been refreshed with the last one.
+/// A write numbered after the wrap is applied after the entry was refreshed with a record from
+/// before it.
 ///
 /// Protection: The switch compares serial numbers.
 pub fn reply_at_the_wrap(rack: &mut Rack) {
@@ -29,7 +30,7 @@ pub fn reply_at_the_wrap(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// The switch begins again with number 1 in its next incarnation, after the wrap of incarnations.
+/// Incarnations wrap, and the switch starts at number 1 in the next one.
 ///
 /// Protection: Incarnations are serial numbers, too, and compared first.
 pub fn incarnations_at_the_wrap(rack: &mut Rack) {
@@ -47,7 +48,8 @@ pub fn incarnations_at_the_wrap(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// A record of the previous incarnation is filled in while a write of this one is under way.
+/// An entry is filled with a record of the previous incarnation while a write of the current one is
+/// under way.
 ///
 /// Protection: The switch treats a number of another incarnation as 0.
 pub fn record_of_a_past_incarnation(rack: &mut Rack) {
@@ -101,7 +103,7 @@ pub fn past_write_to_a_cached_key(rack: &mut Rack) {
 /// The answer of a failed switch to a write arrives when the client's records have been collected.
 ///
 /// Protection: Answers of incarnations before the last COLLECT are ignored.
-pub fn answer_of_the_dead(rack: &mut Rack) {
+pub fn answer_of_a_failed_switch(rack: &mut Rack) {
     rack.cache();
     let write = rack.write(1);
     let answer = rack.pass(&write);
@@ -113,10 +115,10 @@ pub fn answer_of_the_dead(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// A value was read in the switch whose writer never heard of its write.
+/// A value is read from the switch; the answer to its write is lost, and the switch fails.
 ///
 /// Protection: Reads of dirty records are preserved.
-pub fn value_that_was_seen(rack: &mut Rack) {
+pub fn value_that_was_read(rack: &mut Rack) {
     rack.cache();
     let write = rack.write(1);
     rack.pass(&write);
@@ -126,10 +128,10 @@ pub fn value_that_was_seen(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// A value is read as an embedded record by way of its server, and the switch fails.
+/// A value is read as an embedded record through its server, and the switch fails.
 ///
 /// Protection: Reads of embedded records are preserved.
-pub fn value_that_was_seen_by_the_server(rack: &mut Rack) {
+pub fn value_read_through_the_server(rack: &mut Rack) {
     rack.cache();
     let write = rack.write(1);
     rack.pass(&write);

@@ -1,9 +1,9 @@
-//! The traps of FarReach (`docs/testing.md`), over the program that ships: `p4/farreach`, compiled
-//! and executed by netkv, with real clients and a real server, each frame handed over by hand.
+//! The traps of FarReach (`docs/testing.md`), over the shipped program `p4/farreach`, compiled and
+//! executed by netkv, with real clients and a real server. A script delivers each frame.
 //!
-//! Every trap is a test. It plays its script as it is, where no user may suffer, and once for each
-//! of its protections without that protection, where users must. A last test plays every script
-//! without every protection and demands that exactly the traps in the table fail.
+//! Every trap is a test. It plays its script with all protections, which must do no harm, and once
+//! without each of its protections, which must do harm. A last test plays every script without
+//! every protection and checks that exactly the traps in the table fail.
 
 mod admission;
 mod control;
@@ -20,7 +20,7 @@ use crate::common::traps::{self, traps};
 use mutants::*;
 use rack::Rack;
 
-/// What happens about several pipelines is played with two.
+/// Scripts about several pipelines are played with two.
 const TWO: &[usize] = &[2];
 
 traps! {
@@ -34,8 +34,8 @@ traps! {
         admission::write_before_the_entry,
         [NEWER_KEEPS => StaleRead, REPLIES_PASS_BY => StaleRead];
     read_reply_behind_a_later_write_does_not_refresh_the_entry:
-        admission::replies_that_change_places,
-        [OLD_REPLIES => StaleRead, FLOOR_STAYS => StaleRead],
+        admission::reordered_replies,
+        [OLD_REPLIES => StaleRead, MAXIMUM_STAYS => StaleRead],
         also [REPLIES_PASS_BY];
     copy_of_an_admission_does_not_undo_a_write:
         admission::late_copy_of_fill, [FILL_AGAIN => StaleRead];
@@ -44,18 +44,18 @@ traps! {
         [ANY_CONTROL => StaleRead],
         also [FILLED_IS_LATEST, FILL_VALIDATES];
     read_reply_of_a_former_filling_does_not_refresh_the_next:
-        admission::straggler_of_a_former_filling, [ANY_GENERATION => StaleRead],
+        admission::late_reply_of_a_former_filling, [ANY_GENERATION => StaleRead],
         also [FILLED_IS_LATEST];
-    entry_that_one_pipeline_does_not_know_yet_takes_no_write:
-        admission::pipeline_that_does_not_know_yet, on TWO,
+    entry_missing_in_one_pipeline_takes_no_write:
+        admission::pipeline_without_the_entry_yet, on TWO,
         [VALIDATE_EARLY => StaleRead, FILL_VALIDATES => StaleRead],
         also [FILLED_IS_LATEST];
-    value_above_the_limit_is_read_whole_from_its_server:
+    value_above_the_limit_is_read_from_its_server:
         admission::value_above_the_limit,
         [NEWER_KEEPS => StaleRead, ANSWER_EMBEDDED => StaleRead],
         also [EVICTED_KEEPS, RESTORE_ANYTHING];
     late_delete_is_not_undone_by_the_record_of_the_entry:
-        admission::delete_that_was_done_late, [DONE_STAYS_DIRTY => StaleRead],
+        admission::delete_applied_late, [OUTDATED_STAYS_DIRTY => StaleRead],
         also [REFRESH_AFTER_POINT];
 
     acknowledged_write_is_read_though_a_later_one_was_lost:
@@ -67,14 +67,14 @@ traps! {
         [EVICTED_KEEPS => StaleRead, ANSWER_EMBEDDED => StaleRead],
         also [NEWER_KEEPS, RESTORE_ANYTHING];
     acknowledged_delete_is_not_undone_by_an_older_eviction:
-        eviction::delete_before_the_eviction_comes,
+        eviction::delete_before_the_eviction_arrives,
         [RESTORE_ANYTHING => StaleRead, NO_TOMBSTONES => StaleRead];
     copy_of_an_eviction_does_not_undo_a_write:
         eviction::late_copy_of_restore, [RESTORE_ANYTHING => StaleRead];
     acknowledged_write_survives_the_eviction_of_its_entry:
         eviction::dirty_record, [RESTORE_NOTHING => StaleRead];
-    entry_that_one_pipeline_has_forgotten_answers_no_read:
-        eviction::pipeline_that_has_forgotten, on TWO,
+    entry_removed_from_one_pipeline_answers_no_read:
+        eviction::pipeline_without_the_entry, on TWO,
         [RETIRE_LATE => StaleRead, RETIRED_SERVES => StaleRead];
 
     write_from_before_the_admission_does_not_undo_an_eviction:
@@ -109,7 +109,7 @@ traps! {
         snapshots::a_write_in_each_of_two_snapshots, [REPORT_AGAIN => TornSnapshot];
     newest_record_of_two_clients_and_the_snapshot_is_recovered:
         snapshots::newest_of_clients_and_snapshot,
-        [SNAPSHOT_WINS => StaleRead, ASK_ONE => StaleRead];
+        [SNAPSHOT_WINS => StaleRead, COLLECT_FROM_ONE => StaleRead];
     preserved_delete_is_recovered_as_a_delete:
         snapshots::preserved_delete, [KEEP_NO_DELETES => StaleRead],
         also [SNAPSHOT_WINS];
@@ -123,24 +123,24 @@ traps! {
     write_at_the_wrap_of_incarnations_is_stored:
         incarnations::incarnations_at_the_wrap, [PLAIN_SEQUENCES => StaleRead];
     record_of_a_past_incarnation_is_older_than_every_new_write:
-        incarnations::record_of_a_past_incarnation, [ANY_LIFE => StaleRead],
+        incarnations::record_of_a_past_incarnation, [ANY_INCARNATION => StaleRead],
         also [NEWER_KEEPS, REPLIES_PASS_BY];
     write_of_a_past_incarnation_is_not_applied_twice:
         incarnations::write_of_a_past_incarnation,
-        [DO_PAST => StaleRead, PAST_UNTOLD => StaleRead, STAMP_ANEW => StaleRead],
+        [DO_PAST => StaleRead, PAST_UNMARKED => StaleRead, STAMP_ANEW => StaleRead],
         also [REQUEST_ONCE];
     write_of_a_past_incarnation_is_not_applied_by_the_switch:
         incarnations::past_write_to_a_cached_key, [APPLY_PAST => StaleRead],
-        also [DO_PAST, PAST_UNTOLD];
-    answer_of_a_dead_switch_acknowledges_no_write:
-        incarnations::answer_of_the_dead, [TAKE_PAST => StaleRead],
+        also [DO_PAST, PAST_UNMARKED];
+    answer_of_a_failed_switch_acknowledges_no_write:
+        incarnations::answer_of_a_failed_switch, [TAKE_PAST => StaleRead],
         also [REQUEST_ONCE];
-    value_that_was_seen_survives_the_switch:
-        incarnations::value_that_was_seen, [KEEP_NO_READS => StaleRead],
-        also [REQUEST_ONCE, ASK_ONE];
-    value_that_was_seen_by_way_of_its_server_survives_the_switch:
-        incarnations::value_that_was_seen_by_the_server, [KEEP_NO_EMBEDDED => StaleRead],
-        also [REQUEST_ONCE, ASK_ONE, KEEP_NO_READS];
+    value_that_was_read_survives_the_switch:
+        incarnations::value_that_was_read, [KEEP_NO_READS => StaleRead],
+        also [REQUEST_ONCE, COLLECT_FROM_ONE];
+    value_read_through_its_server_survives_the_switch:
+        incarnations::value_read_through_the_server, [KEEP_NO_EMBEDDED => StaleRead],
+        also [REQUEST_ONCE, COLLECT_FROM_ONE, KEEP_NO_READS];
 }
 
 #[test]
@@ -154,6 +154,6 @@ fn documentation_has_every_trap_with_its_mutants() {
 }
 
 #[test]
-fn what_is_edited_is_the_program_that_ships() {
+fn edits_apply_to_the_shipped_program() {
     program::assert_edits_are_of_what_ships("farreach");
 }

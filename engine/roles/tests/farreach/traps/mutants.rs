@@ -1,11 +1,11 @@
-//! Protections, and what is left without them.
+//! The mutants: racks without one protection.
 
 use netkv_roles::farreach::mutation;
 
 use crate::common::traps;
-use crate::traps::control::Slip;
+use crate::traps::control::ScriptFault;
 
-pub type Mutant = traps::Mutant<Slip>;
+pub type Mutant = traps::Mutant<ScriptFault>;
 
 // The switch program.
 
@@ -19,35 +19,35 @@ pub const ANY_GENERATION: Mutant = Mutant::program(
     "&& hdr.version_stamp.generation == meta.generation",
     "",
 );
-pub const FLOOR_STAYS: Mutant = Mutant::program(
+pub const MAXIMUM_STAYS: Mutant = Mutant::program(
     "max_sequence.p4 does not raise the maximum for replies",
     "if (meta.role != ROLE_REPLY || meta.outdates) {",
     "if (meta.role != ROLE_REPLY) {",
 );
 pub const NEWER_KEEPS: Mutant = Mutant::program(
-    "entry_flags.p4 keeps an entry latest whatever is newer",
+    "entry_flags.p4 keeps an entry latest when a newer record exists",
     "} else if (meta.outdates) {",
     "} else if (false) {",
 );
-pub const DONE_STAYS_DIRTY: Mutant = Mutant::program(
-    "entry_flags.p4 keeps an entry dirty when the server has something newer",
+pub const OUTDATED_STAYS_DIRTY: Mutant = Mutant::program(
+    "entry_flags.p4 keeps an entry dirty when the server has a newer record",
     "(meta.stored.dirty && meta.role != ROLE_REPLY)",
     "meta.stored.dirty",
 );
 pub const FILLED_IS_LATEST: Mutant = Mutant::program(
-    "entry_flags.p4 takes what FILL brings for the latest",
+    "entry_flags.p4 marks the record of FILL as the latest",
     "(bit<1>) !meta.filled",
     "1w1",
 );
 pub const REPLIES_PASS_BY: Mutant = Mutant::program(
-    "reply_port.p4 lets replies to writes pass by the entry of their key",
+    "reply_port.p4 forwards replies to writes without passing their entry",
     "} else if (meta.cached) {
             // The reply passes",
     "} else if (meta.cached && hdr.kv.op == OP_GET_REPLY) {
             // The reply passes",
 );
 pub const FILL_AGAIN: Mutant = Mutant::program(
-    "entry_state.p4 takes every FILL",
+    "entry_state.p4 accepts every FILL",
     "meta.filled = is_newer(meta.generation, old[63:32]);",
     "meta.filled = true;",
 );
@@ -57,7 +57,7 @@ pub const FILL_VALIDATES: Mutant = Mutant::program(
     "new = meta.generation ++ VALID ++ 24w0;",
 );
 pub const ANY_CONTROL: Mutant = Mutant::program(
-    "entry_state.p4 takes messages about any generation",
+    "entry_state.p4 accepts messages about any generation",
     "meta.same_generation = old[63:32] == meta.generation && meta.generation != 0;",
     "meta.same_generation = old[63:32] == meta.generation || meta.role == ROLE_CONTROL;",
 );
@@ -74,7 +74,7 @@ pub const EMBED_NOTHING: Mutant = Mutant::program(
                 // The record",
 );
 pub const EVICTED_KEEPS: Mutant = Mutant::program(
-    "entry.p4 leaves an entry latest when a write passes that is to be evicted, and its reply",
+    "entry.p4 keeps an entry under eviction latest when a write or its reply passes",
     "if (meta.applied || meta.outdates || meta.filled
             || (meta.role == ROLE_REPLY && meta.serving)) {",
     "meta.outdates = false;
@@ -93,7 +93,7 @@ pub const APPLY_FORWARDED: Mutant = Mutant::program(
                 meta.applied = !meta.repeated && meta.validity == VALID && meta.incoming.fits;",
 );
 pub const FORGET_WITH_ENTRY: Mutant = Mutant::program(
-    "dedup.p4 forgets an applied write when its entry is gone",
+    "dedup.p4 forgets an applied write when its entry is evicted",
     "meta.repeated = cell[8:8] == 1;",
     "meta.repeated = cell[8:8] == 1 && meta.same_generation;",
 );
@@ -102,32 +102,29 @@ pub const APPLY_PAST: Mutant = Mutant::program(
     "&& meta.same_incarnation;\n                cells.write(",
     ";\n                cells.write(",
 );
-pub const PAST_UNTOLD: Mutant = Mutant::program(
-    "forward_to_server.p4 does not tell that a write is of a past incarnation",
+pub const PAST_UNMARKED: Mutant = Mutant::program(
+    "forward_to_server.p4 does not mark a write of a past incarnation",
     "if (hdr.version_stamp.incarnation != 0 && !meta.same_incarnation) {",
     "if (false) {",
 );
 pub const REPORT_AGAIN: Mutant = Mutant::program(
-    "reported_snapshot.p4 does not note what it has reported",
+    "reported_snapshot.p4 does not record the entries that it has reported",
     "if (meta.applied) {
                 cells.write(meta.entry, meta.snapshot);
             }",
     "",
 );
 pub const REFRESH_AFTER_POINT: Mutant = Mutant::program(
-    "reported_snapshot.p4 lets replies refresh what the snapshot will hold",
+    "reported_snapshot.p4 lets replies refresh entries whose original was not reported",
     "meta.refreshes = false; // only",
     "// only",
 );
 pub const STAY_IN_PIPELINE: Mutant =
     Mutant::program("snapshot.p4 redirects nothing", "meta.redirected = true;", "");
-pub const PLAIN_NUMBERS: Mutant = Mutant::program(
-    "serial_numbers.p4 compares numbers as plain ones",
-    "a - b < 0x80000000",
-    "a > b",
-);
-pub const ANY_LIFE: Mutant = Mutant::program(
-    "incarnation.p4 takes the numbers of all incarnations for this one's",
+pub const PLAIN_NUMBERS: Mutant =
+    Mutant::program("serial_numbers.p4 compares plain numbers", "a - b < 0x80000000", "a > b");
+pub const ANY_INCARNATION: Mutant = Mutant::program(
+    "incarnation.p4 treats numbers of all incarnations as those of the current one",
     "if (meta.same_incarnation) {
             meta.sequence",
     "if (true) {
@@ -143,37 +140,37 @@ macro_rules! roles {
 }
 
 roles! {
-    UNGUARDED = StoreUnguarded, "the server stores writes that are older than what it has";
+    UNGUARDED = StoreUnguarded, "the server stores writes older than the stored record";
     PLAIN_SEQUENCES = PlainSequences, "the server compares sequences as plain numbers";
     NO_TOMBSTONES = LeaveNoTombstones, "the server leaves no tombstones";
     IGNORE_EMBEDDED = IgnoreEmbedded, "the server ignores embedded records";
     ANSWER_EMBEDDED = AnswerEmbedded, "the server answers with older embedded records";
     DO_PAST = DoPastWrites, "the server carries out writes of past incarnations";
-    RESTORE_ANYTHING = RestoreAnything, "the server restores what is older than what it has";
+    RESTORE_ANYTHING = RestoreAnything, "the server restores records older than the stored one";
     REPEAT_WRITES = RepeatWrites, "the server carries out copies of writes";
     REQUEST_ONCE = RequestOnce, "the client sends requests once";
-    KEEP_NO_READS = ClientKeepsNoReads, "the client does not preserve what it reads";
+    KEEP_NO_READS = ClientKeepsNoReads, "the client does not preserve records that it reads";
     KEEP_NO_EMBEDDED = ClientKeepsNoEmbedded, "the client does not preserve embedded records";
     KEEP_NO_DELETES = ClientKeepsNoDeletes, "the client does not preserve deletes";
-    TAKE_PAST = ClientTakesPastAnswers, "the client takes answers of a failed switch";
-    STAMP_ANEW = ClientStampsRetriesAnew, "the client stamps retries anew";
+    TAKE_PAST = ClientTakesPastAnswers, "the client accepts answers of a failed switch";
+    STAMP_ANEW = ClientStampsRetriesAnew, "the client stamps retries with the current incarnation";
 }
 
 // The controller.
 
 pub const VALIDATE_EARLY: Mutant = Mutant::script(
-    "the controller sends VALIDATE before all pipelines know the key",
-    Slip::ValidateEarly,
+    "the controller sends VALIDATE before all pipelines have the key",
+    ScriptFault::ValidateEarly,
 );
 pub const RETIRE_LATE: Mutant =
-    Mutant::script("the controller deletes lookup entries before RETIRE", Slip::RetireLate);
+    Mutant::script("the controller deletes lookup entries before RETIRE", ScriptFault::RetireLate);
 pub const RESTORE_NOTHING: Mutant =
-    Mutant::script("the controller restores nothing", Slip::RestoreNothing);
+    Mutant::script("the controller restores nothing", ScriptFault::RestoreNothing);
 pub const NO_REDIRECTION: Mutant = Mutant::script(
     "the controller redirects nothing before the snapshot point",
-    Slip::PointWithoutRedirection,
+    ScriptFault::PointWithoutRedirection,
 );
 pub const SNAPSHOT_WINS: Mutant =
-    Mutant::script("the controller recovers what the snapshot has", Slip::SnapshotWins);
-pub const ASK_ONE: Mutant =
-    Mutant::script("the controller collects from one client", Slip::AskOneClient);
+    Mutant::script("the controller recovers the record of the snapshot", ScriptFault::SnapshotWins);
+pub const COLLECT_FROM_ONE: Mutant =
+    Mutant::script("the controller collects from one client", ScriptFault::CollectFromOneClient);

@@ -10,7 +10,7 @@ use netkv_workload::{Arrivals, Popularity, Workload, WorkloadConfig};
 
 use crate::common::frame::Frame;
 use crate::common::rack::{self, DELETES, Harm, READS, SIZE, Scheme, Settings, WRITES};
-use crate::traps::control::{Control, Slip};
+use crate::traps::control::{Control, ScriptFault};
 use crate::traps::switch::Switch;
 
 /// Longer than a client waits before it sends a request again.
@@ -22,13 +22,13 @@ pub struct WriteBack;
 
 impl Scheme for WriteBack {
     const PROGRAM: &'static str = "farreach";
-    /// What happens about several ingress pipelines is played with two; all of it can be.
+    /// Scripts are played with two ingress pipelines, and with all protections also with one.
     const PIPELINES: &'static [usize] = &[2, 1];
     type Client = Client;
     type Protocol = FarReach;
     type Switch = Switch;
     type Control = Control;
-    type Slip = Slip;
+    type ScriptFault = ScriptFault;
 
     fn clients(mutation: Option<Mutation>) -> Vec<Client> {
         vec![process_of(1, mutation), process_of(2, mutation)]
@@ -49,24 +49,24 @@ impl Scheme for WriteBack {
         rack.on_controller(bytes);
     }
 
-    /// Lets everything end, then reads both keys from the switch and from the store, writes once
-    /// more, and reads it back.
+    /// Lets all requests end, reads both keys from the switch and from the store, writes once more,
+    /// and reads both keys again.
     fn finish(rack: &mut Rack) {
         rack.lose_nothing();
         rack.settle();
-        if !rack.is_explained() {
+        if !rack.is_linearizable() {
             rack.harm.insert(Harm::StaleRead);
             return;
         }
         rack.read_all();
         for key in [rack.key, rack.other] {
-            rack.evict_well(key);
+            rack.evict_correctly(key);
         }
         rack.read_all();
         rack.write_now(1);
         rack.read_all();
         rack.settle();
-        if !rack.is_explained() {
+        if !rack.is_linearizable() {
             rack.harm.insert(Harm::LostWrite);
         }
         let lost = |client: &Client| client.stats().counts.lost;
@@ -77,13 +77,13 @@ impl Scheme for WriteBack {
 }
 
 impl Rack {
-    /// The server fails with what it knew, and starts again over its store.
+    /// The server restarts over its store, without its former state.
     pub fn restart_server(&mut self) {
         self.config.first_request += 1_000_000;
         self.start_server();
     }
 
-    /// A client (1 or 2) starts a read of the key; gives the frame as it leaves.
+    /// A client (1 or 2) starts a read of the key. Returns the frame.
     pub fn read(&mut self, client: usize) -> Frame {
         self.begin(client - 1, self.key, READS, SIZE)
     }
@@ -127,14 +127,14 @@ impl Rack {
     }
 }
 
-/// A process of one client that starts what it is told to.
+/// A process of one client, which starts operations only on request.
 fn process_of(number: u16, mutation: Option<Mutation>) -> Client {
     let config = ClientConfig {
         first_client: number,
         window: WINDOW,
         retry: Backoff { initial: 10 * MILLISECOND, cap: 100 * MILLISECOND },
         deadline: SECOND,
-        check: false, // The registers judge, which know of all writers.
+        check: false, // The registers judge reads, since they have the writes of all clients.
         ..ClientConfig::new(1, Arrivals::Closed { outstanding: 0 })
     };
     let workload = WorkloadConfig {

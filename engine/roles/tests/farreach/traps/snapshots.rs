@@ -4,7 +4,7 @@ use netkv_wire::Op;
 
 use crate::traps::rack::Rack;
 
-/// Writes come by both pipelines after the point, before the second one knows of it.
+/// Writes pass both pipelines after the snapshot point, before the second one takes the snapshot.
 ///
 /// Protection: The other pipelines redirect writes through pipeline 0 (2 pipelines).
 pub fn put_across_the_point(rack: &mut Rack) {
@@ -15,7 +15,7 @@ pub fn put_across_the_point(rack: &mut Rack) {
     rack.finish_the_snapshot();
 }
 
-/// A delete comes by another pipeline after the snapshot point.
+/// A delete passes another pipeline after the snapshot point.
 ///
 /// Protection: The other pipelines redirect deletes through pipeline 0 (2 pipelines).
 pub fn delete_across_the_point(rack: &mut Rack) {
@@ -27,7 +27,8 @@ pub fn delete_across_the_point(rack: &mut Rack) {
     rack.finish_the_snapshot();
 }
 
-/// A write passed before its key was cached and is done after the point; so is a read.
+/// A write passes the switch before its key is cached, and is applied after the snapshot point;
+/// then the key is read.
 ///
 /// Protection: No reply refreshes an entry whose original was not reported.
 pub fn read_reply_across_the_point(rack: &mut Rack) {
@@ -41,7 +42,7 @@ pub fn read_reply_across_the_point(rack: &mut Rack) {
     rack.finish_the_snapshot();
 }
 
-/// Two writes after the point; what the first reports is lost.
+/// Two writes follow the snapshot point; the ORIGINAL of the first is lost.
 ///
 /// Protection: `reported` holds the snapshot; without its original a snapshot is incomplete.
 pub fn two_writes_after_the_point(rack: &mut Rack) {
@@ -55,7 +56,7 @@ pub fn two_writes_after_the_point(rack: &mut Rack) {
     rack.finish_the_snapshot();
 }
 
-/// One write, the next snapshot's point, one write: each snapshot has its own original.
+/// An entry is written after each of two snapshot points.
 ///
 /// Protection: `reported` holds the number of the snapshot.
 pub fn a_write_in_each_of_two_snapshots(rack: &mut Rack) {
@@ -83,7 +84,7 @@ pub fn newest_of_clients_and_snapshot(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// The switch fails with a delete that only it and a client have.
+/// The switch fails. Only a client has a delete that the switch had acknowledged.
 ///
 /// Protection: A preserved delete is restored as a tombstone.
 pub fn preserved_delete(rack: &mut Rack) {

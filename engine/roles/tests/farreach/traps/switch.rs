@@ -22,7 +22,7 @@ const LOOKUP: &str = "NetkvIngress.lookup.cache";
 const PORTS: &str = "NetkvIngress.ingress_pipeline.ports";
 const SNAPSHOT: &str = "NetkvIngress.snapshot.snapshot";
 
-/// What a pipeline does about snapshots.
+/// The snapshot state of a pipeline.
 #[derive(Debug, Clone, Copy)]
 pub enum Row {
     Idle,
@@ -33,7 +33,7 @@ pub enum Row {
 pub struct Switch(ProgramSwitch);
 
 impl RackSwitch for Switch {
-    /// A switch with its routes, that has no incarnation yet and lets no request pass.
+    /// A switch with its routes, which has no incarnation yet and drops all requests.
     fn new(program: Arc<Program>, executor: ExecutorKind, pipelines: usize) -> Self {
         let mut switch = Self(ProgramSwitch::new(program, executor, pipelines));
         switch.fill();
@@ -81,7 +81,7 @@ impl Switch {
         self.0.set_default(names, &[incarnation.into()]);
     }
 
-    /// From now on requests pass.
+    /// Lets requests pass from now on.
     pub fn open(&mut self) {
         let names = ["NetkvIngress.settings.settings", "NetkvIngress.settings.configure"];
         self.0.set_default(names, &[0, 0xffff, 0, 1]);
@@ -100,7 +100,7 @@ impl Switch {
         assert!(self.0.delete_in(pipeline, LOOKUP, key), "the pipeline has the entry");
     }
 
-    /// Tells one ingress pipeline what it does about a snapshot.
+    /// Sets the snapshot state of one ingress pipeline.
     pub fn take(&mut self, pipeline: usize, row: Row) {
         let key = Match::Exact(Value::new(8, pipeline as u128));
         self.0.delete_in(pipeline, SNAPSHOT, key.clone()); // It was idle if there is none.
@@ -117,7 +117,7 @@ impl Switch {
         }
     }
 
-    /// The number that was given last to a write of this key, as many writes would have made it.
+    /// Sets the number of the last write of this key, as many writes would.
     pub fn count_up_to(&mut self, key: &Key, number: u32) {
         let cell = crc32(key) & 0x7fff;
         self.0.write_register("NetkvEgress.sequence.counters", cell, number);

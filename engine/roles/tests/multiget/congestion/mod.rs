@@ -1,6 +1,6 @@
-//! Retries do not keep requests from being answered: slow servers, and clients that repeat much
-//! sooner than an answer can come. Nothing is lost on the way, so whatever is not answered is due to
-//! copies that take the place of requests.
+//! Retries do not prevent requests from being answered: slow servers, and clients whose first
+//! time-out is much shorter than the response time. The network loses nothing, so unanswered
+//! requests are due to copies that displace requests.
 
 mod rack;
 
@@ -8,8 +8,8 @@ use self::rack::{KINDS, Kind, Rack, Setup};
 use netkv_roles::{MILLISECOND, SECOND};
 use netkv_workload::{Arrivals, Random};
 
-/// What seed 7000247 of `netkv soak coordimc` is: a full queue takes longer than a deadline, and a
-/// server is asked again long before it can answer.
+/// The setup of seed 7000247 of `netkv soak coordimc`: a full queue takes longer than a deadline,
+/// and retries are sent long before a server can answer.
 const SLOW: Setup = Setup {
     servers: 1,
     service: (390.7, 75),
@@ -41,7 +41,7 @@ fn everything_is_read_back_after_a_load_above_the_servers() {
 }
 
 #[test]
-fn every_rate_of_servers_and_retries_can_be_read_back() {
+fn data_is_read_back_at_every_rate_of_servers_and_retries() {
     for kind in KINDS {
         for seed in 0..40 {
             let mut random = Random::new(seed, 3);
@@ -65,10 +65,9 @@ fn every_rate_of_servers_and_retries_can_be_read_back() {
     }
 }
 
-/// With twice the load that servers can serve, they do what they can; without retries it would be
-/// the same.
+/// With twice the load that servers can serve, they serve at their full rate, as without retries.
 #[test]
-fn overloaded_servers_work_for_answers_and_not_for_copies() {
+fn overloaded_servers_serve_requests_and_not_copies() {
     for kind in KINDS {
         let setup = Setup {
             service: (400.0, 200),
@@ -91,7 +90,7 @@ fn overloaded_servers_work_for_answers_and_not_for_copies() {
 
 /// An answer takes 40 ms on the wire alone, and the first retry would come after one.
 #[test]
-fn time_outs_follow_answers_that_take_long_on_the_wire() {
+fn time_outs_adapt_to_a_slow_network() {
     for kind in KINDS {
         let setup = Setup {
             service: (1e6, 100),

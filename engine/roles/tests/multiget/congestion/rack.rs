@@ -1,5 +1,5 @@
-//! A rack in virtual time over a network that loses nothing: what limits it are servers that take
-//! their time for each request.
+//! A rack in virtual time over a network without losses. Its limit is the service time of the
+//! servers.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -17,7 +17,7 @@ use netkv_workload::{Arrivals, Mix, MultigetSize, ValueSize, Workload, WorkloadC
 
 use crate::splitter::{Host, Splitter};
 
-/// Who sends requests for one key, or who splits those for several.
+/// Requests for one key, or multigets of an architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Single,
@@ -34,7 +34,7 @@ pub const KINDS: [Kind; 4] = [
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
     pub servers: u16,
-    /// Requests that a server serves in a second, and how many may wait.
+    /// Requests that a server serves in a second, and the length of its queue.
     pub service: (f64, usize),
     pub retry: Nanos,
     pub deadline: Nanos,
@@ -44,7 +44,7 @@ pub struct Setup {
     pub seed: u64,
 }
 
-/// A frame that reaches a host, in the order in which it was sent.
+/// The arrival of a frame at a host. Frames that arrive at the same time keep their order.
 type Event = (Nanos, u64, Host, Vec<u8>);
 
 pub struct Rack {
@@ -57,7 +57,7 @@ pub struct Rack {
     splitter: Option<Splitter>,
     events: BinaryHeap<Reverse<Event>>,
     sequence: u64,
-    /// Copies of each request on their way to a server: the most at a time.
+    /// Number of copies of each request on their way to a server.
     copies: BTreeMap<(Host, Vec<u8>), usize>,
     pub most_copies: usize,
 }
@@ -162,12 +162,12 @@ impl Rack {
         self.run_while(|rack| rack.now < end);
     }
 
-    fn run_while(&mut self, goes_on: impl Fn(&Self) -> bool) {
-        while goes_on(self) {
+    fn run_while(&mut self, continues: impl Fn(&Self) -> bool) {
+        while continues(self) {
             let frame = self.events.peek().map(|Reverse((at, ..))| *at);
-            // Looked at every millisecond at least, so that nothing is waited for in vain.
-            let wake = [frame, self.timer()].into_iter().flatten().min().unwrap_or(Nanos::MAX);
-            self.now = self.now.max(wake.min(self.now + MILLISECOND));
+            // At most a millisecond at a time, so that the condition is checked often.
+            let wake_up = [frame, self.timer()].into_iter().flatten().min().unwrap_or(Nanos::MAX);
+            self.now = self.now.max(wake_up.min(self.now + MILLISECOND));
             self.on_timers();
             while let Some(Reverse((at, ..))) = self.events.peek()
                 && *at <= self.now
@@ -216,14 +216,14 @@ impl Rack {
         self.carry_out(&out);
     }
 
-    /// The store does what it is asked for at once.
+    /// The store executes its calls at once.
     fn store(&mut self, at: usize, out: &mut Actions) {
         let mut left = Actions::new();
         std::mem::swap(&mut left, out);
         for call in left.calls() {
             let result = self.stores[at].execute(&call);
             self.servers[at].on_stored(self.now, call.id, result, out);
-            assert_eq!(out.calls().len(), 0, "neither kind asks the store again");
+            assert_eq!(out.calls().len(), 0, "no kind makes further storage calls");
         }
         left.clear_calls();
         self.carry_out(&left);
@@ -254,7 +254,7 @@ impl Rack {
     }
 }
 
-/// What copies of a request have in common: its sender's address, operation and number.
+/// The common bytes of copies of a request: the sender's address, operation and number.
 fn identity(frame: &[u8]) -> Vec<u8> {
     [&frame[26..30], &frame[KV_OFFSET..KV_OFFSET + 12]].concat()
 }

@@ -1,8 +1,8 @@
 //! The traps of multigets (`docs/testing.md`) in all three architectures: real clients, servers and
-//! coordinator, each frame handed over by hand, and a switch that does what the paper says.
+//! coordinator, and a switch; a script delivers each frame.
 //!
-//! A trap with all protections is played over the programs that ship, on the interpreter and on
-//! machine code, and over a switch that follows the paper line by line.
+//! A trap with all protections is played over the shipped programs, interpreted and compiled, and
+//! over a switch that follows the paper line by line.
 
 mod rack;
 mod random;
@@ -26,28 +26,28 @@ use switch::{Kind, Switch};
 const INTERPRETED: Kind = Kind::Program(ExecutorKind::Interpreter);
 const COMPILED: Kind = Kind::Program(ExecutorKind::Compiled);
 
-/// Where traps are played.
-type Places = &'static [(Architecture, Kind)];
+/// Architectures and switches of the racks where traps are played.
+type Racks = &'static [(Architecture, Kind)];
 
-const ALL: Places = &[(NetMc, INTERPRETED), (CliMc, INTERPRETED), (CoordiMc, INTERPRETED)];
-const SWITCH: Places = &[(NetMc, INTERPRETED)];
-const COORDINATOR: Places = &[(CoordiMc, INTERPRETED)];
+const ALL: Racks = &[(NetMc, INTERPRETED), (CliMc, INTERPRETED), (CoordiMc, INTERPRETED)];
+const SWITCH: Racks = &[(NetMc, INTERPRETED)];
+const COORDINATOR: Racks = &[(CoordiMc, INTERPRETED)];
 
 impl traps::Rack for Rack {
     type Mutant = Mutation;
     type Harm = Harm;
-    type Setup = (fn() -> Setup, Places);
+    type Setup = (fn() -> Setup, Racks);
     type Kind = (Architecture, Kind);
 
-    const USUAL: (fn() -> Setup, Places) = (usual, ALL);
+    const USUAL: (fn() -> Setup, Racks) = (usual, ALL);
 
-    fn kinds((_, places): (fn() -> Setup, Places)) -> Vec<(Architecture, Kind)> {
-        let of = |kind| places.iter().map(move |(architecture, _)| (*architecture, kind));
+    fn kinds((_, racks): (fn() -> Setup, Racks)) -> Vec<(Architecture, Kind)> {
+        let of = |kind| racks.iter().map(move |(architecture, _)| (*architecture, kind));
         [Kind::Paper, INTERPRETED, COMPILED].into_iter().flat_map(of).collect()
     }
 
-    fn kinds_of_mutants((_, places): (fn() -> Setup, Places)) -> Vec<(Architecture, Kind)> {
-        places.to_vec()
+    fn kinds_of_mutants((_, racks): (fn() -> Setup, Racks)) -> Vec<(Architecture, Kind)> {
+        racks.to_vec()
     }
 
     fn play(
@@ -73,7 +73,7 @@ fn end_of_numbers() -> Setup {
     Setup { first_request: u32::MAX - 3, ..Setup::default() }
 }
 
-/// The client would have given up long before the coordinator does.
+/// The client gives up long before the coordinator.
 fn patient() -> Setup {
     Setup { coordinator_deadline: 10 * SECOND, ..Setup::default() }
 }
@@ -90,15 +90,15 @@ traps! {
     copies_of_replies_do_not_end_a_request_at_the_coordinator:
         copies_of_replies_to_the_coordinator, on (usual, COORDINATOR),
         [CoordinatorCountsKeys => WrongOutcome in COORDINATOR];
-    lost_reply_is_asked_for_again_and_no_other: lost_replies,
+    only_keys_of_a_lost_reply_are_requested_again: lost_replies,
         [RequestOnce => NoAnswer in ALL];
     lost_request_is_sent_again: lost_requests, [RequestOnce => NoAnswer in ALL];
     request_lost_behind_the_coordinator_is_sent_again:
         requests_lost_behind_the_coordinator, on (patient, COORDINATOR),
         [CoordinatorAsksOnce => NoAnswer in COORDINATOR];
-    replies_in_another_order_are_put_where_they_belong: replies_in_another_order,
+    values_of_reordered_replies_get_to_their_keys: replies_in_another_order,
         [ClientAppendsReplies => WrongValue in ALL];
-    keys_that_are_not_there_are_answered: keys_that_are_not_there,
+    missing_keys_are_answered: keys_that_are_not_there,
         [ClientIgnoresAbsent => NoAnswer in ALL];
     one_key_is_a_group: one_key, [ClientEndsNoLastGroup => NoAnswer in SWITCH];
     sixteen_keys_of_one_server_are_one_group: sixteen_keys_on_one_server,
@@ -115,21 +115,21 @@ traps! {
         large_request_behind_the_coordinator, on (patient, COORDINATOR),
         [CoordinatorCountsKeys => WrongOutcome in COORDINATOR,
             CoordinatorAsksOnce => NoAnswer in COORDINATOR];
-    large_request_ends_as_a_whole_and_names_a_server_down:
+    large_request_with_a_server_down_times_out_as_a_whole:
         large_request_with_a_server_down, on (patient, ALL),
         [ClientEndsWithAPart => WrongOutcome in ALL,
-            CoordinatorTellsNoPart => WrongMissing in COORDINATOR],
+            CoordinatorSendsNoPartialReplies => WrongMissing in COORDINATOR],
         also [RequestOnce, ClientNumbersRetriesAnew, ClientCountsKeys, CoordinatorIgnoresClient,
             CoordinatorRepeatsRequests];
     large_request_is_answered_by_the_next_coordinator: large_request_and_two_coordinators,
         on (usual, COORDINATOR), [RequestOnce => NoAnswer in COORDINATOR];
-    repeated_key_is_asked_for_once_and_answered_each_time: repeated_key,
+    repeated_key_is_requested_once_and_answered_each_time: repeated_key,
         [ClientAnswersRepeatsOnce => WrongValue in ALL];
 
     numbers_wrap_with_requests_under_way: numbers_that_wrap, on (end_of_numbers, ALL),
         [ServerPlainNumbers => NoAnswer in ALL],
         also [ClientIgnoresReceiver, CoordinatorIgnoresClient];
-    writes_go_on_when_numbers_wrap: writes_around_the_wrap, on (end_of_numbers, ALL),
+    writes_continue_when_numbers_wrap: writes_around_the_wrap, on (end_of_numbers, ALL),
         [ServerPlainNumbers => NoAnswer in ALL];
     clients_may_have_the_same_numbers: two_clients_with_one_number,
         [ClientIgnoresReceiver => NoAnswer in ALL,
@@ -137,11 +137,11 @@ traps! {
     reply_to_an_older_request_of_the_same_number_is_ignored: reply_to_an_older_request,
         [ClientTrustsPlaces => WrongValue in ALL];
 
-    one_server_down_ends_the_whole_and_is_named: one_server_down,
+    request_with_a_server_down_times_out_and_names_it: one_server_down,
         [ClientEndsWithAPart => WrongOutcome in ALL,
-            CoordinatorTellsNoPart => WrongMissing in COORDINATOR],
+            CoordinatorSendsNoPartialReplies => WrongMissing in COORDINATOR],
         also [RequestOnce, ClientNumbersRetriesAnew];
-    store_that_fails_is_not_taken_for_one_without_the_key: store_that_fails,
+    failed_storage_read_is_not_reported_as_not_found: store_that_fails,
         [ServerTakesFailuresForAbsent => WrongOutcome in ALL,
             AnswerFailuresAsDone => WrongOutcome in ALL,
             ClientTakesFailuresAsDone => WrongOutcome in ALL],
@@ -180,7 +180,7 @@ traps! {
         [ServerTakesReservedKeys => WrongEffect in ALL],
         also [CoordinatorIgnoresClient];
 
-    coordinator_refuses_more_than_it_can_do: coordinator_with_too_much_to_do,
+    coordinator_refuses_requests_beyond_its_limit: coordinator_above_its_limit,
         on (four_at_a_time, COORDINATOR), [CoordinatorTakesAll => Unlimited in COORDINATOR],
         also [RequestOnce, CoordinatorAsksOnce];
     copy_of_a_request_under_way_is_answered_with_it: copy_of_a_request_under_way,
@@ -216,7 +216,7 @@ fn the_program_splits_requests_as_the_paper_does() {
 }
 
 #[test]
-fn server_that_forgets_what_it_has_applied_does_writes_twice() {
+fn server_without_applied_marks_applies_writes_twice() {
     for (architecture, kind) in ALL {
         let mut rack = Rack::new(*architecture, usual(), None, *kind);
         write_before_its_server_was_restarted_without_memory(&mut rack);
@@ -224,7 +224,7 @@ fn server_that_forgets_what_it_has_applied_does_writes_twice() {
     }
 }
 
-/// Without these nearly nothing works, so most traps fail, some of them for nobody's good.
+/// Without these almost nothing works, so most traps fail.
 const FUNDAMENTAL: &[Mutation] = &[
     ClientTakesFirstReply,
     ClientAppendsReplies,

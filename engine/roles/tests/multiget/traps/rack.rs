@@ -1,6 +1,6 @@
-//! A rack whose frames are handed over one by one: clients, switch, servers with their stores, and a
-//! coordinator. A script holds, drops, doubles or reorders what is on its way to a host, or lets it
-//! run.
+//! A rack whose frames a script delivers one by one: clients, switch, servers with their stores,
+//! and a coordinator. The script holds, drops, duplicates or reorders frames on their way to a
+//! host, or lets them run.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -22,22 +22,22 @@ use crate::common::OwnedCall;
 use crate::splitter::Host;
 use crate::traps::switch::{Kind, Switch};
 
-/// What users suffer from.
+/// Harm to users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Harm {
-    /// Another value than the one that is stored, or none where there is one.
+    /// A value differs from the stored one, or is missing.
     WrongValue,
-    /// No answer, though whoever must answer is there.
+    /// No answer, although all receivers work.
     NoAnswer,
-    /// Something other than the right servers is named.
+    /// The reported missing servers are wrong.
     WrongMissing,
-    /// A write had its effect a second time, or not at all, or too early.
+    /// A write took effect twice, not at all, or too early.
     WrongEffect,
-    /// An answer that is not true.
+    /// A wrong answer.
     WrongOutcome,
-    /// Servers are asked more than need be.
+    /// Servers receive more requests than necessary.
     Flood,
-    /// What is under way grows without limit.
+    /// The number of requests under way is not limited.
     Unlimited,
 }
 
@@ -54,26 +54,26 @@ pub struct Rack {
     coordinator: Coordinator,
     pub servers: Vec<Server>,
     stores: Vec<MemoryStore>,
-    /// Stores that finish nothing, and calls that wait for them.
+    /// Whether stores finish nothing, and the waiting calls.
     pub hangs: bool,
     calls: VecDeque<(u16, OwnedCall)>,
-    /// Stores that fail everything.
+    /// A server whose store fails every call.
     pub fails: Option<u16>,
-    /// A server that is not there.
+    /// A server that is down.
     pub down: Option<u16>,
-    /// What is on its way to a host.
+    /// Frames on their way to a host.
     pub wire: VecDeque<(Host, Vec<u8>)>,
     tokens: u64,
     ended: BTreeMap<u64, Outcome>,
     mutation: Option<Mutation>,
     pub harm: BTreeSet<Harm>,
-    /// Servers forget what they have applied when they start again.
+    /// Whether servers restart without the marks of applied writes.
     pub restarts_without_memory: bool,
-    /// Requests that reached servers.
-    pub asked: u64,
+    /// Number of requests that reached servers.
+    pub server_requests: u64,
 }
 
-/// What a rack is in the beginning.
+/// The initial configuration of a rack.
 #[derive(Clone, Copy)]
 pub struct Setup {
     pub servers: u16,
@@ -125,7 +125,7 @@ impl Rack {
             mutation,
             harm: BTreeSet::new(),
             restarts_without_memory: false,
-            asked: 0,
+            server_requests: 0,
         }
     }
 
@@ -145,7 +145,7 @@ impl Rack {
         own.nth(nth).expect("servers have keys")
     }
 
-    /// Keys of all servers, and every one has its own name for a value of this size.
+    /// Stores a value of this size under each key: the key's own bytes, repeated. Returns the keys.
     pub fn filled(&mut self, keys: Vec<Vec<u8>>, size: usize) -> Vec<Vec<u8>> {
         for key in &keys {
             let value = value_of(key, size);
@@ -160,7 +160,7 @@ impl Rack {
         self.stores[at].get(&key_of_wire(key, 16)).map(<[u8]>::to_vec)
     }
 
-    /// A server process starts again over its store.
+    /// Restarts a server process over its store.
     pub fn restart(&mut self, server: u16) {
         let config = *self.servers[usize::from(server)].config();
         let store = &self.stores[usize::from(server)];
@@ -176,7 +176,7 @@ impl Rack {
         self.calls.retain(|(at, _)| *at != server);
     }
 
-    /// The coordinator starts again, with other numbers, as clocks give them.
+    /// Restarts the coordinator with other request numbers.
     pub fn restart_coordinator(&mut self, first_request: u32) {
         let setup = Setup { first_request, ..Setup::default() };
         self.coordinator = coordinator_of(self.layout, setup);
@@ -214,7 +214,7 @@ impl Rack {
         self.submit(&UserOp::Put(key, value))
     }
 
-    /// How an operation has ended.
+    /// The outcome of an operation, if it has ended.
     pub fn outcome(&mut self, token: u64) -> Option<&Outcome> {
         let mut completions = Vec::new();
         self.client.completions(&mut completions);
@@ -226,7 +226,7 @@ impl Rack {
         self.ended.get(&token)
     }
 
-    /// By now the operation must have ended with these values.
+    /// Checks that the operation has ended with these values.
     pub fn expect_values(&mut self, token: u64, values: &[Option<Vec<u8>>]) {
         let harm = match self.outcome(token) {
             Some(Outcome::Values(found)) if found == values => return,
@@ -237,13 +237,13 @@ impl Rack {
         self.harm.insert(harm);
     }
 
-    /// By now the operation must have ended with the value of each key, as [`Rack::filled`] put it.
+    /// Checks that the operation has ended with the values that [`Rack::filled`] stored.
     pub fn expect_all(&mut self, token: u64, keys: &[Vec<u8>], size: usize) {
         let values: Vec<_> = keys.iter().map(|key| Some(value_of(key, size))).collect();
         self.expect_values(token, &values);
     }
 
-    /// By now the write must be done.
+    /// Checks that the write is done.
     pub fn expect_done(&mut self, token: u64) {
         let harm = match self.outcome(token) {
             Some(Outcome::Done) => return,
@@ -267,7 +267,7 @@ impl Rack {
         }
     }
 
-    /// Takes what is on its way to a host off the wire.
+    /// Takes frames on their way to these hosts off the wire.
     pub fn hold(&mut self, to: impl Fn(Host) -> bool) -> Vec<(Host, Vec<u8>)> {
         let (held, rest): (Vec<_>, Vec<_>) = self.wire.drain(..).partition(|(host, _)| to(*host));
         self.wire = rest.into();
@@ -281,7 +281,7 @@ impl Rack {
             Host::Coordinator => self.coordinator.on_frame(self.now, &bytes, &mut out),
             Host::Server(server) if self.down == Some(server) => return,
             Host::Server(server) => {
-                self.asked += 1;
+                self.server_requests += 1;
                 self.servers[usize::from(server)].on_frame(self.now, &bytes, &mut out);
                 self.take_calls(server, &out);
             }
@@ -294,7 +294,7 @@ impl Rack {
         self.calls.extend(out.calls().map(|call| (server, OwnedCall::from(call))));
     }
 
-    /// Stores do what they were asked for, the last call first.
+    /// Stores execute their calls, the last one first.
     pub fn work(&mut self) {
         while !self.hangs
             && let Some((server, call)) = self.calls.pop_back()
@@ -307,21 +307,21 @@ impl Rack {
                 self.stores[usize::from(server)].execute(&call)
             };
             assert!(call.op == StoreOp::Get || call.origin.is_some(), "no write is anonymous");
-            assert_eq!(key_of_wire(call.name, 16), call.key, "the store is told the name");
+            assert_eq!(key_of_wire(call.name, 16), call.key, "the store gets the name");
             self.servers[usize::from(server)].on_stored(self.now, call.id, result, &mut out);
             self.take_calls(server, &out);
             self.carry_out(&out);
         }
     }
 
-    /// Everything that is on its way arrives, and what it leads to.
+    /// Delivers all frames on the wire, and those that result from them.
     pub fn run(&mut self) {
         while let Some(frame) = self.wire.pop_front() {
             self.deliver(frame);
         }
     }
 
-    /// Time passes; what is due is done, and put on its way.
+    /// Advances the time and runs timers that are due; their frames are put on the wire.
     pub fn wait(&mut self, time: Nanos) {
         self.now += time;
         let mut out = Actions::new();
@@ -330,7 +330,7 @@ impl Rack {
         self.carry_out(&out);
     }
 
-    /// So much time passes, a millisecond at a time, and everything arrives.
+    /// Advances the time by milliseconds, and delivers all frames.
     pub fn run_for(&mut self, time: Nanos) {
         let end = self.now + time;
         while self.now < end {

@@ -1,5 +1,5 @@
-//! Random histories in virtual time: a load of multigets and writes over a bad network, with slow
-//! stores and restarts. Whatever happens, no read may be wrong and no acknowledged write be lost. Set
+//! Random histories in virtual time: a load of multigets and writes done a lossy network, with slow
+//! stores and restarts. No read may be wrong, and no acknowledged write may be lost. Set
 //! `NETKV_SEEDS` for more seeds.
 
 use std::cmp::Reverse;
@@ -41,8 +41,8 @@ struct World {
     coordinator: Coordinator,
     servers: Vec<Server>,
     stores: Vec<MemoryStore>,
-    /// How often each server was started.
-    incarnations: Vec<u32>,
+    /// Number of restarts of each server.
+    restart_counts: Vec<u32>,
     splitter: Splitter,
     random: Random,
     loss: f64,
@@ -104,7 +104,7 @@ impl World {
             coordinator: coordinator(layout, 1, mutation),
             servers: Vec::new(),
             stores: servers.iter().map(|_| MemoryStore::new(KEYS, workload.value_size)).collect(),
-            incarnations: vec![0; servers.len()],
+            restart_counts: vec![0; servers.len()],
             splitter: Splitter {
                 fields: layout.fields,
                 racks: layout.servers.div_ceil(per_rack) as u8,
@@ -140,7 +140,7 @@ impl World {
         self.events.push(Reverse((self.now + after, self.sequence, event)));
     }
 
-    /// A time of the bad network: some take much longer.
+    /// A delay of the network; some are much longer.
     fn delay(&mut self) -> Nanos {
         let slow = if self.random.unit() < 0.05 { 1 + self.random.below(30) } else { 1 };
         slow * (2 + self.random.below(60)) * MICROSECOND
@@ -160,11 +160,11 @@ impl World {
     }
 
     fn take_calls(&mut self, server: u16, out: &Actions) {
-        let incarnation = self.incarnations[usize::from(server)];
+        let restart_count = self.restart_counts[usize::from(server)];
         let calls: Vec<OwnedCall> = out.calls().map(OwnedCall::from).collect();
         for call in calls {
             let after = self.delay();
-            self.schedule(after, Event::Execute(server, incarnation, call));
+            self.schedule(after, Event::Execute(server, restart_count, call));
         }
     }
 
@@ -179,15 +179,15 @@ impl World {
                 self.servers[usize::from(server)].on_frame(self.now, &bytes, &mut out);
                 self.take_calls(server, &out);
             }
-            // The store has it, whether or not the process that asked is still there.
-            Event::Execute(server, incarnation, call) => {
+            // The store executes the call even if the server has restarted since.
+            Event::Execute(server, restart_count, call) => {
                 let call = call.view();
                 let result = self.stores[usize::from(server)].execute(&call).into();
                 let after = self.delay();
-                self.schedule(after, Event::Stored(server, incarnation, call.id, result));
+                self.schedule(after, Event::Stored(server, restart_count, call.id, result));
             }
-            Event::Stored(server, incarnation, call, result) => {
-                if self.incarnations[usize::from(server)] == incarnation {
+            Event::Stored(server, restart_count, call, result) => {
+                if self.restart_counts[usize::from(server)] == restart_count {
                     let to = &mut self.servers[usize::from(server)];
                     to.on_stored(self.now, call, result.view(), &mut out);
                     self.take_calls(server, &out);
@@ -195,10 +195,11 @@ impl World {
             }
             Event::RestartServer if self.restarts => {
                 let at = self.random.below(self.servers.len() as u64) as usize;
-                // What it has asked of its store is done before it comes back, or never.
-                let drop = |it: &Reverse<(Nanos, u64, Event)>| matches!(&it.0.2, Event::Execute(server, ..) if usize::from(*server) == at);
-                self.events.retain(|event| !drop(event));
-                self.incarnations[at] += 1;
+                // Pending calls of the server are executed before its restart, or never.
+                self.events.retain(|Reverse((.., event))| {
+                    !matches!(event, Event::Execute(server, ..) if usize::from(*server) == at)
+                });
+                self.restart_counts[at] += 1;
                 self.servers[at] = self.server(*self.servers[at].config());
                 self.schedule(15 * MILLISECOND, Event::RestartServer);
             }
@@ -212,9 +213,9 @@ impl World {
         self.carry_out(&out);
     }
 
-    fn run_until(&mut self, over: impl Fn(&Self) -> bool) {
+    fn run_until(&mut self, done: impl Fn(&Self) -> bool) {
         for _ in 0..3_000_000 {
-            if over(self) {
+            if done(self) {
                 return;
             }
             let timers = [self.client.deadline(), self.coordinator.deadline()];
@@ -231,7 +232,7 @@ impl World {
                 self.step(event);
             }
         }
-        panic!("it does not end");
+        panic!("the run does not end");
     }
 }
 
@@ -252,7 +253,7 @@ fn play(seed: u64, architecture: Architecture, mutation: Option<Mutation>) -> Pl
     world.run_until(|world| world.now >= end);
     world.client.pause();
     world.run_until(|world| world.client.outstanding() == 0);
-    // All that is still on its way arrives; then the network is good.
+    // Frames under way are delivered; then the network has no faults.
     (world.loss, world.restarts) = (0.0, false);
     let end = world.now + 5 * MILLISECOND;
     world.run_until(|world| world.now >= end || world.events.is_empty());
@@ -301,8 +302,8 @@ fn histories_over_a_bad_network_are_correct() {
 }
 
 #[test]
-fn random_histories_notice_what_is_missing() {
-    let mut noticed: HashMap<String, u64> = HashMap::new();
+fn random_histories_detect_missing_protections() {
+    let mut detected: HashMap<String, u64> = HashMap::new();
     let mutants = [
         (mutation::RepeatWrites, &ARCHITECTURES[..]),
         (mutation::AnswerBeforeStored, &ARCHITECTURES[..]),
@@ -310,7 +311,7 @@ fn random_histories_notice_what_is_missing() {
     ];
     for (mutation, architectures) in mutants {
         for architecture in architectures {
-            let wrong = noticed.entry(format!("{mutation:?}, {architecture:?}")).or_default();
+            let wrong = detected.entry(format!("{mutation:?}, {architecture:?}")).or_default();
             for seed in 0..30 {
                 let played = play(seed, *architecture, Some(mutation));
                 *wrong += played.wrong + played.report.acked_writes_lost;
@@ -320,5 +321,5 @@ fn random_histories_notice_what_is_missing() {
             }
         }
     }
-    assert!(noticed.values().all(|wrong| *wrong > 0), "{noticed:?}");
+    assert!(detected.values().all(|wrong| *wrong > 0), "{detected:?}");
 }

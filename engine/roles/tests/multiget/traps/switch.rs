@@ -1,5 +1,5 @@
-//! The switch of the rack: the program that ships, executed by netkv, with the tables that
-//! `netkv/control` fills; or what the paper says that it does.
+//! The switch of the rack: the shipped program, executed by netkv, with the tables that
+//! `netkv/control` fills, or the algorithm of the paper.
 
 use crate::Architecture;
 use netkv_compiled::ExecutorKind;
@@ -19,9 +19,9 @@ const CLIENTS: u16 = 3;
 /// Which switch a rack has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Algorithm 2 as the paper has it.
+    /// Algorithm 2 of the paper.
     Paper,
-    /// The program of NetMC, or that of NoCache where no switch splits.
+    /// The program of NetMC, or that of NoCache if no switch splits.
     Program(ExecutorKind),
 }
 
@@ -31,7 +31,7 @@ pub enum Switch {
 }
 
 impl Switch {
-    /// The switch of a rack of so many servers, which are as many as the header's SRV fields.
+    /// The switch of a rack; the header has as many SRV fields as there are servers.
     pub fn new(kind: Kind, architecture: Architecture, servers: u8) -> Self {
         match kind {
             Kind::Paper => Self::Paper(Splitter { fields: servers, racks: 1 }),
@@ -41,7 +41,7 @@ impl Switch {
         }
     }
 
-    /// One frame in; what leaves, and to whom.
+    /// Processes a frame. Returns the frames that leave, with their receivers.
     pub fn process(&mut self, frame: &[u8]) -> Vec<(Host, Vec<u8>)> {
         let switch = match self {
             Self::Paper(splitter) => return splitter.process(frame),
@@ -62,7 +62,7 @@ impl Switch {
     }
 }
 
-/// The program that ships, with its routes, and the tables of splitting if a switch splits.
+/// The shipped program with its routes, and with the tables for splitting if the switch splits.
 fn running(executor: ExecutorKind, architecture: Architecture, servers: u8) -> ProgramSwitch {
     let splits = architecture == Architecture::NetMc;
     let program = match splits {
@@ -88,7 +88,7 @@ fn running(executor: ExecutorKind, architecture: Architecture, servers: u8) -> P
     switch
 }
 
-/// What splitting takes for a server (`netkv/schemes/netmc/control_plane.py`).
+/// Fills the tables for splitting for a server (see `netkv/schemes/netmc/control_plane.py`).
 fn fill(switch: &mut ProgramSwitch, server: u16, [mac, ip, port]: [u128; 3]) {
     let oid = u128::from(server) + 1;
     switch.insert_multicast_group(oid as u32, &[port as u16, LOOP_PORT]);

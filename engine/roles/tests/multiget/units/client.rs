@@ -1,4 +1,4 @@
-//! What clients send, and make of what comes back.
+//! The requests of clients, and their handling of replies.
 
 use crate::Architecture;
 use netkv_roles::Client as _;
@@ -28,14 +28,14 @@ fn the_request_of_figure_5_gets_the_replies_of_figure_7() {
         expected.extend_from_slice(key);
     }
     assert_eq!(frames[0][KV_OFFSET..], expected);
-    let asked = View::parse(&frames[0], FIELDS).unwrap();
-    assert_eq!(asked.destination(), splitter_ip(1));
+    let request = View::parse(&frames[0], FIELDS).unwrap();
+    assert_eq!(request.destination(), splitter_ip(1));
     // B and C first, then A and D.
     let mut out = Actions::new();
     for (server, first, keys) in [(2, 2, &sorted[2..3]), (3, 3, &sorted[3..]), (1, 0, &sorted[..2])]
     {
         assert_eq!(completion(&mut client), None);
-        client.on_frame(5, &reply(server_ip(server), &asked, first, keys), &mut out);
+        client.on_frame(5, &reply(server_ip(server), &request, first, keys), &mut out);
     }
     let values = keys.iter().map(|key| Some(key.clone())).collect();
     assert_eq!(completion(&mut client), Some(Outcome::Values(values)));
@@ -44,7 +44,7 @@ fn the_request_of_figure_5_gets_the_replies_of_figure_7() {
 }
 
 #[test]
-fn each_architecture_sends_what_it_has_to() {
+fn each_architecture_sends_its_requests() {
     let keys = keys_on(&[0, 1, 2, 3, 0, 1, 2], 4);
     let sent = |architecture| {
         let mut client = user(architecture, layout(4));
@@ -66,16 +66,16 @@ fn each_architecture_sends_what_it_has_to() {
 }
 
 #[test]
-fn a_retry_is_the_request_or_what_the_switch_makes_of_it() {
+fn a_retry_is_the_request_or_a_sub_request_of_the_switch() {
     let keys = keys_on(&[0, 0, 1, 1, 1, 3], 4);
     let mut client = user(Architecture::NetMc, layout(4));
     let first = get(&mut client, 0, &keys);
     assert_eq!(poll(&mut client, 10 * MILLISECOND), first, "nothing was answered");
-    let asked = View::parse(&first[0], FIELDS).unwrap();
+    let request = View::parse(&first[0], FIELDS).unwrap();
     let mut out = Actions::new();
-    // Of the second group the one in the middle is answered, of the others everything.
+    // One key of the second group is answered, and all keys of the other groups.
     for (server, at, keys) in [(0, 0, &keys[..2]), (1, 3, &keys[3..4]), (3, 5, &keys[5..])] {
-        client.on_frame(0, &reply(server_ip(server), &asked, at, keys), &mut out);
+        client.on_frame(0, &reply(server_ip(server), &request, at, keys), &mut out);
     }
     let again = poll(&mut client, 30 * MILLISECOND);
     assert_eq!(again.len(), 1);
@@ -92,7 +92,7 @@ fn a_retry_is_the_request_or_what_the_switch_makes_of_it() {
 }
 
 #[test]
-fn requests_to_several_racks_are_one_for_each() {
+fn each_rack_gets_its_own_request() {
     let racks = Layout { servers: 4, per_rack: 2, fields: FIELDS, key_size: 16 };
     let keys = keys_on(&[0, 1, 2, 3, 2], 4);
     let mut client = user(Architecture::NetMc, racks);
@@ -107,7 +107,7 @@ fn requests_to_several_racks_are_one_for_each() {
 }
 
 #[test]
-fn no_client_gets_a_window_ahead_of_an_open_request() {
+fn no_client_gets_a_window_ahead_of_a_pending_request() {
     for architecture in ALL {
         let mix = Mix { read: 0.5, read_modify_write: 0.5, ..Mix::writes(0.0, 0.0) };
         let workload = workload(MultigetSize::Fixed(128), mix);
@@ -143,7 +143,7 @@ fn no_client_gets_a_window_ahead_of_an_open_request() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_what_is_possible() {
+fn invalid_operations_and_settings_are_refused_with_limits() {
     let layout4 = layout(4);
     let mut client = user(Architecture::NetMc, layout4);
     let mut out = Actions::new();
@@ -202,11 +202,11 @@ fn users_wait_for_room_in_order_until_their_deadline() {
     };
     let empty = Completion { token: 6, outcome: Outcome::Values(Vec::new()) };
     assert_eq!((ended(&mut client), out.frames().len()), (vec![empty], 2));
-    // The first is answered, so the third goes.
+    // The first operation is answered, so the third one starts.
     let frame = out.frames().next().unwrap().to_vec();
     out.clear();
-    let asked = View::parse(&frame, FIELDS).unwrap();
-    client.on_frame(6, &reply(server_ip(0), &asked, 0, &keys), &mut out);
+    let request = View::parse(&frame, FIELDS).unwrap();
+    client.on_frame(6, &reply(server_ip(0), &request, 0, &keys), &mut out);
     assert_eq!((ended(&mut client)[0].token, out.frames().len()), (0, 1));
     poll(&mut client, SECOND + 4);
     let mut missing: Vec<String> = keys.iter().map(|key| format!("0x{}", hex(key))).collect();

@@ -1,4 +1,4 @@
-//! What the coordinator does with requests and replies.
+//! The coordinator's handling of requests and replies.
 
 use crate::Architecture;
 use netkv_roles::multiget::{Coordinator, CoordinatorConfig};
@@ -10,7 +10,7 @@ use netkv_wire::{Ip, client_ip, server_ip};
 use super::*;
 
 #[test]
-fn the_coordinator_asks_each_server_once() {
+fn the_coordinator_sends_one_request_to_each_server() {
     let keys = keys_on(&[3, 0, 3, 1], 4);
     let mut client = user(Architecture::CoordiMc, layout(4));
     let request = get(&mut client, 0, &keys).remove(0);
@@ -27,7 +27,7 @@ fn the_coordinator_asks_each_server_once() {
     for (view, part) in views.iter().zip(parts).rev() {
         out.clear();
         let part: Vec<Vec<u8>> = part.iter().map(|at: &usize| keys[*at].clone()).collect();
-        // Nobody but the server that was asked can answer.
+        // Only the server that got the request can answer it.
         coordinator.on_frame(1, &reply(server_ip(2), view, 0, &part), &mut out);
         assert!(out.is_empty());
         coordinator.on_frame(1, &reply(view.destination(), view, 0, &part), &mut out);
@@ -65,7 +65,7 @@ fn a_large_request_is_one_frame_on_each_hop() {
         let view = View::parse(&request, FIELDS).unwrap();
         let own: Vec<Vec<u8>> = view.asked().map(<[u8]>::to_vec).collect();
         assert_eq!(own.len(), 32);
-        // What does not fit into one reply comes in several, here one for each half.
+        // Results that do not fit into one reply take several, here one for each half.
         let from = view.destination();
         coordinator.on_frame(1, &reply(from, &view, 16, &own[16..]), &mut out);
         coordinator.on_frame(1, &reply(from, &view, 0, &own[..16]), &mut out);
@@ -81,7 +81,7 @@ fn a_large_request_is_one_frame_on_each_hop() {
 }
 
 #[test]
-fn an_answer_after_the_deadline_of_the_request_counts() {
+fn an_answer_after_the_deadline_is_accepted_while_copies_come() {
     let keys = keys_on(&[0, 1], 4);
     let mut client = user(Architecture::CoordiMc, layout(4));
     let deadline = 20 * MILLISECOND;
@@ -96,7 +96,7 @@ fn an_answer_after_the_deadline_of_the_request_counts() {
         reply(view.destination(), &view, 0, &keys[at..=at])
     };
     coordinator.on_frame(1, &answer(0), &mut out);
-    // The client asks again in time, and is answered with the key that is there.
+    // The client retries in time, and is answered with the known key.
     out.clear();
     coordinator.on_frame(deadline - 1, &request, &mut out);
     assert_eq!(out.frames().len(), 1);
@@ -104,7 +104,8 @@ fn an_answer_after_the_deadline_of_the_request_counts() {
     let view = View::parse(&part, FIELDS).unwrap();
     assert_eq!((view.header().startidx, view.header().numkey), (0, 1));
     client.on_frame(deadline, &part, &mut out);
-    // The second server answers the first copy when all would be over without the second one.
+    // The second server answers after the deadline of the first copy, and before that of the
+    // second.
     out.clear();
     coordinator.on_timer(deadline + MILLISECOND, &mut out);
     for frame in out.frames() {
@@ -118,14 +119,14 @@ fn an_answer_after_the_deadline_of_the_request_counts() {
     let values = keys.iter().map(|key| Some(key.clone())).collect();
     assert_eq!(completion(&mut client), Some(Outcome::Values(values)));
     assert_eq!((coordinator.under_way(), coordinator.stats().expired), (0, 0));
-    // Whoever does not ask any more is forgotten.
+    // A request without further copies ends at its deadline.
     coordinator.on_frame(SECOND, &request, &mut out);
     coordinator.on_timer(SECOND + deadline, &mut out);
     assert_eq!((coordinator.under_way(), coordinator.stats().expired), (0, 1));
 }
 
 #[test]
-fn replies_find_the_worker_that_asked_also_where_numbers_wrap() {
+fn replies_reach_the_requesting_worker_across_the_wrap() {
     let keys = keys_on(&[0, 1, 2, 3], 4);
     let mut client = user(Architecture::CoordiMc, layout(4));
     for workers in [1, 3, 4, 64] {

@@ -1,4 +1,4 @@
-//! Loads over everything of a rack, with no time between sending and arriving.
+//! Loads over a complete rack, without network delays.
 
 use crate::Architecture;
 use netkv_roles::multiget::{Client, Coordinator, CoordinatorConfig, Server, ServerConfig};
@@ -49,7 +49,7 @@ fn every_written_key_is_read_back_at_the_end() {
     }
 }
 
-/// Everything of a rack.
+/// A complete rack.
 struct Rig {
     now: Nanos,
     client: Client,
@@ -73,7 +73,7 @@ impl Rig {
         }
     }
 
-    /// So many operations of the load, and those that it takes to end.
+    /// Runs a number of operations of the load, and those under way until they end.
     fn run(&mut self, operations: u64) {
         let mut out = Actions::new();
         if self.client.stats().counts.completed == 0 {
@@ -116,7 +116,8 @@ impl Rig {
     }
 }
 
-/// A request as the switch splits it: what a client of NetMC would send again for each group.
+/// Splits a request like the switch: into the frames that a NetMC client retransmits for each
+/// group.
 fn split(frame: &[u8]) -> Vec<Vec<u8>> {
     let view = View::parse(frame, 5).unwrap();
     let keys: Vec<&[u8]> = view.keys().collect();

@@ -1,5 +1,5 @@
-//! Clients, servers and coordinator of multigets one by one: the frames that they send, what they
-//! count, and what they refuse.
+//! Tests of the clients, servers and coordinator of multigets, each by itself: frames, counts and
+//! refusals.
 
 mod client;
 mod coordinator;
@@ -47,7 +47,7 @@ fn user(architecture: Architecture, layout: Layout) -> Client {
     client(architecture, layout, load(0), workload(MultigetSize::Fixed(1), Mix::YCSB_C))
 }
 
-/// The first key of each of these servers that is not there yet.
+/// For each of these servers, its first key that is not in the list yet.
 fn keys_on(servers: &[u16], of: u16) -> Vec<Vec<u8>> {
     let mut keys: Vec<Vec<u8>> = Vec::new();
     for server in servers {
@@ -72,11 +72,11 @@ fn poll(client: &mut Client, now: Nanos) -> Vec<Vec<u8>> {
     out.frames().map(<[u8]>::to_vec).collect()
 }
 
-/// A reply to `asked` about keys from `first` on, with the key itself as its value.
-fn reply(from: Ip, asked: &View<'_>, first: u8, keys: &[Vec<u8>]) -> Vec<u8> {
-    let addresses = Addresses { source: from, destination: asked.source(), fields: FIELDS };
+/// A reply to `request` for `keys`, from position `first` on; each value is the key itself.
+fn reply(from: Ip, request: &View<'_>, first: u8, keys: &[Vec<u8>]) -> Vec<u8> {
+    let addresses = Addresses { source: from, destination: request.source(), fields: FIELDS };
     let mut frame = Vec::new();
-    let header = asked.header().answer(first, 0);
+    let header = request.header().answer(first, 0);
     let mut reply = ReplyWriter::begin(&mut frame, &addresses, &header, Answer::Ok);
     keys.iter().for_each(|key| reply.entry(&mut frame, key, true, Some(key)));
     reply.finish(&mut frame);

@@ -1,4 +1,4 @@
-//! What servers do with requests.
+//! The servers' handling of requests.
 
 use netkv_roles::Server as _;
 use netkv_roles::multiget::{Layout, Server, ServerConfig};
@@ -15,11 +15,11 @@ fn server() -> Server {
     Server::new(ServerConfig::new(1, layout(FIELDS.into())), 0)
 }
 
-fn asking(op: Op, number: u32, keys: &[Vec<u8>]) -> Vec<u8> {
-    asking_from(client_ip(1), op, number, keys, None)
+fn request(op: Op, number: u32, keys: &[Vec<u8>]) -> Vec<u8> {
+    request_from(client_ip(1), op, number, keys, None)
 }
 
-fn asking_from(
+fn request_from(
     source: Ip,
     op: Op,
     number: u32,
@@ -42,7 +42,7 @@ fn a_read_is_one_batch_of_storage_calls_and_one_reply() {
     let keys = keys_on(&[1, 1, 1], 4);
     let mut server = server();
     let mut out = Actions::new();
-    server.on_frame(0, &asking(Op::Mget, 5, &keys), &mut out);
+    server.on_frame(0, &request(Op::Mget, 5, &keys), &mut out);
     let calls: Vec<u32> = out.calls().map(|call| call.id).collect();
     for (call, key) in out.calls().zip(&keys) {
         assert_eq!((call.op, call.name), (StoreOp::Get, key.as_slice()));
@@ -69,28 +69,28 @@ fn a_read_is_one_batch_of_storage_calls_and_one_reply() {
 }
 
 #[test]
-fn what_is_not_for_a_server_is_counted_and_has_no_effect() {
+fn frames_for_others_are_counted_and_have_no_effect() {
     let mut server = server();
     let mut out = Actions::new();
     let strange = keys_on(&[1, 2], 4);
-    server.on_frame(0, &asking(Op::Mget, 1, &strange), &mut out);
-    server.on_frame(0, &asking(Op::Put, 2, &strange[1..]), &mut out);
+    server.on_frame(0, &request(Op::Mget, 1, &strange), &mut out);
+    server.on_frame(0, &request(Op::Put, 2, &strange[1..]), &mut out);
     assert_eq!(server.stats().wrong_partition, 2);
     let own = &strange[..1];
-    server.on_frame(0, &asking(Op::Put, 3, own)[..60], &mut out);
+    server.on_frame(0, &request(Op::Put, 3, own)[..60], &mut out);
     assert_eq!(server.stats().malformed, 1);
-    // A coordinator must say for whom it writes, and hosts that are nobody write nothing.
-    server.on_frame(0, &asking_from(COORDINATOR_IP, Op::Put, 4, own, None), &mut out);
-    server.on_frame(0, &asking_from([10, 9, 9, 9], Op::Delete, 5, own, None), &mut out);
+    // A coordinator must name the client of a write, and writes of unknown hosts are ignored.
+    server.on_frame(0, &request_from(COORDINATOR_IP, Op::Put, 4, own, None), &mut out);
+    server.on_frame(0, &request_from([10, 9, 9, 9], Op::Delete, 5, own, None), &mut out);
     assert_eq!((server.stats().unexpected, out.is_empty()), (2, true));
     let on_behalf = Some(OnBehalf { client: 9, request: 77 });
-    server.on_frame(0, &asking_from(COORDINATOR_IP, Op::Put, 4, own, on_behalf), &mut out);
+    server.on_frame(0, &request_from(COORDINATOR_IP, Op::Put, 4, own, on_behalf), &mut out);
     let origin = out.calls().next().unwrap().origin.unwrap();
     assert_eq!((origin.sender, origin.request), (9, 77), "the client's, not the coordinator's");
 }
 
 #[test]
-fn a_server_that_has_too_much_to_read_or_write_says_so() {
+fn a_server_refuses_reads_and_writes_beyond_its_limits() {
     let keys = keys_on(&[1; 4], 4);
     let config = ServerConfig {
         max_reading: 7,
@@ -99,8 +99,8 @@ fn a_server_that_has_too_much_to_read_or_write_says_so() {
     };
     let mut server = Server::new(config, 0);
     let mut out = Actions::new();
-    server.on_frame(0, &asking(Op::Mget, 1, &keys), &mut out);
-    server.on_frame(0, &asking(Op::Mget, 2, &keys), &mut out);
+    server.on_frame(0, &request(Op::Mget, 1, &keys), &mut out);
+    server.on_frame(0, &request(Op::Mget, 2, &keys), &mut out);
     let answer = |frame: &[u8]| {
         let view = View::parse(frame, FIELDS).unwrap();
         (view.header().id, view.answer())
@@ -108,7 +108,7 @@ fn a_server_that_has_too_much_to_read_or_write_says_so() {
     assert_eq!(out.frames().map(answer).collect::<Vec<_>>(), [(2, Answer::Overloaded)]);
     out.clear();
     for number in 3..=6 {
-        server.on_frame(0, &asking(Op::Put, number, &keys[..1]), &mut out);
+        server.on_frame(0, &request(Op::Put, number, &keys[..1]), &mut out);
     }
     assert_eq!(out.frames().map(answer).collect::<Vec<_>>(), [(6, Answer::Overloaded)]);
     assert_eq!((server.stats().overloaded, server.busy_keys()), (2, 1));
@@ -124,7 +124,7 @@ fn an_emulated_server_serves_its_rate_and_drops_the_rest() {
     };
     let mut server = Server::new(config, 0);
     let mut out = Actions::new();
-    (0..30).for_each(|number| server.on_frame(0, &asking(Op::Mget, number, &keys), &mut out));
+    (0..30).for_each(|number| server.on_frame(0, &request(Op::Mget, number, &keys), &mut out));
     assert_eq!((out.calls().len(), server.stats().dropped), (1, 19));
     server.on_timer(5 * MILLISECOND, &mut out);
     assert_eq!((out.calls().len(), server.deadline()), (6, Some(6 * MILLISECOND)));
@@ -134,7 +134,7 @@ fn an_emulated_server_serves_its_rate_and_drops_the_rest() {
 }
 
 #[test]
-fn copies_of_what_waits_for_service_or_the_store_are_ignored() {
+fn copies_of_requests_that_wait_are_ignored() {
     let keys = keys_on(&[1, 1], 4);
     let config = ServerConfig {
         service_rate: Some(1000.0),
@@ -144,17 +144,17 @@ fn copies_of_what_waits_for_service_or_the_store_are_ignored() {
     let mut server = Server::new(config, 0);
     let mut out = Actions::new();
     for _ in 0..30 {
-        server.on_frame(0, &asking(Op::Mget, 1, &keys), &mut out);
-        server.on_frame(0, &asking(Op::Mget, 2, &keys), &mut out);
-        server.on_frame(0, &asking(Op::Put, 3, &keys[..1]), &mut out);
+        server.on_frame(0, &request(Op::Mget, 1, &keys), &mut out);
+        server.on_frame(0, &request(Op::Mget, 2, &keys), &mut out);
+        server.on_frame(0, &request(Op::Put, 3, &keys[..1]), &mut out);
     }
     assert_eq!((server.stats().dropped, server.stats().duplicates), (0, 87));
     server.on_timer(SECOND, &mut out);
     let stats = server.stats();
     assert_eq!((stats.served, stats.reads, stats.writes, out.calls().len()), (3, 2, 1, 5));
-    // The first one is read at once, but its store is slow.
+    // The first read starts at once, but its store is slow.
     let calls: Vec<u32> = out.calls().map(|call| call.id).collect();
-    server.on_frame(2 * SECOND, &asking(Op::Mget, 1, &keys), &mut out);
+    server.on_frame(2 * SECOND, &request(Op::Mget, 1, &keys), &mut out);
     assert_eq!(server.stats().served, 3);
     for call in &calls[..2] {
         server.on_stored(
@@ -164,27 +164,27 @@ fn copies_of_what_waits_for_service_or_the_store_are_ignored() {
             &mut out,
         );
     }
-    // It has taken three seconds, so copies may come for as long again.
-    server.on_frame(6 * SECOND - 1, &asking(Op::Mget, 1, &keys), &mut out);
+    // The read took three seconds, so copies are ignored for three more seconds.
+    server.on_frame(6 * SECOND - 1, &request(Op::Mget, 1, &keys), &mut out);
     assert_eq!(server.stats().served, 3);
-    server.on_frame(6 * SECOND, &asking(Op::Mget, 1, &keys), &mut out);
+    server.on_frame(6 * SECOND, &request(Op::Mget, 1, &keys), &mut out);
     assert_eq!((server.stats().served, server.stats().duplicates), (4, 89));
 }
 
 #[test]
-fn a_request_that_was_refused_may_come_again_at_once() {
+fn a_refused_request_may_be_retried_at_once() {
     let keys = keys_on(&[1, 1], 4);
     let config = ServerConfig { max_reading: 2, ..ServerConfig::new(1, layout(FIELDS.into())) };
     let mut server = Server::new(config, 0);
     let mut out = Actions::new();
-    server.on_frame(0, &asking(Op::Mget, 1, &keys), &mut out);
-    server.on_frame(0, &asking(Op::Mget, 2, &keys), &mut out);
+    server.on_frame(0, &request(Op::Mget, 1, &keys), &mut out);
+    server.on_frame(0, &request(Op::Mget, 2, &keys), &mut out);
     assert_eq!((server.stats().served, server.stats().overloaded), (1, 1));
     let calls: Vec<u32> = out.calls().map(|call| call.id).collect();
     for call in calls {
         server.on_stored(5, call, StoreResult::NotFound(Sequence::default()), &mut out);
     }
-    server.on_frame(5, &asking(Op::Mget, 2, &keys), &mut out);
+    server.on_frame(5, &request(Op::Mget, 2, &keys), &mut out);
     assert_eq!(server.stats().served, 2);
 }
 

@@ -1,4 +1,4 @@
-//! Keys that come in, go out, and come in again.
+//! Admission, eviction and new admission of keys.
 
 use netkv_roles::{MILLISECOND, SECOND};
 use netkv_wire::{FrameView, Mark, Message, Op, Status};
@@ -6,54 +6,55 @@ use netkv_wire::{FrameView, Mark, Message, Op, Status};
 use crate::common::frame::Frame;
 use crate::common::frame_of;
 use crate::common::rack::Harm;
-use crate::traps::control::Slip;
+use crate::traps::control::ScriptFault;
 use crate::traps::rack::{BITMAP, Rack};
 
 /// An UPDATE arrives when its key has a new entry at the same version.
 ///
-/// Protection: An UPDATE fills only the entry of its generation, and no generation is given twice.
+/// Protection: An UPDATE fills only the entry of its generation, and no generation is assigned
+/// twice.
 pub fn update_of_an_earlier_entry(rack: &mut Rack) {
     rack.cache();
     let first = rack.write();
     rack.carry(&first);
-    let straggler = rack.take(Op::Update);
+    let late_update = rack.take(Op::Update);
     rack.run();
     rack.evict();
-    rack.carry(&straggler); // One copy of two: not cached.
+    rack.carry(&late_update); // One copy of two: not cached.
     rack.run();
     rack.write_now();
     rack.must_be_answered();
     let generation = rack.next_generation();
-    rack.tell(Op::Admit, generation);
+    rack.send_and_run(Op::Admit, generation);
     rack.insert(generation, 0);
-    rack.carry(&straggler);
+    rack.carry(&late_update);
     rack.read_now();
-    rack.tell(Op::Install, generation);
+    rack.send_and_run(Op::Install, generation);
     rack.must_be_served();
 }
 
-/// An entry is evicted while it is valid; its number and cells are the next entry's.
+/// An entry is evicted while it is valid; the next entry reuses its number and cells.
 ///
 /// Protection: `valid` holds a generation.
-pub fn reused_place(rack: &mut Rack) {
+pub fn reused_entry(rack: &mut Rack) {
     rack.cache();
     rack.evict();
     rack.write_now();
     rack.must_be_answered();
     let generation = rack.next_generation();
-    rack.tell(Op::Admit, generation);
+    rack.send_and_run(Op::Admit, generation);
     rack.insert(generation, 0);
     rack.read_now();
-    rack.tell(Op::Install, generation);
+    rack.send_and_run(Op::Install, generation);
     rack.must_be_served();
 }
 
-/// The cells of an entry go to another key.
+/// The cells of an entry are assigned to another key.
 ///
 /// Protection: Cells are free only when the deletion of their lookup entry is confirmed.
 pub fn cells_of_another_key(rack: &mut Rack) {
     rack.cache();
-    if !rack.slips(Slip::ReuseCellsEarly) {
+    if !rack.has_fault(ScriptFault::ReuseCellsEarly) {
         rack.evict();
     }
     rack.cache_other_in_row_0();
@@ -65,12 +66,12 @@ pub fn cells_of_another_key(rack: &mut Rack) {
 /// Protection: ADMIT blocks the writes of its key until INSTALL is done.
 pub fn write_between_admission_and_insertion(rack: &mut Rack) {
     let generation = rack.next_generation();
-    rack.tell(Op::Admit, generation);
+    rack.send_and_run(Op::Admit, generation);
     let write = rack.write_of(128);
     rack.carry(&write);
     rack.run();
     rack.insert(generation, 0);
-    rack.tell(Op::Install, generation);
+    rack.send_and_run(Op::Install, generation);
     if rack.status(Op::InstallReply) != Some(Status::Ok) {
         rack.harm.insert(Harm::NotAdmitted);
     }
@@ -80,16 +81,16 @@ pub fn write_between_admission_and_insertion(rack: &mut Rack) {
 /// The controller fails after ADMIT.
 ///
 /// Protection: ADMIT blocks writes no longer than its lease.
-pub fn controller_dies_after_admit(rack: &mut Rack) {
+pub fn controller_fails_after_admit(rack: &mut Rack) {
     let generation = rack.next_generation();
-    rack.tell(Op::Admit, generation);
+    rack.send_and_run(Op::Admit, generation);
     let held = rack.write();
     rack.carry(&held);
     rack.wait(60 * MILLISECOND);
     rack.must_be_answered();
 }
 
-/// A copy of ADMIT comes when the entry is filled already.
+/// A copy of ADMIT arrives after the entry was filled.
 ///
 /// Protection: A copy of a controller's message gets the previous answer and has no effect.
 pub fn late_copy_of_admit(rack: &mut Rack) {
@@ -99,18 +100,18 @@ pub fn late_copy_of_admit(rack: &mut Rack) {
     rack.carry(&admit);
     rack.run();
     rack.insert(generation, 0);
-    rack.tell(Op::Install, generation);
+    rack.send_and_run(Op::Install, generation);
     rack.carry(&admit);
     rack.run();
     rack.write_now();
     rack.must_be_answered();
 }
 
-/// EVICTED of a former entry arrives when the key is cached again, and a write that passed in
-/// between comes after it.
+/// EVICTED of a former entry arrives when the key is cached again, and before a write that passed
+/// the switch in between.
 ///
 /// Protection: EVICTED removes the cache record of its generation only.
-pub fn late_notice_of_an_eviction(rack: &mut Rack) {
+pub fn late_message_of_an_eviction(rack: &mut Rack) {
     let former = rack.cache();
     rack.switch.remove(&rack.key);
     let late = rack.control(Op::Evicted, former);

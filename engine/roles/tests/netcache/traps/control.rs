@@ -1,4 +1,4 @@
-//! The control plane's messages, as a script plays them. `netkv/schemes/netcache/` has the real order
+//! The control plane's messages, played by a script. `netkv/schemes/netcache/` has the real order
 //! and retries, and `tests/schemes/netcache/test_netcache_traps.py` the traps of the control plane.
 
 use netkv_wire::{
@@ -10,33 +10,33 @@ use crate::common::frame_of;
 use crate::switch::Entry;
 use crate::traps::rack::{BITMAP, Rack};
 
-/// What is wrong with the script of the control plane, or with the driver.
+/// Errors in the script of the control plane, or in the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slip {
-    /// An insertion gets a generation that was given before.
+pub enum ScriptFault {
+    /// An insertion gets a generation that was assigned before.
     ReuseGenerations,
-    /// The cells of an entry are given away while its lookup entry is still there.
+    /// The cells of an entry are reused while its lookup entry still exists.
     ReuseCellsEarly,
-    /// A server that starts again begins with the request numbers of its former incarnation.
+    /// A restarted server begins with the same request numbers as before.
     RestartWithOldNumbers,
-    /// A server that starts again does not know what its former incarnation has carried out.
-    RestartWithoutMemory,
+    /// A restarted server does not read the marks of applied writes.
+    RestartWithoutMarks,
 }
 
-/// What the controller knows.
+/// The state of the controller.
 #[derive(Debug, Default)]
 pub struct Control {
-    /// Frames that arrived at it.
+    /// Frames that arrived at the controller.
     arrived: Vec<Vec<u8>>,
-    /// The last generation and the last request number that it has given.
+    /// The last generation and the last request number that it assigned.
     generation: u32,
     request: u32,
 }
 
 impl Rack {
-    /// A generation that was never given before.
+    /// A generation that was never assigned before.
     pub fn next_generation(&mut self) -> u32 {
-        if self.control.generation == 0 || !self.slips(Slip::ReuseGenerations) {
+        if self.control.generation == 0 || !self.has_fault(ScriptFault::ReuseGenerations) {
             self.control.generation += 1;
         }
         self.control.generation
@@ -65,12 +65,12 @@ impl Rack {
         Frame::to_switch(frame_of(&message.with_mark(mark)))
     }
 
-    /// Sends a message of the controller and lets everything run.
-    pub fn tell(&mut self, op: Op, generation: u32) {
-        self.tell_about(self.key, op, generation);
+    /// Sends a message of the controller and delivers all frames.
+    pub fn send_and_run(&mut self, op: Op, generation: u32) {
+        self.send_and_run_about(self.key, op, generation);
     }
 
-    fn tell_about(&mut self, key: Key, op: Op, generation: u32) {
+    fn send_and_run_about(&mut self, key: Key, op: Op, generation: u32) {
         let message = self.control_about(key, op, generation);
         self.carry(&message);
         self.run();
@@ -81,39 +81,39 @@ impl Rack {
         self.switch.insert(&self.key, Entry { slot, generation, bitmap: BITMAP });
     }
 
-    /// Brings the key in: ADMIT, lookup entry, INSTALL. Gives the generation.
+    /// Admits the key: ADMIT, lookup entry, INSTALL. Returns the generation.
     pub fn cache(&mut self) -> u32 {
         self.cache_at(0)
     }
 
     pub fn cache_at(&mut self, slot: usize) -> u32 {
         let generation = self.next_generation();
-        self.tell(Op::Admit, generation);
+        self.send_and_run(Op::Admit, generation);
         self.insert(generation, slot);
-        self.tell(Op::Install, generation);
+        self.send_and_run(Op::Install, generation);
         if self.status(Op::InstallReply) != Some(Status::Ok) {
-            self.missing.push("an INSTALL that went well".to_owned());
+            self.missing.push("a successful INSTALL".to_owned());
         }
         generation
     }
 
-    /// Brings the other key in, with an entry number of its own, in the row of the first.
+    /// Admits the other key, with an entry number of its own, in the row of the first.
     pub fn cache_other_in_row_0(&mut self) {
         let generation = self.next_generation();
-        self.tell_about(self.other, Op::Admit, generation);
+        self.send_and_run_about(self.other, Op::Admit, generation);
         let entry = Entry { slot: 1, generation, bitmap: BITMAP };
         self.switch.insert_in_row(&self.other, entry, 0);
-        self.tell_about(self.other, Op::Install, generation);
+        self.send_and_run_about(self.other, Op::Install, generation);
     }
 
-    /// Takes the key out: the lookup entry is deleted, then the server is told.
+    /// Evicts the key: deletes the lookup entry, then informs the server.
     pub fn evict(&mut self) {
         if let Some(entry) = self.switch.remove(&self.key) {
-            self.tell(Op::Evicted, entry.generation);
+            self.send_and_run(Op::Evicted, entry.generation);
         }
     }
 
-    /// How the last message of the controller with this reply was answered.
+    /// The status of the last reply with this operation.
     pub fn status(&self, reply: Op) -> Option<Status> {
         let frames =
             self.control.arrived.iter().rev().map(|bytes| FrameView::parse(bytes).unwrap());

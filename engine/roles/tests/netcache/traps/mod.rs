@@ -1,9 +1,9 @@
-//! The traps of NetCache (`docs/testing.md`), over the program that ships: `p4/netcache`,
-//! compiled and executed by netkv, with the real client and server, each frame handed over by hand.
+//! The traps of NetCache (`docs/testing.md`), over the shipped program `p4/netcache`, compiled and
+//! executed by netkv, with the real client and server. A script delivers each frame.
 //!
-//! Every trap is a test. It plays its script as it is, where no user may suffer, and once for each
-//! of its protections without that protection, where users must. A last test plays every script
-//! without every protection and demands that exactly the traps in the table fail.
+//! Every trap is a test. It plays its script with all protections, which must do no harm, and once
+//! without each of its protections, which must do harm. A last test plays every script without
+//! every protection and checks that exactly the traps in the table fail.
 
 mod admission;
 mod control;
@@ -38,45 +38,45 @@ traps! {
         also [TRUST_UNMARKED];
     acknowledged_write_is_read_while_its_update_is_lost:
         updates::lost_update, [PUT_KEEPS => StaleRead, UPDATE_ONCE => NoAnswer];
-    writes_go_on_though_an_acknowledgement_was_lost:
+    writes_continue_although_an_acknowledgement_was_lost:
         updates::lost_acknowledgement, [UPDATE_ONCE => NoAnswer];
     copies_of_update_and_answer_do_not_end_the_next_update:
-        updates::doubled_update_and_acknowledgement,
+        updates::duplicate_update_and_acknowledgement,
         [
             ANSWERS_BY_KEY => NotServed,
             ANY_VERSION => StaleRead,
             UPDATE_ONCE => NotServed
         ];
     late_answer_does_not_acknowledge_a_write_too_early:
-        updates::answer_to_an_earlier_question, [ANSWERS_BY_KEY => StaleRead],
+        updates::answer_to_an_earlier_request, [ANSWERS_BY_KEY => StaleRead],
         also [TRUST_UNMARKED, REPLIES_BY_KEY];
     read_in_flight_does_not_revalidate_an_old_value:
-        updates::read_on_its_way, [ANY_VERSION => StaleRead],
+        updates::read_in_flight, [ANY_VERSION => StaleRead],
         also [REQUEST_ONCE];
     write_overtaken_by_a_refill_is_acknowledged_in_time:
         updates::write_overtaken_by_a_refill, [TRUST_OLD_VERSIONS => StaleRead],
         also [INVALIDATE_KEEPS, REPLIES_BY_KEY];
     reordered_writes_leave_the_same_one_in_switch_and_store:
-        updates::writes_that_change_places, [TRUST_OLD_VERSIONS => StaleRead];
+        updates::reordered_writes, [TRUST_OLD_VERSIONS => StaleRead];
     reordered_writes_at_the_wrap_leave_one_in_switch_and_store:
-        updates::writes_that_change_places_at_the_wrap,
+        updates::reordered_writes_at_the_wrap,
         [
             PLAIN_VERSIONS => StaleRead,
             TRUST_OLD_VERSIONS => StaleRead
         ];
-    writes_of_one_key_that_meet_are_both_answered:
-        updates::writes_that_meet, [OVERTAKE => NoAnswer];
-    write_lost_behind_the_switch_does_not_cost_the_key_its_place:
+    concurrent_writes_of_one_key_are_both_answered:
+        updates::concurrent_writes, [OVERTAKE => NoAnswer];
+    key_is_served_again_after_a_write_lost_behind_the_switch:
         updates::write_lost_behind_the_switch, [NO_REFRESH => NotServed],
         also [REQUEST_ONCE];
-    copy_of_a_write_does_not_cost_the_key_its_place:
+    key_is_served_again_after_a_copy_of_a_write:
         updates::copy_invalidates, [NO_REFRESH => NotServed];
 
-    value_that_outgrew_its_entry_is_read_whole:
+    value_that_outgrew_its_entry_is_read_from_its_server:
         values::outgrown_value, [LARGE_PUT_KEEPS => StaleRead, PUSH_ANY_SIZE => NoAnswer];
     deleted_key_stays_deleted:
         values::deleted_key, [DELETE_KEEPS => StaleRead];
-    place_of_an_outgrown_value_is_freed_though_the_news_was_lost:
+    entry_of_an_outgrown_value_is_freed_after_a_loss:
         values::lost_outgrown, [OUTGROWN_ONCE => NotFreed],
         also [PUSH_ANY_SIZE];
     update_that_was_cut_leaves_no_mixed_value:
@@ -98,28 +98,28 @@ traps! {
             SAME_GENERATION => StaleRead
         ];
     reused_entry_does_not_serve_its_earlier_value:
-        admission::reused_place, [VALID_IS_A_BIT => StaleRead, SAME_GENERATION => StaleRead];
+        admission::reused_entry, [VALID_IS_A_BIT => StaleRead, SAME_GENERATION => StaleRead];
     cells_of_an_entry_are_not_read_under_another_key:
         admission::cells_of_another_key, [EARLY_REUSE => WrongValue];
-    key_that_grows_while_it_is_admitted_comes_in:
+    key_whose_value_grows_during_its_admission_is_admitted:
         admission::write_between_admission_and_insertion, [HOLD_NOTHING => NotAdmitted],
         also [TRUST_UNMARKED, OVERTAKE];
-    write_is_answered_though_the_controller_died_after_admit:
-        admission::controller_dies_after_admit, [HOLD_FOR_EVER => NoAnswer],
+    write_is_answered_although_the_controller_failed:
+        admission::controller_fails_after_admit, [HOLD_FOR_EVER => NoAnswer],
         also [REQUEST_ONCE];
-    late_copy_of_an_admission_holds_up_no_writes:
+    late_copy_of_an_admission_delays_no_writes:
         admission::late_copy_of_admit, [REPEAT_CONTROL => NoAnswer];
     late_eviction_message_does_not_remove_the_next_record:
-        admission::late_notice_of_an_eviction, [EVICT_ANY => StaleRead],
+        admission::late_message_of_an_eviction, [EVICT_ANY => StaleRead],
         also [TRUST_UNMARKED, INVALIDATE_KEEPS, SAME_GENERATION];
     write_with_metadata_of_an_earlier_entry_is_not_trusted:
         admission::write_marked_by_a_former_entry, [TRUST_GENERATIONS => StaleRead],
         also [INVALIDATE_KEEPS, SAME_GENERATION];
-    mark_that_no_switch_has_written_is_not_believed:
+    forged_mark_is_not_trusted:
         admission::forged_mark, [FOREIGN_MARKS => StaleRead],
         also [TRUST_UNMARKED, INVALIDATE_KEEPS];
 
-    switch_restart_within_a_write_brings_no_old_value_back:
+    switch_restart_within_a_write_restores_no_old_value:
         restarts::switch_restarts_within_a_write,
         [
             SAME_GENERATION => StaleRead,
@@ -129,20 +129,20 @@ traps! {
         restarts::server_forgets_an_entry, [NO_GUARD => StaleRead],
         also [INVALIDATE_KEEPS];
     restarted_server_does_not_trust_marks:
-        restarts::server_forgets_what_it_pushed, [TRUST_MARKS => StaleRead],
+        restarts::server_forgets_its_pushes, [TRUST_MARKS => StaleRead],
         also [INVALIDATE_KEEPS, REPLIES_BY_KEY];
     answer_to_a_failed_server_acknowledges_no_later_write:
-        restarts::answer_to_a_dead_server, [OLD_NUMBERS => StaleRead],
+        restarts::answer_to_a_failed_server, [OLD_NUMBERS => StaleRead],
         also [ANSWERS_BY_KEY, NO_GUARD, REPLIES_BY_KEY];
     restarted_server_does_not_repeat_an_applied_write:
-        restarts::server_forgets_what_it_carried_out,
+        restarts::server_forgets_applied_writes,
         [
             NO_MEMORY => StaleRead,
             REPEAT_WRITES => StaleRead
         ],
         also [SILENT_COPIES, REQUEST_ONCE, REPLIES_BY_KEY];
     acknowledged_write_survives_the_failure_of_its_server:
-        restarts::server_dies_before_it_has_stored, [ANSWER_EARLY => StaleRead],
+        restarts::server_fails_before_storing, [ANSWER_EARLY => StaleRead],
         also [REQUEST_ONCE];
 
     late_copy_of_a_write_does_not_undo_another_clients_write:
@@ -182,12 +182,12 @@ fn documentation_has_every_trap_with_its_mutants() {
 }
 
 #[test]
-fn what_is_edited_is_the_program_that_ships() {
+fn edits_apply_to_the_shipped_program() {
     program::assert_edits_are_of_what_ships("netcache");
 }
 
 #[test]
-fn edit_that_finds_its_place_never_or_twice_is_refused() {
+fn edit_of_a_text_that_occurs_never_or_twice_is_refused() {
     let edit = |find| Edit { find, replace: "" };
     assert!(program::apply("a b a", &edit("c")).unwrap_err().contains("no 'c' any more"));
     assert!(program::apply("a b a", &edit("a")).unwrap_err().contains("'a' 2 times"));

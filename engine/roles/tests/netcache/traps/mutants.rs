@@ -1,31 +1,31 @@
-//! Protections, and what is left without them.
+//! The mutants: racks without one protection.
 
 use netkv_roles::netcache::mutation;
 
 use crate::common::traps;
-use crate::traps::control::Slip;
+use crate::traps::control::ScriptFault;
 
-pub type Mutant = traps::Mutant<Slip>;
+pub type Mutant = traps::Mutant<ScriptFault>;
 
 // The switch program.
 
 pub const ANY_VERSION: Mutant = Mutant::program(
-    "validity.p4 takes an UPDATE of any version",
+    "validity.p4 accepts an UPDATE of any version",
     "(!COMPARE_VERSIONS || hdr.cache_metadata.version == meta.version)",
     "true",
 );
 pub const ANY_GENERATION: Mutant = Mutant::program(
-    "validity.p4 takes an UPDATE of any generation",
+    "validity.p4 accepts an UPDATE of any generation",
     "hdr.cache_metadata.generation == meta.generation",
     "true",
 );
 pub const VALID_IS_A_BIT: Mutant = Mutant::program(
-    "validity.p4 asks whether an entry is valid, not for which generation",
+    "validity.p4 checks whether an entry is valid, not for which generation",
     "meta.readable = valid_generation == meta.generation;",
     "meta.readable = valid_generation != 0;",
 );
-// Where all that follows would fail without a protection, it is taken out for values of 48 or 32
-// bytes only, which one trap has to itself.
+// If almost everything would fail without a protection, it is disabled only for values of 48 or 32
+// bytes, each of which only one trap uses.
 const INVALIDATE: &str = "valid.write(meta.entry, 0);";
 pub const PUT_KEEPS: Mutant = Mutant::program(
     "validity.p4 leaves the entry valid when a PUT passes",
@@ -65,19 +65,19 @@ pub const LENGTH_WITHOUT_VALUE: Mutant = Mutant::program(
     "hdr.udp.length = UDP_KV_BYTES + (hdr.kv.length == 48 ? 16w0 : meta.value_bytes);",
 );
 pub const OLD_IP_CHECKSUM: Mutant = Mutant::program(
-    "kv_checksum.p4 leaves the IPv4 checksum as it came",
+    "kv_checksum.p4 does not update the IPv4 checksum",
     "update_checksum(hdr.kv.isValid(),",
     "update_checksum(hdr.kv.isValid() && hdr.kv.length != 48,",
 );
 pub const OLD_UDP_CHECKSUM: Mutant =
-    Mutant::program("reflect.p4 leaves the UDP checksum as it came", "hdr.udp.checksum = 0;", "");
+    Mutant::program("reflect.p4 does not clear the UDP checksum", "hdr.udp.checksum = 0;", "");
 pub const CUT_FRAMES: Mutant = Mutant::program(
-    "frame_check.p4 lets frames pass that ended too early for the parser",
+    "frame_check.p4 accepts truncated frames",
     "std.parser_error != error.NoError || ",
     "",
 );
 pub const ANY_EPOCH: Mutant = Mutant::program(
-    "statistics_epoch.p4 takes a statistics epoch that is over",
+    "statistics_epoch.p4 accepts a past statistics epoch",
     "meta.epoch == 0 || (ahead != 0 && ahead < 0x8000)",
     "true",
 );
@@ -97,13 +97,13 @@ roles! {
     ANSWER_EARLY = AnswerBeforeStored, "the server answers a write before the store has it";
     ANSWER_FAILURES = AnswerFailuresAsDone,
         "the server answers a refused write as if it were done";
-    OVERTAKE = OvertakeWrites, "the server lets writes of one key overtake what is under way";
+    OVERTAKE = OvertakeWrites, "the server lets writes of one key overtake each other";
     TRUST_UNMARKED = TrustUnmarkedWrites,
-        "the server takes unmarked writes of a cached key for harmless";
+        "the server treats unmarked writes of a cached key as fast";
     TRUST_MARKS = TrustMarksWithoutRecord,
-        "the server believes marks of entries that it does not know";
-    TRUST_OLD_VERSIONS = TrustOldVersions, "the server believes marks whose version it has pushed";
-    TRUST_GENERATIONS = TrustOtherGenerations, "the server believes marks of other generations";
+        "the server trusts marks of entries that it has no record of";
+    TRUST_OLD_VERSIONS = TrustOldVersions, "the server trusts marks whose version it has pushed";
+    TRUST_GENERATIONS = TrustOtherGenerations, "the server trusts marks of other generations";
     PLAIN_VERSIONS = PlainVersions, "the server compares versions as plain numbers";
     NO_GUARD = NoGuardTime, "the server has no guard time";
     NO_REFRESH = NoRefresh, "the server does not refill entries that reads find invalid";
@@ -113,7 +113,7 @@ roles! {
     OUTGROWN_ONCE = OutgrownOnce, "the server sends OUTGROWN once";
     ANSWERS_BY_KEY = MatchAnswersByKey, "the server matches the switch's answers by key";
     REPEAT_CONTROL = RepeatControl, "the server carries out copies of the controller's messages";
-    EVICT_ANY = EvictAnyGeneration, "the server takes EVICTED of any generation";
+    EVICT_ANY = EvictAnyGeneration, "the server accepts EVICTED of any generation";
     HOLD_FOR_EVER = HoldForEver, "ADMIT holds writes without a lease";
     HOLD_NOTHING = HoldNothing, "ADMIT holds no writes";
     REQUEST_ONCE = RequestOnce, "the client sends requests once";
@@ -123,16 +123,16 @@ roles! {
 // The control plane and the driver.
 
 pub const SAME_GENERATION: Mutant =
-    Mutant::script("the controller gives a generation twice", Slip::ReuseGenerations);
+    Mutant::script("the controller assigns a generation twice", ScriptFault::ReuseGenerations);
 pub const EARLY_REUSE: Mutant = Mutant::script(
-    "the controller gives cells away before the lookup entry is deleted",
-    Slip::ReuseCellsEarly,
+    "the controller reuses cells before the lookup entry is deleted",
+    ScriptFault::ReuseCellsEarly,
 );
 pub const NO_MEMORY: Mutant = Mutant::script(
-    "a server that restarts does not know what it has carried out",
-    Slip::RestartWithoutMemory,
+    "a restarted server does not know the applied writes",
+    ScriptFault::RestartWithoutMarks,
 );
 pub const OLD_NUMBERS: Mutant = Mutant::script(
-    "a server that restarts begins with its old request numbers",
-    Slip::RestartWithOldNumbers,
+    "a restarted server begins with its old request numbers",
+    ScriptFault::RestartWithOldNumbers,
 );

@@ -1,4 +1,4 @@
-//! A rack of NetCache: one client process, whose client judges what it reads, too.
+//! A rack of NetCache: one client process, which also judges its reads.
 
 use netkv_roles::netcache::{Config, NetCache};
 use netkv_roles::plain::Client;
@@ -11,7 +11,7 @@ use netkv_workload::{Arrivals, Workload, WorkloadConfig};
 use crate::common::frame::Frame;
 use crate::common::rack::{self, DELETES, Harm, READS, SIZE, Scheme, Settings, WRITES};
 use crate::switch::Switch;
-use crate::traps::control::{Control, Slip};
+use crate::traps::control::{Control, ScriptFault};
 
 /// The cells that a value of [`SIZE`] bytes fills.
 pub const BITMAP: u8 = 0b1111;
@@ -27,7 +27,7 @@ impl Scheme for Cached {
     type Protocol = NetCache;
     type Switch = Switch;
     type Control = Control;
-    type Slip = Slip;
+    type ScriptFault = ScriptFault;
 
     fn clients(mutation: Option<Mutation>) -> Vec<Client> {
         vec![process_of(2, mutation)]
@@ -42,7 +42,7 @@ impl Scheme for Cached {
         rack.on_controller(bytes);
     }
 
-    /// Lets everything end, then reads the key from the switch and from the store, writes it once
+    /// Lets all requests end, reads the key from the switch and from the store, writes it once
     /// more, and reads it back.
     fn finish(rack: &mut Rack) {
         rack.lose_nothing();
@@ -64,42 +64,42 @@ impl Scheme for Cached {
         let report = rack.clients[0].verified().unwrap_or_default();
         let counts = rack.clients[0].stats().counts;
         let harms = [
-            (Harm::StaleRead, counts.stale_reads > 0 || !rack.is_explained()),
+            (Harm::StaleRead, counts.stale_reads > 0 || !rack.is_linearizable()),
             (Harm::WrongValue, counts.phantom_reads > 0),
             (Harm::LostWrite, report.acked_writes_lost > 0),
             (Harm::NoAnswer, counts.lost > 0 || report.unread > 0),
         ];
-        rack.harm.extend(harms.into_iter().filter(|(_, suffered)| *suffered).map(|(it, _)| it));
+        rack.harm.extend(harms.into_iter().filter(|(_, occurred)| *occurred).map(|(it, _)| it));
     }
 }
 
 impl Rack {
-    /// Emulates so many clients instead of two. Before the first request.
+    /// Emulates `clients` clients instead of two. Call it before the first request.
     pub fn clients(&mut self, clients: u16) {
         self.clients = vec![process_of(clients, self.mutation)];
     }
 
-    /// The server is another from the start. Before anything happens.
+    /// Changes the settings of the server. Call it before the first request.
     pub fn configure(&mut self, change: impl FnOnce(&mut Settings<Cached>)) {
         change(&mut self.config);
         self.start_server();
     }
 
-    /// The server process fails with what it knew and what its store had not begun, and comes back
-    /// with this guard time. The store stays.
+    /// Restarts the server process over its store, with this guard time. Storage calls that have
+    /// not begun are lost.
     pub fn restart_server(&mut self, guard: Nanos) {
         self.config.guard = guard;
-        if !self.slips(Slip::RestartWithOldNumbers) {
+        if !self.has_fault(ScriptFault::RestartWithOldNumbers) {
             self.config.first_request += 1_000_000;
         }
         self.calls.clear();
         self.start_server();
-        if self.slips(Slip::RestartWithoutMemory) {
+        if self.has_fault(ScriptFault::RestartWithoutMarks) {
             self.server = Server::new(self.config, self.now);
         }
     }
 
-    /// A client starts a read; gives the frame as it leaves.
+    /// A client starts a read. Returns the frame.
     pub fn read(&mut self) -> Frame {
         self.begin(0, self.key, READS, SIZE)
     }
@@ -109,7 +109,7 @@ impl Rack {
         self.write_of(SIZE)
     }
 
-    /// A client starts a write of so many bytes.
+    /// A client starts a write of `size` bytes.
     pub fn write_of(&mut self, size: usize) -> Frame {
         self.begin(0, self.key, WRITES, size)
     }
@@ -119,19 +119,20 @@ impl Rack {
         self.begin(0, self.key, DELETES, SIZE)
     }
 
-    /// A client reads the key now, and everything arrives.
+    /// A client reads the key, and all frames are delivered.
     pub fn read_now(&mut self) {
         let read = self.read();
         self.now(&read);
     }
 
-    /// A client writes the key now, and everything arrives.
+    /// A client writes the key, and all frames are delivered.
     pub fn write_now(&mut self) {
         let write = self.write();
         self.now(&write);
     }
 
-    /// Reads of the key are served by the switch, but for the first, which may refill the entry.
+    /// Checks that the switch serves reads of the key, except the first, which may refill the
+    /// entry.
     pub fn must_be_served(&mut self) {
         self.read_now();
         let hits = self.switch.hits;
@@ -142,7 +143,7 @@ impl Rack {
     }
 }
 
-/// A client process that starts what it is told to.
+/// A client process, which starts operations only on request.
 fn process_of(clients: u16, mutation: Option<Mutation>) -> Client {
     let config = ClientConfig {
         retry: Backoff { initial: 10 * MILLISECOND, cap: 100 * MILLISECOND },

@@ -1,4 +1,4 @@
-//! Requests, their copies and their answers; cached or not makes no difference.
+//! Requests, their copies and their answers, of cached or uncached keys.
 
 use netkv_roles::{MILLISECOND, WINDOW};
 use netkv_wire::Op;
@@ -6,7 +6,7 @@ use netkv_wire::Op;
 use crate::common::rack::Harm;
 use crate::traps::rack::Rack;
 
-/// Longer than a client waits before it asks again.
+/// Longer than the first time-out of a client.
 const RETRY: u64 = 15 * MILLISECOND;
 
 /// A write times out and is sent again; its first copy arrives after another client's write.
@@ -28,7 +28,7 @@ pub fn late_copy_of_a_write(rack: &mut Rack) {
 /// Protection: The server treats a request older than its window as a copy.
 pub fn very_late_copy_of_a_write(rack: &mut Rack) {
     rack.clients(1);
-    rack.cache(); // Only to be quicker.
+    rack.cache(); // Only to make reads faster.
     let late = rack.write();
     rack.wait(RETRY);
     rack.must_be_answered();
@@ -89,7 +89,7 @@ pub fn refused_write(rack: &mut Rack) {
     rack.read_now();
 }
 
-/// A copy of the message that began the last statistics epoch comes in the next one.
+/// A copy of the message that began the last statistics epoch arrives in the next one.
 ///
 /// Protection: The switch accepts an epoch only if it is ahead of its own.
 pub fn late_copy_of_an_epoch(rack: &mut Rack) {

@@ -6,7 +6,7 @@ use netkv_wire::Op;
 use crate::common::rack::Harm;
 use crate::traps::rack::Rack;
 
-/// Longer than the server waits before it asks again.
+/// Longer than the first time-out of the server.
 const RETRY: u64 = 20 * MILLISECOND;
 
 /// UPDATE(v1) is delayed, PUT(v2) passes the switch, UPDATE(v1) arrives after it.
@@ -81,7 +81,7 @@ pub fn lost_update(rack: &mut Rack) {
     rack.must_be_served();
 }
 
-/// The switch has taken the UPDATE, but its acknowledgement is lost; the next write waits for it.
+/// The switch has stored the UPDATE, but its acknowledgement is lost; the next write waits for it.
 ///
 /// Protection: UPDATE is repeated until answered, and the switch answers copies.
 pub fn lost_acknowledgement(rack: &mut Rack) {
@@ -98,11 +98,11 @@ pub fn lost_acknowledgement(rack: &mut Rack) {
     rack.must_be_served();
 }
 
-/// UPDATE and acknowledgement come twice, their copies while the next UPDATE is lost.
+/// UPDATE and acknowledgement are duplicated; the copies arrive while the next UPDATE is lost.
 ///
-/// Protection: Answers are matched by request number; UPDATE by version; what is not answered is
-/// repeated.
-pub fn doubled_update_and_acknowledgement(rack: &mut Rack) {
+/// Protection: Answers are matched by request number, and UPDATE by version; unanswered requests
+/// are repeated.
+pub fn duplicate_update_and_acknowledgement(rack: &mut Rack) {
     rack.cache();
     let first = rack.write();
     rack.carry(&first);
@@ -125,35 +125,37 @@ pub fn doubled_update_and_acknowledgement(rack: &mut Rack) {
 /// A reply to an earlier request of the server arrives during a new request about the same key.
 ///
 /// Protection: Answers are matched by request number.
-pub fn answer_to_an_earlier_question(rack: &mut Rack) {
+pub fn answer_to_an_earlier_request(rack: &mut Rack) {
     rack.configure(|config| config.guard = 5 * MILLISECOND);
-    let first = rack.write(); // The key is not cached; the server has just started and asks.
+    // The key is not cached, but during the guard time the server sends INVALIDATE.
+    let first = rack.write();
     rack.carry(&first);
-    let question = rack.take(Op::Invalidate);
-    let answer = rack.pass(&question);
-    let copy = rack.pass(&question);
+    let request = rack.take(Op::Invalidate);
+    let answer = rack.pass(&request);
+    let copy = rack.pass(&request);
     rack.arrive(&answer);
     rack.run();
     let early = rack.write();
     let early = rack.pass(&early);
     rack.cache();
     rack.arrive(&early);
-    let question = rack.take(Op::Invalidate);
+    let request = rack.take(Op::Invalidate);
     rack.arrive(&copy);
     rack.run();
     rack.read_now();
-    rack.carry(&question);
+    rack.carry(&request);
     rack.run();
     rack.must_be_answered();
 }
 
-/// A read was answered when a write passes; its reply, and the refill that it led to, come after.
+/// A write passes the switch between a read and its reply; the reply and the refill that the read
+/// caused arrive after the write.
 ///
 /// Protection: Replies to reads fill no entry. A refill has the version of the read's cache
 /// metadata.
-pub fn read_on_its_way(rack: &mut Rack) {
+pub fn read_in_flight(rack: &mut Rack) {
     rack.cache();
-    let lost = rack.write(); // Invalidates the entry and goes no further.
+    let lost = rack.write(); // It invalidates the entry and is lost.
     rack.pass(&lost);
     let read = rack.read();
     let read = rack.pass(&read);
@@ -192,10 +194,10 @@ pub fn write_overtaken_by_a_refill(rack: &mut Rack) {
     rack.read_now();
 }
 
-/// Two writes change places between switch and server.
+/// Two writes are reordered between switch and server.
 ///
 /// Protection: No version is pushed with two values.
-pub fn writes_that_change_places(rack: &mut Rack) {
+pub fn reordered_writes(rack: &mut Rack) {
     rack.cache();
     let first = rack.write();
     let first = rack.pass(&first);
@@ -208,19 +210,18 @@ pub fn writes_that_change_places(rack: &mut Rack) {
     rack.must_be_served();
 }
 
-/// Two writes change places between switch and server, and the entry's version wraps between the
-/// two.
+/// Two writes are reordered between switch and server, and the entry's version wraps between them.
 ///
 /// Protection: Versions are compared as serial numbers.
-pub fn writes_that_change_places_at_the_wrap(rack: &mut Rack) {
+pub fn reordered_writes_at_the_wrap(rack: &mut Rack) {
     rack.switch.set_version(0, u32::MAX - 2);
-    writes_that_change_places(rack);
+    reordered_writes(rack);
 }
 
-/// Two writes of one key meet in a slow store.
+/// Two writes of one key are under way in a slow store.
 ///
 /// Protection: Writes of a key wait for the operation under way for it.
-pub fn writes_that_meet(rack: &mut Rack) {
+pub fn concurrent_writes(rack: &mut Rack) {
     rack.cache();
     rack.store_hangs = true;
     let first = rack.write();
@@ -245,7 +246,7 @@ pub fn write_lost_behind_the_switch(rack: &mut Rack) {
     rack.must_be_served();
 }
 
-/// The copy of a write invalidates the entry that the write has just filled.
+/// A copy of a write invalidates the entry that the write has just filled.
 ///
 /// Protection: A copy of a write with cache metadata refills the entry, too.
 pub fn copy_invalidates(rack: &mut Rack) {

@@ -1,4 +1,4 @@
-//! Values and frames that are too large, gone, or cut.
+//! Values that outgrow their entry or are deleted, and frames that are truncated or change size.
 
 use netkv_roles::MILLISECOND;
 use netkv_wire::{MAX_VALUE, Op};
@@ -7,9 +7,9 @@ use crate::common::frame::{Frame, with_udp_checksum};
 use crate::common::rack::Harm;
 use crate::traps::rack::Rack;
 
-/// Values grow over the room of their entry (64 bytes) and over what a switch caches (128).
+/// Values exceed the room of their entry (64 bytes) and the limit of the switch (128).
 ///
-/// Protection: A PUT of any size invalidates; what does not fit is not pushed.
+/// Protection: A PUT of any size invalidates; a value that does not fit is not pushed.
 pub fn outgrown_value(rack: &mut Rack) {
     rack.cache();
     rack.lose(Op::Outgrown);
@@ -25,7 +25,7 @@ pub fn outgrown_value(rack: &mut Rack) {
     }
 }
 
-/// A key is deleted; what is said about that to the controller is lost.
+/// A key is deleted; the OUTGROWN to the controller is lost.
 ///
 /// Protection: A DELETE invalidates.
 pub fn deleted_key(rack: &mut Rack) {
@@ -39,7 +39,7 @@ pub fn deleted_key(rack: &mut Rack) {
     rack.read_now();
 }
 
-/// The server says that an entry is of no use, and is not heard at first.
+/// The server reports that an entry is useless, and the report is lost.
 ///
 /// Protection: OUTGROWN is repeated until answered.
 pub fn lost_outgrown(rack: &mut Rack) {
@@ -54,23 +54,23 @@ pub fn lost_outgrown(rack: &mut Rack) {
     }
 }
 
-/// An UPDATE arrives with a chunk less than its bitmap has bits.
+/// An UPDATE arrives with one chunk less than its bitmap requires.
 ///
 /// Protection: Frames that end too early are dropped.
 pub fn update_that_was_cut(rack: &mut Rack) {
     rack.cache();
     let write = rack.write();
     rack.carry(&write);
-    let whole = rack.take(Op::Update);
-    let cut = without_the_last_chunk(&whole);
-    rack.carry(&cut);
+    let complete = rack.take(Op::Update);
+    let truncated = without_the_last_chunk(&complete);
+    rack.carry(&truncated);
     rack.run();
     rack.read_now();
-    rack.carry(&whole);
+    rack.carry(&complete);
     rack.must_be_served();
 }
 
-/// The frame with one chunk less; its lengths and IPv4 checksum are right.
+/// The frame with one chunk less, and with correct lengths and IPv4 checksum.
 fn without_the_last_chunk(frame: &Frame) -> Frame {
     let mut bytes = frame.bytes.clone();
     if bytes.is_empty() {
@@ -103,7 +103,7 @@ pub fn frames_that_grow_and_shrink(rack: &mut Rack) {
     rack.must_be_answered();
 }
 
-/// A read carries a UDP checksum, as any network card may put in.
+/// A read carries a UDP checksum, as network cards may add.
 ///
 /// Protection: The UDP checksum of an answer is 0.
 pub fn read_with_a_checksum(rack: &mut Rack) {

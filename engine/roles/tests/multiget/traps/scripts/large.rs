@@ -26,13 +26,14 @@ pub fn more_than_16_keys(rack: &mut Rack) {
     let sent = rack.wire.len();
     rack.run();
     rack.expect_all(get, &keys, SMALL);
-    // The paper's KEYIDX has 16 bits. Who needs no KEYIDX asks everybody once.
-    let (sent_at_most, asked_at_most) = match rack.architecture {
+    // The paper's KEYIDX has 16 bits. The other architectures need no KEYIDX, and one request for
+    // each server.
+    let (max_sent, max_server_requests) = match rack.architecture {
         Architecture::NetMc => (5, 5),
         Architecture::CliMc => (3, 3),
         Architecture::CoordiMc => (1, 3),
     };
-    if sent > sent_at_most || rack.asked > asked_at_most {
+    if sent > max_sent || rack.server_requests > max_server_requests {
         rack.harm.insert(Harm::Flood);
     }
 }
@@ -47,12 +48,12 @@ pub fn keys_of_two_frames(rack: &mut Rack) {
     let get = rack.get(&keys);
     rack.run();
     rack.expect_all(get, &keys, SMALL);
-    if rack.asked != 2 {
+    if rack.server_requests != 2 {
         rack.harm.insert(Harm::Flood);
     }
 }
 
-/// Of the replies one in three is lost, the others come twice, and the last one first.
+/// One in three replies is lost. The others arrive twice, in reverse order.
 ///
 /// Protection: The bitmap has up to 128 keys; missing keys are requested again.
 pub fn large_request(rack: &mut Rack) {
@@ -71,15 +72,15 @@ pub fn large_request(rack: &mut Rack) {
     rack.expect_all(get, &keys, LARGE);
 }
 
-/// Of the servers' replies one in three is lost, the others arrive twice, and the last one first.
+/// One in three replies of servers is lost. The others arrive twice, in reverse order.
 ///
-/// Protection: The coordinator does the same towards the servers.
+/// Protection: The coordinator tracks keys by a bitmap, too, and requests missing keys again.
 pub fn large_request_behind_the_coordinator(rack: &mut Rack) {
     let keys = many_keys(rack, LARGE);
     let get = rack.get(&keys);
     let to_coordinator = |host| host == Host::Coordinator;
     let mut replies = Vec::new();
-    // The request goes to the coordinator, and what it asks to the servers.
+    // The request goes to the coordinator, and its requests go to the servers.
     while let Some(frame) = rack.wire.pop_front() {
         rack.deliver(frame);
         replies.extend(rack.hold(to_coordinator));
@@ -128,7 +129,7 @@ pub fn large_request_with_a_server_down(rack: &mut Rack) {
 pub fn large_request_and_two_coordinators(rack: &mut Rack) {
     let keys = many_keys(rack, LARGE);
     let get = rack.get(&keys);
-    // The first coordinator dies when all servers have answered it, and some of that comes late.
+    // The first coordinator fails when all servers have answered it; their replies arrive late.
     let mut replies = Vec::new();
     while let Some(frame) = rack.wire.pop_front() {
         rack.deliver(frame);

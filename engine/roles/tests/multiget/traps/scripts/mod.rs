@@ -1,4 +1,4 @@
-//! What happens in each trap.
+//! The scripts of the traps.
 
 mod large;
 mod writes;
@@ -28,7 +28,7 @@ fn to_clients(host: Host) -> bool {
     host == Host::Clients
 }
 
-/// Lets everything run but what is on its way to clients; gives that.
+/// Delivers all frames except those to clients, and returns those.
 fn replies(rack: &mut Rack) -> Vec<(Host, Vec<u8>)> {
     let mut held = Vec::new();
     loop {
@@ -44,7 +44,7 @@ fn replies(rack: &mut Rack) -> Vec<(Host, Vec<u8>)> {
 ///
 /// Protection: A bitmap of keys shows what is answered, not a counter, and not the first reply.
 pub fn copies_of_replies(rack: &mut Rack) {
-    // Each value is a reply of its own; the second one takes its time.
+    // Each value is a reply of its own; the second reply is late.
     let keys = (0..3).map(|nth| rack.key_on(0, nth)).collect();
     let keys = rack.filled(keys, LARGE);
     let get = rack.get(&keys);
@@ -96,11 +96,11 @@ pub fn lost_replies(rack: &mut Rack) {
     let get = rack.get(&keys);
     let replies = replies(rack);
     replies.into_iter().skip(1).for_each(|reply| rack.deliver(reply));
-    let asked = rack.asked;
+    let server_requests = rack.server_requests;
     rack.run_for(100 * MILLISECOND);
     rack.expect_all(get, &keys, LARGE);
-    // The one server that has the lost key, and not again those that have answered.
-    if rack.asked > asked + 1 {
+    // Only the server with the lost key gets another request.
+    if rack.server_requests > server_requests + 1 {
         rack.harm.insert(Harm::Flood);
     }
 }
@@ -148,8 +148,8 @@ pub fn replies_in_another_order(rack: &mut Rack) {
 pub fn keys_that_are_not_there(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     let absent = [rack.key_on(0, 7), rack.key_on(2, 7)];
-    let asked = [&absent[..1], &keys[..], &absent[1..]].concat();
-    let get = rack.get(&asked);
+    let server_requests = [&absent[..1], &keys[..], &absent[1..]].concat();
+    let get = rack.get(&server_requests);
     rack.run();
     let values: Vec<_> = keys.iter().map(|key| Some(value_of(key, SMALL))).collect();
     rack.expect_values(get, &[&[None], &values[..], &[None]].concat());
@@ -175,7 +175,7 @@ pub fn sixteen_keys_on_one_server(rack: &mut Rack) {
     let get = rack.get(&keys);
     rack.run();
     rack.expect_all(get, &keys, LARGE);
-    if rack.asked != 1 {
+    if rack.server_requests != 1 {
         rack.harm.insert(Harm::Flood);
     }
 }
@@ -189,7 +189,7 @@ pub fn sixteen_keys_on_16_servers(rack: &mut Rack) {
     let get = rack.get(&keys);
     rack.run();
     rack.expect_all(get, &keys, SMALL);
-    if rack.asked != 16 {
+    if rack.server_requests != 16 {
         rack.harm.insert(Harm::Flood);
     }
 }
@@ -199,10 +199,10 @@ pub fn sixteen_keys_on_16_servers(rack: &mut Rack) {
 /// Protection: Each place gets the answer of its key.
 pub fn repeated_key(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
-    let asked = [&keys[1..2], &keys[..], &keys[1..3], &keys[1..2]].concat();
-    let get = rack.get(&asked);
+    let server_requests = [&keys[1..2], &keys[..], &keys[1..3], &keys[1..2]].concat();
+    let get = rack.get(&server_requests);
     rack.run();
-    rack.expect_all(get, &asked, SMALL);
+    rack.expect_all(get, &server_requests, SMALL);
     let read: u64 = rack.servers.iter().map(|server| server.keys_read()).sum();
     if read != keys.len() as u64 {
         rack.harm.insert(Harm::Flood);
@@ -217,7 +217,7 @@ pub fn repeated_key(rack: &mut Rack) {
 pub fn numbers_that_wrap(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     let names: Vec<Vec<u8>> = (0..8).map(|nth| rack.key_on(0, 10 + nth)).collect();
-    // Both clients go on over the end of the numbers, with all of this under way.
+    // The numbers of both clients wrap while all of these are under way.
     let gets: Vec<u64> = (0..8).map(|_| rack.get(&keys)).collect();
     let puts: Vec<u64> = names.iter().map(|name| rack.put(name, b"new")).collect();
     let more: Vec<u64> = (0..8).map(|_| rack.get(&keys)).collect();
@@ -250,7 +250,7 @@ pub fn two_clients_with_one_number(rack: &mut Rack) {
     let first = some_keys(rack, SMALL);
     let other = (0..3).map(|server| rack.key_on(server, 5)).collect();
     let other = rack.filled(other, SMALL);
-    // The two clients take turns, and both begin with the same number.
+    // Operations alternate between the two clients, and both start with the same number.
     let gets = [rack.get(&first), rack.get(&other)];
     let replies = replies(rack);
     replies.into_iter().rev().for_each(|reply| rack.deliver(reply));
@@ -264,7 +264,7 @@ pub fn two_clients_with_one_number(rack: &mut Rack) {
 pub fn reply_to_an_older_request(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     let get = rack.get(&keys);
-    // A reply to a request that had this number once: other keys at the same places.
+    // A reply to an earlier request with this number: other keys at the same places.
     for at in 0..4 {
         let addresses = Addresses {
             source: server_ip(0),
@@ -285,7 +285,7 @@ pub fn reply_to_an_older_request(rack: &mut Rack) {
     rack.expect_all(get, &keys, SMALL);
 }
 
-// ------------------------------------------------------------ what is not there
+// ------------------------------------------------------------------- failures
 
 /// One server is down until after the deadline.
 ///
@@ -310,7 +310,7 @@ pub fn one_server_down(rack: &mut Rack) {
         None => _ = rack.harm.insert(Harm::NoAnswer),
         Some(_) => _ = rack.harm.insert(Harm::WrongOutcome),
     }
-    // Other keys are served, and these again when the server is back.
+    // Other keys are served, and these again after the server's restart.
     let get = rack.get(&keys[..2]);
     rack.run();
     rack.expect_all(get, &keys[..2], SMALL);
@@ -322,7 +322,7 @@ pub fn one_server_down(rack: &mut Rack) {
 
 /// The store of one server fails.
 ///
-/// Protection: If the store fails for a key, the request has failed, and with it the operation.
+/// Protection: If the store fails for a key, the request and its operation fail.
 pub fn store_that_fails(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     rack.fails = Some(2);
@@ -347,7 +347,7 @@ pub fn store_that_fails(rack: &mut Rack) {
 /// A server is down, and the coordinator receives more requests than its limit.
 ///
 /// Protection: The number of requests under way is limited; further ones are answered "overloaded".
-pub fn coordinator_with_too_much_to_do(rack: &mut Rack) {
+pub fn coordinator_above_its_limit(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     rack.down = Some(0);
     let gets: Vec<u64> = (0..20).map(|_| rack.get(&keys)).collect();
@@ -372,12 +372,12 @@ pub fn copy_of_a_request_under_way(rack: &mut Rack) {
     let get = rack.get(&keys);
     let copies: Vec<_> = rack.wire.iter().cloned().collect();
     rack.run();
-    let asked = rack.asked;
+    let server_requests = rack.server_requests;
     if rack.architecture == Architecture::CoordiMc {
         copies.into_iter().for_each(|copy| rack.deliver(copy));
     }
     rack.run();
-    if rack.asked > asked {
+    if rack.server_requests > server_requests {
         rack.harm.insert(Harm::Flood);
     }
     rack.hangs = false;

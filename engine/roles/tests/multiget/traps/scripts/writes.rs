@@ -1,4 +1,4 @@
-//! What happens in the traps about writes.
+//! The scripts of the traps about writes.
 
 use netkv_roles::{MILLISECOND, Outcome, UserOp};
 
@@ -39,7 +39,7 @@ pub fn late_copy_of_a_delete(rack: &mut Rack) {
     rack.expect_stored(&key, Some(b"later"));
 }
 
-/// A write is done, its answer is lost, another client writes, and the first one asks again.
+/// A write is applied, its answer is lost, another client writes, and the first one retries.
 fn repeated(rack: &mut Rack, meanwhile: impl Fn(&mut Rack)) {
     let key = rack.key_on(0, 0);
     let first = rack.put(&key, b"first");
@@ -111,7 +111,7 @@ pub fn store_that_is_slow(rack: &mut Rack) {
     rack.hangs = true;
     let put = rack.put(&key, b"new");
     rack.run();
-    // The process dies before its store has done anything.
+    // The process fails before its store has executed the call.
     if rack.outcome(put).is_some() {
         rack.harm.insert(Harm::WrongEffect);
     }
@@ -131,7 +131,7 @@ pub fn two_writes_of_one_key(rack: &mut Rack) {
     let puts = [rack.put(&key, b"first"), rack.put(&key, b"second")];
     rack.run();
     rack.hangs = false;
-    // The store does what it was asked for in any order.
+    // The store executes its calls in any order.
     rack.work();
     rack.run();
     puts.into_iter().for_each(|put| rack.expect_done(put));

@@ -1,4 +1,4 @@
-//! Frames to the server as the switch lets them through, and what the server says.
+//! Frames to the server, as the switch forwards them, and frames of the server.
 
 use netkv_roles::{MILLISECOND, Nanos, WriteId, fill_value, read_writer};
 use netkv_wire::{
@@ -9,11 +9,11 @@ use netkv_workload::key_of;
 
 use crate::common::frame_of;
 
-/// Bytes of a value, unless a script says otherwise.
+/// Bytes of a value, unless a script sets another size.
 pub const SIZE: usize = 64;
-/// Life of the switch, unless a script says otherwise.
+/// Incarnation of the switch, unless a script sets another.
 pub const INCARNATION: u32 = 5;
-/// Longer than the controller may take to hear of an offer that is repeated.
+/// Longer than several retries of an offer.
 pub const LONG: Nanos = 300 * MILLISECOND;
 
 /// A sequence in the usual incarnation.
@@ -21,27 +21,27 @@ pub fn at(number: u32) -> Sequence {
     Sequence { incarnation: INCARNATION, number }
 }
 
-/// What a key holds: the client and number of the request that wrote it.
+/// The content of a key: the client and number of the request that wrote it.
 pub type Content = Option<(u16, u32)>;
 
 /// The initial value of a key.
 pub const INITIAL: Content = Some((0, 0));
 
-/// A frame as the switch lets it through to the server.
+/// A frame as the switch forwards it to the server.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask {
+pub struct Incoming {
     pub op: Op,
     pub source: Ip,
     pub sender: u16,
     pub request: u32,
     pub key: Key,
     pub stamp: Option<Stamp>,
-    /// Whose value it carries, and how many bytes.
+    /// The writer of its value, and the length of the value.
     pub writer: WriteId,
     pub size: usize,
 }
 
-impl Ask {
+impl Incoming {
     pub fn client(op: Op, client: u16, request: u32, sequence: Sequence) -> Self {
         Self {
             op,
@@ -65,17 +65,17 @@ impl Ask {
         Self { source, sender, ..Self::client(op, 1, request, sequence) }
     }
 
-    /// RESTORE of what this request wrote.
+    /// RESTORE of the value that this request wrote.
     pub fn restore(request: u32, writer: (u16, u32), sequence: Sequence) -> Self {
         let writer = WriteId { client: writer.0, request: writer.1 };
         Self { writer, size: SIZE, ..Self::control(Op::Restore, request, sequence) }
     }
 
-    /// A read that brings along what this request wrote.
+    /// A read with an embedded record: the value that this request wrote.
     pub fn embedding(self, writer: (u16, u32), sequence: Sequence) -> Self {
         let writer = WriteId { client: writer.0, request: writer.1 };
-        let ask = Self { writer, size: SIZE, ..self }.with(bits::EMBEDDED);
-        Self { stamp: ask.stamp.map(|it| Stamp { sequence, ..it }), ..ask }
+        let incoming = Self { writer, size: SIZE, ..self }.with(bits::EMBEDDED);
+        Self { stamp: incoming.stamp.map(|it| Stamp { sequence, ..it }), ..incoming }
     }
 
     pub fn with(self, bits: u8) -> Self {
@@ -106,9 +106,9 @@ impl Ask {
     }
 }
 
-/// A reply, or an offer, as it leaves the server.
+/// A frame of the server: a reply or an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Said {
+pub struct Outgoing {
     pub op: Op,
     pub to: Ip,
     pub sender: u16,
@@ -119,12 +119,12 @@ pub struct Said {
     pub content: Content,
 }
 
-impl Said {
+impl Outgoing {
     pub fn read(bytes: &[u8]) -> Self {
         let frame = FrameView::parse(bytes).expect("a server sends no broken frame");
         assert_eq!(frame.source(), server_ip(0));
         let writer = read_writer(&frame.key(), frame.value());
-        assert!(frame.value().is_empty() || writer.is_some(), "a value of nobody");
+        assert!(frame.value().is_empty() || writer.is_some(), "a value without a writer");
         Self {
             op: frame.op(),
             to: frame.destination(),

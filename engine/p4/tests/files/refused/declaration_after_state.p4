@@ -1,0 +1,7 @@
+#include "../types.p4"
+#define OWN_PARSER
+parser P(packet_in p, out headers_t h, inout meta_t m, inout standard_metadata_t s) {
+    state start { transition accept; }
+    bit<8> x;
+}
+#include "../pipeline.p4"

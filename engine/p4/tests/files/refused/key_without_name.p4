@@ -1,0 +1,8 @@
+#include "../types.p4"
+#define OWN_INGRESS
+control I(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
+    action a() { }
+    table t { key = { h.b.x + 1: exact; } actions = { a; } default_action = a; }
+    apply { t.apply(); }
+}
+#include "../pipeline.p4"

@@ -1,0 +1,6 @@
+#include "../types.p4"
+#define OWN_PARSER
+parser P(packet_in p, out headers_t h, inout meta_t m, inout standard_metadata_t s) {
+    state start { switch (m.m) { 1: { m.m = 2; } } transition accept; }
+}
+#include "../pipeline.p4"

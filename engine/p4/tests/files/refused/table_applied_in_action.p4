@@ -1,0 +1,10 @@
+#include "../types.p4"
+#define OWN_INGRESS
+control I(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
+    action a() { }
+    action b(bit<8> v) { h.b.x = v; }
+    table t { key = { h.b.x: exact; } actions = { a; b; } default_action = a; }
+    action c() { t.apply(); }
+    apply { c(); }
+}
+#include "../pipeline.p4"

@@ -1,0 +1,10 @@
+#include "../types.p4"
+#define OWN_INGRESS
+control I(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
+    action a() { }
+    action b(bit<8> v) { h.b.x = v; }
+    table t { key = { h.b.x: exact; } actions = { a; b; } default_action = a; }
+    action c(in bool hit) { m.flag = hit; }
+    apply { c(t.apply().hit); }
+}
+#include "../pipeline.p4"

@@ -1,1 +1,0 @@
-//! Racks of real programs and roles in virtual time.

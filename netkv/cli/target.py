@@ -1,0 +1,24 @@
+"""The option that chooses what executes the P4 programs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from netkv.cli import completion
+
+Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="engine|bmv2|p4runtime://HOST:PORT",
+        help="What executes the P4 programs (default: the scenario's).",
+        autocompletion=completion.option("lab.target"),
+    ),
+]
+
+
+def target_change(changes: list[str] | None, target: str | None) -> list[str]:
+    """The changes of `--set`, and the one that `--target` stands for."""
+    asked = [] if target is None else [f"lab.target={target}"]
+    return [*(changes or []), *asked]

@@ -1,0 +1,6 @@
+"""bmv2 as the switch of a lab: p4c, simple_switch_grpc, and how frames get to its ports.
+
+`toolchain` finds the programs, `compiler` compiles and caches, `node` starts and watches a switch,
+`packet_stream` is the protocol of its ports and `queues` that of its queue depths. The control
+plane needs none of this: it uses P4Runtime as on any other switch. docs/bmv2.md has the overview.
+"""

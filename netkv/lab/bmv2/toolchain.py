@@ -1,0 +1,104 @@
+"""The programs that the target `bmv2` needs, where they are, and what to do where they are not."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from netkv.errors import NetkvError
+
+COMPILERS = ("p4c-bm2-ss", "p4c")
+SWITCH = "simple_switch_grpc"
+HOW_TO_GET = (
+    "Debian and Ubuntu have both as the packages p4lang-p4c and p4lang-bmv2 of the repository "
+    "https://build.opensuse.org/project/show/home:p4lang, and 'docker compose up' brings a lab "
+    "with both (docs/bmv2.md). The target 'engine' needs neither."
+)
+_TIMEOUT_S = 120.0
+
+
+class MissingError(NetkvError):
+    """A program that is not on PATH."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """p4c, as `p4c-bm2-ss` or through its driver `p4c`."""
+
+    path: str
+    version: str
+
+    @property
+    def is_driver(self) -> bool:
+        """Whether it is `p4c`, which has to be told the target."""
+        return Path(self.path).name == "p4c"
+
+
+@dataclass(frozen=True)
+class Switch:
+    """simple_switch_grpc."""
+
+    path: str
+    version: str
+    thrift: bool
+    """Whether it was built with a Thrift server, through which queue depths are set."""
+
+
+def compiler() -> Compiler:
+    """The first of `COMPILERS` on PATH; raises `MissingError`."""
+    found = next((path for name in COMPILERS if (path := shutil.which(name))), None)
+    if found is None:
+        raise MissingError(
+            f"The target 'bmv2' needs p4c: neither '{COMPILERS[0]}' nor '{COMPILERS[1]}' is on "
+            f"PATH.\n  {HOW_TO_GET}"
+        )
+    return Compiler(found, _first_version(_output(found, "--version")))
+
+
+def switch() -> Switch:
+    """simple_switch_grpc on PATH; raises `MissingError`."""
+    found = shutil.which(SWITCH)
+    if found is None:
+        raise MissingError(f"The target 'bmv2' needs '{SWITCH}' on PATH.\n  {HOW_TO_GET}")
+    options = _output(found, "--help")
+    if "--dp-grpc-server-addr" not in options:
+        raise NetkvError(
+            f"'{found}' has no option '--dp-grpc-server-addr', through which frames get to its "
+            f"ports. Any bmv2 since 2018 has it; is this another program?"
+        )
+    version = _output(found, "--version").strip().splitlines()
+    return Switch(found, version[-1] if version else "unknown", "--thrift-port" in options)
+
+
+def _first_version(text: str) -> str:
+    """`1.2.5 (SHA: …)` of p4c's lines about itself."""
+    for line in text.splitlines():
+        _, found, version = line.partition("Version ")
+        if found:
+            return version.strip()
+    lines = text.strip().splitlines()
+    return lines[-1].strip() if lines else "unknown"
+
+
+def _output(program: str, option: str) -> str:
+    """What a program prints; raises `NetkvError` if it cannot run."""
+    try:
+        done = subprocess.run(
+            [program, option],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NetkvError(f"'{program} {option}' does not run: {error}") from error
+    text = done.stdout + done.stderr
+    if done.returncode < 0 or "error while loading shared libraries" in text:
+        raise NetkvError(
+            f"'{program} {option}' does not run: "
+            f"{text.strip().splitlines()[-1] if text.strip() else f'signal {-done.returncode}'}"
+        )
+    return text

@@ -1,0 +1,304 @@
+"""Cables between the nodes of a rack and the ports of a switch that is not netkv's own.
+
+A node sends and receives frames as UDP datagrams on loopback (`cabling`). The bridge has the
+switch's end of each cable and passes frames to and from the real port, its *far end*: bmv2's packet
+stream, or a network interface. A link's impairments happen here, as they happen at the port of
+netkv's own switch.
+
+One thread moves all frames. Every queue is limited: sockets by their buffers, a packet stream by
+`packet_stream.MAX_WAITING`, late frames by `MAX_LATE`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import random
+import selectors
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+Direction = str
+"""`to` or `from` the host at the cable's end."""
+
+MAX_LATE = 65_536
+"""Frames that an impaired link holds back."""
+MIN_FRAME, MAX_FRAME = 14, 2048
+"""Bytes of a frame: an Ethernet header, and what netkv's own switch takes."""
+_BATCH = 64
+"""Frames that are read from a socket before the others get their turn."""
+_BUFFER = 4 * 1024 * 1024
+_IDLE_S = 0.05
+"""The longest time between two looks at far ends that are not connected."""
+
+
+class FarEnd(Protocol):
+    """Where a switch's ports are. All methods are called by the bridge's thread."""
+
+    def watched(self) -> tuple[socket.socket, bool] | None:
+        """The socket to wait for, and whether there is something to write; None: not connected."""
+
+    def receive(self) -> Iterable[tuple[int, bytes]]:
+        """(port, frame) of the frames that have left the switch; never waits."""
+
+    def send(self, port: int, frame: bytes) -> bool:
+        """Gives a frame to the switch's port; False if there was no room."""
+
+    def flush(self) -> None:
+        """Writes what can be written without waiting, and connects what is not connected."""
+
+    def close(self) -> None:
+        """The last call."""
+
+    def statistics(self) -> Mapping[str, int]:
+        """Further counts, by name."""
+
+
+@dataclass(frozen=True)
+class Impairment:
+    """How one direction of a link treats frames, as `engine/rack/src/impair.rs` defines it.
+
+    Probabilities, and seconds.
+    """
+
+    loss: float = 0.0
+    duplicate: float = 0.0
+    reorder: float = 0.0
+    delay: float = 0.0
+    jitter: float = 0.0
+    reorder_span: float = 0.001
+
+    def fate(self, chance: random.Random) -> list[float]:
+        """By how many seconds each copy of a frame is late; empty if it is lost."""
+        if chance.random() < self.loss:
+            return []
+        copies = 2 if chance.random() < self.duplicate else 1
+        return [self._lateness(chance) for _ in range(copies)]
+
+    def _lateness(self, chance: random.Random) -> float:
+        late = self.delay + chance.random() * self.jitter
+        held = chance.random() < self.reorder
+        return late + chance.random() * self.reorder_span if held else late
+
+
+class Bridge:
+    """The cables of one switch."""
+
+    def __init__(
+        self,
+        cables: Sequence[tuple[int, str, str]],
+        far_ends: Mapping[int, FarEnd],
+        seed: int,
+        died: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """`cables`: port, address to bind, address of the node at the other end. `far_ends` has
+        each port's. `died` says why the switch is gone, once it is.
+
+        Raises OSError if an address is in use.
+        """
+        self._ends = list({id(end): end for end in far_ends.values()}.values())
+        self._far_ends = dict(far_ends)
+        self._died = died
+        self._sockets: dict[int, socket.socket] = {}
+        self._impairments: dict[tuple[int, Direction], Impairment] = {}
+        self._chance = random.Random(seed)
+        self._late: list[tuple[float, int, int, Direction, bytes]] = []
+        self._order = itertools.count()
+        self._counts: Counter[str] = Counter()
+        self._failure: str | None = None
+        self._stop = threading.Event()
+        self._wake, self._woken = socket.socketpair()
+        self._selector = selectors.DefaultSelector()
+        try:
+            for port, bind, peer in cables:
+                self._sockets[port] = _cable(bind, peer)
+        except BaseException:
+            self._close()
+            raise
+        self._thread = threading.Thread(target=self._run, name="bridge", daemon=True)
+
+    def start(self) -> None:
+        """Frames pass from now on."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread and closes everything."""
+        self._stop.set()
+        self._wake.send(b"\0")
+        self._thread.join()
+
+    def impair(self, port: int, direction: Direction, impairment: Mapping[str, float]) -> None:
+        """Sets how the link at a port treats frames, in place of what was set before.
+
+        Raises ValueError for a port or a name that does not exist.
+        """
+        if port not in self._sockets:
+            raise ValueError(f"there is no cable at port {port}")
+        names = [field.name for field in fields(Impairment)]
+        if unknown := [name for name in impairment if name not in names]:
+            raise ValueError(f"'{unknown[0]}' is no impairment of a link: {', '.join(names)}")
+        wanted = Impairment(**impairment)
+        if wanted == Impairment(reorder_span=wanted.reorder_span):
+            self._impairments.pop((port, direction), None)
+        else:
+            self._impairments[port, direction] = wanted
+
+    def failure(self) -> str | None:
+        """Why no frame passes any more; None while they do."""
+        return self._failure or self._died()
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the start, named as those of netkv's own switch, and those of far ends."""
+        names = ("received", "received_bytes", "sent", "sent_bytes", "malformed", "unrouted")
+        links = ("links_lost", "links_duplicated", "links_delayed", "links_dropped")
+        counts = {name: self._counts[name] for name in (*names, "send_drops", *links)}
+        for end in self._ends:
+            for name, count in end.statistics().items():
+                counts[name] = counts.get(name, 0) + count
+        return counts
+
+    # ------------------------------------------------------------------------ its thread
+
+    def _run(self) -> None:
+        try:
+            self._selector.register(self._woken, selectors.EVENT_READ)
+            for port, cable in self._sockets.items():
+                self._selector.register(cable, selectors.EVENT_READ, port)
+            watched: dict[int, tuple[socket.socket, int]] = {}
+            while not self._stop.is_set():
+                self._watch(watched)
+                for key, events in self._selector.select(self._patience()):
+                    if key.fileobj is self._woken:
+                        continue
+                    if isinstance(key.data, int):
+                        self._from_host(key.data)
+                    elif events & selectors.EVENT_READ:
+                        self._from_switch(key.data)
+                self._release()
+                for end in self._ends:
+                    end.flush()
+        except Exception as error:
+            self._failure = f"the bridge to the switch's ports failed: {error!r}"
+            raise
+        finally:
+            self._close()
+
+    def _watch(self, watched: dict[int, tuple[socket.socket, int]]) -> None:
+        """Waits for the sockets that far ends have now."""
+        for number, end in enumerate(self._ends):
+            wanted = end.watched()
+            before = watched.get(number)
+            if wanted is None:
+                now = None
+            else:
+                writes = selectors.EVENT_WRITE if wanted[1] else 0
+                now = (wanted[0], selectors.EVENT_READ | writes)
+            if now == before:
+                continue
+            if before is not None and (now is None or now[0] is not before[0]):
+                # A far end closes its socket itself; a closed one is not known by its number.
+                self._selector.unregister(before[0])
+                before = None
+            if now is None:
+                del watched[number]
+                continue
+            if before is None:
+                self._selector.register(now[0], now[1], end)
+            else:
+                self._selector.modify(now[0], now[1], end)
+            watched[number] = now
+
+    def _patience(self) -> float:
+        rest = self._late[0][0] - time.monotonic() if self._late else _IDLE_S
+        return min(max(rest, 0.0), _IDLE_S)
+
+    def _from_host(self, port: int) -> None:
+        cable = self._sockets[port]
+        for _ in range(_BATCH):
+            try:
+                frame = cable.recv(MAX_FRAME + 1)
+            except BlockingIOError:
+                return
+            except ConnectionRefusedError:
+                # The node at the other end is down.
+                self._counts["send_drops"] += 1
+                continue
+            self._pass(port, "from", frame)
+
+    def _from_switch(self, end: FarEnd) -> None:
+        for port, frame in end.receive():
+            if port in self._sockets:
+                self._pass(port, "to", frame)
+            else:
+                self._counts["unrouted"] += 1
+
+    def _pass(self, port: int, direction: Direction, frame: bytes) -> None:
+        if not MIN_FRAME <= len(frame) <= MAX_FRAME:
+            self._counts["malformed"] += 1
+            return
+        impairment = self._impairments.get((port, direction))
+        if impairment is None:
+            self._deliver(port, direction, frame)
+            return
+        delays = impairment.fate(self._chance)
+        self._counts["links_lost"] += not delays
+        self._counts["links_duplicated"] += len(delays) > 1
+        for delay in delays:
+            if delay == 0:
+                self._deliver(port, direction, frame)
+            elif len(self._late) < MAX_LATE:
+                self._counts["links_delayed"] += 1
+                due = time.monotonic() + delay
+                heapq.heappush(self._late, (due, next(self._order), port, direction, frame))
+            else:
+                self._counts["links_dropped"] += 1
+
+    def _release(self) -> None:
+        while self._late and self._late[0][0] <= time.monotonic():
+            _, _, port, direction, frame = heapq.heappop(self._late)
+            self._deliver(port, direction, frame)
+
+    def _deliver(self, port: int, direction: Direction, frame: bytes) -> None:
+        if direction == "from":
+            if self._far_ends[port].send(port, frame):
+                self._counts["received"] += 1
+                self._counts["received_bytes"] += len(frame)
+            return
+        try:
+            self._sockets[port].send(frame)
+            self._counts["sent"] += 1
+            self._counts["sent_bytes"] += len(frame)
+        except (BlockingIOError, ConnectionRefusedError):
+            self._counts["send_drops"] += 1
+
+    def _close(self) -> None:
+        self._selector.close()
+        for end in self._ends:
+            end.close()
+        for each in (*self._sockets.values(), self._wake, self._woken):
+            each.close()
+
+
+def _cable(bind: str, peer: str) -> socket.socket:
+    """The switch's end of a cable; the kernel keeps everyone but the peer out."""
+    end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+            end.setsockopt(socket.SOL_SOCKET, option, _BUFFER)
+        end.setblocking(False)
+        end.bind(_address(bind))
+        end.connect(_address(peer))
+    except BaseException:
+        end.close()
+        raise
+    return end
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return host, int(port)

@@ -1,0 +1,253 @@
+"""What executes the P4 program of a live lab: netkv's own engine, bmv2, or a switch elsewhere.
+
+A target says which node process stands for the switch, what that process must know, what the
+controller loads into the switch, and where its P4Runtime server is. Nothing else of a rack depends
+on it. `of` has the target of a lab.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netkv.control.topology import CPU_PORT
+from netkv.errors import NetkvError, UsageError
+from netkv.lab.candidate import DEVICE_ID
+from netkv.lab.hardware import ELSEWHERE, GenericLab, SwitchSpec
+
+if TYPE_CHECKING:
+    from finsy.proto import p4i
+
+    from netkv.lab.cabling import Cabling
+    from netkv.lab.process import Kind
+    from netkv.lab.spec import LabSpec, RackSpec
+    from netkv.schemes import Scheme
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a controller loads into a switch, as files."""
+
+    config: Path
+    """The device configuration: a bundle, bmv2's JSON, or what another switch takes."""
+    p4info: Path | None = None
+    """P4Info, a serialized message; None for a bundle, which has it."""
+
+    def read(self) -> tuple[bytes, p4i.P4Info | None]:
+        """Configuration and P4Info; raises OSError, and ValueError for what is no P4Info."""
+        from finsy.proto import p4i
+        from google.protobuf.message import DecodeError
+
+        config = self.config.read_bytes()
+        if self.p4info is None:
+            return config, None
+        try:
+            return config, p4i.P4Info.FromString(self.p4info.read_bytes())
+        except DecodeError as error:
+            raise ValueError(
+                f"{self.p4info} is no P4Info as a serialized message ('p4c --p4runtime-files "
+                f"NAME.bin' writes one): {error}"
+            ) from error
+
+
+class Target(ABC):
+    """What executes the P4 program of a lab."""
+
+    kind: Kind
+    """Of the node process."""
+    keeps_replication = True
+    """Whether multicast groups and clone sessions outlive the program, so that the controller has
+    to delete them before it loads another."""
+    device_id = DEVICE_ID
+
+    def __init__(self, bundle: Path) -> None:
+        """`bundle` is the file of the program as netkv's own front end has compiled it."""
+        self._bundle = bundle
+
+    @abstractmethod
+    async def prepare(
+        self, scheme: Scheme, lab: LabSpec, source_hash: str, note: Callable[[str], None]
+    ) -> None:
+        """Compiles the scheme's program for the target; `note` gets what is worth telling.
+
+        Raises `NetkvError`.
+        """
+
+    @abstractmethod
+    def program(self) -> Program:
+        """What the controller loads, once the target is prepared."""
+
+    @abstractmethod
+    def switch_config(
+        self, spec: RackSpec, cabling: Cabling, links: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Configuration of the node process; `links` are impaired (`LiveLinkedNode.links`)."""
+
+
+class EngineTarget(Target):
+    """netkv's own engine."""
+
+    kind = "switch"
+    keeps_replication = False
+
+    async def prepare(
+        self, scheme: Scheme, lab: LabSpec, source_hash: str, note: Callable[[str], None]
+    ) -> None:
+        pass
+
+    def program(self) -> Program:
+        return Program(self._bundle)
+
+    def switch_config(
+        self, spec: RackSpec, cabling: Cabling, links: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        return {
+            "bundle": str(self._bundle),
+            "seed": spec.seed,
+            "executor": spec.lab.executor,
+            "pipelines": spec.lab.pipelines,
+            "ports": _ports(cabling),
+            "cpu_port": CPU_PORT,
+            "links": links,
+            "p4runtime": cabling.p4runtime,
+        }
+
+
+class _ExternalTarget(Target):
+    """A switch that is not netkv's own."""
+
+    def __init__(self, bundle: Path) -> None:
+        super().__init__(bundle)
+        self._program: Program | None = None
+
+    def program(self) -> Program:
+        assert self._program is not None, "the target was prepared"
+        return self._program
+
+    async def _compile(
+        self,
+        scheme: Scheme,
+        lab: LabSpec,
+        source_hash: str,
+        note: Callable[[str], None],
+    ) -> None:
+        from netkv.lab.bmv2.compiler import compile_program
+
+        defines = scheme.defines(lab)
+        compiled = await asyncio.to_thread(
+            compile_program, scheme.program_path, source_hash, defines
+        )
+        if compiled.warnings:
+            note(f"p4c about {scheme.program}:\n{compiled.warnings}")
+        self._program = Program(compiled.config, compiled.p4info)
+
+    def _bridge_config(
+        self, spec: RackSpec, cabling: Cabling, links: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        return {
+            "device_id": self.device_id,
+            "seed": spec.seed,
+            "ports": _ports(cabling),
+            "links": links,
+            "p4runtime": cabling.p4runtime,
+        }
+
+
+class Bmv2Target(_ExternalTarget):
+    """A simple_switch_grpc on PATH, with programs compiled by the p4c on PATH."""
+
+    kind = "bmv2"
+
+    async def prepare(
+        self, scheme: Scheme, lab: LabSpec, source_hash: str, note: Callable[[str], None]
+    ) -> None:
+        from netkv.lab.bmv2 import toolchain
+
+        self._switch = await asyncio.to_thread(toolchain.switch)
+        await self._compile(scheme, lab, source_hash, note)
+
+    def switch_config(
+        self, spec: RackSpec, cabling: Cabling, links: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        return {
+            **self._bridge_config(spec, cabling, links),
+            "program": self._switch.path,
+            "thrift": self._switch.thrift,
+            "cpu_port": CPU_PORT,
+        }
+
+
+class ElsewhereTarget(_ExternalTarget):
+    """A switch that runs already, at an address."""
+
+    kind = "external-switch"
+
+    def __init__(self, bundle: Path, switch: SwitchSpec) -> None:
+        super().__init__(bundle)
+        self._switch = switch
+        self.device_id = switch.device_id
+
+    async def prepare(
+        self, scheme: Scheme, lab: LabSpec, source_hash: str, note: Callable[[str], None]
+    ) -> None:
+        if self._switch.config == "bundle":
+            self._program = Program(self._bundle)
+        elif self._switch.config == "bmv2":
+            await self._compile(scheme, lab, source_hash, note)
+        else:
+            self._program = self._given()
+
+    def _given(self) -> Program:
+        assert self._switch.p4info is not None, "checked by the specification"
+        program = Program(Path(self._switch.config), Path(self._switch.p4info))
+        try:
+            program.read()
+        except (OSError, ValueError) as error:
+            raise NetkvError(f"The program of 'lab.switch' cannot be read: {error}") from error
+        return program
+
+    def switch_config(
+        self, spec: RackSpec, cabling: Cabling, links: list[dict[str, Any]]
+    ) -> dict[str, Any]:
+        via = [[port.number, port.via] for port in self._switch.ports]
+        return {**self._bridge_config(spec, cabling, links), "via": via}
+
+
+def of(lab: GenericLab, bundle: Path) -> Target:
+    """The target of a lab."""
+    if lab.target == "engine":
+        return EngineTarget(bundle)
+    if lab.target == "bmv2":
+        return Bmv2Target(bundle)
+    return ElsewhereTarget(bundle, lab.switch)
+
+
+def elsewhere(lab: GenericLab) -> str | None:
+    """host:port of the P4Runtime server of a switch that runs elsewhere; None for other targets."""
+    return lab.target.removeprefix(ELSEWHERE) if lab.target.startswith(ELSEWHERE) else None
+
+
+def port_numbers(lab: GenericLab, nodes: Mapping[str, int]) -> dict[str, int]:
+    """The switch port of each node: as given, or as the lab's file names it for another switch.
+
+    Raises `UsageError` for a node without one.
+    """
+    if elsewhere(lab) is None:
+        return dict(nodes)
+    named = {port.node: port.number for port in lab.switch.ports}
+    for node in nodes:
+        if node not in named:
+            raise UsageError(
+                f"The lab needs a port of the switch at {elsewhere(lab)} for the node '{node}': "
+                f"one of 'lab.switch.ports' with 'node: {node}'.\n"
+                f"  Nodes of this lab: {', '.join(nodes)}."
+            )
+    return {node: named[node] for node in nodes}
+
+
+def _ports(cabling: Cabling) -> list[list[Any]]:
+    return [[cable.port, *cable.switch_end] for cable in cabling.cables]

@@ -1,0 +1,151 @@
+"""The packet stream's client against a server of gRPC's own library."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import grpc
+import pytest
+from grpc import aio
+
+from netkv.lab.bmv2.packet_stream import MAX_WAITING, PacketStream, StreamError
+from netkv.lab.far_ends import StreamEnd
+from tests.lab.bmv2_standin import Request, Response
+from tests.waiting import until_async
+
+DEVICE = 7
+
+
+class Echo(grpc.GenericRpcHandler):
+    """Sends each frame back at the next port, once it is allowed to."""
+
+    def __init__(self) -> None:
+        self.ready = True
+        self.calls = 0
+
+    def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any]:
+        assert details.method == "/p4.bm.DataplaneInterface/PacketStream"
+        handler: grpc.RpcMethodHandler[Any, Any] = grpc.stream_stream_rpc_method_handler(
+            self._answer, Request.FromString, Response.SerializeToString
+        )
+        return handler
+
+    async def _answer(
+        self, requests: AsyncIterator[Any], context: aio.ServicerContext[Any, Any]
+    ) -> None:
+        self.calls += 1
+        if not self.ready:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "not ready")
+        async for it in requests:
+            assert it.device_id == DEVICE
+            await context.write(Response(device_id=DEVICE, port=it.port + 1, packet=it.packet))
+
+
+@pytest.fixture
+async def echo() -> AsyncIterator[tuple[Echo, str]]:
+    handler, server = Echo(), aio.server()
+    server.add_generic_rpc_handlers((handler,))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    yield handler, f"127.0.0.1:{port}"
+    await server.stop(None)
+
+
+@pytest.fixture
+def ended() -> Iterator[list[StreamEnd]]:
+    ends: list[StreamEnd] = []
+    yield ends
+    for end in ends:
+        end.close()
+
+
+def connected(end: StreamEnd) -> bool:
+    end.flush()
+    return end.watched() is not None
+
+
+async def test_frames_of_all_sizes_cross_both_ways(
+    echo: tuple[Echo, str], ended: list[StreamEnd]
+) -> None:
+    """More bytes than either side's first window, in frames that cut across HTTP/2's."""
+    end = StreamEnd(echo[1], DEVICE)
+    ended.append(end)
+    await until_async(lambda: connected(end), "it connects")
+    frames = [
+        (port, bytes([port % 251]) * size) for port in (1, 100, 508) for size in range(14, 2048, 9)
+    ]
+    found: list[tuple[int, bytes]] = []
+
+    def all_back() -> bool:
+        end.flush()
+        found.extend(end.receive())
+        return len(found) == len(frames)
+
+    for port, frame in frames:
+        assert end.send(port, frame)
+    await until_async(all_back, "every frame comes back", every_s=0.001)
+    assert found == [(port + 1, frame) for port, frame in frames]
+
+
+async def test_switch_without_a_program_is_asked_again(
+    echo: tuple[Echo, str], ended: list[StreamEnd]
+) -> None:
+    handler, address = echo
+    handler.ready = False
+    end = StreamEnd(address, DEVICE)
+    ended.append(end)
+
+    def refused_twice() -> bool:
+        end.flush()
+        assert not end.receive()
+        return handler.calls >= 2
+
+    await until_async(refused_twice, "it tries again", every_s=0.01)
+    handler.ready = True
+    found: list[tuple[int, bytes]] = []
+
+    def answered() -> bool:
+        end.send(1, b"x" * 60)
+        end.flush()
+        found.extend(end.receive())
+        return bool(found)
+
+    await until_async(answered, "a frame comes back", every_s=0.01)
+    assert found[0] == (2, b"x" * 60)
+
+
+def test_frames_beyond_the_limit_are_dropped_and_counted() -> None:
+    stream = PacketStream("127.0.0.1:1", 0)
+    stream.take_output()
+    taken = sum(stream.send(1, bytes(1024)) for _ in range(2 * MAX_WAITING // 1024))
+    assert taken * 1024 <= MAX_WAITING
+    assert stream.dropped == 2 * MAX_WAITING // 1024 - taken
+    assert len(stream.take_output()) < 70_000, "no more than the peer's window"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
+        b"\0\0\x07\0\0\0\0\0\1" + b"\1\0\0\0\2\x18\1",
+        b"\0\0\x06\0\0\0\0\0\1" + b"\0\0\0\0\1\xff",
+        b"\0\0\x07\0\0\0\0\0\1" + b"\0\0\0\0\2\x7a\0",
+    ],
+    ids=["HTTP/1", "compressed", "cut number", "unknown field"],
+)
+def test_other_protocols_are_refused(data: bytes) -> None:
+    with pytest.raises(StreamError):
+        PacketStream("127.0.0.1:1", 0).receive(data + bytes(20))
+
+
+async def test_lost_connection_is_made_again(ended: list[StreamEnd]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        end = StreamEnd(f"127.0.0.1:{listener.getsockname()[1]}", 0)
+        ended.append(end)
+        assert connected(end)
+        listener.accept()[0].close()
+        await until_async(lambda: end.receive() or not end.watched(), "it notices")
+        await until_async(lambda: connected(end), "it connects again")
+    assert end.statistics()["stream_calls"] == 2

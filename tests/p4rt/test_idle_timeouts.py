@@ -1,0 +1,107 @@
+"""Entries that no packet hits: notifications and the time since the last hit (section 9.1.8)."""
+
+from __future__ import annotations
+
+import asyncio
+
+import finsy as fy
+from finsy.p4entity import P4IdleTimeoutNotification
+from finsy.proto import p4r
+
+from netkv import _engine
+from netkv.p4rt.client import P4RuntimeClient
+from netkv.p4rt.entities import delete, insert, modify
+from netkv.p4rt.server import P4RuntimeServer
+from tests.p4rt.conftest import probe
+from tests.p4rt.direct_program import (
+    FIXED,
+    direct,
+    direct_bundle,
+    direct_server,
+    direct_switch,
+    flow,
+    read,
+    refusal,
+)
+from tests.waiting import PATIENCE_S
+
+__all__ = ["direct", "direct_bundle", "direct_server", "direct_switch"]
+
+SHORT_NS = 1_000_000
+"""Long before a test loses its patience."""
+
+LONG_NS = 3_600_000_000_000
+
+
+async def notifications(switch: fy.Switch, count: int) -> list[P4IdleTimeoutNotification]:
+    found: list[P4IdleTimeoutNotification] = []
+    async with asyncio.timeout(PATIENCE_S):
+        async for each in switch.read_idle_timeouts():
+            found.append(each)
+            if len(found) == count:
+                break
+    return found
+
+
+async def test_an_idle_entry_is_reported_once_in_each_timeout(
+    direct_server: P4RuntimeServer,
+) -> None:
+    """Of three entries, only the one with a short timeout is reported, and again and again."""
+    async with fy.Switch("sw", direct_server.address) as switch:
+        listening = asyncio.create_task(notifications(switch, 3))
+        await asyncio.sleep(0)  # it waits now
+        await switch.insert(
+            [
+                fy.P4TableEntry(
+                    "flows",
+                    match=fy.Match({"ip": ip}),
+                    action=fy.Action("mark", result=ip),
+                    idle_timeout_ns=timeout,
+                    metadata=b"mine",
+                )
+                for ip, timeout in [(1, SHORT_NS), (2, LONG_NS), (3, 0)]
+            ]
+        )
+        for message in await listening:
+            (entry,) = message
+            assert entry.match == {"ip": 1}
+            assert (entry.idle_timeout_ns, entry.metadata) == (SHORT_NS, b"mine")
+
+
+async def test_a_hit_starts_the_time_of_its_entry_anew(
+    direct: P4RuntimeClient, direct_switch: _engine.Switch
+) -> None:
+    await direct.write([insert(flow(direct.names, ip)) for ip in (1, 2)])
+    direct_switch.process(1, probe(ip=1))
+    wanted = p4r.TableEntry(table_id=flow(direct.names, 1).table_entry.table_id)
+    wanted.time_since_last_hit.SetInParent()
+    hit, other = sorted(
+        (each.table_entry for each in await read(direct, table_entry=wanted)),
+        key=lambda entry: entry.match[0].exact.value,
+    )
+    assert 0 <= hit.time_since_last_hit.elapsed_ns < other.time_since_last_hit.elapsed_ns
+    (plain,) = await read(direct, table_entry=flow(direct.names, 1).table_entry)
+    assert not plain.table_entry.HasField("time_since_last_hit")
+
+
+async def test_idle_timeouts_are_read_back_and_modified(direct: P4RuntimeClient) -> None:
+    await direct.write([insert(flow(direct.names, 1, idle_timeout_ns=LONG_NS))])
+    (found,) = await read(direct, table_entry=flow(direct.names, 1).table_entry)
+    assert found.table_entry.idle_timeout_ns == LONG_NS
+    await direct.write([modify(flow(direct.names, 1, None, idle_timeout_ns=LONG_NS + 1))])
+    (found,) = await read(direct, table_entry=flow(direct.names, 1).table_entry)
+    assert found.table_entry.idle_timeout_ns == LONG_NS + 1
+    await direct.write([delete(flow(direct.names, 1, None, idle_timeout_ns=-5))])
+
+
+async def test_idle_timeouts_are_refused_where_there_are_none(direct: P4RuntimeClient) -> None:
+    since = p4r.TableEntry.IdleTimeout(elapsed_ns=1)
+    fixed = direct.names.table_entry(FIXED, {"h.probe.op": 0xC1})
+    fixed.table_entry.idle_timeout_ns = 5
+    for update, sentence in [
+        (modify(fixed), "does not have support_timeout"),
+        (insert(flow(direct.names, 1, idle_timeout_ns=-1)), "expected 0 or more"),
+        (insert(flow(direct.names, 1, time_since_last_hit=since)), "for the switch to set"),
+    ]:
+        code, text = await refusal(direct, update)
+        assert (code, sentence in text) == ("INVALID_ARGUMENT", True), text

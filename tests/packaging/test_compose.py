@@ -1,0 +1,247 @@
+"""docker-compose.yml is what the compose specification allows, and its commands run.
+
+No Docker is needed: each command of a container, and of its health check, is run here as it stands
+in the file, with the addresses of containers replaced by those of this machine. For p4c and
+simple_switch_grpc the stand-ins of `tests/lab/bmv2_standin.py` take the place of programs that are
+not on PATH.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from netkv.lab.ports import free_ports
+from tests.lab import bmv2_standin
+from tests.waiting import PATIENCE_S, until
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "docker-compose.yml"
+NETKV = str(Path(sys.executable).parent / "netkv")
+COMPOSE: dict[str, Any] = YAML(typ="safe").load(FILE.read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+SWITCHES = sorted(name for name in SERVICES if name.startswith("switch-"))
+LABS = {"rocksdb-lab": "switch-rocksdb", "redis-lab": "switch-redis"}
+
+
+class Machine:
+    """Stands for the containers: an environment, and the processes of a test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        bmv2_standin.install(folder / "bin")
+        # Real programs come first.
+        path = [str(Path(NETKV).parent), os.environ["PATH"], str(folder / "bin")]
+        self.environment = {
+            **os.environ,
+            "NETKV_HOME": str(folder / "home"),
+            "PATH": os.pathsep.join(path),
+        }
+        self._running: list[subprocess.Popen[bytes]] = []
+
+    def start(self, words: list[str]) -> subprocess.Popen[bytes]:
+        log = self.folder / f"log-{len(self._running)}"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                words, env=self.environment, cwd=self.folder, stdout=output, stderr=output
+            )
+        self._running.append(process)
+        return process
+
+    def run(self, words: list[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            words,
+            env=self.environment,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=4 * PATIENCE_S,
+        )
+
+    def healthy(self, words: list[str], process: subprocess.Popen[bytes]) -> None:
+        """Waits until a health check succeeds while the process runs."""
+
+        def well() -> bool:
+            assert process.poll() is None, "the process has ended"
+            return self.run(words).returncode == 0
+
+        until(well, f"{words} succeeds", every_s=1.0)
+
+    def up(self, process: subprocess.Popen[bytes]) -> None:
+        """Waits until a lab is up; its process is the newest one."""
+        log = self.folder / f"log-{len(self._running) - 1}"
+
+        def ready() -> bool:
+            assert process.poll() is None, log.read_text()
+            return "is up. Ctrl-C takes it down." in log.read_text()
+
+        until(ready, "the lab is up", every_s=0.5)
+
+    def end(self) -> None:
+        for process in reversed(self._running):
+            if process.poll() is None:
+                process.send_signal(signal.SIGTERM)
+                process.wait(PATIENCE_S)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    machine = Machine(tmp_path)
+    yield machine
+    machine.end()
+
+
+def with_ports(words: list[str], ports: dict[str, str]) -> list[str]:
+    """Words in which addresses of the file are replaced."""
+    for old, new in ports.items():
+        words = [word.replace(old, new) for word in words]
+    return words
+
+
+def health(service: str) -> list[str]:
+    kind, *words = SERVICES[service]["healthcheck"]["test"]
+    assert kind == "CMD"
+    return [str(word) for word in words]
+
+
+def command(service: str) -> list[str]:
+    return [str(word) for word in SERVICES[service]["command"]]
+
+
+def start_switch(machine: Machine, name: str) -> tuple[str, str]:
+    """Starts a switch as its container does; returns its P4Runtime and data-plane addresses."""
+    p4runtime, dataplane = (f"127.0.0.1:{port}" for port in free_ports(2))
+    moved = {"0.0.0.0:9559": p4runtime, "0.0.0.0:9560": dataplane}
+    process = machine.start(with_ports(command(name), moved))
+    checked = {
+        address.replace("0.0.0.0:", "127.0.0.1/"): moved[address].replace(":", "/")
+        for address in moved
+    }
+    machine.healthy(with_ports(health(name), checked), process)
+    return p4runtime, dataplane
+
+
+def test_file_is_allowed_by_the_compose_specification() -> None:
+    checker = Path(sys.executable).parent / "check-jsonschema"
+    done = subprocess.run(
+        [checker, "--builtin-schema", "vendor.compose-spec", FILE], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_container_has_privileges_that_it_is_not_given() -> None:
+    for name, service in SERVICES.items():
+        assert "privileged" not in service, name
+        assert service["cap_drop"] == ["ALL"], name
+    assert {name for name in SERVICES if "cap_add" in SERVICES[name]} == {"redis"}
+
+
+def test_images_are_named_by_exact_tags() -> None:
+    built = {"netkv", "netkv-bmv2"}
+    images = {service["image"] for service in SERVICES.values()} - built
+    dockerfile = (ROOT / "docker/Dockerfile").read_text()
+    stages = [line.split() for line in dockerfile.splitlines() if line.startswith("FROM ")]
+    images |= {words[1] for words in stages}
+    for image in images:
+        _, _, tag = image.partition(":")
+        assert tag.count(".") >= 1, f"{image} has no exact tag"
+    assert {service["build"]["target"] for service in SERVICES.values() if "build" in service} <= {
+        words[3] for words in stages
+    }
+
+
+def test_no_script_is_piped_into_a_shell() -> None:
+    text = (ROOT / "docker/Dockerfile").read_text() + FILE.read_text()
+    assert "| sh" not in text
+    assert "| bash" not in text
+    assert "curl" not in text
+
+
+def test_every_service_is_run_by_a_test_of_this_file() -> None:
+    assert set(SERVICES) == {
+        *SWITCHES,
+        *LABS,
+        *LABS.values(),
+        "p4c",
+        "redis",
+        "dashboard",
+        "netkv",
+        "engine",
+    }
+
+
+def test_dependencies_and_volumes_exist() -> None:
+    for name, service in SERVICES.items():
+        for other, how in service.get("depends_on", {}).items():
+            assert other in SERVICES, f"{name} waits for {other}"
+            if how["condition"] == "service_healthy":
+                assert "healthcheck" in SERVICES[other], f"{other} has no health check"
+        for volume in service.get("volumes", []):
+            source = volume.split(":")[0]
+            assert source in COMPOSE["volumes"] or (ROOT / source).is_dir(), volume
+
+
+def test_programs_are_compiled_as_in_the_container(machine: Machine) -> None:
+    done = machine.run([NETKV, *command("p4c"), "nocache", "--json"])
+    assert done.returncode == 0, done.stderr
+    assert '"cached": false' in done.stdout
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_lab_of_a_container_comes_up_on_its_switch(machine: Machine, lab: str) -> None:
+    switch = LABS[lab]
+    p4runtime, dataplane = start_switch(machine, switch)
+    moved = {f"{switch}:9559": p4runtime, f"{switch}:9560": dataplane}
+    if lab == "redis-lab":
+        moved["redis:6379"] = start_redis(machine)
+    mounted = machine.folder / "lab"
+    mounted.mkdir()
+    for file in (ROOT / "docker").glob("*.yaml"):
+        (mounted / file.name).write_text(with_ports([file.read_text()], moved)[0])
+    words = with_ports(command(lab), {"/lab/": f"{mounted}/"})
+    process = machine.start([NETKV, *words])
+    machine.up(process)
+    machine.healthy(health(lab), process)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE_S) == 0
+    assert not list((machine.folder / "home/labs").iterdir())
+
+
+def start_redis(machine: Machine) -> str:
+    if shutil.which("redis-server") is None:
+        pytest.skip("there is no redis-server")
+    (port,) = free_ports(1)
+    process = machine.start([*command("redis"), "--port", str(port), "--bind", "127.0.0.1"])
+    first, *rest = health("redis")
+    machine.healthy([first, "-p", str(port), *rest], process)
+    return f"127.0.0.1:{port}"
+
+
+def test_engine_lab_comes_up_as_in_its_container(machine: Machine) -> None:
+    process = machine.start([NETKV, *command("engine")])
+    machine.up(process)
+    machine.healthy(health("engine"), process)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(PATIENCE_S) == 0
+
+
+def test_dashboard_is_served_as_in_its_container(machine: Machine) -> None:
+    (port,) = free_ports(1)
+    process = machine.start([NETKV, *command("dashboard"), "--port", str(port)])
+    words = with_ports(health("dashboard"), {":8400/": f":{port}/"})
+    machine.healthy([sys.executable, *words[1:]], process)
+
+
+def test_doctor_runs_as_in_the_container_of_tools(machine: Machine) -> None:
+    done = machine.run([NETKV, *command("netkv")])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "simple_switch_grpc" in done.stdout + done.stderr

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -60,10 +60,11 @@ def read_bundle(bundle: bytes) -> dict[str, Any]:
         document = json.loads(bundle[len(BUNDLE_MAGIC) :])
     except ValueError as error:
         raise invalid(f"the bundle is damaged: its JSON ends in an error: {error}") from None
+    found: dict[str, Any] = document if isinstance(document, dict) else {}
     for part in ("program", "p4info"):
-        if not isinstance(document, dict) or not isinstance(document.get(part), dict):
+        if not isinstance(found.get(part), dict):
             raise invalid(f"the bundle is damaged: it has no '{part}'")
-    return document
+    return found
 
 
 def from_bundle(bundle: bytes) -> p4i.P4Info:
@@ -274,7 +275,7 @@ def _match_fields(keys: Iterable[Json], details: Iterable[Json]) -> Iterable[p4i
         yield field
 
 
-def _action_ref(program: Json, reference: Json, annotations: Json) -> p4i.ActionRef:
+def _action_ref(program: Json, reference: Json, annotations: Sequence[Any]) -> p4i.ActionRef:
     plain, structured = annotations
     ref = p4i.ActionRef(
         id=program["actions"][reference["action"]]["identity"]["id"], annotations=plain
@@ -288,7 +289,9 @@ def _action_ref(program: Json, reference: Json, annotations: Json) -> p4i.Action
     return ref
 
 
-def _table(program: Json, table: Json, keys: Json, references: Json) -> p4i.Table:
+def _table(
+    program: Json, table: Json, keys: Sequence[Json], references: Sequence[Sequence[Any]]
+) -> p4i.Table:
     default = table["default_action"]
     default_id = _action_id(program, table, default["action"])
     message = p4i.Table(
@@ -321,7 +324,7 @@ def _table(program: Json, table: Json, keys: Json, references: Json) -> p4i.Tabl
     return message
 
 
-def _action(action: Json, details: Json) -> p4i.Action:
+def _action(action: Json, details: Sequence[Json]) -> p4i.Action:
     return p4i.Action(
         preamble=_preamble(action["identity"]),
         params=(
@@ -377,7 +380,7 @@ def _add_meter(info: p4i.P4Info, program: Json, meter: Json) -> None:
         info.direct_meters.add(preamble=preamble, spec=spec, direct_table_id=table)
 
 
-def _controller_header(header: Json, details: Json) -> p4i.ControllerPacketMetadata:
+def _controller_header(header: Json, details: Sequence[Json]) -> p4i.ControllerPacketMetadata:
     message = p4i.ControllerPacketMetadata(
         preamble=_preamble(header["identity"]),
         metadata=(
@@ -390,7 +393,7 @@ def _controller_header(header: Json, details: Json) -> p4i.ControllerPacketMetad
     return message
 
 
-def _value_set(value_set: Json, details: Json) -> p4i.ValueSet:
+def _value_set(value_set: Json, details: Sequence[Json]) -> p4i.ValueSet:
     return p4i.ValueSet(
         preamble=_preamble(value_set["identity"]),
         match=_match_fields(value_set["keys"], details),
@@ -398,7 +401,7 @@ def _value_set(value_set: Json, details: Json) -> p4i.ValueSet:
     )
 
 
-def _register(register: Json, spec: Json) -> p4i.Register:
+def _register(register: Json, spec: dict[str, Any]) -> p4i.Register:
     return p4i.Register(
         preamble=_preamble(register["identity"]),
         type_spec=json_format.ParseDict(spec, p4t.P4DataTypeSpec()),
@@ -406,7 +409,7 @@ def _register(register: Json, spec: Json) -> p4i.Register:
     )
 
 
-def _digest(digest: Json, spec: Json) -> p4i.Digest:
+def _digest(digest: Json, spec: dict[str, Any]) -> p4i.Digest:
     return p4i.Digest(
         preamble=_preamble(digest["identity"]),
         type_spec=json_format.ParseDict(spec, p4t.P4DataTypeSpec()),

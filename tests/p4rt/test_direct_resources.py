@@ -128,13 +128,13 @@ async def test_finsy_reads_and_writes_direct_resources(
     async with fy.Switch("sw", direct_server.address) as switch:
         await switch.insert([entry])
         assert colours(direct_switch, 1, 3) == [0, 1, 2]
-        entities: Any = switch.read(fy.P4DirectMeterEntry("flow_limit"))
+        entities: Any = switch.read(fy.P4DirectMeterEntry(table_entry=fy.P4TableEntry("flows")))
         (meter,) = [each async for each in entities]
         assert meter.config == limit
         entities = switch.read(fy.P4DirectCounterEntry("flow_hits"))
         (counter,) = [each async for each in entities]
         assert counter.packet_count == 8
-        await switch.modify([fy.P4DirectMeterEntry("flow_limit", table_entry=entry)])
+        await switch.modify([fy.P4DirectMeterEntry(table_entry=entry)])
         assert colours(direct_switch, 1, 3) == [0, 0, 0]
 
 

@@ -67,7 +67,9 @@ async def test_an_operator_configures_the_switch_with_p4runtime_shell(
     switch: _engine.Switch,
 ) -> None:
     assert finsy_options.p4info is not None
-    arguments = ["everything", rack.server.address, finsy_options.p4info, finsy_options.p4blob]
+    assert isinstance(finsy_options.p4blob, Path)
+    arguments: list[str | Path] = ["everything", rack.server.address, finsy_options.p4info]
+    arguments.append(finsy_options.p4blob)
     lines = await run_session(shell_python, arguments, rack.send)
     twice = lines.pop(1)
     assert "twice refused" in twice

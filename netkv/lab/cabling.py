@@ -33,11 +33,11 @@ EXTERNAL = "external-"
 """Begins the names of external clients' places, from 1, for the ports of a switch elsewhere."""
 
 SINKS = (_engine.NETKV_PORT, _engine.MULTIGET_PORT)
-"""UDP ports of requests for one key and for several: their frames are the nodes' business, so the
-network stacks of the hosts must not answer them."""
+"""UDP ports of requests for one key and for several. The nodes handle these frames; the network
+stacks of the hosts must not answer them."""
 RING = "packet"
-"""Of interfaces: frames reach both the node and the network stack of its namespace, where other
-programs use it. (`xdp` would keep them from the stack.)"""
+"""The ring of interfaces. With `packet` a frame reaches both the node and the network stack of its
+namespace, which other programs use; with `xdp` it reaches only the node."""
 
 
 @dataclass(frozen=True)
@@ -50,16 +50,16 @@ class Cable:
     peer: str
     """`127.0.0.1:Q`, bound by the node at the other end; or its interface."""
     ring: str | None = None
-    """Of the interfaces, if it has such."""
+    """The ring of the interfaces; None for UDP sockets."""
 
     @property
     def switch_end(self) -> list[str]:
-        """The switch's end, as configurations of nodes have it."""
+        """The switch's end, as in `_engine.SwitchNode`: bind and peer, or ring and interface."""
         return [self.switch, self.peer] if self.ring is None else [self.ring, self.switch]
 
     @property
     def peer_end(self) -> dict[str, str]:
-        """The other end, the same."""
+        """The node's end, as in configurations of nodes."""
         if self.ring is None:
             return {"bind": self.peer, "peer": self.switch}
         return {"bind": self.ring, "peer": self.peer}

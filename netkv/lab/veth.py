@@ -1,16 +1,16 @@
 """Network namespaces and veth pairs: hosts with IP stacks of their own, cabled to a switch.
 
 A fabric is a namespace for the switch, with an interface `portN` for each port, and a namespace for
-each host, in which the other end of the pair is `eth0`. Offloads are off: there is no network card
-that could make checksums or cut segments, and a P4 program has to see frames as they are on a wire.
+each host, in which the other end of the pair is `eth0`. Offloads are off, because no network card
+computes checksums or splits segments, and a P4 program expects frames as they are on a wire.
 
 Clean-up
 --------
 1. `close` deletes the namespaces; interfaces vanish with them.
-2. If the process ends in another way, however hard, its guard deletes them: a shell that waits for
-   the end of a pipe that only this process holds open.
-3. If the guard was killed too, `sweep` does it, at the next `open` of any fabric and at
-   `netkv down`: each namespace carries the identity of its owner.
+2. If the process ends in another way, its guard deletes them. The guard is a shell that waits for
+   the end of a pipe, which only this process holds open.
+3. If the guard was killed too, `sweep` deletes them, at the next `open` of any fabric and at
+   `netkv down`. Each namespace stores the identity of its owner.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from netkv.errors import NetkvError, UsageError
 from netkv.lab.state import Identity, identity
 
 PREFIX = "netkv-"
-"""Begins the names of all namespaces that netkv makes."""
+"""Prefix of the names of all namespaces that netkv makes."""
 _MAX_NAME = 64
 _NAMESPACES = Path("/run/netns")
 _OWNER = "netkv owner "
@@ -55,13 +55,13 @@ _GUARD = 'read -r _; for each in "$@"; do ip netns delete "$each"; done'
 
 @dataclass(frozen=True)
 class Host:
-    """An end of a cable."""
+    """A host at the end of a cable."""
 
     name: str
     port: int
-    """Of the switch."""
+    """Port number of the switch."""
     address: str
-    """With the length of its network: 10.0.0.1/24."""
+    """With the prefix length: 10.0.0.1/24."""
     mac: str
     more_addresses: tuple[str, ...] = ()
 
@@ -72,10 +72,10 @@ class VethFabric:
     def __init__(
         self, name: str, hosts: Sequence[Host], mtu: int = 1500, sinks: Sequence[int] = ()
     ) -> None:
-        """`name` is the fabric's among those that are up; nothing happens yet.
+        """`name` must be unique among the fabrics that are up. The fabric is made by `open`.
 
-        `sinks` are UDP ports for which the hosts have nodes that look at the frames themselves;
-        without a socket there, the hosts' network stacks would refuse each of them by ICMP.
+        `sinks` are UDP ports whose frames the nodes read from the interface. Sockets are bound to
+        them; without a socket the host's network stack answers each frame with an ICMP error.
         """
         self.hosts = tuple(hosts)
         self._name = f"{PREFIX}{name}"
@@ -86,11 +86,11 @@ class VethFabric:
 
     @property
     def switch_namespace(self) -> str:
-        """Where the switch's interfaces are."""
+        """The namespace of the switch's interfaces."""
         return self._name
 
     def namespace(self, host: str) -> str:
-        """Where a host's interface `eth0` is, as `ip netns exec` takes it."""
+        """The namespace of a host, for `ip netns exec`; its interface is `eth0`."""
         return f"{self._name}-{host}"
 
     def port(self, number: int) -> str:
@@ -102,7 +102,7 @@ class VethFabric:
         return f"{self.namespace(host)}/eth0"
 
     def open(self) -> None:
-        """Makes all of it. Raises `NetkvError`: not root, no iproute2, or a name that is taken."""
+        """Makes the fabric. Raises `NetkvError`: not root, no iproute2, or a name in use."""
         check()
         sweep()
         names = [self.switch_namespace, *(self.namespace(host.name) for host in self.hosts)]
@@ -114,7 +114,7 @@ class VethFabric:
                     f"The network namespace '{name}' is there already and its owner is alive; "
                     f"choose another name, or stop the owner."
                 )
-        # Before there is anything to delete, so that nothing is left behind at any time.
+        # The guard starts before the first namespace is made, so that none is left behind.
         self._guard = subprocess.Popen(
             ["sh", "-c", _GUARD, "guard", *names],
             stdin=subprocess.PIPE,
@@ -143,7 +143,7 @@ class VethFabric:
             *("-n", space, "link", "add", "eth0", "address", host.mac, "mtu", str(self._mtu)),
             *("type", "veth", "peer", "name", port, "mtu", str(self._mtu), "netns", switch),
         )
-        # The switch's kernel must not speak on its ports, nor a host before it is asked to.
+        # The kernel must not send frames of its own (IPv6) at these interfaces.
         for name, interface in ((space, "eth0"), (switch, port)):
             within(name, lambda interface=interface: _quiet(interface))  # type: ignore[misc]
             _ip("-n", name, "link", "set", interface, "up")
@@ -159,7 +159,7 @@ class VethFabric:
             sink.bind(("0.0.0.0", port))
 
     def neighbours(self) -> None:
-        """Tells each host the MAC addresses of all others, for switches that forward no ARP."""
+        """Sets the MAC addresses of all hosts at each host, for switches that forward no ARP."""
         for host in self.hosts:
             for other in self.hosts:
                 if other is host:
@@ -171,7 +171,7 @@ class VethFabric:
                     )
 
     def close(self) -> None:
-        """Deletes the namespaces; nothing happens the second time."""
+        """Deletes the namespaces. A second call does nothing."""
         for sink in self._held:
             sink.close()
         self._held.clear()
@@ -227,7 +227,7 @@ def sweep() -> list[str]:
 
 
 def within(namespace: str, work: Callable[[], None]) -> None:
-    """Does something in a thread that is in a namespace. Raises OSError."""
+    """Calls `work` in a thread that is in a namespace. Raises OSError."""
     failed: list[OSError] = []
 
     def enter() -> None:
@@ -240,7 +240,7 @@ def within(namespace: str, work: Callable[[], None]) -> None:
         except OSError as error:
             failed.append(error)
 
-    # A namespace is a thread's, so one that ends afterwards need not find its way back.
+    # A namespace belongs to a thread. A new thread need not return to the old one.
     thread = threading.Thread(target=enter)
     thread.start()
     thread.join()
@@ -249,12 +249,12 @@ def within(namespace: str, work: Callable[[], None]) -> None:
 
 
 def _quiet(interface: str) -> None:
-    """No offloads, no IPv6 with its own messages; in the namespace of the interface."""
+    """Disables offloads and IPv6 of an interface; call it in the namespace of the interface."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         for command in _OFFLOADS.values():
             value = ctypes.create_string_buffer(struct.pack("II", command, 0))
             request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
-            # What a kernel does not have is off.
+            # An offload that the kernel does not have is off.
             with contextlib.suppress(OSError):
                 fcntl.ioctl(control, _SIOCETHTOOL, request)
     with contextlib.suppress(FileNotFoundError):  # a kernel without IPv6
@@ -262,7 +262,7 @@ def _quiet(interface: str) -> None:
 
 
 def _own(namespace: str) -> None:
-    """Writes down that this process has made the namespace: in the alias of its loopback."""
+    """Stores this process as the owner of the namespace, in the alias of its loopback."""
     own = identity(os.getpid())
     assert own is not None
     _ip(
@@ -273,7 +273,7 @@ def _own(namespace: str) -> None:
 
 
 def _owner(namespace: str) -> Identity | None:
-    """Who has made the namespace; None if that was not netkv, or is not written yet."""
+    """The owner of the namespace; None if it is not netkv's, or the owner is not stored yet."""
     try:
         (loopback,) = json.loads(_ip("-n", namespace, "-j", "link", "show", "dev", "lo"))
         alias = str(loopback.get("ifalias", ""))

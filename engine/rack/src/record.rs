@@ -1,7 +1,7 @@
-//! What passes the ports of a switch node, as files for Wireshark and tcpdump (pcapng).
+//! Records of the frames at the ports of a switch node, in pcapng (Wireshark, tcpdump).
 //!
-//! One file a port, both directions, with the time in nanoseconds and the direction of each frame
-//! (into the switch: inbound).
+//! Each port has a file, with both directions. A record has the time in nanoseconds and the
+//! direction of the frame (into the switch: inbound).
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::clock::unix_nanos;
 
-/// Which way a frame passes a port.
+/// Direction of a frame at a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passage {
     /// Into the switch.
@@ -28,7 +28,7 @@ const OPTION_FLAGS: u16 = 2;
 
 /// Files that are open, in the order of the ports.
 pub struct Recorder {
-    /// None for one that could not be written any more: the disk is full.
+    /// `None` after a write has failed (e.g. the disk is full).
     files: Vec<Option<BufWriter<File>>>,
     block: Vec<u8>,
 }
@@ -68,7 +68,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Writes a frame; returns whether that was possible.
+    /// Writes a frame; returns false if that failed.
     pub fn frame(&mut self, index: usize, passage: Passage, frame: &[u8]) -> bool {
         if self.files[index].is_none() {
             return false;
@@ -86,7 +86,7 @@ impl Recorder {
         written
     }
 
-    /// Lets readers see what was written.
+    /// Flushes all files.
     pub fn flush(&mut self) {
         for file in &mut self.files {
             if file.as_mut().is_some_and(|file| file.flush().is_err()) {
@@ -104,7 +104,7 @@ impl Recorder {
         self.block.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
 
-    /// Bytes, filled up to a whole word.
+    /// Appends bytes, padded to a whole word.
     fn bytes(&mut self, bytes: &[u8]) {
         self.block.extend_from_slice(bytes);
         self.block.resize(self.block.len().next_multiple_of(4), 0);

@@ -95,7 +95,7 @@ struct Shared<P> {
     ordered: AtomicBool,
     /// Seed of the links' impairments.
     seed: u64,
-    /// For the loop to take when it starts.
+    /// The loop takes it at its start.
     recorder: Mutex<Option<Recorder>>,
     paused: AtomicBool,
     /// Held by the loop while it moves frames, so that `pause` can wait for the end of a round.

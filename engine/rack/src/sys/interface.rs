@@ -15,7 +15,7 @@ const NAMESPACES: &str = "/run/netns";
 /// An interface by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Network namespace, as `ip netns list` shows it; none: that of this process.
+    /// Network namespace, as `ip netns list` shows it; `None`: that of this process.
     pub namespace: Option<String>,
     /// Name of the interface.
     pub name: String,
@@ -31,11 +31,11 @@ impl fmt::Display for Interface {
 }
 
 impl Interface {
-    /// Reads `INTERFACE` or `NAMESPACE/INTERFACE`.
+    /// Parses `INTERFACE` or `NAMESPACE/INTERFACE`.
     ///
     /// # Errors
     ///
-    /// A sentence: no interface can have that name.
+    /// A sentence: the name is invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (namespace, name) = match text.split_once('/') {
             Some((namespace, name)) => (Some(namespace), name),
@@ -56,7 +56,7 @@ impl Interface {
         }
     }
 
-    /// Does something in the namespace of the interface. Sockets that it opens stay there.
+    /// Calls `work` in the namespace of the interface. Sockets that it opens stay there.
     pub fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         let Some(namespace) = &self.namespace else { return work() };
         let file = File::open(format!("{NAMESPACES}/{namespace}")).map_err(|error| {
@@ -65,7 +65,7 @@ impl Interface {
             );
             io::Error::new(error.kind(), why)
         })?;
-        // A namespace is a thread's: one that ends afterwards need not find its way back.
+        // A namespace belongs to a thread. A new thread need not return to the old one.
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
                 // SAFETY: the call takes no pointers and concerns this thread only.
@@ -76,7 +76,7 @@ impl Interface {
         })
     }
 
-    /// Its number in the namespace that the thread is in.
+    /// Index of the interface in the namespace of this thread.
     pub fn index(&self) -> io::Result<libc::c_int> {
         let name = CString::new(self.name.as_str()).map_err(io::Error::other)?;
         // SAFETY: the pointer is to a string that ends with a zero and outlives the call.
@@ -89,7 +89,7 @@ impl Interface {
         }
     }
 
-    /// Sets it up, as `ip link set up` does, in the namespace that the thread is in.
+    /// Sets the interface up, as `ip link set up` does, in the namespace of this thread.
     pub fn set_up(&self) -> io::Result<()> {
         // SAFETY: the call takes no pointers; a descriptor that it returns is ours alone.
         let socket = unsafe {
@@ -137,7 +137,7 @@ pub(super) fn set_option<T>(
     .map(drop)
 }
 
-/// Reads an option of a socket that is a structure of numbers; what the kernel leaves out is 0.
+/// Reads an option of a socket that is a structure of numbers; fields that the kernel omits are 0.
 pub(super) fn option<T: Copy>(
     socket: RawFd,
     level: libc::c_int,

@@ -1,4 +1,4 @@
-//! What a port is plugged into: a UDP socket, or a network interface.
+//! Links of ports and nodes: a UDP socket, or a network interface.
 
 use std::io;
 use std::net::SocketAddrV4;
@@ -9,44 +9,44 @@ use super::packet::{Form, PacketSocket};
 use super::xdp::XdpSocket;
 use super::{Received, Sender, Sent, Socket, Watched};
 
-/// Where a link leads.
+/// The configuration of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plug {
-    /// A UDP socket of this host: a datagram is a frame.
+    /// A UDP socket; a datagram is a frame.
     Datagrams {
         /// The socket's own address.
         bind: SocketAddrV4,
-        /// The only address that it talks with; none: the one that sent the last datagram.
+        /// The address of the peer; `None`: the source of the last datagram.
         peer: Option<SocketAddrV4>,
-        /// Whether frames of a size may cross the kernel together (see [`crate::sys`]).
+        /// Whether to use segmentation and receive offload (see [`crate::sys`]).
         trains: bool,
     },
     /// A network interface through a ring of an `AF_PACKET` socket.
     Packets {
-        /// Which.
+        /// The interface.
         interface: Interface,
-        /// Of the ring.
+        /// Form of the ring.
         form: Form,
     },
     /// A network interface through the rings of an `AF_XDP` socket.
     Xdp {
-        /// Which.
+        /// The interface.
         interface: Interface,
     },
 }
 
 impl Plug {
-    /// A UDP socket with one peer.
+    /// A UDP socket, connected to one peer.
     pub fn datagrams(bind: SocketAddrV4, peer: SocketAddrV4, trains: bool) -> Self {
         Self::Datagrams { bind, peer: Some(peer), trains }
     }
 
-    /// Reads the two texts that configurations have: a UDP address and that of the peer (or `any`),
-    /// or a ring (`xdp`, `packet`, `packet-v3`) and an interface.
+    /// Parses the two words of a configuration: a UDP address and the address of the peer (or
+    /// `any`), or a ring (`xdp`, `packet`, `packet-v3`) and an interface.
     ///
     /// # Errors
     ///
-    /// A sentence about the one that is wrong; `owner` is whose link it is.
+    /// A sentence about the invalid word. It names the `owner` of the link (e.g. "switch port 3").
     pub fn parse(owner: &str, first: &str, second: &str, trains: bool) -> Result<Self, String> {
         let form = match first {
             "xdp" => None,
@@ -87,7 +87,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// Opens the link. The error is a sentence that `owner` (e.g. "switch port 3") starts.
+    /// Opens the link. An error is a sentence that begins with `owner` (e.g. "switch port 3").
     pub fn open(owner: &str, plug: &Plug) -> io::Result<Self> {
         match plug {
             &Plug::Datagrams { bind, peer: Some(peer), trains } => {
@@ -105,15 +105,15 @@ impl Link {
         }
     }
 
-    /// Opens the link that two texts of a configuration describe ([`Plug::parse`]).
+    /// Opens the link that two words of a configuration describe ([`Plug::parse`]).
     pub fn described(owner: &str, first: &str, second: &str) -> io::Result<Self> {
         let plug = Plug::parse(owner, first, second, true)
             .map_err(|text| io::Error::new(io::ErrorKind::InvalidInput, text))?;
         Self::open(owner, &plug)
     }
 
-    /// Frames that came without the checksum that their sender left to a network card; an interface
-    /// with XDP does not tell.
+    /// Received frames without a checksum, because the sender offloads checksums to a network card.
+    /// XDP does not report this.
     pub fn unsummed(&self) -> u64 {
         match self {
             Self::Packets(socket) => socket.unsummed(),
@@ -121,7 +121,7 @@ impl Link {
         }
     }
 
-    /// Frames that the kernel dropped since the link was opened because nobody took them.
+    /// Frames that the kernel dropped since the link was opened because its buffer was full.
     pub fn receive_drops(&self) -> u64 {
         match self {
             Self::Datagrams(socket) => socket.receive_drops(),
@@ -131,7 +131,7 @@ impl Link {
     }
 }
 
-/// Says that an interface cannot be used, and what to do.
+/// An error with a sentence: the interface cannot be used, why, and a remedy.
 fn unusable(owner: &str, interface: &Interface, error: &io::Error) -> io::Error {
     let why = if error.kind() == io::ErrorKind::PermissionDenied {
         "network interfaces are for root (CAP_NET_RAW and CAP_NET_ADMIN); run it with sudo, or \
@@ -144,7 +144,7 @@ fn unusable(owner: &str, interface: &Interface, error: &io::Error) -> io::Error 
     io::Error::new(error.kind(), text)
 }
 
-/// The kernel's error, with what it means here.
+/// The kernel's error, with its meaning for `AF_XDP`.
 fn without_xdp(error: io::Error) -> io::Error {
     let why = match error.raw_os_error() {
         Some(libc::EAFNOSUPPORT | libc::ENOSYS | libc::EOPNOTSUPP | libc::EINVAL) => {
@@ -156,7 +156,7 @@ fn without_xdp(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{why} ({error})"))
 }
 
-/// What carries frames to and from a peer.
+/// A link that sends and receives batches of frames.
 pub trait Carrier: Watched {
     /// See [`Received::fill`].
     fn receive(&self, into: &mut Received) -> io::Result<usize>;

@@ -1,4 +1,4 @@
-//! Memory that the kernel shares with this process: the rings of a socket.
+//! Memory that is shared with the kernel: the rings of a socket.
 
 use std::io;
 use std::mem::{align_of, size_of};
@@ -6,18 +6,17 @@ use std::os::fd::RawFd;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A mapping of shared memory; it ends with its owner.
+/// A mapping of shared memory; unmapped when it is dropped.
 ///
-/// The kernel writes into it at any time. Who writes what is agreed upon by words in it: a side
-/// touches bytes only while the word that guards them says that they are its own. Words are read
-/// with [`Mapping::load`] and written with [`Mapping::store`], so that what they guard is seen
-/// after them and written before them.
+/// The kernel writes into it at any time. A guard word states the owner of each range of bytes: the
+/// kernel or this process. A side accesses bytes only while it owns them. [`Mapping::load`] reads a
+/// guard word with acquire ordering, [`Mapping::store`] writes it with release ordering.
 pub struct Mapping {
     start: NonNull<u8>,
     length: usize,
 }
 
-// SAFETY: the mapping belongs to the process and not to a thread, and its owner alone has it.
+// SAFETY: the mapping belongs to the process, not to a thread, and has one owner.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
@@ -26,7 +25,7 @@ impl Mapping {
         Self::map(length, libc::MAP_SHARED | libc::MAP_POPULATE, descriptor, offset)
     }
 
-    /// Maps fresh memory that begins at a page, for the kernel to be told of.
+    /// Maps new memory, aligned to pages, that the caller registers with the kernel.
     pub fn anonymous(length: usize) -> io::Result<Self> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
         Self::map(length, flags, -1, 0)
@@ -43,12 +42,12 @@ impl Mapping {
         Ok(Self { start, length })
     }
 
-    /// Where it begins, for a system call.
+    /// Start address, for a system call.
     pub fn address(&self) -> u64 {
         self.start.as_ptr() as u64
     }
 
-    /// Panics unless `length` bytes at `offset` are inside: offsets partly come from the kernel.
+    /// Panics unless `length` bytes at `offset` are inside. Some offsets come from the kernel.
     fn check(&self, offset: usize, length: usize) {
         let inside = offset.checked_add(length).is_some_and(|end| end <= self.length);
         assert!(inside, "{length} bytes at {offset} of a ring of {} bytes", self.length);
@@ -62,31 +61,31 @@ impl Mapping {
         unsafe { AtomicU32::from_ptr(self.start.as_ptr().add(offset).cast()) }
     }
 
-    /// A word that guards bytes.
+    /// Reads a guard word.
     pub fn load(&self, offset: usize) -> u32 {
         self.word(offset).load(Ordering::Acquire)
     }
 
-    /// Sets a word that guards bytes.
+    /// Writes a guard word.
     pub fn store(&self, offset: usize, value: u32) {
         self.word(offset).store(value, Ordering::Release);
     }
 
-    /// A copy of a structure of numbers. The bytes must be this side's.
+    /// Reads a structure of numbers. This process must own the bytes.
     pub fn read<T: Numbers>(&self, offset: usize) -> T {
         self.check(offset, size_of::<T>());
         // SAFETY: inside (just checked), and any bytes are a valid `T`.
         unsafe { self.start.as_ptr().add(offset).cast::<T>().read_unaligned() }
     }
 
-    /// Writes a structure of numbers. The bytes must be this side's.
+    /// Writes a structure of numbers. This process must own the bytes.
     pub fn write<T: Numbers>(&self, offset: usize, value: T) {
         self.check(offset, size_of::<T>());
-        // SAFETY: inside (just checked); the kernel does not look at bytes of this side.
+        // SAFETY: inside (just checked); the kernel does not access bytes that this process owns.
         unsafe { self.start.as_ptr().add(offset).cast::<T>().write_unaligned(value) }
     }
 
-    /// Copies bytes out. They must be this side's.
+    /// Copies bytes out. This process must own them.
     pub fn copy_to(&self, offset: usize, to: &mut [u8]) {
         self.check(offset, to.len());
         // SAFETY: inside (just checked), and `to` is memory of ours, so they do not overlap.
@@ -95,10 +94,10 @@ impl Mapping {
         }
     }
 
-    /// Copies bytes in. They must be this side's.
+    /// Copies bytes in. This process must own them.
     pub fn copy_from(&self, offset: usize, from: &[u8]) {
         self.check(offset, from.len());
-        // SAFETY: as in `copy_to`; the kernel does not look at bytes of this side.
+        // SAFETY: as in `copy_to`; the kernel does not access bytes that this process owns.
         unsafe {
             ptr::copy_nonoverlapping(from.as_ptr(), self.start.as_ptr().add(offset), from.len());
         }
@@ -107,12 +106,12 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours and nothing borrows from it any more.
+        // SAFETY: this value owns the mapping, and nothing borrows from it.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }
 
-/// A structure of which any bytes are a valid value.
+/// A structure for which all bit patterns are valid values.
 ///
 /// # Safety
 ///

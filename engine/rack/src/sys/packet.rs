@@ -1,10 +1,12 @@
 //! A port on a network interface: an `AF_PACKET` socket with a receive ring.
 //!
-//! The kernel puts frames into memory that this process has mapped, and takes those to send in
-//! batches. There are two forms of the ring. With `TPACKET_V2` each frame has a slot and is seen as
-//! soon as it is there. With `TPACKET_V3` frames lie close together in blocks, and a block is seen
-//! when it is full or a millisecond old: less work for each frame under load, and a millisecond more
-//! for a frame that comes alone.
+//! The kernel writes received frames into memory that this process has mapped. Frames are sent in
+//! batches, with system calls. The ring has one of two forms:
+//!
+//! - `TPACKET_V2`: each frame has a slot and is readable at once.
+//! - `TPACKET_V3`: frames lie close together in blocks. A block is readable when it is full or one
+//!   millisecond old. This is less work for each frame under load, and adds up to a millisecond to
+//!   the latency of single frames.
 
 use std::io;
 use std::mem::{offset_of, size_of, zeroed};
@@ -17,7 +19,7 @@ use super::mapping::Mapping;
 use super::{BATCH, Received, checked};
 use crate::worker::lock;
 
-/// Bytes of a slot of the frame ring: the longest frame and what the kernel tells about it.
+/// Bytes of a slot of the frame ring: the longest frame and the kernel's header.
 const SLOT: usize = 4096;
 /// Slots of the frame ring: a burst of some milliseconds.
 const SLOTS: usize = 2048;
@@ -25,12 +27,12 @@ const SLOTS: usize = 2048;
 const BLOCK: usize = 1 << 18;
 /// Blocks of the block ring.
 const BLOCKS: usize = 32;
-/// Milliseconds after which a block is seen though it is not full: the least that the kernel does.
+/// Milliseconds after which a block is readable though it is not full; the kernel's minimum.
 const BLOCK_AGE: u32 = 1;
-/// Bytes asked for the send buffer.
+/// Requested size of the send buffer, in bytes.
 const SEND_BUFFER: libc::c_int = 4 << 20;
 
-/// Which form the ring has.
+/// Form of the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// A slot for each frame (`TPACKET_V2`).
@@ -50,27 +52,27 @@ pub struct PacketSocket {
 struct Ring {
     memory: Mapping,
     form: Form,
-    /// The slot or block to look at next.
+    /// Index of the next slot or block to read.
     next: usize,
-    /// Of the block at hand: frames that are left, and where the next of them is.
+    /// Frames left in the current block, and the offset of the next one.
     left: u32,
     at: usize,
 }
 
 /// A frame in a ring.
 struct Frame {
-    /// Where it begins.
+    /// Offset in the ring.
     at: usize,
-    /// Bytes that are there, and bytes that it had.
+    /// Captured bytes, and bytes of the whole frame.
     kept: usize,
     length: usize,
     status: u32,
-    /// Tag (identifier, control information) that the kernel has taken off.
+    /// VLAN tag (identifier, control information) that the kernel has removed from the frame.
     vlan: [u16; 2],
 }
 
 impl PacketSocket {
-    /// Opens the socket, sets the interface up. Errors are sentences without a beginning.
+    /// Opens the socket and sets the interface up. The caller begins the sentence of an error.
     pub fn open(interface: &Interface, form: Form) -> io::Result<Self> {
         let descriptor = interface.within(|| Self::bound(interface, form))?;
         let length = match form {
@@ -83,7 +85,7 @@ impl PacketSocket {
     }
 
     fn bound(interface: &Interface, form: Form) -> io::Result<OwnedFd> {
-        // Without a protocol it receives nothing, until it is bound to its interface.
+        // With protocol 0 the socket receives nothing until it is bound to the interface.
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
         // SAFETY: the call takes no pointers; a descriptor that it returns is ours alone.
         let socket =
@@ -118,7 +120,7 @@ impl PacketSocket {
                 set_option(raw, libc::SOL_PACKET, libc::PACKET_RX_RING, &request)?;
             }
         }
-        // Frames of this host that leave at the interface are no frames from its other end.
+        // The ring gets received frames only, not those that this host sends at the interface.
         set_option(raw, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1)?;
         set_option(raw, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &1)?;
         set_option(raw, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &SEND_BUFFER)
@@ -147,7 +149,7 @@ impl PacketSocket {
         self.descriptor.as_raw_fd()
     }
 
-    /// Takes what is in the ring, up to [`BATCH`] frames; returns how many frames there are now.
+    /// Copies up to [`BATCH`] frames from the ring; returns their number.
     pub(super) fn receive(&self, into: &mut Received) -> usize {
         into.begin_copies();
         let mut ring = lock(&self.ring);
@@ -160,21 +162,21 @@ impl PacketSocket {
             ring.release();
         }
         if into.copies() == 0 {
-            // That the interface went down is an error that stays until it is read, and with it
-            // the wait would end at once for ever.
+            // If the interface goes down, the socket has an error until it is read. With a pending
+            // error every wait ends at once.
             let _ = option::<libc::c_int>(self.raw(), libc::SOL_SOCKET, libc::SO_ERROR);
         }
         into.copies()
     }
 
-    /// Frames that came without the checksum that their sender left to a network card.
+    /// Received frames without a checksum, because the sender offloads checksums to a network card.
     pub fn unsummed(&self) -> u64 {
         self.unsummed.load(Ordering::Relaxed)
     }
 
     /// Frames that the kernel dropped since the socket was opened because the ring was full.
     pub fn receive_drops(&self) -> u64 {
-        // Reading sets the kernel's counts back.
+        // Reading resets the kernel's counters.
         let counts =
             option::<libc::tpacket_stats_v3>(self.raw(), libc::SOL_PACKET, libc::PACKET_STATISTICS);
         let new = counts.map_or(0, |counts| u64::from(counts.tp_drops));
@@ -183,7 +185,7 @@ impl PacketSocket {
 }
 
 impl Ring {
-    /// The next frame; it stays this side's until [`Ring::release`].
+    /// The next frame. Its memory belongs to this process until [`Ring::release`].
     fn frame(&mut self) -> Option<Frame> {
         match self.form {
             Form::Frames => {
@@ -217,7 +219,7 @@ impl Ring {
         }
     }
 
-    /// Begins with the next block, if the kernel is done with it; one without frames goes back.
+    /// Opens the next block, if the kernel has released it. An empty block is returned at once.
     fn open_block(&mut self) -> Option<()> {
         const HEADER: usize = offset_of!(libc::tpacket_block_desc, hdr);
         let block = self.next * BLOCK;
@@ -240,7 +242,7 @@ impl Ring {
         self.next = (self.next + 1) % BLOCKS;
     }
 
-    /// Gives the memory of the frame back to the kernel, with its block if it was the last there.
+    /// Returns the frame's memory to the kernel; the block after its last frame.
     fn release(&mut self) {
         match self.form {
             Form::Frames => {
@@ -261,10 +263,10 @@ impl Ring {
 }
 
 impl Frame {
-    /// Copies the frame as it was on the wire; returns its length, which may be more than there is
-    /// room for.
+    /// Copies the frame as it was on the wire; returns its length, or `usize::MAX` if it does not
+    /// fit.
     fn copy(&self, memory: &Mapping, to: &mut [u8]) -> usize {
-        /// Bytes of the addresses at the head of a frame, after which a tag stands.
+        /// Bytes of the two addresses; a VLAN tag follows them.
         const ADDRESSES: usize = 12;
         const TAG: usize = 4;
         let tagged = self.status & libc::TP_STATUS_VLAN_VALID != 0 && self.kept >= ADDRESSES;

@@ -100,8 +100,8 @@ impl Received {
         self.count
     }
 
-    /// Calls `copy` to write one frame into the next slot. It returns the length of the frame, which
-    /// exceeds [`FRAME_LIMIT`] if the frame does not fit. At most [`BATCH`] calls in a batch.
+    /// Calls `copy` to write one frame into the next slot. `copy` returns the length of the frame,
+    /// more than [`FRAME_LIMIT`] if the frame does not fit. At most [`BATCH`] calls in a batch.
     pub(super) fn copy(&mut self, copy: impl FnOnce(&mut [u8]) -> usize) {
         let start = self.count * SLOT;
         let length = copy(&mut self.bytes[start..start + FRAME_LIMIT]);

@@ -21,7 +21,7 @@ pub struct Socket {
     pub(super) socket: UdpSocket,
     /// Whether to send frames of one size as a train.
     trains: AtomicBool,
-    /// For one that learns its peer: who sent last.
+    /// Source of the last datagram; `None` for a connected socket.
     learned: Option<Mutex<Option<libc::sockaddr_in>>>,
 }
 
@@ -42,7 +42,7 @@ impl Socket {
         Self::prepared(Self { socket, trains: AtomicBool::new(trains), learned: None })
     }
 
-    /// Binds only; frames go to who has sent the last one here.
+    /// Binds without connecting: the socket sends to the source of the last datagram.
     pub fn open_to_any(owner: &str, bind: SocketAddrV4, trains: bool) -> io::Result<Self> {
         let socket = Self::bound(owner, bind)?;
         let learned = Some(Mutex::new(None));
@@ -76,12 +76,12 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Whether it takes whoever sends for its peer.
+    /// Whether the socket learns its peer.
     pub(super) fn learns(&self) -> bool {
         self.learned.is_some()
     }
 
-    /// Who has sent last, for one that learns that.
+    /// The learned peer; `None` before the first datagram.
     pub(super) fn learned(&self) -> Option<libc::sockaddr_in> {
         self.learned.as_ref().and_then(|learned| *lock(learned))
     }

@@ -1,14 +1,18 @@
 //! A port on a network interface: an `AF_XDP` socket, its memory and its four rings.
 //!
-//! A program of five instructions, attached to the interface, hands the frames of its first queue
-//! to the socket before the network stack sees them. Both ends of a ring are counters of what was
-//! produced and consumed since the start, modulo 2^32; the entry of a number is at its last bits.
-//! The chunks of memory travel in circles: free ones through the fill ring to the kernel, with
-//! frames in them through the receive ring back; and those to send through the send ring to the
-//! kernel and through the completion ring back.
+//! An XDP program of five instructions is attached to the interface. It redirects the frames of the
+//! first queue to the socket, before the network stack. Each frame is in a chunk of memory:
 //!
-//! The crates for this (xsk-rs, libxdp-sys) bind a C library that is built with clang; what is
-//! needed of it here is what follows.
+//! ```text
+//! free chunk      -> fill ring -> kernel -> receive ring    -> this process
+//! frame to send   -> send ring -> kernel -> completion ring -> this process
+//! ```
+//!
+//! A ring has two counters modulo 2^32: entries produced and entries consumed since the start. The
+//! index of an entry is its counter modulo the size of the ring.
+//!
+//! The crates for `AF_XDP` (xsk-rs, libxdp-sys) bind a C library that is built with clang. This
+//! module has only the few functions that the switch needs.
 
 use std::io;
 use std::mem::{size_of, size_of_val};
@@ -21,13 +25,13 @@ use super::mapping::{Mapping, Numbers};
 use super::{BATCH, FRAME_LIMIT, Received, Sent, checked};
 use crate::worker::lock;
 
-/// Bytes for a frame: a page, of which the kernel keeps the first part free.
+/// Bytes of a chunk: a page. The kernel leaves its first part empty.
 const CHUNK: usize = 4096;
 /// Entries of each ring, and chunks for each direction.
 const ENTRIES: u32 = 2048;
-/// How often the kernel is asked to take what waits in the send ring: it takes 32 frames or more.
+/// Maximum number of system calls to empty the send ring; each sends at least 32 frames.
 const MAX_KICKS: usize = 2 * ENTRIES as usize / 32;
-/// Frames that the kernel should take for one call; an option of Linux 6.18.
+/// Frames that the kernel should send in one call; an option of Linux 6.18.
 const SEND_BUDGET: u32 = 256;
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
 
@@ -35,7 +39,7 @@ const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
 pub struct XdpSocket {
     descriptor: OwnedFd,
     rings: Mutex<Rings>,
-    /// The program runs as long as this is open, so none is left behind by a crash.
+    /// The program is attached as long as this is open, so a crash detaches it.
     _attached: OwnedFd,
     _sockets_by_queue: OwnedFd,
 }
@@ -46,7 +50,7 @@ struct Rings {
     received: Ring,
     send: Ring,
     completed: Ring,
-    /// Chunks for frames to send that are neither in the send ring nor with the kernel.
+    /// Free chunks for frames to send.
     free: Vec<u64>,
 }
 
@@ -73,42 +77,42 @@ impl Ring {
         self.offsets.desc as usize + (number % ENTRIES) as usize * size_of::<T>()
     }
 
-    /// Of a ring in which the kernel produces: how many entries wait.
+    /// Number of waiting entries in a ring that the kernel produces.
     fn waiting(&self) -> u32 {
         self.memory.load(self.offsets.producer as usize).wrapping_sub(self.own)
     }
 
-    /// Takes the oldest entry; there must be one that waits.
+    /// Consumes the oldest entry. At least one must wait.
     fn take<T: Numbers>(&mut self) -> T {
         let entry = self.memory.read(self.entry::<T>(self.own));
         self.own = self.own.wrapping_add(1);
         entry
     }
 
-    /// Lets the kernel use the entries taken again.
+    /// Publishes the consumer's counter: the kernel may use the consumed entries again.
     fn taken(&self) {
         self.memory.store(self.offsets.consumer as usize, self.own);
     }
 
-    /// Of a ring in which this side produces: how many entries the kernel has not consumed.
+    /// Number of entries that the kernel has not consumed, in a ring that this side produces.
     fn unconsumed(&self) -> u32 {
         self.own.wrapping_sub(self.memory.load(self.offsets.consumer as usize))
     }
 
-    /// Appends an entry. There is room: no ring has fewer entries than there are chunks for it.
+    /// Produces an entry. There is room, because a ring has an entry for each of its chunks.
     fn put<T: Numbers>(&mut self, value: T) {
         self.memory.write(self.entry::<T>(self.own), value);
         self.own = self.own.wrapping_add(1);
     }
 
-    /// Lets the kernel see what was appended.
+    /// Publishes the producer's counter: the kernel may consume the new entries.
     fn publish(&self) {
         self.memory.store(self.offsets.producer as usize, self.own);
     }
 }
 
 impl XdpSocket {
-    /// Opens the socket, sets the interface up. Errors are sentences without a beginning.
+    /// Opens the socket and sets the interface up. The caller begins the sentence of an error.
     pub fn open(interface: &Interface) -> io::Result<Self> {
         interface.within(|| Self::open_here(interface))
     }
@@ -139,7 +143,7 @@ impl XdpSocket {
         ] {
             set_option(socket, libc::SOL_XDP, ring, &ENTRIES)?;
         }
-        // Without it the kernel takes 32 frames a call.
+        // Without this option the kernel sends 32 frames in a call.
         let _ = set_option(socket, libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &SEND_BUDGET);
         let offsets: libc::xdp_mmap_offsets =
             option(socket, libc::SOL_XDP, libc::XDP_MMAP_OFFSETS)?;
@@ -178,7 +182,7 @@ impl XdpSocket {
         self.descriptor.as_raw_fd()
     }
 
-    /// Takes what is in the ring, up to [`BATCH`] frames; returns how many frames there are now.
+    /// Copies up to [`BATCH`] frames from the ring; returns their number.
     pub(super) fn receive(&self, into: &mut Received) -> usize {
         into.begin_copies();
         let mut rings = lock(&self.rings);
@@ -199,7 +203,7 @@ impl XdpSocket {
         count
     }
 
-    /// Sends frames, each given by where it starts and ends in `bytes`.
+    /// Sends frames, each given by its range in `bytes`.
     pub(super) fn transmit(&self, bytes: &[u8], frames: &[(usize, usize)]) -> Sent {
         let mut rings = lock(&self.rings);
         let mut sent = Sent::default();
@@ -225,7 +229,7 @@ impl XdpSocket {
         sent
     }
 
-    /// Lets the kernel take what waits in the send ring. What it cannot take stays there.
+    /// Asks the kernel to send the frames in the send ring. Frames that it cannot send stay there.
     fn kick(&self, rings: &Rings) {
         for _ in 0..MAX_KICKS {
             let before = rings.send.unconsumed();
@@ -253,7 +257,7 @@ impl XdpSocket {
 }
 
 impl Rings {
-    /// Takes back the chunks of frames that have left.
+    /// Frees the chunks of frames that were sent.
     fn reclaim(&mut self) {
         for _ in 0..self.completed.waiting() {
             let chunk: u64 = self.completed.take();
@@ -277,7 +281,7 @@ fn bind(socket: RawFd, index: libc::c_int) -> io::Result<()> {
     checked(unsafe { libc::bind(socket, (&raw const address).cast(), length) }).map(drop)
 }
 
-/// The system call `bpf`: a map, a program, and where it runs.
+/// The system call `bpf`: a map, a program, and its attachment to an interface.
 mod bpf {
     use std::io;
     use std::mem::size_of;
@@ -292,7 +296,7 @@ mod bpf {
     const MAP_OF_XDP_SOCKETS: u32 = 17;
     const PROGRAM_XDP: u32 = 6;
     const ATTACH_XDP: u32 = 37;
-    /// Queues for which the map has room; the program of another queue lets its frames pass.
+    /// Maximum number of queues in the map. Frames of other queues pass to the network stack.
     const QUEUES: u32 = 64;
 
     /// An instruction: code, registers (source and destination), offset, constant.
@@ -372,8 +376,8 @@ mod bpf {
         call(MAP_UPDATE, &update).map(drop)
     }
 
-    /// A program that hands a frame to the socket of its queue, or to the network stack if there
-    /// is none.
+    /// A program that redirects a frame to the socket of its queue, or to the network stack if the
+    /// queue has no socket.
     pub fn to_socket(map: &OwnedFd) -> io::Result<OwnedFd> {
         let code = [
             Instruction(0x61, 0x12, 16, 0), // r2 = context.rx_queue_index
@@ -400,7 +404,7 @@ mod bpf {
         opened(PROGRAM_LOAD, &program)
     }
 
-    /// Lets the program run at an interface for as long as what is returned is open.
+    /// Attaches the program to an interface, as long as the returned descriptor is open.
     pub fn attach(program: &OwnedFd, interface: libc::c_int) -> io::Result<OwnedFd> {
         let link = CreateLink {
             program: program.as_raw_fd() as u32,

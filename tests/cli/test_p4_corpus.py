@@ -14,7 +14,7 @@ def folder_of_tests(folder: Path) -> Path:
     for name in ("arith", "parse"):
         for extension in ("p4", "stf"):
             shutil.copy(ROOT / "tests" / "golden" / f"{name}.{extension}", folder)
-    wrong = (folder / "parse.stf").read_text().replace("expect 1 ", "expect 2 ", 1)
+    wrong = (folder / "parse.stf").read_text().replace("expect 2 ", "expect 3 ", 1)
     (folder / "parse.stf").write_text(wrong)
     inner = folder / "inner"
     inner.mkdir()
@@ -38,7 +38,7 @@ def test_stf_of_a_folder_lists_every_outcome(netkv_here: Netkv, tmp_path: Path) 
         "refused": "refused",
         "other": "left out",
     }
-    assert "port 2" in found["parse"]["reason"]
+    assert "port 3" in found["parse"]["reason"]
     assert found["refused"]["reason"].startswith("line 2: Expected ';'")
     assert document["counts"] == {"passed": 1, "failed": 1, "refused": 1, "left out": 1}
 

@@ -58,13 +58,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
         sandbox.start(script("netkv switch run learning.p4 --port 1=sw1"), switch)
         until(lambda: "P4Runtime is at 127.0.0.1:9559" in switch.read_text(), "the switch runs")
         log = folder / "controller.log"
-        sandbox.start(script(sys.executable), log)
-        until(lambda: _is_flooding(sandbox), "the controller has prepared the switch")
+        controller = sandbox.start(script(sys.executable), log)
+
+        def floods() -> bool:
+            assert controller.poll() is None, log.read_text()
+            return "1 received" in sandbox.run("ip netns exec h1 ping -c 1 -W 1 10.0.0.2", None)
+
+        until(floods, "the controller has prepared the switch")
         yield sandbox
-
-
-def _is_flooding(place: Sandbox) -> bool:
-    return "1 received" in place.run("ip netns exec h1 ping -c 1 -W 1 10.0.0.2", None)
 
 
 def test_traffic_crosses_the_switch_and_is_learned(place: Sandbox) -> None:

@@ -109,6 +109,7 @@ pub(super) fn nested(w: &mut Writer) {
     if w.rng.chance(60) {
         table::declare(w);
     }
+    w.nested_has_tables = !w.tables.is_empty();
     line!(w, "apply {{");
     let count = 2 + w.rng.below(4);
     statements(w, count, 2);

@@ -154,8 +154,9 @@ fn shift(w: &mut Writer, ty: Ty, depth: usize) -> String {
     let amount = match w.rng.below(4) {
         0 => format!("{}", w.rng.below(width as usize + 2)),
         1 => {
+            // v1model's amounts have at most 8 bits.
             let wide = w.width();
-            expression(w, Ty::Bit(wide), depth)
+            format!("((bit<8>){})", expression(w, Ty::Bit(wide), depth))
         }
         _ => {
             let narrow = *w.rng.pick(&[2, 3, 4, 5, 6, 7, 8]);

@@ -89,15 +89,7 @@ fn register(w: &mut Writer) {
         line!(w, "{}.write({index}, {value});", register.name);
         return;
     }
-    let to = match w.variable(|v| v.writable && v.ty == register.ty) {
-        Some(found) => found.text,
-        None => {
-            let name = w.unique_name("r");
-            line!(w, "{} {name};", register.ty.text());
-            w.declare_variable(name.clone(), register.ty, true);
-            name
-        }
-    };
+    let to = statement::destination(w, register.ty);
     line!(w, "{}.read({to}, {index});", register.name);
 }
 

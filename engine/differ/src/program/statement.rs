@@ -1,7 +1,7 @@
 //! Generates statements.
 
 use super::assignment::assign;
-use super::expression::{arguments, element, expression, index, literal};
+use super::expression::{arguments, element, expression, index};
 use super::extern_call;
 use super::writer::{CodeKind, Ty, Variable, Writer, line};
 
@@ -55,6 +55,17 @@ fn statement(w: &mut Writer, depth: usize) {
 
 fn writable(w: &mut Writer) -> Option<Variable> {
     w.variable(|v| v.writable)
+}
+
+/// Where an extern writes a result of this type: a variable, which is declared if none has the type.
+pub(super) fn destination(w: &mut Writer, ty: Ty) -> String {
+    if let Some(found) = w.variable(|v| v.writable && v.ty == ty) {
+        return found.text;
+    }
+    let name = w.unique_name("r");
+    line!(w, "{} {name};", ty.text());
+    w.declare_variable(name.clone(), ty, true);
+    name
 }
 
 pub(super) fn assignment(w: &mut Writer) {
@@ -181,8 +192,7 @@ fn value_switch(w: &mut Writer, depth: usize) {
     let mut labels: Vec<String> =
         (0..1 + w.rng.below(3)).map(|label| format!("{width}w{label}")).collect();
     if width > 8 {
-        labels.push(literal(w, Ty::Bit(width)));
-        labels.dedup();
+        labels.push(format!("{width}w{}", 1000 + w.rng.below(60_000)));
     }
     for label in labels {
         line!(w, "{label}: {{");
@@ -209,10 +219,17 @@ fn direct_call(w: &mut Writer) {
     }
 }
 
+/// Writes a call of a nested control. An instance with tables is called once.
 fn nested_call(w: &mut Writer) {
-    let Some(instance) = w.rng.pick_any(&w.nested).cloned() else { return assignment(w) };
-    match arguments(w, super::control::NESTED_PARAMS, 2) {
-        Some(arguments) => line!(w, "{instance}.apply(h, m, s, {arguments});"),
-        None => assignment(w),
+    if w.nested.is_empty() {
+        return assignment(w);
+    }
+    let at = w.rng.below(w.nested.len());
+    let Some(arguments) = arguments(w, super::control::NESTED_PARAMS, 2) else {
+        return assignment(w);
+    };
+    line!(w, "{}.apply(h, m, s, {arguments});", w.nested[at]);
+    if w.nested_has_tables {
+        w.nested.remove(at);
     }
 }

@@ -3,7 +3,7 @@
 use super::assignment::assign;
 use super::expression::{expression, literal};
 use super::extern_call::{ALGORITHMS, egress_spec};
-use super::statement::statements;
+use super::statement::{destination, statements};
 use super::writer::{Action, CodeKind, Table, Ty, Writer, line};
 
 /// Declares an action. If it reads the direct meter of a table, `of_table` is that table.
@@ -46,10 +46,9 @@ fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usi
     }
     line!(w, "action {name}({}) {{", params.join(", "));
     w.code_kind = CodeKind::Action;
-    if let Some((meter, ty)) = direct_meter
-        && let Some(to) = w.variable(|v| v.writable && v.ty == ty)
-    {
-        line!(w, "{meter}.read({});", to.text);
+    if let Some((meter, ty)) = direct_meter {
+        let to = destination(w, ty);
+        line!(w, "{meter}.read({to});");
     }
     if w.ingress && w.rng.chance(30) {
         match data.iter().position(|ty| *ty == Ty::Bit(9)) {
@@ -151,7 +150,9 @@ fn table(w: &mut Writer, number: usize) {
         })
         .cloned()
         .collect();
-    let mut chosen: Vec<Action> = usable.into_iter().filter(|_| w.rng.chance(70)).collect();
+    // A table with a direct meter needs an action that reads it.
+    let mut chosen: Vec<Action> =
+        usable.into_iter().filter(|a| a.of_table.is_some() || w.rng.chance(70)).collect();
     // An action without variables for its arguments in scope is left out.
     let mut listed = Vec::new();
     chosen.retain(|action| match super::expression::arguments(w, &action.directed, 1) {

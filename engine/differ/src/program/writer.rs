@@ -101,6 +101,7 @@ pub(super) struct Writer {
     pub(super) has_dump: bool,
     /// Instances of the nested control in scope.
     pub(super) nested: Vec<String>,
+    pub(super) nested_has_tables: bool,
     indent: usize,
     unique_name: usize,
 }
@@ -125,6 +126,7 @@ impl Writer {
             tables: Vec::new(),
             functions: Vec::new(),
             nested: Vec::new(),
+            nested_has_tables: false,
             indent: 0,
             unique_name: 0,
         }

@@ -160,9 +160,17 @@ fn check_tables(program: &Program, graph: &Cfg, reporter: &mut Reporter) {
     }
 }
 
-/// A direct meter has a table, and the actions of the table read it.
+/// A direct meter that is read has a table, and of a table that is applied an action reads it.
 fn check_direct_meters(program: &Program, meters: &[Span], reporter: &mut Reporter) {
     let mut read = HashSet::new();
+    let applied: HashSet<TableId> = [&program.ingress, &program.egress]
+        .iter()
+        .flat_map(|graph| &graph.blocks)
+        .filter_map(|block| match &block.terminator {
+            Terminator::Apply(apply) => Some(apply.table),
+            _ => None,
+        })
+        .collect();
     for (op, span) in ops(&program.ingress).chain(ops(&program.egress)) {
         let Op::ReadDirectMeter { meter, .. } = op else { continue };
         let info = &program.meters[*meter as usize];
@@ -177,6 +185,7 @@ fn check_direct_meters(program: &Program, meters: &[Span], reporter: &mut Report
     }
     for ((id, meter), span) in (0..).zip(&program.meters).zip(meters) {
         if let Some(table) = meter.direct
+            && applied.contains(&table)
             && !read.contains(&id)
         {
             let message = format!(

@@ -579,10 +579,16 @@ class Fuzzer:
     def progress(self) -> FuzzProgress: ...
 
 def generate_p4(seed: int) -> str:
-    """The source text of the program that the fuzzer makes up for a seed."""
+    """A random program, to compare switches with: none uses random numbers or the time."""
 
-def sample_packets(bundle: bytes, seed: int, count: int) -> tuple[str, list[tuple[int, bytes]]]:
-    """Random state as STF, and random (port, frame), for a test on another switch."""
+def sample_packets(
+    bundle: bytes, seed: int, count: int, p4runtime: bool
+) -> tuple[str, list[tuple[int, bytes]]]:
+    """Random state as STF, and random (port, frame), for a test on another switch.
+
+    With `p4runtime` the state is what P4Runtime can write to bmv2: entries have priorities, and
+    registers keep their first values. Then frames may come in at any port, otherwise at 0 to 7.
+    """
 
 def stf_frames(text: str, name: str) -> list[tuple[int, bytes]]:
     """The (port, frame) that a packet test sends; ValueError for a line that is no command."""

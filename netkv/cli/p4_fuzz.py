@@ -56,18 +56,53 @@ def fuzz(
         ),
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Default: all cores.")] = None,
+    bmv2: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH",
+            help="Compare with this simple_switch_grpc, which is started for it: its output frames "
+            "must be those of both executors. A name is looked up on PATH.",
+        ),
+    ] = None,
+    p4c: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="p4c for --bmv2 (default: the one on PATH)."),
+    ] = None,
     include: Includes = None,
     define: Defines = None,
     json: Json = False,
 ) -> None:
-    """Compare compiled executor and interpreter on random programs, tables, registers and packets.
+    """Compare executors, or the engine and bmv2, on random programs, tables and packets.
 
-    Output frames, registers, counters, digests and statistics must agree. The frames of an STF
+    Without --bmv2 the compiled executor is compared with the interpreter: output frames,
+    registers, counters, digests and statistics must agree. The frames of an STF
     file beside a program (PROGRAM.stf) are used as well. Exit status 1 on a difference, with a
     report that is reduced to something small, with the command that repeats it.
     """
     from netkv import _engine, resources
+    from netkv.errors import UsageError
 
+    if bmv2 is not None:
+        # gRPC would complain of each start of bmv2, which is a fork.
+        os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
+        from netkv.cli import p4_bmv2
+
+        p4_bmv2.search(
+            programs,
+            include,
+            define,
+            generated=generated,
+            seed=seed,
+            seeds=seeds,
+            seconds=_SECONDS if seeds is seconds is seed is None else seconds,
+            packets=packets,
+            bmv2=bmv2,
+            p4c=p4c,
+            json=json,
+        )
+        return
+    if p4c is not None:
+        raise UsageError("--p4c compiles for --bmv2, which is missing.")
     chosen = programs or list(resources.programs().values())
     subjects = [_subject(program, include, define) for program in chosen]
     if seed is not None:
@@ -156,7 +191,7 @@ def record(
     if packets is not None:
         frames = _frames(packets, port)
     else:
-        random_state, frames = _engine.sample_packets(bundle, seed, random)
+        random_state, frames = _engine.sample_packets(bundle, seed, random, p4runtime=False)
         state = random_state if setup is None else state
     try:
         text = _engine.record_stf(bundle, state, frames, str(setup or "the set-up"))

@@ -81,7 +81,7 @@ class Bmv2Switch(ExternalSwitch):
             dataplane=address,
             thrift=thrift if config["thrift"] else None,
         )
-        if _listens(config["p4runtime"]):
+        if listens(config["p4runtime"]):
             raise OSError(f"{config['p4runtime']} is in use")
         print(f"starting {' '.join(words)}", file=sys.stderr)
         self._process = subprocess.Popen(
@@ -89,7 +89,7 @@ class Bmv2Switch(ExternalSwitch):
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr,
             stderr=sys.stderr,
-            preexec_fn=_end_with_parent,
+            preexec_fn=end_with_parent,
         )
         addresses = [config["p4runtime"], address]
         if config["thrift"]:
@@ -104,7 +104,7 @@ class Bmv2Switch(ExternalSwitch):
 
     def _wait_for(self, address: str) -> None:
         end = time.monotonic() + START_TIMEOUT_S
-        while not _listens(address):
+        while not listens(address):
             if (gone := self._died()) is not None:
                 raise ValueError(gone)
             if time.monotonic() > end:
@@ -123,14 +123,15 @@ def command(
     program: str,
     *,
     device_id: int,
-    cpu_port: int,
+    cpu_port: int | None,
     p4runtime: str,
     dataplane: str,
     thrift: int | None,
 ) -> list[str]:
     """The command that starts a switch without a program; the controller brings it.
 
-    `thrift` is the port of the Thrift server; None for a bmv2 that was built without it.
+    Without a `cpu_port` frames for the controller leave at their port as others do. `thrift` is the
+    port of the Thrift server; None for a bmv2 that was built without it.
     """
     return [
         program,
@@ -141,12 +142,12 @@ def command(
         *("--log-level", "warn"),
         "--",
         *("--grpc-server-addr", p4runtime),
-        *("--cpu-port", str(cpu_port)),
+        *(() if cpu_port is None else ("--cpu-port", str(cpu_port))),
         *("--dp-grpc-server-addr", dataplane),
     ]
 
 
-def _listens(address: str) -> bool:
+def listens(address: str) -> bool:
     host, _, port = address.rpartition(":")
     try:
         socket.create_connection((host, int(port)), 1.0).close()
@@ -164,6 +165,6 @@ def _as_value_error(what: str) -> Iterator[None]:
         raise ValueError(f"{what}: {error}") from error
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """In the new process: the kernel ends it when this process ends, however that is."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -56,7 +56,11 @@ def install(folder: Path) -> None:
 
 
 def compile_main(arguments: list[str]) -> None:
-    """Compiles a program; `STANDIN_COMPILED` names a file that gets a line for each time."""
+    """Compiles a program.
+
+    `STANDIN_COMPILED` names a file that gets a line for each time. `STANDIN_FAULT` is a fault, as
+    `THIS=>THAT`: the compiler takes THIS in the program for THAT.
+    """
     parser = argparse.ArgumentParser()
     parser.add_argument("--std", choices=["p4-16"])
     parser.add_argument("-D", action="append", default=[])
@@ -66,8 +70,15 @@ def compile_main(arguments: list[str]) -> None:
     parser.add_argument("program")
     given = parser.parse_args(arguments)
     defines = dict(each.split("=", 1) for each in given.D)
+    program = given.program
+    if fault := os.environ.get("STANDIN_FAULT"):
+        program = f"{given.o}.p4"
+        this, that = fault.split("=>")
+        text = Path(given.program).read_text()
+        assert this in text
+        Path(program).write_text(text.replace(this, that))
     try:
-        bundle = _engine.compile_p4(given.program, given.I, defines)
+        bundle = _engine.compile_p4(program, given.I, defines)
     except _engine.CompileError as error:
         sys.exit(str(error))
     Path(given.o).write_bytes(bundle)
@@ -90,7 +101,7 @@ def switch_main(arguments: list[str]) -> None:
     parser.add_argument("--log-level")
     target = argparse.ArgumentParser()
     target.add_argument("--grpc-server-addr", required=True)
-    target.add_argument("--cpu-port", type=int, required=True)
+    target.add_argument("--cpu-port", type=int)
     target.add_argument("--dp-grpc-server-addr", required=True)
     divided = arguments.index("--")
     common = parser.parse_args(arguments[:divided])
@@ -124,7 +135,7 @@ Request, Response = _message("PacketStreamRequest"), _message("PacketStreamRespo
 class StandIn(grpc.GenericRpcHandler):
     """The switch: ports by gRPC, the CPU port by P4Runtime (`netkv.p4rt.target.PacketPort`)."""
 
-    def __init__(self, device_id: int, cpu_port: int) -> None:
+    def __init__(self, device_id: int, cpu_port: int | None) -> None:
         self._device_id = device_id
         self._cpu_port = cpu_port
         # The engine has no switch without a program. Frames get in only once there is one.
@@ -182,6 +193,7 @@ class StandIn(grpc.GenericRpcHandler):
                 self._sent.put_nowait(Response(device_id=self._device_id, port=port, packet=frame))
 
     def packet_out(self, frame: bytes) -> None:
+        assert self._cpu_port is not None
         self._leave(self._switch.process(self._cpu_port, frame))
 
     def wait(self, timeout_s: float) -> tuple[list[bytes], list[_engine.DigestMessage]]:

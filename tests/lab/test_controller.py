@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from finsy.proto import p4r
+from finsy.proto import p4i, p4r
 
 from netkv.control import base
 from netkv.errors import NetkvError
@@ -105,7 +105,8 @@ class Client:
         if self in self.switch.clients:
             self.switch.clients.remove(self)
 
-    async def set_pipeline(self, bundle: bytes) -> None:
+    async def set_pipeline(self, bundle: bytes, info: p4i.P4Info | None) -> None:
+        assert info is None
         self.switch.log.append(f"load {bundle.decode()}")
 
     async def write(self, updates: Sequence[p4r.Update]) -> None:

@@ -13,7 +13,7 @@ from netkv.cli import main
 from netkv.lab.rack import LiveRack
 from tests.lab.racks import finish, serves, spec, written
 from tests.switch.sandbox import skip_without
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 
 def within(name: str, command: str) -> str:
@@ -44,7 +44,7 @@ async def test_rack_serves_and_other_programs_cross_its_switch(tmp_path: Path) -
         assert verified.client_statistics["verified"] > 0
         assert verified.client_statistics["acked_writes_lost"] == 0
         assert verified.client_statistics["stale_reads"] == 0
-        assert " 0% packet loss" in within(client, "ping -c 3 -i 0.1 10.2.0.0")
+        assert "3 received" in within(client, f"ping -c 3 -w {PATIENCE_S:g} -i 0.1 10.2.0.0")
         redis = await asyncio.create_subprocess_exec(
             *["ip", "netns", "exec", server, "redis-server", "--bind", "10.2.0.0"],
             *["--protected-mode", "no", "--save", ""],

@@ -52,6 +52,6 @@ pub use reduce::{Reduced, reduce};
 pub use report::text as report;
 pub use request::{Matches, Request};
 pub use rng::Rng;
-pub use sample::sample;
+pub use sample::{Medium, sample};
 pub use state::StateGenerator;
 pub use value_pool::ValuePool;

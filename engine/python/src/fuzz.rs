@@ -8,7 +8,7 @@ use std::time::Duration;
 use netkv_compiled::ExecutorKind;
 use netkv_dataplane::{SwitchOptions, stf};
 use netkv_differ::{
-    Campaign, Executors, Progress, SubjectProgram, recorded_in_stf, resident_bytes,
+    Campaign, Executors, Medium, Progress, SubjectProgram, recorded_in_stf, resident_bytes,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -118,7 +118,7 @@ impl Fuzzer {
 /// See `_engine.pyi`.
 #[pyfunction]
 pub fn generate_p4(seed: u64) -> String {
-    netkv_differ::program::generate(seed)
+    netkv_differ::program::generate_deterministic(seed)
 }
 
 fn value_error(error: impl ToString) -> PyErr {
@@ -138,9 +138,11 @@ pub fn sample_packets(
     bundle: &[u8],
     seed: u64,
     count: usize,
+    p4runtime: bool,
 ) -> PyResult<(String, Frames)> {
     let program = program_of(bundle)?;
-    Ok(py.detach(|| netkv_differ::sample(&program, seed, count)))
+    let medium = if p4runtime { Medium::P4Runtime } else { Medium::Stf };
+    Ok(py.detach(|| netkv_differ::sample(&program, seed, count, medium)))
 }
 
 /// See `_engine.pyi`.

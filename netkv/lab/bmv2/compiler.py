@@ -12,7 +12,7 @@ import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,13 +46,19 @@ class Compiled:
     """Whether they were there already."""
 
 
-def compile_program(program: Path, source_hash: str, defines: Mapping[str, str]) -> Compiled:
+def compile_program(
+    program: Path,
+    source_hash: str,
+    defines: Mapping[str, str],
+    includes: Sequence[Path] = (),
+    compiler: toolchain.Compiler | None = None,
+) -> Compiled:
     """Compiles a P4 program, or finds it in the cache.
 
-    `source_hash` is that of the program with its includes (a bundle's). Raises `NetkvError` with
-    p4c's report, or if there is no p4c.
+    `source_hash` is that of the program with its includes (a bundle's), `includes` are directories
+    beside netkv's own. Raises `NetkvError` with p4c's report, or if there is no p4c.
     """
-    compiler = toolchain.compiler()
+    compiler = compiler or toolchain.compiler()
     place = _cache() / _key(compiler, source_hash, defines)
     if (place / _JSON).is_file():
         return _found(place, cached=True)
@@ -60,7 +66,7 @@ def compile_program(program: Path, source_hash: str, defines: Mapping[str, str])
         place.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=place.parent, prefix=".new-"))
         try:
-            _run(compiler, program, defines, folder)
+            _run(compiler, program, defines, includes, folder)
             # Another process may have been quicker: then its files are as good.
             if not place.exists():
                 folder.rename(place)
@@ -79,7 +85,11 @@ def compile_scheme(scheme: Scheme, lab: LabSpec) -> Compiled:
 
 
 def command(
-    compiler: toolchain.Compiler, program: Path, defines: Mapping[str, str], folder: Path
+    compiler: toolchain.Compiler,
+    program: Path,
+    defines: Mapping[str, str],
+    includes: Sequence[Path],
+    folder: Path,
 ) -> list[str]:
     """The command that compiles a program into a folder."""
     target = ("--target", "bmv2", "--arch", "v1model") if compiler.is_driver else ()
@@ -90,8 +100,11 @@ def command(
         *target,
         *_OPTIONS,
         *(f"-D{name}={value}" for name, value in sorted(defines.items())),
-        "-I",
-        str(resources.path("p4").resolve()),
+        *(
+            word
+            for each in (resources.path("p4"), *includes)
+            for word in ("-I", str(each.resolve()))
+        ),
         "-o",
         str(output),
         "--p4runtime-files",
@@ -101,9 +114,13 @@ def command(
 
 
 def _run(
-    compiler: toolchain.Compiler, program: Path, defines: Mapping[str, str], folder: Path
+    compiler: toolchain.Compiler,
+    program: Path,
+    defines: Mapping[str, str],
+    includes: Sequence[Path],
+    folder: Path,
 ) -> None:
-    words = command(compiler, program, defines, folder)
+    words = command(compiler, program, defines, includes, folder)
     try:
         done = subprocess.run(
             words,

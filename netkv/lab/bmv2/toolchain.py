@@ -46,9 +46,12 @@ class Switch:
     """Whether it was built with a Thrift server, through which queue depths are set."""
 
 
-def compiler() -> Compiler:
-    """The first of `COMPILERS` on PATH; raises `MissingError`."""
-    found = next((path for name in COMPILERS if (path := shutil.which(name))), None)
+def compiler(program: str | None = None) -> Compiler:
+    """This p4c, or the first of `COMPILERS`, on PATH; raises `MissingError`."""
+    names = COMPILERS if program is None else (program,)
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is None and program is not None:
+        raise MissingError(f"'{program}' is no program that can be run: give the path of a p4c.")
     if found is None:
         raise MissingError(
             f"The target 'bmv2' needs p4c: neither '{COMPILERS[0]}' nor '{COMPILERS[1]}' is on "
@@ -57,9 +60,13 @@ def compiler() -> Compiler:
     return Compiler(found, _first_version(_output(found, "--version")))
 
 
-def switch() -> Switch:
-    """simple_switch_grpc on PATH; raises `MissingError`."""
-    found = shutil.which(SWITCH)
+def switch(program: str = SWITCH) -> Switch:
+    """simple_switch_grpc on PATH, or at this one; raises `MissingError`."""
+    found = shutil.which(program)
+    if found is None and program != SWITCH:
+        raise MissingError(
+            f"'{program}' is no program that can be run: give the path of a {SWITCH}."
+        )
     if found is None:
         raise MissingError(f"The target 'bmv2' needs '{SWITCH}' on PATH.\n  {HOW_TO_GET}")
     options = _output(found, "--help")

@@ -23,7 +23,7 @@ pub(super) fn write(w: &mut Writer) {
             }
         }
         9..12 => hash(w),
-        12 => random(w),
+        12 if !w.deterministic => random(w),
         13 if w.ingress => digest(w),
         14 => clone(w),
         15 => send_back(w),
@@ -39,7 +39,7 @@ pub(super) fn write(w: &mut Writer) {
                 line!(w, "log_msg(\"value {{}}\", {{ {} }});", found.text);
             }
         }
-        19 => {
+        19 if !w.deterministic => {
             let cond = expression(w, Ty::Bool, 1);
             let check = *w.rng.pick(&["assert", "assume"]);
             line!(w, "{check}({cond});");
@@ -93,8 +93,16 @@ fn register(w: &mut Writer) {
     line!(w, "{}.read({to}, {index});", register.name);
 }
 
-pub(super) const ALGORITHMS: &[&str] =
+const ALGORITHMS: &[&str] =
     &["crc32", "crc32_custom", "crc16", "crc16_custom", "random", "identity", "csum16", "xor16"];
+
+/// A hash algorithm.
+pub(super) fn algorithm(w: &mut Writer) -> &'static str {
+    match *w.rng.pick(ALGORITHMS) {
+        "random" if w.deterministic => "crc32",
+        other => other,
+    }
+}
 
 /// A list `{ a, b, c }` of variables in scope, which may be fields of invalid headers.
 pub(super) fn data_list(w: &mut Writer) -> String {
@@ -124,7 +132,7 @@ pub(super) fn data_list(w: &mut Writer) -> String {
 
 fn hash(w: &mut Writer) {
     let Some(to) = unsigned(w) else { return };
-    let algorithm = *w.rng.pick(ALGORITHMS);
+    let algorithm = algorithm(w);
     let (base_width, max_width) =
         (*w.rng.pick(&[8, 16, 32, 64]), *w.rng.pick(&[8, 16, 32, 33, 64]));
     let base = if w.rng.chance(60) {

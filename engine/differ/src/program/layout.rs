@@ -244,6 +244,9 @@ pub(super) fn declare_parameters(w: &mut Writer, standard: bool) {
             ("priority", 3, true),
             ("checksum_error", 1, false),
         ] {
+            if name == "ingress_global_timestamp" && w.deterministic {
+                continue;
+            }
             let writable = writable && w.code_kind != CodeKind::Parser;
             w.declare_variable(format!("s.{name}"), Ty::Bit(width), writable);
         }

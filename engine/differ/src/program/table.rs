@@ -2,7 +2,7 @@
 
 use super::assignment::assign;
 use super::expression::{expression, literal};
-use super::extern_call::{ALGORITHMS, egress_spec};
+use super::extern_call::{algorithm, egress_spec};
 use super::statement::{destination, statements};
 use super::writer::{Action, CodeKind, Table, Ty, Writer, line};
 
@@ -130,10 +130,11 @@ fn table(w: &mut Writer, number: usize) {
     }
     let selector = w.rng.chance(12);
     let profile = selector || w.rng.chance(8);
+    let (selector, profile) = (selector && !w.deterministic, profile && !w.deterministic);
     if profile {
         let name = w.unique_name("ap");
         if selector {
-            let algorithm = *w.rng.pick(ALGORITHMS);
+            let algorithm = algorithm(w);
             line!(w, "action_selector(HashAlgorithm.{algorithm}, 32w16, 32w14) {name};");
         } else {
             line!(w, "action_profile(32w16) {name};");

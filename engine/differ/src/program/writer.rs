@@ -84,6 +84,9 @@ pub(super) struct Function {
 
 /// Writes one program.
 pub(super) struct Writer {
+    pub(super) seed: u64,
+    /// Whether every switch must answer alike.
+    pub(super) deterministic: bool,
     pub(super) rng: Rng,
     pub(super) text: String,
     pub(super) layout: Layout,
@@ -107,11 +110,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(super) fn new(seed: u64, deterministic: bool) -> Self {
         let mut rng = Rng::new(seed, "program");
         let layout = Layout::new(&mut rng);
         let has_dump = rng.chance(85);
         Self {
+            seed,
+            deterministic,
             rng,
             has_dump,
             text: String::new(),

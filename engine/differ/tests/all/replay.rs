@@ -1,14 +1,14 @@
 //! Recorded STF files can be replayed.
 
 use netkv_dataplane::{Switch, SwitchOptions, stf};
-use netkv_differ::sample;
+use netkv_differ::{Medium, sample};
 
 use crate::programs;
 
 #[test]
 fn a_recorded_file_replays_without_a_mismatch() {
     for (name, program, _) in programs::programs() {
-        let (setup, frames) = sample(&program, 7, 60);
+        let (setup, frames) = sample(&program, 7, 60, Medium::Stf);
         assert_eq!(frames.len(), 60, "{name}");
         let switch = || Switch::new(program.clone(), SwitchOptions::default()).expect("a switch");
         let text = stf::record(&mut switch(), &setup, &frames, &name)

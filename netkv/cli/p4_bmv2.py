@@ -21,6 +21,7 @@ from netkv.lab.bmv2.comparison import Case, Difference
 from netkv.lab.bmv2.compiler import compile_program
 from netkv.p4rt import p4info
 
+GENERATED = "generated program"
 _FRAME_BYTES = 64
 """Of a frame in a report."""
 
@@ -89,7 +90,8 @@ class Search:
                     self.refused += 1
                     continue
                 setup, frames = _engine.sample_packets(bundle, seed, self.packets, p4runtime=True)
-                case = Case(str(program), bundle, setup, frames)
+                name = str(program) if program in self.programs else GENERATED
+                case = Case(name, bundle, setup, frames)
                 found = await comparison.compare(switch, made, case)
                 self.cases += 1
                 self.packets_done += len(frames) if found is None else found.number
@@ -169,7 +171,7 @@ def _report(case: Case, seed: int, found: Difference, packets: int) -> str:
         if not frames:
             lines.append(f"{switch:11} no frame")
     lines += ["state:", *(f"  {line}" for line in case.setup.splitlines())]
-    name = case.name if Path(case.name).is_file() else "--generated"
+    name = "--generated" if case.name == GENERATED else case.name
     lines.append(f"Again: netkv p4 fuzz {name} --seed {seed} --packets {packets} --bmv2 PATH")
     return "\n".join(lines)
 

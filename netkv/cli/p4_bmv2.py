@@ -45,6 +45,8 @@ class Search:
     packets_done: int = 0
     refused: int = 0
     """Generated programs that p4c does not take."""
+    ended: int = 0
+    """Generated programs that bmv2 refuses, or at which it ends."""
     undefined: int = 0
     """Generated programs that read fields of invalid headers (`comparison`)."""
     findings: list[dict[str, Any]] = field(default_factory=list)
@@ -62,6 +64,7 @@ class Search:
                     "cases": self.cases,
                     "packets": self.packets_done,
                     "refused_by_p4c": self.refused,
+                    "ended": self.ended,
                     "undefined": self.undefined,
                     "findings": self.findings,
                 }
@@ -92,10 +95,16 @@ class Search:
                 setup, frames = _engine.sample_packets(bundle, seed, self.packets, p4runtime=True)
                 name = str(program) if program in self.programs else GENERATED
                 case = Case(name, bundle, setup, frames)
-                found = await comparison.compare(switch, made, case)
+                try:
+                    found = await comparison.compare(switch, made, case)
+                except NetkvError:
+                    if name != GENERATED:
+                        raise
+                    self.ended += 1
+                    continue
                 self.cases += 1
                 self.packets_done += len(frames) if found is None else found.number
-                if found is not None and not found.alone and program not in self.programs:
+                if found is not None and not found.alone and name == GENERATED:
                     self.undefined += 1
                 else:
                     self._tell(case, seed, found)
@@ -125,6 +134,8 @@ class Search:
         parts = [f"{self.packets_done:,} packets in {self.cases:,} cases against bmv2"]
         if self.refused:
             parts.append(f"{self.refused} generated programs refused by p4c")
+        if self.ended:
+            parts.append(f"{self.ended} refused by bmv2 or ending it")
         if self.undefined:
             parts.append(f"{self.undefined} ended where they read fields of invalid headers")
         return f"{', '.join(parts)}, {elapsed:.1f} s: {outcome}."

@@ -118,7 +118,7 @@ impl Fuzzer {
 /// See `_engine.pyi`.
 #[pyfunction]
 pub fn generate_p4(seed: u64) -> String {
-    netkv_differ::program::generate_deterministic(seed)
+    netkv_differ::program::generate_portable(seed)
 }
 
 fn value_error(error: impl ToString) -> PyErr {

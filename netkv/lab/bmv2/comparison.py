@@ -13,6 +13,7 @@ the first one (`Difference.alone`).
 
 from __future__ import annotations
 
+import contextlib
 import select
 import shutil
 import subprocess
@@ -181,8 +182,7 @@ class Bmv2:
         assert self._ports is not None
         watched = self._ports.watched()
         if watched is None:
-            self._alive()
-            raise NetkvError(f"{self._switch.path} has ended the call for frames.")
+            raise self._ended()
         end = time.monotonic() + wait_s
         while True:
             ready, _, _ = select.select([watched[0]], [], [], max(end - time.monotonic(), 0.0))
@@ -193,8 +193,15 @@ class Bmv2:
             if found:
                 return list(found)
             if self._ports.watched() is None:
-                self._alive()
-                return []
+                raise self._ended()
+
+    def _ended(self) -> NetkvError:
+        """Why the call for frames has ended."""
+        assert self._process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ANSWER_S)
+            self._alive()
+        return NetkvError(f"{self._switch.path} has ended the call for frames.")
 
     def _alive(self) -> None:
         """Raises `NetkvError` with the end of its log if the switch has ended."""

@@ -63,6 +63,11 @@ fn start_control(w: &mut Writer) {
     w.tables.clear();
 }
 
+/// Number of cells; at least 8 if all indices must be in range.
+fn array_size(w: &mut Writer) -> usize {
+    if w.portable { 8 + w.rng.below(3) } else { 1 + w.rng.below(10) }
+}
+
 fn objects(w: &mut Writer) {
     for _ in 0..w.rng.below(4) {
         let name = w.unique_name("reg");
@@ -75,13 +80,13 @@ fn objects(w: &mut Writer) {
             let width = 1 + w.rng.below(200) as u32;
             if w.rng.chance(10) { Ty::Int(width) } else { Ty::Bit(width) }
         };
-        let size = 1 + w.rng.below(10);
+        let size = array_size(w);
         line!(w, "register<{}>({size}) {name};", ty.text());
         w.registers.push(Array { name, ty, size });
     }
     for _ in 0..w.rng.below(2) {
         let name = w.unique_name("c");
-        let size = 1 + w.rng.below(10);
+        let size = array_size(w);
         let unit = *w.rng.pick(&["packets", "bytes", "packets_and_bytes"]);
         line!(w, "counter({size}, CounterType.{unit}) {name};");
         w.counters.push(Array { name, ty: Ty::Bit(64), size });
@@ -237,14 +242,16 @@ pub(super) fn deparser(w: &mut Writer) {
 /// Writes the complete state into the packet: metadata directly, and headers, also invalid ones, as
 /// a hash.
 fn write_state_to_packet(w: &mut Writer) {
+    // bmv2 hashes a header only at a byte boundary.
+    let validity = if w.portable { "(bit<8>)(bit<1>)" } else { "(bit<1>)" };
     let mut parts = Vec::new();
     for (path, _) in w.layout.header_paths() {
-        parts.push(format!("(bit<1>){path}.isValid()"));
+        parts.push(format!("{validity}{path}.isValid()"));
         parts.push(path);
     }
     if let Some((name, of)) = w.layout.varbit.clone() {
         let fields = w.layout.types[of].fields.clone();
-        parts.push(format!("(bit<1>)h.{name}.isValid()"));
+        parts.push(format!("{validity}h.{name}.isValid()"));
         parts.extend(fields.iter().map(|(field, _)| format!("h.{name}.{field}")));
     }
     let to = if w.ingress { "m.di" } else { "m.de" };

@@ -125,7 +125,10 @@ pub(super) fn expression(w: &mut Writer, ty: Ty, depth: usize) -> String {
             8 => cast(w, ty, deeper),
             9 => call(w, ty, deeper).unwrap_or_else(|| simple_operand(w, ty)),
             10 if matches!(ty, Ty::Bit(_)) => slice(w, width, deeper),
-            _ if width > 1 => concatenation(w, ty, width, deeper),
+            // p4c loses the type of a signed concatenation.
+            _ if width > 1 && !(w.portable && matches!(ty, Ty::Int(_))) => {
+                concatenation(w, ty, width, deeper)
+            }
             _ => simple_operand(w, ty),
         },
     }
@@ -133,7 +136,7 @@ pub(super) fn expression(w: &mut Writer, ty: Ty, depth: usize) -> String {
 
 fn arithmetic(w: &mut Writer, ty: Ty, depth: usize) -> String {
     let a = expression(w, ty, depth);
-    if matches!(ty, Ty::Bit(_)) && w.rng.chance(4) {
+    if matches!(ty, Ty::Bit(_)) && w.rng.chance(4) && !w.portable {
         // A constant divisor must not be 0. A run-time divisor may be 0; then the result is 0.
         let op = *w.rng.pick(&["/", "%"]);
         let Ty::Bit(width) = ty else { return a };

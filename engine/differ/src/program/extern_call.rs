@@ -23,7 +23,7 @@ pub(super) fn write(w: &mut Writer) {
             }
         }
         9..12 => hash(w),
-        12 if !w.deterministic => random(w),
+        12 if !w.portable => random(w),
         13 if w.ingress => digest(w),
         14 => clone(w),
         15 => send_back(w),
@@ -39,7 +39,7 @@ pub(super) fn write(w: &mut Writer) {
                 line!(w, "log_msg(\"value {{}}\", {{ {} }});", found.text);
             }
         }
-        19 if !w.deterministic => {
+        19 if !w.portable => {
             let cond = expression(w, Ty::Bool, 1);
             let check = *w.rng.pick(&["assert", "assume"]);
             line!(w, "{check}({cond});");
@@ -67,9 +67,11 @@ fn unsigned(w: &mut Writer) -> Option<Variable> {
     w.variable(|v| v.writable && matches!(v.ty, Ty::Bit(_)))
 }
 
-/// An index into an array, mostly in range.
+/// An index into an array, mostly in range: not always, unless the program is portable. A bmv2 that is
+/// built without assertions does not check it.
 fn index(w: &mut Writer, array: &Array) -> String {
     match w.rng.below(4) {
+        0 | 1 if w.portable => format!("32w{}", w.rng.below(array.size)),
         0 => format!("32w{}", w.rng.below(array.size + 1)),
         1 => expression(w, Ty::Bit(32), 2),
         _ => match w.variable(|v| matches!(v.ty, Ty::Bit(3..))) {
@@ -99,7 +101,7 @@ const ALGORITHMS: &[&str] =
 /// A hash algorithm.
 pub(super) fn algorithm(w: &mut Writer) -> &'static str {
     match *w.rng.pick(ALGORITHMS) {
-        "random" if w.deterministic => "crc32",
+        "random" if w.portable => "crc32",
         other => other,
     }
 }

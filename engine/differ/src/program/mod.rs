@@ -24,9 +24,10 @@ pub fn generate(seed: u64) -> String {
     program(Writer::new(seed, false))
 }
 
-/// The program of a seed without what two switches may do differently: random numbers, time, the
-/// choice of a selector's member; and without assertions, which end bmv2.
-pub fn generate_deterministic(seed: u64) -> String {
+/// The program of a seed for a comparison with bmv2: without what two switches may do differently
+/// (random numbers, time, the choice of a selector's member), without assertions, which end bmv2, and
+/// without what p4c refuses for bmv2.
+pub fn generate_portable(seed: u64) -> String {
     program(Writer::new(seed, true))
 }
 

@@ -74,7 +74,10 @@ pub(super) fn assignment(w: &mut Writer) {
 }
 
 fn slice_assignment(w: &mut Writer) {
-    let Some(to) = w.variable(|v| v.writable && v.ty != Ty::Bool) else { return };
+    // p4c takes no slice of a signed number on the left.
+    let portable = w.portable;
+    let fits = |ty: Ty| matches!(ty, Ty::Bit(_)) || !portable && ty != Ty::Bool;
+    let Some(to) = w.variable(|v| v.writable && fits(v.ty)) else { return };
     let (Ty::Bit(width) | Ty::Int(width)) = to.ty else { return };
     let low = w.rng.below(width as usize) as u32;
     let high = low + w.rng.below((width - low) as usize) as u32;

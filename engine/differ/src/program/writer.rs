@@ -85,8 +85,8 @@ pub(super) struct Function {
 /// Writes one program.
 pub(super) struct Writer {
     pub(super) seed: u64,
-    /// Whether every switch must answer alike.
-    pub(super) deterministic: bool,
+    /// Whether p4c takes the program, and every switch answers alike.
+    pub(super) portable: bool,
     pub(super) rng: Rng,
     pub(super) text: String,
     pub(super) layout: Layout,
@@ -110,13 +110,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(seed: u64, deterministic: bool) -> Self {
+    pub(super) fn new(seed: u64, portable: bool) -> Self {
         let mut rng = Rng::new(seed, "program");
         let layout = Layout::new(&mut rng);
         let has_dump = rng.chance(85);
         Self {
             seed,
-            deterministic,
+            portable,
             rng,
             has_dump,
             text: String::new(),

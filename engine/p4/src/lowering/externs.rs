@@ -99,7 +99,7 @@ impl Lowerer<'_> {
                 if call.args.len() > 1
                     && let Some(data) = self.required_arg(call, 1)
                 {
-                    self.flatten(data, &mut inputs);
+                    self.flatten(data, true, &mut inputs);
                 }
                 let args = inputs.into_iter().map(|i| i.value).collect();
                 self.push_op(Op::Log { format, args });
@@ -121,10 +121,13 @@ impl Lowerer<'_> {
         let Some(algorithm) = self.required_arg(call, 1) else { return };
         let algorithm = self.algorithm(algorithm);
         let base = self.scalar_arg(call, 2);
-        let mut data = self.data_arg(call, 3);
+        let mut data = Vec::new();
+        if let Some(expr) = self.required_arg(call, 3) {
+            // p4c copies the data first: a field into a variable, which always has a value, and a
+            // whole header into a header, whose fields bmv2 leaves out if it is invalid.
+            self.flatten(expr, false, &mut data);
+        }
         self.check_is_list(call, 3);
-        // bmv2 measurement: 'hash' includes fields of invalid headers as 0; a checksum omits them.
-        data.iter_mut().for_each(|input| input.header = None);
         let max = self.scalar_arg(call, 4);
         let out = self.prepare_output(to, width, false);
         self.push_op(Op::Hash { to: out.place, algorithm, base, data, max });
@@ -134,7 +137,7 @@ impl Lowerer<'_> {
     fn data_arg(&mut self, call: &Call, index: usize) -> Vec<HashInput> {
         let mut data = Vec::new();
         if let Some(expr) = self.required_arg(call, index) {
-            self.flatten(expr, &mut data);
+            self.flatten(expr, true, &mut data);
         }
         data
     }
@@ -203,15 +206,16 @@ impl Lowerer<'_> {
         self.finish_output(out);
     }
 
-    /// Appends the scalars of a data list in order. A field carries the id of its header.
-    pub(super) fn flatten(&mut self, expr: &HExpr, out: &mut Vec<HashInput>) {
+    /// Appends the scalars of a data list in order. A field of a whole header carries the id of the
+    /// header; with `of_fields`, a single field does, too.
+    pub(super) fn flatten(&mut self, expr: &HExpr, of_fields: bool, out: &mut Vec<HashInput>) {
         if let HExprKind::Aggregate(parts) = &expr.kind {
             for part in parts {
-                self.flatten(part, out);
+                self.flatten(part, of_fields, out);
             }
             return;
         }
-        let is_field = self.is_header_field(expr);
+        let is_field = of_fields && self.is_header_field(expr);
         match self.lower_expr(expr) {
             RValue::Stored(LValue::Storage(storage)) => {
                 self.flatten_storage(&storage, is_field, out)
@@ -281,7 +285,7 @@ impl Lowerer<'_> {
             _ => String::new(),
         };
         let mut inputs = Vec::new();
-        self.flatten(data, &mut inputs);
+        self.flatten(data, true, &mut inputs);
         let values = inputs.into_iter().map(|i| i.value).collect();
         let known = self
             .program

@@ -97,10 +97,11 @@ class Search:
                 case = Case(name, bundle, setup, frames)
                 try:
                     found = await comparison.compare(switch, made, case)
-                except NetkvError:
+                except NetkvError as error:
                     if name != GENERATED:
                         raise
                     self.ended += 1
+                    notify(f"{name}, seed {seed}: {error}")
                     continue
                 self.cases += 1
                 self.packets_done += len(frames) if found is None else found.number

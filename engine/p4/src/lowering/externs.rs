@@ -7,8 +7,9 @@ use netkv_ir::{Digest, DigestId, Expr, HashInput, Op};
 use super::Lowerer;
 use super::expr::{LValue, RValue, constant};
 use super::instance::Object;
+use super::operators;
 use super::storage::{Storage, join};
-use crate::hir::{Annotations, Call, DeclId, HExpr, HExprKind};
+use crate::hir::{Annotations, BinOp, Call, DeclId, HExpr, HExprKind};
 use crate::types::Ty;
 
 impl Lowerer<'_> {
@@ -183,6 +184,19 @@ impl Lowerer<'_> {
         let checksum = self.scalar_arg(call, 2);
         let Some(algorithm) = self.required_arg(call, 3) else { return };
         let algorithm = self.algorithm(algorithm);
+        // bmv2 does not verify a checksum in a header that is invalid.
+        let header = match &checksum {
+            Expr::Load(place) => self.header_of.get(&place.word).copied(),
+            _ => None,
+        };
+        let cond = match header {
+            Some(header) => {
+                let header = RValue::Stored(LValue::Storage(Storage::Header(header)));
+                let valid = self.validity(&header);
+                operators::binary(BinOp::LogicalAnd, false, valid, cond)
+            }
+            None => cond,
+        };
         self.push_op(Op::VerifyChecksum { cond, data, checksum, algorithm, with_payload });
     }
 

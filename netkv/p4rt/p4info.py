@@ -83,7 +83,9 @@ def as_p4c(bundle: bytes) -> p4i.P4Info:
     document = read_bundle(bundle)
     info = _from_program(document["program"], document["p4info"])
     _drop_hidden(info)
-    if info.tables or document["p4info"]["types"] is not None:
+    arrays = (info.registers, info.counters, info.meters)
+    details = document["p4info"]
+    if info.tables or any(arrays) or details["calls_externs"] or details["types"] is not None:
         info.type_info.SetInParent()
     return info
 

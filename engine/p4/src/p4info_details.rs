@@ -17,6 +17,8 @@ use crate::types::{Ty, Types};
 pub struct P4InfoDetails {
     /// The `P4TypeInfo`; null if no object has a type.
     pub types: Json,
+    /// Whether a control calls an extern function: p4c then has a `type_info` without types, too.
+    pub calls_externs: bool,
     /// Keys of each table without those of match kind selector.
     pub tables: Vec<Vec<FieldDetails>>,
     /// Annotations of each action in the list of a table, plain and structured.

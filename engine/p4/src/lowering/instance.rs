@@ -10,7 +10,9 @@ use netkv_ir::{
 use super::Lowerer;
 use super::expr::RValue;
 use super::storage::join;
-use crate::hir::{Annotations, DeclId, HBlock, HExpr, HExprKind, HInstance, HLocal, InstanceKind};
+use crate::hir::{
+    Annotations, DeclId, HBlock, HExpr, HExprKind, HInstance, HLocal, HTable, Hir, InstanceKind,
+};
 use crate::p4info_details::FieldDetails;
 use crate::types::Ty;
 
@@ -140,13 +142,24 @@ impl Lowerer<'_> {
         }
         self.env.extend(values.iter().cloned());
         self.objects.extend(objects.iter().cloned());
-        self.add_actions(def, &path);
-        // As in P4Info, the objects of a block come before those of the blocks in it.
-        let is_block = |local: &&HLocal| matches!(local, HLocal::Instance(inner) if matches!(inner.kind, InstanceKind::Block(_)));
-        let own = def.locals.iter().filter(|local| !is_block(local));
-        for local in own.chain(def.locals.iter().filter(is_block)) {
+        // The order of P4Info: p4c puts the objects of an instance in the place of its declaration,
+        // and actions that are declared outside of a control before all others.
+        let listed: Vec<usize> = tables(hir, def).flat_map(actions).collect();
+        let mut global = Vec::new();
+        global_actions(hir, def, &mut global);
+        for action in global {
+            self.add_action(action, &path);
+        }
+        for local in &def.locals {
             let lowered = match local {
-                HLocal::Var(_) | HLocal::Action(_) => None,
+                HLocal::Var(_) => None,
+                HLocal::Action(action) => {
+                    // P4Info has the actions of tables, and those that a control calls itself.
+                    if hir.actions[*action].called || listed.contains(action) {
+                        self.add_action(*action, &path);
+                    }
+                    None
+                }
                 HLocal::Instance(inner) => {
                     // Its constructor arguments may use those of the enclosing block.
                     self.env.extend(values.iter().cloned());
@@ -169,28 +182,6 @@ impl Lowerer<'_> {
             }
         }
         Some(Object::Block(Rc::new(BlockInstance { block, path, values, objects })))
-    }
-
-    /// Adds the actions of a block in the order of P4Info: those declared outside of it, then its
-    /// own. P4Info has the actions of tables, and those that a control calls itself.
-    fn add_actions(&mut self, block: &HBlock, path: &str) {
-        let hir = self.hir;
-        let tables = block.locals.iter().filter_map(|local| match local {
-            HLocal::Table(table) => Some(&hir.tables[*table]).filter(|table| table.applied),
-            _ => None,
-        });
-        let listed: Vec<usize> =
-            tables.flat_map(|table| table.actions.iter().map(|entry| entry.action)).collect();
-        for action in listed.iter().filter(|action| hir.actions[**action].global) {
-            self.add_action(*action, path);
-        }
-        for local in &block.locals {
-            if let HLocal::Action(action) = local
-                && (hir.actions[*action].called || listed.contains(action))
-            {
-                self.add_action(*action, path);
-            }
-        }
     }
 
     /// The object that an expression denotes, if any.
@@ -331,5 +322,28 @@ impl Lowerer<'_> {
         self.details.value_sets.push(fields.collect());
         self.program.value_sets.push(ValueSet { identity, keys, size });
         self.program.value_sets.len() as u32 - 1
+    }
+}
+
+/// The tables of a block that are applied.
+fn tables<'h>(hir: &'h Hir, block: &'h HBlock) -> impl Iterator<Item = &'h HTable> {
+    block.locals.iter().filter_map(|local| match local {
+        HLocal::Table(table) => Some(&hir.tables[*table]).filter(|table| table.applied),
+        _ => None,
+    })
+}
+
+/// The actions that a table lists.
+fn actions(table: &HTable) -> impl Iterator<Item = usize> {
+    table.actions.iter().map(|entry| entry.action)
+}
+
+/// Actions outside of all controls that tables of a block, or of blocks in it, list.
+fn global_actions(hir: &Hir, block: &HBlock, found: &mut Vec<usize>) {
+    found.extend(tables(hir, block).flat_map(actions).filter(|action| hir.actions[*action].global));
+    for local in &block.locals {
+        if let HLocal::Instance(HInstance { kind: InstanceKind::Block(inner), .. }) = local {
+            global_actions(hir, &hir.blocks[*inner], found);
+        }
     }
 }

@@ -1,7 +1,7 @@
 """The benchmark `netkv p4 bench`: packets per second of each path of each program, in memory.
 
-The engine does the timing (engine/bench); here is the choice of cases, and the document that comes
-of them. docs/performance.md explains how to read it.
+The engine measures (engine/bench); this module selects the cases and makes the document of their
+results. docs/performance.md explains how to read it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ YARDSTICK_PATH = "read-hit"
 RECORDED_BMV2_PPS = 54_000.0
 """Read hits of the yardstick on bmv2 (simple_switch built with -O3 and without logging), one core.
 
-Recorded once, on another machine: a ratio to it tells the order of magnitude and no more.
+Recorded once, on another machine: a ratio to it only shows the order of magnitude.
 """
 
 USUAL = (10_000, 128, 128)
@@ -38,7 +38,7 @@ SWEEPS: dict[Sweep, tuple[int, ...]] = {
     "value-size": (16, 32, 64, 128, 256, 512, 1024),
     "key-width": (32, 64, 128, 256, 512),
 }
-"""What is varied of the yardstick's read hit, the rest being as in `Case`."""
+"""Sizes of the yardstick's read hit, varied one at a time; the others are those of `Case`."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Program:
     """A program to measure."""
 
     name: str
-    """Without its ending."""
+    """File name without its suffix."""
     file: Path | None
-    """None for one that the benchmark brings with it."""
+    """None for a program that is built into the benchmark."""
     paths: tuple[str, ...]
-    """Empty if the benchmark does not know what to send it: then only its loading is timed."""
+    """Empty if the benchmark has no packets for it; then only its loading is timed."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class LoadTimes(BaseModel):
 class DataPlaneBenchmark(Benchmark):
     """The whole document."""
 
-    # Nobody adds results to a finished document, so the narrower list does no harm.
+    # A finished document does not change, so the narrower element type is safe.
     results: list[DataPlaneResult]  # type: ignore[assignment]
     loads: list[LoadTimes]
     table_writes: list[TableWrites]
@@ -108,12 +108,12 @@ class DataPlaneBenchmark(Benchmark):
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be measured."""
+    """Parameters of the benchmark."""
 
     programs: tuple[Program, ...]
     cases: tuple[Case, ...]
     seconds: float
-    """For each executor and case."""
+    """Seconds for each executor and case."""
     writes: int = 10_000
     """Entries that are written through P4Runtime."""
 
@@ -126,15 +126,15 @@ class _Found:
 
 
 def programs(wanted: Sequence[str]) -> list[Program]:
-    """The programs of these names or files; all that ship, and the yardstick, if there are none.
+    """The programs of these names or files; without any, all that ship and the yardstick.
 
-    Raises `UsageError` for a name that is none.
+    Raises `UsageError` for an unknown name.
     """
     known = _engine.bench_paths()
     shipped = resources.programs()
-    brought = [name for name in known if name not in shipped]
+    built_in = [name for name in known if name not in shipped]
     found = []
-    for each in wanted or [*brought, *shipped]:
+    for each in wanted or [*built_in, *shipped]:
         file = Path(each)
         name = file.name.removesuffix(".p4")
         if file.is_file():
@@ -161,10 +161,10 @@ def plan(
         raise UsageError(f"There is no path '{path}'. {suggest(path, paths, label='Paths')}")
     swept = [case for case in cases if _is_yardstick(case.program.name, case.path)]
     for case in swept:
-        # The variants are generated: a file of the user's is but one of them.
-        own = replace(case, program=replace(case.program, file=None))
-        points = [point for sweep in sweeps for point in _points(own, sweep)]
-        cases += [point for point in points if point != own]
+        # The engine generates the variants; a file of the user is only one of them.
+        generated = replace(case, program=replace(case.program, file=None))
+        points = [point for sweep in sweeps for point in _points(generated, sweep)]
+        cases += [point for point in points if point != generated]
     return Plan(chosen, tuple(cases), seconds)
 
 
@@ -179,7 +179,7 @@ def _points(usual: Case, sweep: Sweep) -> list[Case]:
 
 
 def run(plan: Plan, progress: Callable[[int, int, str], None]) -> DataPlaneBenchmark:
-    """Measure everything; `progress` is called with the step (from 0), their number and what it is.
+    """Measure everything; `progress` gets the step (from 0), the number of steps, and a label.
 
     Raises `NetkvError` for a program that does not compile, or a path that fails.
     """
@@ -245,7 +245,7 @@ def _source(program: Program) -> _Source:
 
 
 def _includes() -> list[str]:
-    """Where all commands look for what a program includes, beside its own directory."""
+    """The directories of includes that all commands search, beside the program's own."""
     return [str(resources.path("p4"))]
 
 
@@ -269,7 +269,7 @@ def _sizes(result: DataPlaneResult) -> tuple[Any, Any, int]:
 
 
 def ratio_to(results: dict[str, DataPlaneResult], other: str) -> float | None:
-    """Packets/s of compiled code for each of another executor, or of bmv2 as it was recorded."""
+    """Packets/s of compiled code relative to another executor, or to bmv2 as it was recorded."""
     compiled = results.get("compiled")
     if compiled is None:
         return None

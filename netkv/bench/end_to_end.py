@@ -1,8 +1,8 @@
 """The benchmark `netkv bench e2e`: a switch that answers every read over UDP, beside an echo.
 
-Everything takes short turns, one after the other and again, so that whatever else the machine does
-meanwhile hits all alike; a figure is the median of its turns, and a ratio the median of the ratios
-within a round. The answering side has one core and the load another, as far as there are two.
+All contenders take short turns in rounds, so that other load of the machine affects them equally; a
+figure is the median of its turns, and a ratio the median of the ratios within a round. The
+answering side has one core and the load another, if there are two.
 
 The echo is a node with the sockets, batches and loop of a switch and no program. It is measured
 twice, as is the switch: with single datagrams, as any UDP program sends them, and with trains
@@ -35,34 +35,34 @@ PATH = "read-hit"
 WINDOW = 256
 """Requests outstanding while the rate is measured."""
 BATCH = 64
-"""Frames or requests that go out together, where they can."""
+"""Frames or requests that are sent together, where possible."""
 ROUNDS = 10
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure."""
+    """Parameters of the benchmark."""
 
     program: str
-    """Name of one with the path `PATH`."""
+    """Name of a program with the path `PATH`."""
     executor: SwitchExecutor = "compiled"
     entries: int = 10_000
     value_sizes: tuple[int, ...] = (128,)
     seconds: float = 3.0
-    """Of load for each row; latency takes half as long again."""
+    """Seconds of load for each row; latency takes half as long in addition."""
     stores: bool = True
-    """Whether Redis and memcached take part."""
+    """Whether Redis and memcached are measured."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What a turn of load has shown."""
+    """Results of a turn of load."""
 
     pps: float = 0.0
     ns_p50: float | None = None
     ns_p99: float | None = None
     core_ns: float | None = None
-    """Time on a core that the answering side took for a request."""
+    """Time on a core of the answering side for a request."""
 
 
 @dataclass
@@ -75,28 +75,28 @@ class Contender:
     executor: Executor
     value_size: int
     measure: Callable[[int, float], Turn]
-    """Loads it with so many requests outstanding, for so many seconds."""
+    """Loads it; arguments: requests outstanding, seconds."""
     loaded: list[Turn] = field(default_factory=list)
     single: list[Turn] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class EndToEnd:
-    """The document, and what only people read."""
+    """The document, and figures for the terminal only."""
 
     benchmark: Benchmark
     core_ns: list[float | None]
-    """For each result."""
+    """Core time of a request, for each result."""
     left_out: list[str]
-    """Sentences about what could not be measured."""
+    """Sentences about contenders that could not be measured."""
 
 
 Progress = Callable[[int, int, str], None]
-"""Called with the step that begins, from 0, the number of steps, and what it is."""
+"""Called with the step that begins (from 0), the number of steps, and a label."""
 
 
 def run(plan: Plan, progress: Progress) -> EndToEnd:
-    """Measures everything. Raises `UsageError` for sizes that cannot be."""
+    """Measures everything. Raises `UsageError` for invalid sizes."""
     count = len(plan.value_sizes) * (ROUNDS + 1)
     results: list[BenchResult] = []
     core_ns: list[float | None] = []
@@ -154,7 +154,7 @@ def _middle(values: Sequence[float | None]) -> float | None:
 
 
 def _ratios(contenders: Sequence[Contender]) -> dict[str, float]:
-    """Switch to echo, like for like; and the switch as it is to the echo as anyone writes it."""
+    """Switch to echo, both without or both with trains; and switch with trains to plain echo."""
     by_name = {contender.name: contender for contender in contenders}
     echo, switch = by_name["echo"], by_name["switch"]
     echo_trains, switch_trains = by_name["echo, trains"], by_name["switch, trains"]
@@ -184,7 +184,7 @@ def paired(own: Sequence[Turn], other: Sequence[Turn], of: Callable[[Turn], floa
     return round(median(found), 3) if found else 0.0
 
 
-# What takes part
+# Contenders
 
 
 def _datagrams(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iterator[Contender]:
@@ -277,7 +277,7 @@ def _redis(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iterator
 
 @dataclass
 class _RedisTurn:
-    """`redis-benchmark` takes a number of requests, not a time: they follow from the last turn."""
+    """`redis-benchmark` takes a number of requests, not a time: the last turn's rate gives it."""
 
     port: int
     connections: int
@@ -335,7 +335,7 @@ class _MemcachedTurn:
     single: _engine.StreamLoad
     many: _engine.StreamLoad
     keys: int
-    """In a request of `many`."""
+    """Keys in a request of `many`."""
 
     def __call__(self, window: int, seconds: float) -> Turn:
         with on_core(0):
@@ -348,7 +348,7 @@ class _MemcachedTurn:
 
 
 def _shuffled(count: int) -> list[int]:
-    """0 to `count` - 1 in an order that a CPU's prefetcher does not guess, always the same."""
+    """0 to `count` - 1 in a fixed order that a CPU's prefetcher cannot predict."""
     from random import Random
 
     numbers = list(range(count))

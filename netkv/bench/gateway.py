@@ -1,7 +1,7 @@
 """The gateway of a lab that is up, beside a redis-server: the same `redis-benchmark` for both.
 
-They take short turns, so that whatever else the machine does meanwhile hits both alike; a figure is
-the median of its turns, and a ratio the median of the ratios within a round.
+They take short turns, so that other load of the machine affects both equally; a figure is the
+median of its turns, and a ratio the median of the ratios within a round.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from netkv.errors import NetkvError
 CONNECTIONS = 50
 ROUNDS = 3
 _FIRST_RATE = 2_000
-"""Requests a second for which the first turn is planned."""
+"""Requests per second that the first turn assumes."""
 
 Progress = Callable[[int, int, str], None]
-"""Hears which step of how many begins, from 0, and what it is."""
+"""Called with the step that begins (from 0), the number of steps, and a label."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure."""
+    """Parameters of the benchmark."""
 
     lab: str | None = None
     entries: int = 1_000
     value_size: int = 64
     seconds: float = 3.0
-    """Of load for each row, about."""
+    """Seconds of load for each row, approximately."""
 
 
 @dataclass
 class _Row:
-    """One command at one depth of pipelines, and what its turns have shown."""
+    """One command with one pipeline depth, and the results of its turns."""
 
     command: Literal["get", "set"]
     pipeline: int
@@ -50,7 +50,7 @@ class _Row:
 
     @property
     def name(self) -> str:
-        """As the path of results."""
+        """The path of its results."""
         return self.command if self.pipeline == 1 else f"{self.command}-pipelined"
 
 
@@ -114,7 +114,7 @@ def _results(plan: Plan, row: _Row, scheme: str) -> Iterator[BenchResult]:
 
 @contextlib.contextmanager
 def _gateway(lab: str | None) -> Iterator[tuple[str, int]]:
-    """A gateway in a process of its own, as users have it: the scheme behind it, and its port."""
+    """A gateway in its own process, as users run it; yields the scheme of its lab and its port."""
     command = [sys.executable, "-m", "netkv", "gateway", "--port", "0", "--timeout", "10", "--json"]
     if lab is not None:
         command += ["--lab", lab]
@@ -124,7 +124,7 @@ def _gateway(lab: str | None) -> Iterator[tuple[str, int]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # Of a group of its own: an interrupt at the keyboard is for netkv, which then ends it.
+        # Its own process group: Ctrl-C reaches only netkv, which then ends it.
         process_group=0,
     ) as process:
         assert process.stdout is not None

@@ -1,9 +1,9 @@
-"""What a multiget costs its client, live: time on a core for each request, by scheme.
+"""Cost of a multiget for its client, live: time on a core for each request, by scheme.
 
-A rack of each scheme is up on one machine, with the same load. The racks take short turns, one
-after the other and again, so that other load of the machine affects all of them. What is measured
-is the client process, with the kernel's share of it: schemes send one frame for a request, or one
-for each group of keys. Figures are medians of the turns.
+A rack of each scheme is up on one machine, with the same load. The racks take short turns in
+rounds, so that other load of the machine affects all of them. The measured time is that of the
+client process, in user and kernel mode: schemes send one frame for a request, or one for each group
+of keys. Figures are medians of the turns.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ KEYS = 10_000
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure."""
+    """Parameters of the benchmark."""
 
     servers: tuple[int, ...] = (4, 8, 16, 32)
     """A row for each: the more servers, the more groups a request has."""
     keys: int = 16
-    """Of each request."""
+    """Keys of each request."""
     outstanding: int = 64
-    """Requests under way: with few, waking up for replies one by one hides what a request costs."""
+    """Requests outstanding. With few, a wake-up for each reply hides the cost of a request."""
     seconds: float = 6.0
-    """Of load for each figure."""
+    """Seconds of load for each figure."""
     backend: Backend = "memory"
 
 
 class Row(BaseModel):
-    """A rack of so many servers."""
+    """Results of a rack with this number of servers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,7 +54,7 @@ class Row(BaseModel):
     groups: float
     """Key groups of a request, on average: one for each server that has some of its keys."""
     client_us: dict[str, float]
-    """Scheme → time on a core that the client takes for a request, in microseconds."""
+    """Scheme → core time of the client for a request, in microseconds."""
     over_first: dict[str, float]
     """Scheme, without the first → median of the ratios to the first within a round."""
 
@@ -72,11 +72,11 @@ class Multigets(BaseModel):
 
 
 Progress = Callable[[int, int, str], None]
-"""Called with the step that begins, from 0, the number of steps, and what it is."""
+"""Called with the step that begins (from 0), the number of steps, and a label."""
 
 
 def run(plan: Plan, progress: Progress) -> Multigets:
-    """Measures; raises `NetkvError` for a rack that cannot be or does not answer."""
+    """Measures; raises `NetkvError` for a rack that cannot start or does not answer."""
     names = [each.name for each in schemes.all_schemes() if each.multigets and not each.coordinated]
     steps = len(plan.servers) * ROUNDS
     rows = []
@@ -114,7 +114,7 @@ class _Client:
         return time.clock_gettime(_clock_of(process.identity.pid))
 
     async def turn(self, seconds: float) -> tuple[float, RackSample]:
-        """Seconds on a core during so many of load, and what the load has seen."""
+        """Seconds on a core during `seconds` of load, and the rack's sample."""
         await self.rack.client.command({"do": "phase", "name": "measure"})
         await self.rack.sample()
         before = self.on_core()

@@ -1,11 +1,11 @@
-"""Redis through netkv against Redis alone: what the back end and the server shim cost.
+"""Redis through netkv against Redis alone: the cost of the back end and the server shim.
 
-All ask one redis-server over its socket, 64 operations at a time, and take short turns, one after
-the other and again; a ratio is the median of the ratios within a round. `redis-py` is what a user
-would write: MGET, and a pipeline that is a transaction, with hiredis. `back-end` does the same
-for a server, which has to know afterwards whether a write was done. `shim` is a whole server: UDP
-in, reads gathered to a batch, UDP out. Its writes are not among it: a load that repeats its frames
-would get answers to copies.
+All use one redis-server over its socket, 64 operations at a time, and take short turns in rounds; a
+ratio is the median of the ratios within a round. `redis-py` is the code that a user would write:
+MGET, and a pipeline that is a transaction, with hiredis. `back-end` does the same for a server,
+which must know afterwards whether a write was done. `shim` is a whole server: UDP in, reads
+gathered into a batch, UDP out. Its writes are not measured: the load repeats its frames, and the
+server would treat repeated writes as duplicates.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _VALUE = b"v" * 128
 _CLIENT = 1
 
 Turn = Callable[[float], float]
-"""Does operations for some seconds; returns how many a second."""
+"""Performs operations for some seconds; returns the operations per second."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure."""
+    """Parameters of the benchmark."""
 
     seconds: float = 2.0
-    """Of load for each row."""
+    """Seconds of load for each row."""
     entries: int = 10_000
     fsync: redis_server.Fsync = "never"
 

@@ -1,7 +1,7 @@
 """The document of benchmarks: `netkv bench` and `netkv p4 bench` print it.
 
-Machines differ and get busy: compare figures of one document with each other, never with those
-of another machine or day.
+Machines and their load differ: compare figures of one document with each other, never with those of
+another machine or day.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Executor = Literal[
     "memcached",
     "gateway",
 ]
-"""What did the work."""
+"""What processed the packets or requests."""
 
 
 class BenchResult(BaseModel):
@@ -29,25 +29,25 @@ class BenchResult(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     program: str
-    """Name of the P4 program, or of what was measured in its place ("redis")."""
+    """Name of the P4 program, or of the software measured in its place ("redis")."""
     path: str
-    """What the packets do in it, e.g. "read-hit"."""
+    """Path of the packets through it, e.g. "read-hit"."""
     executor: Executor
     entries: int | None = None
-    """Keys that are stored or cached; None where that means nothing."""
+    """Keys that are stored or cached; None if not applicable."""
     value_size: int | None = None
-    """Bytes of each value; None where that means nothing."""
+    """Bytes of each value; None if not applicable."""
     pps: float
     """Packets (or requests) per second."""
     ns_p50: float | None = None
-    """Time of one packet (in memory) or of the only outstanding request (end to end), median; of a
+    """Time of one packet (in memory) or of the only outstanding request (end to end), median; for a
     `gateway` and the `redis` beside it, with all their connections."""
     ns_p99: float | None = None
-    """The same, of which one in a hundred is worse."""
+    """The same, 99th percentile."""
 
 
 class Machine(BaseModel):
-    """Where it was measured."""
+    """The machine of the measurement."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -66,7 +66,7 @@ class Benchmark(BaseModel):
     machine: Machine
     results: list[BenchResult]
     ratios: dict[str, float] = Field(default_factory=dict)
-    """What the benchmark is about, by name: free of the machine's speed as far as possible."""
+    """The main results, by name: as independent of the machine's speed as possible."""
 
     def to_json(self) -> dict[str, Any]:
         """The document of `--json`."""

@@ -3,7 +3,7 @@
 The simulator's figures for stores on RocksDB rest on it (`netkv.sim.profiles`). A database with the
 options of a published evaluation (docs/performance.md) is loaded in a temporary directory, flushed
 and compacted. Then batches of operations are timed in turns, one batch of each kind in a round, so
-that whatever else the machine does hits all kinds. Records are selected by their rank in the order
+that other load of the machine affects all kinds. Records are selected by their rank in the order
 of keys, with more than a block between any two of them, so each has a block of its own.
 
 1. Reads with empty memtables: of a few hundred hot records; of many records whose blocks are in
@@ -44,7 +44,7 @@ KEY_BYTES = 16
 BLOCK_BYTES = 4096
 BLOOM_BITS = 10
 MERGED_MEMTABLES = 16
-"""A flush begins when so many memtables are full."""
+"""Number of full memtables at which a flush begins."""
 MAX_FILLED_MEMTABLES = MERGED_MEMTABLES - 1
 ROUNDS = 40
 BATCH = 500
@@ -55,14 +55,14 @@ _MIB = 1 << 20
 _LOAD_STEPS = 10
 
 Progress = Callable[[int, int, str], None]
-"""Gets the step that begins, from 0, how many there are, and what it is."""
+"""Called with the step that begins (from 0), the number of steps, and a label."""
 Operation = Literal["read", "write"]
 Record = Literal["hot", "block-cached", "not-block-cached", "any", "in-memtable"]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure."""
+    """Parameters of the benchmark."""
 
     records: int = 3_000_000
     value_size: int = 128
@@ -70,11 +70,11 @@ class Plan:
     block_cache_mib: int = 1024
     memtable_mib: int = 64
     filled_memtables: int = MAX_FILLED_MEMTABLES
-    """Full of recent writes in the last part; 0 leaves it out."""
+    """Memtables full of recent writes in the last part; 0 leaves it out."""
 
 
 class Options(BaseModel):
-    """Options of the database, and what it has."""
+    """Options and content of the database."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -97,7 +97,7 @@ class Row(BaseModel):
     record: Record
     """Which records it is done to."""
     filled_memtables: int
-    """That hold recent writes of other records, beside the one that writes go to."""
+    """Full memtables with recent writes to other records, beside the active memtable."""
     operations: int
     p10_us: float
     """Processor time of one operation in microseconds: 10th percentile of the batches."""
@@ -107,7 +107,7 @@ class Row(BaseModel):
 
 
 class Difference(BaseModel):
-    """What one row costs more than another; the interpreter's share cancels in it."""
+    """Cost of one row minus that of another; the interpreter's share cancels."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -122,14 +122,14 @@ class RocksdbCosts(BaseModel):
 
     machine: Machine
     load_average: tuple[float, float, float]
-    """Of the machine when the last row was done, this process included: 1, 5 and 15 minutes."""
+    """Of the machine after the last row, this process included, over 1, 5 and 15 minutes."""
     options: Options
     rows: list[Row]
     differences: dict[str, Difference]
 
 
 def run(plan: Plan, progress: Progress) -> RocksdbCosts:
-    """Measures; raises `UsageError` and `NetkvError` for what cannot be measured here."""
+    """Measures; raises `UsageError` or `NetkvError` if the plan cannot be measured here."""
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="netkv-rocksdb-") as folder:
         _check_space(plan, folder)
@@ -187,7 +187,7 @@ class _Steps:
 
 
 class _Sample:
-    """The keys, and which of them each kind of operation takes."""
+    """The keys, and the selection of keys for each kind of operation."""
 
     def __init__(self, plan: Plan) -> None:
         self.random = random.Random(1)
@@ -217,7 +217,7 @@ class _Sample:
         self.hot_writes = [self.other() for _ in range(hot)]
 
     def other(self) -> bytes:
-        """A record that no read is measured with."""
+        """A record that no measured read takes."""
         count = len(self._by_rank)
         half = count // 2
         while True:
@@ -259,7 +259,7 @@ class _Kind:
     time: Callable[[Sequence[bytes]], float]
     """Seconds on a core for a batch."""
     cached_bytes: Callable[[], int]
-    """What the block cache has."""
+    """Bytes in the block cache."""
 
 
 class _Store:
@@ -303,7 +303,7 @@ class _Store:
     def load(self, sample: _Sample, step: _Steps) -> None:
         """Writes every record once, in random order."""
         unlogged = self._rocksdict.WriteOptions()
-        # An attribute, other than the stub of rocksdict has it.
+        # It is an attribute; the stub of rocksdict declares a method.
         unlogged.disable_wal = True  # type: ignore[method-assign,assignment]
         keys = sample.keys
         bounds = [len(keys) * tenth // _LOAD_STEPS for tenth in range(_LOAD_STEPS + 1)]
@@ -312,9 +312,9 @@ class _Store:
             self.write(islice(keys, start, end), sample.random, unlogged)
 
     def compact(self) -> None:
-        """Moves all records to level 1; raises `NetkvError` if one is left in front of it.
+        """Moves all records to level 1; raises `NetkvError` if memtables or level 0 are not empty.
 
-        A compaction takes what is in files: memtables are flushed first.
+        A compaction reads files only: memtables are flushed first.
         """
         self._db.flush(wait=True)
         options = self._rocksdict.CompactOptions()
@@ -327,7 +327,7 @@ class _Store:
         self._expect("num-files-at-level0", 0)
 
     def warm(self, sample: _Sample) -> None:
-        """Brings the blocks of what is to be found there into the block cache."""
+        """Brings the blocks of hot and block-cached reads into the block cache."""
         for key in (*sample.hot_reads, *sample.cached_reads):
             self._db.get(key)
 
@@ -337,7 +337,7 @@ class _Store:
             self.write([sample.other() for _ in range(1000)], sample.random)
 
     def fill_memtable(self, sample: _Sample, number: int) -> None:
-        """Writes records until the active memtable is the one behind `number` full ones."""
+        """Writes records until `number` memtables are full."""
         while self._property("num-immutable-mem-table") < number:
             self.write([sample.other() for _ in range(1000)], sample.random)
         self._expect("num-immutable-mem-table", number)
@@ -385,7 +385,7 @@ class _Store:
 def _check_space(plan: Plan, folder: str) -> None:
     """Raises `NetkvError` if the disk has too little room.
 
-    A compaction has all records twice; a write is in the log and, after a flush, in a file too.
+    A compaction stores all records twice; a write is in the log and, once flushed, in a file.
     """
     record = KEY_BYTES + plan.value_size
     needed = 3 * plan.records * record + 2 * (plan.filled_memtables + 1) * plan.memtable_mib * _MIB
@@ -419,12 +419,12 @@ def _rows(filled_memtables: int, kinds: Sequence[_Kind]) -> Iterator[Row]:
         for _ in range(ROUNDS):
             for at, kind in enumerate(kinds):
                 keys = kind.draw()
-                empty = _empty(keys)
+                loop = _loop_seconds(keys)
                 before = kind.cached_bytes()
                 seconds = kind.time(keys)
                 cached[at] += kind.cached_bytes() - before
                 operations[at] += len(keys)
-                times[at].append((seconds - empty) / len(keys) * 1e6)
+                times[at].append((seconds - loop) / len(keys) * 1e6)
     finally:
         gc.enable()
     for at, kind in enumerate(kinds):
@@ -439,7 +439,7 @@ def _rows(filled_memtables: int, kinds: Sequence[_Kind]) -> Iterator[Row]:
         )
 
 
-def _empty(keys: Sequence[bytes]) -> float:
+def _loop_seconds(keys: Sequence[bytes]) -> float:
     """Seconds on a core for the loop alone."""
     start = time.thread_time()
     for _ in keys:

@@ -1,7 +1,7 @@
 """A process that measures the memory of a simulated rack: `… -m netkv.bench.simulated_memory`.
 
-A `Case` as JSON on stdin, its `Grown` as JSON on stdout: the most memory that the process had after
-some virtual time under load, and after twice that time.
+It reads a `Case` as JSON from stdin and writes its `Grown` as JSON to stdout: the peak memory of
+the process after some virtual time under load, and after twice that time.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from netkv.bench.simulated_rack import Case, loaded, most_memory_mb
 from netkv.sim.rack import SECOND, SimRack
 
 _STEP = SECOND // 20
-"""Virtual time between two looks at the clock; at the scale of a `Case` some thousand requests."""
+"""Virtual time between two checks of the clock: some thousand requests at a `Case`'s scale."""
 
 
 class Reached(BaseModel):
-    """Where a run is."""
+    """State of a run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -29,11 +29,11 @@ class Reached(BaseModel):
     written_keys: int
     """Different keys that the servers' stores hold, because they were written."""
     memory_mb: float
-    """The most that the process has had so far."""
+    """Peak memory of the process so far."""
 
 
 class Grown(BaseModel):
-    """A run, and the same when it is twice as long."""
+    """State of a run after some virtual time, and after twice that time."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,8 +42,8 @@ class Grown(BaseModel):
 
 
 def measure(case: Case) -> Grown:
-    """Runs a rack for `case.seconds` of wall time and `case.operations`, and then as long again in
-    virtual time.
+    """Runs a rack for at least `case.seconds` of wall time and `case.operations`, and then for the
+    same virtual time again.
 
     Raises `NetkvError`.
     """

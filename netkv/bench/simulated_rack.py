@@ -1,7 +1,7 @@
 """A process that measures one simulated rack: `python -m netkv.bench.simulated_rack`.
 
-A `Case` as JSON on stdin, its `Measured` as JSON on stdout. A process of its own for each rack,
-because the most memory that it ever had is one of the figures.
+It reads a `Case` as JSON from stdin and writes its `Measured` as JSON to stdout. Each rack has its
+own process, because the peak memory of the process is one of the figures.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ SCALE = 1000.0
 CLIENTS = 64
 CACHE_ENTRIES = 10_000
 OUTSTANDING_PER_SERVER = 156
-"""20,000 for 128 servers: enough that whatever limits the rack is busy all the time."""
+"""20,000 for 128 servers: enough to keep the bottleneck of the rack busy all the time."""
 _RETRY = 1.0
 _DEADLINE = 60.0
-"""Virtual seconds; a queue that is full takes half a second to be worked off."""
+"""Virtual seconds; a full queue takes half a second to drain."""
 _WARM_UP_CAP = 4.0
-"""Warm-up ends after so many times the seconds of the measurement at the latest."""
+"""Maximum duration of the warm-up, as a multiple of the measurement's."""
 _STEP_COMPLETIONS = 2_000
-"""Requests between two looks at the clock, about."""
+"""Requests between two checks of the clock, approximately."""
 
 
 class Case(BaseModel):
@@ -42,19 +42,19 @@ class Case(BaseModel):
     keys: int = 100_000_000
     zipf: float = 0.99
     writes: float = 0.0
-    """Share of the requests."""
+    """Share of writes in the requests."""
     topology: TopologySpec = TopologySpec()
     cache_entries: int = CACHE_ENTRIES
     window: int | None = None
-    """Requests outstanding; None: as many for each server."""
+    """Requests outstanding; None: `OUTSTANDING_PER_SERVER` for each server."""
     seconds: float = 2.0
-    """Of wall time while it is measured."""
+    """Wall time of the measurement."""
     operations: int = 1
-    """Of a rack whose memory is measured: at least so many, however long they take."""
+    """Minimum of operations when memory is measured, however long they take."""
 
     @property
     def outstanding(self) -> int:
-        """Requests that the clients keep under way."""
+        """Requests that the clients keep outstanding."""
         return self.window or OUTSTANDING_PER_SERVER * self.servers
 
     def rack(self) -> RackSpec:
@@ -79,7 +79,7 @@ class Case(BaseModel):
 
 
 class Measured(BaseModel):
-    """What the rack did while it was measured, and what that took."""
+    """Work of the rack during the measurement, and its cost."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -91,16 +91,16 @@ class Measured(BaseModel):
     """Reads that a switch answered."""
     events: int
     frames: int
-    """Put on links."""
+    """Frames sent on links."""
     virtual_s: float
     wall_s: float
     cpu_s: float
     python_s: float
-    """Of `cpu_s` in Python: control planes, and table writes on their switches."""
+    """Part of `cpu_s` in Python: control planes, and table writes on their switches."""
     setup_s: float
     """Wall time from the specification to a rack whose caches are filled."""
     memory_mb: float
-    """The most that the process ever had."""
+    """Peak memory of the process."""
 
 
 def measure(case: Case) -> Measured:
@@ -133,7 +133,7 @@ def measure(case: Case) -> Measured:
 
 
 def loaded(case: Case) -> SimRack:
-    """The rack under load, from now on. Raises `NetkvError`."""
+    """Brings the rack up and starts its load. Raises `NetkvError`."""
     rack = SimRack(case.rack())
     asyncio.run(rack.compile())
     rack.bring_up()
@@ -142,7 +142,7 @@ def loaded(case: Case) -> SimRack:
 
 
 def _settle(rack: SimRack, case: Case) -> int:
-    """Lets the first wave of requests pass; returns virtual nanoseconds of some thousand more."""
+    """Runs the first wave of requests; returns virtual nanoseconds of some thousand more."""
     start, completed, step = time.perf_counter(), 0, SECOND // 1000
     while completed < 2 * case.outstanding:
         rack.advance(rack.nanoseconds + step)
@@ -156,7 +156,7 @@ def _settle(rack: SimRack, case: Case) -> int:
 
 
 def most_memory_mb() -> float:
-    """Of this process; not `ru_maxrss`, which begins with what the parent had."""
+    """Peak memory of this process; `ru_maxrss` would include that of the parent."""
     for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
         name, _, value = line.partition(":")
         if name == "VmHWM":

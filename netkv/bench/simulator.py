@@ -1,9 +1,9 @@
 """The benchmark `netkv bench sim`: simulated requests and events per second of wall time.
 
 Each rack is measured in a process of its own (`simulated_rack`). Beside the racks of the usual size
-their switch program runs alone, in memory, with the same share of cache hits: what the simulator
-would need if there were nothing to it but the program. Racks that only write show what memory a run
-takes as it becomes longer (`simulated_memory`). docs/performance.md explains how to read it.
+their switch program runs alone, in memory, with the same share of cache hits: the lower bound for
+the simulator's time. Racks that only write show how memory grows with the length of a run
+(`simulated_memory`). docs/performance.md explains how to read it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ TOPOLOGIES = (
 SKEWS = (0.99, 0.0)
 MAX_KEYS, SKEW = KEYS[-1], SKEWS[0]
 WRITTEN_KEYS = (10_000, MAX_KEYS)
-"""Of the racks that only write: few, which are all written soon, and more than are ever written."""
+"""Keys of the racks that only write: few, all written soon, and more than a run can write."""
 WRITING_SERVERS = 8
 
 _ALONE_S = 0.3
-"""For each path of a program alone; before the rack and again after it."""
+"""Seconds for each path of a program alone; before the rack and again after it."""
 _TIMEOUT = 600.0
 
 
@@ -59,25 +59,25 @@ class SimulatorResult(BaseModel):
     requests_per_s: float
     """Completed, for each second of wall time."""
     events_per_s: float
-    """Of the simulation, for each second of wall time."""
+    """Events of the simulation, for each second of wall time."""
     requests_per_core_s: float
-    """For each second that the process was on a core: other work on the machine counts less."""
+    """For each second of core time, so other load of the machine has less influence."""
     events_per_core_s: float
     events_per_request: float
     hit_ratio: float | None
-    """None: nothing is cached."""
+    """None for a scheme that does not cache."""
     python_share: float
-    """Of the time on a core: control planes, and their table writes."""
+    """Share of the time on a core: control planes, and their table writes."""
     virtual_s: float
     wall_s: float
     setup_s: float
     """Wall time from the specification to a rack whose caches are filled."""
     memory_mb: float
-    """The most that the process ever had."""
+    """Peak memory of the process."""
 
 
 class MemoryResult(BaseModel):
-    """What memory one rack takes that only writes, after some virtual time and after twice that."""
+    """Memory of a rack that only writes, after some virtual time and after twice that time."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -90,11 +90,11 @@ class MemoryResult(BaseModel):
     written_keys: tuple[int, int]
     """Different keys that the servers' stores hold then, because they were written."""
     memory_mb: tuple[float, float]
-    """The most that the process had until then."""
+    """Peak memory of the process until then."""
     bytes_per_operation: float
     """Memory that was added in the second half, for each of its operations."""
     bytes_per_key: float | None
-    """For each key that was written for the first time then; None: there was none."""
+    """The same, for each key first written in the second half; None: there was none."""
 
 
 class SimulatorBenchmark(BaseModel):
@@ -117,7 +117,7 @@ class SimulatorBenchmark(BaseModel):
 class Row:
     """A rack, and whether its program is measured alone beside it.
 
-    One that only writes is measured for its memory.
+    For a rack that only writes, the memory is measured.
     """
 
     case: Case
@@ -143,11 +143,11 @@ class Row:
 def plan(
     wanted: Sequence[str], servers: Sequence[int], keys: Sequence[int], seconds: float
 ) -> list[Row]:
-    """The racks of these schemes (none: all that there are), `seconds` each.
+    """The racks of these schemes (without any: of all schemes), `seconds` each.
 
-    A scheme is measured on those racks that it supports. With `servers` or `keys`, on single racks
-    of all these sizes, and nothing else. Raises `UsageError` for a scheme that does not exist, and
-    for a size that is asked for and that a scheme cannot have.
+    A scheme is measured on those racks that it supports; with `servers` or `keys`, only on single
+    racks of all these sizes. Raises `UsageError` for a scheme that does not exist, and for a
+    requested size that a scheme does not support.
     """
     rows: list[Row] = []
     for scheme in [schemes.get(name).name for name in wanted] or _all_schemes():
@@ -166,7 +166,7 @@ def plan(
         cases = [_sized(usual, one, MAX_KEYS) for one in SERVERS if one != most]
         cases += [_sized(usual, most, many) for many in KEYS[:-1]]
         cases += [usual.model_copy(update={"topology": each}) for each in TOPOLOGIES]
-        # As many servers with no more requests than one gets: which of the two is it that costs?
+        # All servers with the requests of one: separates the cost of servers and of requests.
         cases.append(usual.model_copy(update={"window": OUTSTANDING_PER_SERVER}))
         rows += [Row(usual.model_copy(update={"zipf": s}), beside) for s in SKEWS]
         rows += [Row(case) for case in cases if _is_supported(case)]
@@ -196,7 +196,7 @@ def _sized(usual: Case, servers: int, keys: int) -> Case:
 
 
 def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> SimulatorBenchmark:
-    """Measures everything; `progress` gets the step (from 0), their number and what it is.
+    """Measures everything; `progress` gets the step (from 0), the number of steps, and a label.
 
     Raises `NetkvError` for a rack that cannot be simulated.
     """
@@ -214,14 +214,14 @@ def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> Simul
         results.append(_result(row.case, seen))
         if turns:
             turns.append(_alone(row.case))
-            beside[_ratio_name(row, rows)] = _slower(seen, turns)
+            beside[_ratio_name(row, rows)] = _to_program(seen, turns)
     progress(len(rows), len(rows), "done")
     ratios = {**beside, **_growth(results), **_lengths(memory)}
     return SimulatorBenchmark(machine=this_machine(), results=results, memory=memory, ratios=ratios)
 
 
 def _measured(row: Row, module: str) -> str:
-    """The document that a process of this module prints about the rack."""
+    """Runs this module in a process for the rack; returns the document that it prints."""
     try:
         done = subprocess.run(
             [sys.executable, "-m", f"netkv.bench.{module}"],
@@ -287,7 +287,7 @@ def _memory_result(case: Case, grown: Grown) -> MemoryResult:
 def _paths(scheme: str) -> tuple[str, str] | None:
     """Paths of the data-plane benchmark that a read takes, with a hit and without.
 
-    None: it has none, because it does not know the program, or not with packets for several keys.
+    None: the benchmark does not know the program, or the scheme has multigets.
     """
     from netkv import _engine
 
@@ -322,8 +322,8 @@ def _alone(case: Case) -> tuple[float, float]:
     return seconds[hit], seconds[miss]
 
 
-def _slower(seen: Measured, alone: Iterable[tuple[float, float]]) -> float:
-    """How many times the core time of the rack is that of its packets through the program alone."""
+def _to_program(seen: Measured, alone: Iterable[tuple[float, float]]) -> float:
+    """Core time of the rack relative to that of its packets through the program alone."""
     # In a rack of one switch each packet crosses a link to the switch and one from it.
     packets = seen.frames / 2
     times = [seen.hits * hit + max(packets - seen.hits, 0) * miss for hit, miss in alone]
@@ -339,13 +339,13 @@ def _ratio_name(row: Row, rows: Sequence[Row]) -> str:
     return f"{case.scheme}/{skew}{sizes}: rack/program alone"
 
 
-# What grows
+# Growth
 
 
 def _growth(results: Sequence[SimulatorResult]) -> dict[str, float]:
-    """Core time of an event in the larger of two racks for that in the smaller, all else the same.
+    """Core time of an event in the larger of two racks relative to the smaller, all else the same.
 
-    Requests follow from the servers, so they are in the name only where they are varied alone.
+    Requests follow from the servers, so they are in the name only if they alone are varied.
     """
     ratios: dict[str, float] = {}
     for usual in results:
@@ -370,7 +370,7 @@ def _is_usual(result: SimulatorResult) -> bool:
 
 
 def _lengths(memory: Sequence[MemoryResult]) -> dict[str, float]:
-    """Memory after twice the time for that after the time."""
+    """Memory after twice the time relative to that after the time."""
     several = len({each.servers for each in memory}) > 1
     ratios: dict[str, float] = {}
     for each in memory:
@@ -382,7 +382,7 @@ def _lengths(memory: Sequence[MemoryResult]) -> dict[str, float]:
 
 
 def _change(usual: SimulatorResult, other: SimulatorResult) -> str | None:
-    """The one thing that differs; None if there is none, or more than one."""
+    """The only difference; None if there is none, or more than one."""
     changed = []
     if other.servers != usual.servers:
         changed.append(f"{usual.servers}/{other.servers} servers")

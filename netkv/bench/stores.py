@@ -1,5 +1,6 @@
-"""Redis and memcached, started for a benchmark and stopped after it: what a user would take
-instead of a switch. Both run on one core, as a switch does, and keep nothing on disk.
+"""Redis and memcached, started for a benchmark and stopped after it, as alternatives to a switch.
+
+Both run on one core, as a switch does, and keep nothing on disk.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from netkv.lab.ports import free_ports
 _START_TIMEOUT = 10.0
 _STOP_TIMEOUT = 5.0
 _LOAD_BATCH = 500
-"""Keys that are written before their answers are read."""
+"""Keys that are written before their replies are read."""
 
 
 class NotInstalledError(NetkvError):
-    """A program that the benchmark compares with is not there."""
+    """A program that the benchmark compares with is not installed."""
 
 
 @dataclass(frozen=True)
 class Percentiles:
-    """What a load found."""
+    """Rate and latency under a load."""
 
     rate: float
     ns_p50: float
@@ -45,7 +46,7 @@ def key(number: int) -> bytes:
 
 
 def value(size: int) -> bytes:
-    """A value; what is in it makes no difference."""
+    """A value; its content does not matter."""
     return b"v" * size
 
 
@@ -65,7 +66,7 @@ def redis(entries: int, value_size: int) -> Iterator[int]:
 
 
 def fill(port: int, entries: int, value_size: int) -> None:
-    """Writes so many keys to a server that speaks Redis' protocol."""
+    """Writes `entries` keys to a server with the Redis protocol."""
     content = value(value_size)
     _store(
         port,
@@ -131,9 +132,9 @@ def redis_benchmark(
 
 
 def percentiles(table: str) -> Percentiles | None:
-    """What `redis-benchmark --csv` printed; none where its run was too short for it.
+    """The figures that `redis-benchmark --csv` printed; None if its run was too short.
 
-    It counts whole milliseconds, and divides by them: below one it prints a rate of `inf`.
+    It divides by whole milliseconds: for a run below one it prints a rate of `inf`.
     """
     (row,) = csv.DictReader(io.StringIO(table))
     rate = float(row["rps"])
@@ -152,7 +153,7 @@ def memcached_get(numbers: Sequence[int]) -> bytes:
 
 
 def memcached_reply_bytes(keys: int, value_size: int) -> int:
-    """Bytes of the answer to it."""
+    """Bytes of the reply to `memcached_get`."""
     each = len(b"VALUE %s 0 %d\r\n" % (key(0), value_size)) + value_size + len(b"\r\n")
     return keys * each + len(b"END\r\n")
 
@@ -169,13 +170,13 @@ def _program(name: str, package: str) -> str:
 
 @contextlib.contextmanager
 def _running(name: str, command: Sequence[str], port: int) -> Iterator[None]:
-    """The process while it listens; it is ended by its own id."""
+    """Runs the process, from when it listens; ends it afterwards."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        # Of a group of its own: an interrupt at the keyboard is for netkv, which then ends it.
+        # Its own process group: Ctrl-C reaches only netkv, which then ends it.
         process_group=0,
     )
     try:
@@ -206,7 +207,7 @@ def _wait_until_listening(name: str, process: subprocess.Popen[bytes], port: int
 
 
 def _store(port: int, commands: Sequence[bytes], answer: bytes) -> None:
-    """Sends commands that are each answered by `answer`."""
+    """Sends commands; raises `NetkvError` unless each is answered by `answer`."""
     with socket.create_connection(("127.0.0.1", port), _START_TIMEOUT) as connection:
         for start in range(0, len(commands), _LOAD_BATCH):
             batch = commands[start : start + _LOAD_BATCH]

@@ -1,4 +1,4 @@
-"""Time to fill a lookup table through P4Runtime, as a controller has it: gRPC, server, engine."""
+"""Time to fill a lookup table through P4Runtime, with gRPC, server and engine."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from netkv.control.base import InsertEntry
 from netkv.control.topology import KEY_BYTES
 
 YARDSTICK = "cache_read"
-"""The program that the peers were measured with; the engine has it."""
+"""The program with which bmv2 was measured; it is built into the engine."""
 
 
 MakeEntry = Callable[[int, bytes], InsertEntry]
-"""From a number and a key: the lookup entry of a cached key (`Probes.entry`)."""
+"""Makes the lookup entry of a cached key from a number and the key (`Probes.entry`)."""
 
 
 def entries_of(program: str) -> MakeEntry | None:
-    """Makes the lookup entries of a program; None for one without a table that is known."""
+    """Makes the lookup entries of a program; None if its lookup table is not known."""
     if program == YARDSTICK:
         return _yardstick_entry
     for scheme in schemes.all_schemes():
@@ -43,14 +43,14 @@ class TableWrites(BaseModel):
     table: str
     entries: int
     seconds: float
-    """From the first entry that is put together to the last answer of the switch."""
+    """From building the first update to the last response of the switch."""
 
 
 async def measure(program: str, bundle: bytes, make: MakeEntry, entries: int) -> TableWrites:
     """Load the program, write `entries` entries with netkv's own client, and read them back.
 
-    Client and server share one thread of this process, so they do not work side by side as those
-    of a lab do. Raises ValueError with a sentence for a program that has not this table.
+    Client and server share one thread of this process, so they do not run in parallel as those of
+    a lab do. Raises ValueError with a sentence for a program without this table.
     """
     from netkv.p4rt.client import P4RuntimeClient
     from netkv.p4rt.errors import RpcError

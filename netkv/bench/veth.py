@@ -2,8 +2,8 @@
 
 Each ring has a cable (a veth pair) for the switch and one for the echo, which has the same ring and
 loop and no program. At the other end of each cable is the load, in a namespace of its own, with a
-ring of `AF_PACKET`. All take short turns, one after the other and again, so that whatever else the
-machine does meanwhile hits all alike; a ratio is the median of the ratios within a round.
+ring of `AF_PACKET`. All take short turns in rounds, so that other load of the machine affects them
+equally; a ratio is the median of the ratios within a round.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 VALUE_SIZE = 128
 _LOAD_RING: Ring = "packet"
-"""Of the load's ends of the cables: it sees a frame at once, and every kernel has it."""
+"""Ring of the load's ends of the cables: it delivers frames at once, and every kernel has it."""
 
 
 RINGS: tuple[Ring, ...] = get_args(Ring)
@@ -47,19 +47,19 @@ RINGS: tuple[Ring, ...] = get_args(Ring)
 
 @dataclass(frozen=True)
 class Plan:
-    """What to measure."""
+    """Parameters of the benchmark."""
 
     rings: tuple[Ring, ...] = RINGS
     entries: int = 10_000
     window: int = BATCH
-    """Requests outstanding while the rate is measured; with as many, bmv2 was measured."""
+    """Requests outstanding while the rate is measured; the default is that of bmv2's figure."""
     seconds: float = 3.0
-    """Of load for each row; latency takes half as long again."""
+    """Seconds of load for each row; latency takes half as long in addition."""
 
 
 @dataclass(frozen=True)
 class VethBenchmark:
-    """The document, and what only people read."""
+    """The document, and sentences for the terminal only."""
 
     benchmark: Benchmark
     left_out: list[str]
@@ -67,7 +67,7 @@ class VethBenchmark:
 
 
 def rings(names: Sequence[str]) -> tuple[Ring, ...]:
-    """The rings of these names; all if there are none. Raises `UsageError` for one that is none."""
+    """The rings of these names; without any, all. Raises `UsageError` for an unknown name."""
     for name in names:
         if name not in RINGS:
             raise UsageError(f"There is no ring '{name}'. {suggest(name, RINGS, label='Rings')}")

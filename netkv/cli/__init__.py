@@ -23,11 +23,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if completion.asked():
         return completion.answer(lambda: app(prog_name="netkv"))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # A script's `netkv … &` starts like this. Every way to stop a run in order (SIGTERM, the
-        # dashboard's button) ends in an interrupt, so it must not be ignored.
+        # A background job of a script (`netkv … &`) starts with SIGINT ignored. SIGTERM and the
+        # dashboard's stop button end in SIGINT, so it must be handled.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        # Both mean: stop in order, as Ctrl-C does. A shell's `nohup` stays in force.
+        # Both stop the command in order, as Ctrl-C does. A signal that `nohup` ignores stays so.
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _interrupt)
     try:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _interrupt(number: int, frame: Any) -> None:  # noqa: ARG001  # the form that signal asks for
+def _interrupt(number: int, frame: Any) -> None:  # noqa: ARG001  # signal's signature
     signal.raise_signal(signal.SIGINT)
 
 

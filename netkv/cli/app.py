@@ -1,4 +1,4 @@
-"""The commands, put together.
+"""The command-line application with all commands.
 
 Command modules import what they need only when they run, so that `--help` is fast.
 """

@@ -2,11 +2,11 @@
 
 Rules
 -----
-1. A completer yields words that begin with what was typed, and nothing after an error: it never
-   fails and prints nothing on stderr.
-2. It imports only what it needs, when it is called: the user waits.
-3. Bash takes `=` for the end of a word, so `--set workload.mix=y` comes in three pieces. They are
-   put together before, and what comes of it is cut at the `=` again (`joined`).
+1. A completer yields words that begin with the typed text. After an error it yields nothing: it
+   never fails and prints nothing on stderr.
+2. It imports modules when it is called, and only those it needs, because the user waits.
+3. Bash splits words at `=`, so `workload.mix=y` arrives as three words. `joined` puts them
+   together, and the completions are cut behind the `=`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from typing import TypeAlias
 import typer
 
 VARIABLE = "_NETKV_COMPLETE"
-"""Set by the shell when it asks."""
+"""Environment variable that the shell sets to request completions."""
 _MAX_RUNS = 200
-"""Newest runs that are offered."""
+"""Maximum number of runs, newest first."""
 _SQLITE = "sqlite:///"
 
 Completer: TypeAlias = Callable[[typer.Context, str], Iterable[str]]
 
 
 def _safe(complete: Completer) -> Callable[[typer.Context, str], list[str]]:
-    """A completer that gives what fits, in order, and nothing instead of an error."""
+    """Wraps a completer: keeps matching words in order, without duplicates; none after an error."""
 
     @functools.wraps(complete)
     def safely(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -42,7 +42,7 @@ def _safe(complete: Completer) -> Callable[[typer.Context, str], list[str]]:
             return []
         return [each for each in dict.fromkeys(found) if each.startswith(incomplete)]
 
-    # typer looks at the parameters by their annotations, which are text here.
+    # typer identifies the parameters by their annotations, which are strings here.
     safely.__annotations__ = {"ctx": typer.Context, "incomplete": str, "return": list[str]}
     return safely
 
@@ -70,7 +70,7 @@ def schemes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG0
 def runs(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """The newest runs of the store, and their groups.
 
-    The file is read as it is: opening the store takes a second, and may change it.
+    It reads the file directly: opening the store takes a second and may change the file.
     """
     import sqlite3
 
@@ -89,7 +89,7 @@ def runs(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
 
 @_safe
 def labs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
-    """The labs there are."""
+    """All existing labs."""
     from netkv.lab import state
 
     return state.names()
@@ -97,7 +97,7 @@ def labs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
 
 @_safe
 def nodes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
-    """The nodes of the lab that is named, or of the one that commands take otherwise."""
+    """The nodes of the lab on the command line, or of the default lab."""
     from netkv.lab import state
 
     if (lab := state.load(_lab_of(ctx))) is not None:
@@ -110,14 +110,14 @@ def logs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
     """The logs of a lab."""
     from netkv.lab import state
 
-    # Words before an option that still lacks its value are left over.
+    # If an option still lacks its value, the words before it are in `ctx.args`.
     lab = next(iter(ctx.args), None) or _lab_of(ctx)
     return sorted(file.stem for file in (state.labs() / lab / "logs").glob("*.log"))
 
 
 @_safe
 def changes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
-    """For `--set`: paths of options, and behind `=` the values of those that have few."""
+    """For `--set`: paths of options; after `=`, the values of options that have few."""
     from netkv.scenarios import option_paths
 
     path, equals, _ = incomplete.partition("=")
@@ -129,7 +129,7 @@ def changes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG0
         return
     for each in fitting:
         if not equals:
-            # Two that begin alike: a single one would be followed by a blank.
+            # A second word with this prefix: the shell appends a blank to a single one.
             yield f"{each.name}="
         values = _profiles() if each.name == "lab.profile" else each.values
         yield from (f"{each.name}={value}" for value in values)
@@ -185,19 +185,19 @@ def benchmarked(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: 
 
 
 def asked() -> bool:
-    """Whether a shell asks for completions."""
+    """Whether a shell requests completions."""
     return VARIABLE in os.environ
 
 
 def answer(run: Callable[[], object]) -> int:
-    """Answers the shell: `run` is the application. Returns the exit status."""
+    """Prints the completions for the shell; `run` is the application. Returns the exit status."""
     cut = ""
     if os.environ[VARIABLE] == "complete_bash":
         try:
             words = shlex.split(os.environ["COMP_WORDS"])
             words, at, cut = joined(words, int(os.environ["COMP_CWORD"]))
         except (KeyError, ValueError):
-            # An open quote, or an unknown shell: there are no completions.
+            # An open quote, or a missing variable: there are no completions.
             return 1
         os.environ["COMP_WORDS"], os.environ["COMP_CWORD"] = shlex.join(words), str(at)
     output = io.StringIO()
@@ -215,10 +215,10 @@ def answer(run: Callable[[], object]) -> int:
 
 
 def joined(words: list[str], at: int) -> tuple[list[str], int, str]:
-    """The words of a line of bash with what stands around each `=` put together.
+    """Joins the words that bash has split at `=`.
 
-    `at` is the index of the word to complete. Returns words and index, and what bash takes for a
-    word of its own before: the answers have to begin behind it.
+    `at` is the index of the word to complete. Returns words and index, and the text up to the last
+    `=` of the value, which must be cut from the completions.
     """
     whole: list[str] = []
     glue = False
@@ -252,7 +252,7 @@ def _profiles() -> Iterable[str]:
 
 
 def _files(incomplete: str, endings: tuple[str, ...]) -> Iterator[str]:
-    """Files with these endings, and directories; of a single directory what is in it."""
+    """Files with these endings, and directories. A single directory is replaced by its content."""
     folder, _, begin = incomplete.rpartition("/")
     prefix = f"{folder}/" if "/" in incomplete else ""
     found = [

@@ -90,8 +90,8 @@ def _run(experiment: Experiment, seed: int, seeds: int, again: bool) -> Measured
     from netkv.scenarios import loader
     from netkv.scenarios.run_plan import only_schemes
 
-    asked = [*experiment.changes, f"seed={seed}", f"repeat={seeds}"]
-    scenario = loader.load(loader.find(experiment.scenario), asked)
+    changes = [*experiment.changes, f"seed={seed}", f"repeat={seeds}"]
+    scenario = loader.load(loader.find(experiment.scenario), changes)
     wanted = needed(experiment)
     scenario = only_schemes(scenario, [name for name in scenario.schemes if name in wanted])
     result, _ = run_stored(scenario, resume=not again)

@@ -20,6 +20,6 @@ Executor = Annotated[
 
 
 def executor_change(changes: list[str] | None, executor: str | None) -> list[str]:
-    """The changes of `--set`, and the one that `--executor` stands for."""
-    asked = [] if executor is None else [f"lab.executor={executor}"]
-    return [*(changes or []), *asked]
+    """The changes of `--set` and `--executor`."""
+    chosen = [] if executor is None else [f"lab.executor={executor}"]
+    return [*(changes or []), *chosen]

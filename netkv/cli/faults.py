@@ -12,14 +12,14 @@ from netkv.cli.output import stderr
 
 
 def report(text: str) -> None:
-    """An error that the user can do something about: its sentence, no traceback."""
+    """Prints an error that the user can fix: one sentence, no traceback."""
     console = stderr()
     console.print("error: ", style="bold red", end="")
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def report_unexpected(error: Exception) -> None:
-    """A fault of netkv: one sentence, and where the traceback is."""
+    """Prints an internal error of netkv: one sentence, and the file with the traceback."""
     kept = _keep(error)
     what = f"{type(error).__name__}: {error}".splitlines()[0]
     if kept is None:
@@ -30,7 +30,7 @@ def report_unexpected(error: Exception) -> None:
 
 
 def silence_stdout() -> None:
-    """Nobody reads stdout any more: let what is still buffered go nowhere, without a complaint."""
+    """Discards buffered output after the reader of stdout has gone, so that no flush fails."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

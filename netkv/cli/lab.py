@@ -72,8 +72,8 @@ def up(
     from netkv.lab import daemon, veth
 
     name = lab or daemon.DEFAULT_LAB
-    asked = target_change(executor_change(changes, executor), target)
-    spec = _spec(scheme, scenario, asked + ([f"lab.fabric={fabric}"] if fabric else []), seed)
+    changed = target_change(executor_change(changes, executor), target)
+    spec = _spec(scheme, scenario, changed + ([f"lab.fabric={fabric}"] if fabric else []), seed)
     if spec.lab.fabric == "veth":
         veth.check()
     if not foreground:
@@ -84,7 +84,7 @@ def up(
     except KeyboardInterrupt:
         daemon.down(name)
         return
-    # From here on it is this command's, whatever ends it.
+    # From here on this command owns the lab and takes it down, however the command ends.
     try:
         daemon.watch(name)
     except KeyboardInterrupt:
@@ -94,7 +94,7 @@ def up(
 
 
 def _up(name: str, spec: RackSpec, json: bool, end: str) -> None:
-    """Brings a lab up and prints what it is; `end` says how it is taken down."""
+    """Brings a lab up and prints its status; `end` is the sentence on how to take it down."""
     from netkv.lab import daemon, veth
 
     found = daemon.up(name, spec)
@@ -235,7 +235,7 @@ def _controller_row(lab: LabStatus) -> tuple[str, str, Text]:
 
 
 def _p4runtime(controller: dict[str, Any]) -> str:
-    """Where the switch takes P4Runtime clients, and which of them is primary."""
+    """Address of the switch's P4Runtime server, and which client is primary."""
     text = f"{controller['p4runtime']}, device {controller['device_id']}"
     if controller["primary"]:
         return f"{text}, election id {controller['election_id']} (the lab's controller)"

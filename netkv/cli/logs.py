@@ -1,7 +1,7 @@
 """`netkv logs`: logs of the nodes of a lab.
 
-The supervisor begins its lines with the time in seconds since the epoch. People get it as local
-time, in the form of ISO 8601, and programs (`--json`) as the number that it is.
+Lines of the supervisor begin with the time in seconds since the epoch. The output has it as local
+time (ISO 8601), and with `--json` as the number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Line:
     """A line of a log."""
 
     time: float | None
-    """Seconds since the epoch, if the line begins with them."""
+    """Seconds since the epoch; None if the line does not begin with them."""
     text: str
     """The rest."""
 
@@ -102,7 +102,7 @@ def _tail(file: Path, lines: int) -> tuple[list[_Line], int]:
 
 
 def _news(file: Path, offset: int) -> tuple[list[_Line], int]:
-    """The whole lines after an offset, and where they end; exits if the lab is gone."""
+    """The complete lines after an offset, and where they end; exits if the log no longer exists."""
     found: list[_Line] = []
     try:
         with file.open("rb") as log:

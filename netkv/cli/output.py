@@ -22,27 +22,27 @@ _WIDE = 200
 
 
 def stdout() -> Console:
-    """For results."""
+    """The console for results."""
     from rich.console import Console
 
     return Console(width=_width(sys.stdout.isatty()))
 
 
 def stderr() -> Console:
-    """For logs, progress and errors."""
+    """The console for logs, progress and errors."""
     from rich.console import Console
 
     return Console(stderr=True, width=_width(sys.stderr.isatty()))
 
 
 def print_json(document: Any) -> None:
-    """The one document of `--json`."""
+    """Prints the document of `--json`."""
     sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     sys.stdout.flush()
 
 
 def notify(text: str) -> None:
-    """A line for people, on stderr: scripts that read stdout never meet it."""
+    """Prints a line on stderr, so that scripts that read stdout do not get it."""
     stderr().print(text, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -145,7 +145,7 @@ def trace(
     before = "" if setup is None else read_text(setup)
     script = f"{before.rstrip()}\npacket {port} {data.hex()}"
     try:
-        # Only the interpreter sees every step.
+        # Only the interpreter traces steps.
         switch = _engine.Switch(bundle, seed, "interpreter", pipelines)
         last = script.count("\n") + 1
         (it,) = switch.trace_stf(script, str(setup or "the frame"), {last})
@@ -222,7 +222,7 @@ def stf(
         result = _engine.run_stf(bundle, text, str(test), executor or "compiled")
         steps: list[_engine.TracedPacket] = []
         if trace is not None:
-            # A second time, on a switch of the interpreter: only it sees every step.
+            # A second run with the interpreter: only it traces steps.
             wanted = set(result["mismatched_packets"]) if trace == "failed" else None
             steps = _engine.Switch(bundle, executor="interpreter").trace_stf(
                 text, str(test), wanted
@@ -268,7 +268,7 @@ def _compile(program: Path, include: list[Path] | None, define: list[str] | None
 
 
 def compiled(program: Path, include: list[Path] | None, define: list[str] | None) -> bytes:
-    """The bundle of a program; a `NetkvError` with all that is wrong with it."""
+    """The bundle of a program; raises `NetkvError` with all errors of the compiler."""
     from netkv import _engine
     from netkv.errors import NetkvError
 
@@ -279,7 +279,7 @@ def compiled(program: Path, include: list[Path] | None, define: list[str] | None
 
 
 def _shown(diagnostic: dict[str, Any]) -> Text:
-    """A finding as people read it: where, what, the line itself, and a mark below the place."""
+    """A diagnostic for the terminal: position, message, source line, marker below the column."""
     from rich.text import Text
 
     severity = diagnostic.get("severity", "error")
@@ -309,7 +309,7 @@ def _frame(given: str) -> bytes:
     file = Path(given)
     if len(given) < 1000 and file.is_file():
         content = file.read_bytes()
-        # A file may hold the frame itself or, more handy, its hex digits with blanks.
+        # A file has the frame as bytes, or as hex digits with blanks.
         try:
             data = hex_bytes(content.decode("ascii"))
         except (UnicodeDecodeError, ValueError):
@@ -338,7 +338,7 @@ def hex_bytes(text: str) -> bytes:
 
 
 def read_text(file: Path) -> str:
-    """A file that the user names; a `UsageError` where it is none."""
+    """The text of a file; raises `UsageError` if it cannot be read."""
     from netkv.errors import UsageError
 
     try:

@@ -23,12 +23,12 @@ from netkv.p4rt import p4info
 
 GENERATED = "generated program"
 _FRAME_BYTES = 64
-"""Of a frame in a report."""
+"""Bytes of a frame that a report shows."""
 
 
 @dataclass
 class Search:
-    """What is compared: programs times seeds, until a time is over."""
+    """Compares bmv2 and the engine: each program with each seed, until the time is over."""
 
     programs: list[Path]
     include: list[Path]
@@ -38,15 +38,15 @@ class Search:
     seeds: int | None
     seconds: float | None
     packets: int
-    """Of a case."""
+    """Packets of a case."""
     bmv2: str
     p4c: str | None
     cases: int = 0
     packets_done: int = 0
     refused: int = 0
-    """Generated programs that p4c does not take."""
+    """Generated programs that p4c rejects."""
     ended: int = 0
-    """Generated programs that bmv2 refuses, or at which it ends."""
+    """Generated programs that bmv2 rejects, or that end it."""
     undefined: int = 0
     """Generated programs that read fields of invalid headers (`comparison`)."""
     findings: list[dict[str, Any]] = field(default_factory=list)
@@ -89,7 +89,7 @@ class Search:
                 except NetkvError:
                     if program in self.programs:
                         raise
-                    # Generated programs are not held to p4c's rules alone.
+                    # The generator does not follow all rules of p4c.
                     self.refused += 1
                     continue
                 setup, frames = _engine.sample_packets(bundle, seed, self.packets, p4runtime=True)
@@ -108,10 +108,10 @@ class Search:
                 if found is not None and not found.alone and name == GENERATED:
                     self.undefined += 1
                 else:
-                    self._tell(case, seed, found)
+                    self._record(case, seed, found)
 
     def _subjects(self, folder: Path) -> Iterator[tuple[Path, int]]:
-        """Programs with seeds, without end if there is no number of seeds."""
+        """Each program with each seed; endless without a number of seeds."""
         seed = self.first_seed
         while self.seeds is None or seed < self.first_seed + self.seeds:
             yield from ((program, seed) for program in self.programs)
@@ -121,7 +121,7 @@ class Search:
                 yield program, seed
             seed += 1
 
-    def _tell(self, case: Case, seed: int, found: Difference | None) -> None:
+    def _record(self, case: Case, seed: int, found: Difference | None) -> None:
         what = f"{Path(case.name).name}, seed {seed}: {len(case.packets):,} packets"
         if found is None:
             notify(f"{what}, no difference")

@@ -54,7 +54,7 @@ def run(
     tests = sorted(test for test in folder.rglob("*.stf") if test.with_suffix(".p4").is_file())
     if not tests:
         raise UsageError(f"There is no NAME.stf beside a NAME.p4 in '{folder}'.")
-    # The engine compiles and runs without the interpreter lock.
+    # The engine releases the GIL while it compiles and runs.
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         results = list(pool.map(partial(_run, executor, compile_program), tests))
     counts = {

@@ -1,4 +1,4 @@
-"""`netkv p4 fuzz` and `netkv p4 record`: random packets, against ourselves and for others."""
+"""`netkv p4 fuzz` compares switches on random packets; `netkv p4 record` writes packet tests."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def fuzz(
     from netkv.errors import UsageError
 
     if bmv2 is not None:
-        # gRPC would complain of each start of bmv2, which is a fork.
+        # Otherwise gRPC warns at each start of bmv2, because it is a fork.
         os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
         from netkv.cli import p4_bmv2
 
@@ -209,7 +209,7 @@ def record(
 def _subject(
     program: Path, include: list[Path] | None, define: list[str] | None
 ) -> tuple[str, bytes, str | None, str]:
-    """Name, bundle, source if it is a single text that may be reduced, STF beside it."""
+    """Name, bundle, source (None if it cannot be reduced), text of the STF file beside it."""
     bundle = compiled(program, include, define)
     source = read_text(program)
     whole = '#include "' not in source and not include and not define
@@ -267,7 +267,7 @@ def _progress(seconds: float | None) -> Iterator[Callable[[FuzzProgress, float],
 
 
 def _frames(file: Path, port: int) -> Frames:
-    """Packets of a file in any of the forms that `record` takes."""
+    """Packets of a file in any of the formats that `record` accepts."""
     from netkv import _engine
     from netkv.errors import UsageError
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def show(packet: TracedPacket) -> None:
-    """For people, on stdout."""
+    """Prints the steps on stdout."""
     print(packet["text"].rstrip())
     for port, frame in packet["out"]:
         print(f"leaves at port {port}: {frame.hex()}")
@@ -18,7 +18,7 @@ def show(packet: TracedPacket) -> None:
 
 
 def document(packet: TracedPacket) -> dict[str, Any]:
-    """For `--json`."""
+    """The document of `--json`."""
     return {
         "in": {"port": packet["port"], "frame": packet["frame"].hex()},
         "out": [{"port": port, "frame": frame.hex()} for port, frame in packet["out"]],

@@ -27,7 +27,7 @@ Plots = Annotated[
 
 
 def destinations(paths: Sequence[Path] | None, option: str = "--plot") -> list[Destination]:
-    """What the user has named; raises `UsageError` before anything is run or measured."""
+    """The destinations of the user; raises `UsageError` before anything is run or measured."""
     from netkv.report.files import destination
 
     return [destination(path, option) for path in paths or []]
@@ -48,9 +48,9 @@ def write(
 
 
 def write_runs(to: Sequence[Destination], records: Sequence[RunRecord]) -> list[Path]:
-    """Writes what the scenarios of these runs plot; prints what cannot be drawn.
+    """Writes the figures of the runs' scenarios; prints which of them cannot be drawn.
 
-    Raises `NetkvError` if nothing can.
+    Raises `NetkvError` if none can be drawn.
     """
     from netkv.errors import NetkvError
     from netkv.report import page, plots

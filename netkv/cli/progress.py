@@ -52,9 +52,9 @@ def progress(title: str) -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def steps() -> Iterator[Callable[[int, int, str], None]]:
-    """Progress of a benchmark; call it with the step (from 0), their number, and what it is.
+    """Progress of a benchmark; call it with the step (from 0), the number of steps, and a label.
 
-    Says how far it came if it is interrupted.
+    If interrupted, it prints the step that was reached.
     """
     reached = ""
 
@@ -97,16 +97,16 @@ def _shown_steps() -> Iterator[Callable[[int, int, str], None]]:
 
 
 class _Lines:
-    """A line when a phase begins; none for each second."""
+    """Prints a line when a phase begins, and none for each sample."""
 
     def __init__(self) -> None:
-        self._said: dict[str, str] = {}
+        self._phases: dict[str, str] = {}
         """The newest phase of each run."""
 
     def __call__(self, now: Progress) -> None:
-        if self._said.get(now.run.id) == now.phase or now.phase in ("drain", "stopping"):
+        if self._phases.get(now.run.id) == now.phase or now.phase in ("drain", "stopping"):
             return
-        self._said[now.run.id] = now.phase
+        self._phases[now.run.id] = now.phase
         notify(f"{_name(now)}: {_PHASES.get(now.phase, now.phase)}")
 
 

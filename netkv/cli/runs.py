@@ -222,16 +222,16 @@ def delete(
         notify(f"Deleted {', '.join(found)}.")
 
 
-def _baseline(asked: str, among: Sequence[RunRecord]) -> RunRecord:
+def _baseline(name: str, among: Sequence[RunRecord]) -> RunRecord:
     """The run that `--baseline` names; raises `UsageError`."""
     from netkv.errors import UsageError
 
     try:
-        (found,) = _records([asked], at_most_one=True)
+        (found,) = _records([name], at_most_one=True)
     except UsageError as error:
         there = ", ".join(dict.fromkeys(record.scheme for record in among))
         raise UsageError(
-            f"--baseline {asked}: {error}\n  Schemes of these runs: {there}."
+            f"--baseline {name}: {error}\n  Schemes of these runs: {there}."
         ) from error
     return found
 

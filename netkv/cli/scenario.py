@@ -109,9 +109,9 @@ def show(name: Name, changes: Changes = None, json: Json = False) -> None:
     document = io.StringIO()
     yaml = YAML()
     yaml.indent(mapping=2, sequence=4, offset=2)
-    # An event or a plot is about one thing: most options that it might have mean nothing to it.
+    # Most options do not apply to a given event or plot: only those that are set are shown.
     given = scenario.model_dump(mode="json", include={"events", "plots"}, exclude_unset=True)
-    # Nor do options of schemes that do not run.
+    # Options of schemes that do not run are left out.
     every = type(scenario.lab).model_fields
     others = {option for option in every if not applies(option, scenario.schemes)}
     shown = scenario.model_dump(mode="json", exclude={"lab": others})
@@ -172,8 +172,8 @@ def run(
 
     Exit status 1 if a run failed or a threshold was missed, 130 if it was interrupted.
     """
-    asked = target_change(executor_change(changes, executor), target)
-    scenario = _prepared(name, scheme, asked, seed, repeat, mode)
+    changed = target_change(executor_change(changes, executor), target)
+    scenario = _prepared(name, scheme, changed, seed, repeat, mode)
     to = destinations(plot)
     from netkv.runs import walltime
 
@@ -203,13 +203,13 @@ def _prepared(
     from netkv.scenarios.run_plan import only_schemes
 
     given = {"mode": mode, "seed": seed, "repeat": repeat}
-    asked = [f"{path}={value}" for path, value in given.items() if value is not None]
-    scenario = loader.load(loader.find(name), [*changes, *asked], to_run=True, also=schemes or ())
+    more = [f"{path}={value}" for path, value in given.items() if value is not None]
+    scenario = loader.load(loader.find(name), [*changes, *more], to_run=True, also=schemes or ())
     return only_schemes(scenario, schemes) if schemes else scenario
 
 
 def _warnings(result: ScenarioResult) -> list[str]:
-    """What the compiler of the target has printed, each once."""
+    """The messages of the target's compiler, each once."""
     from netkv.rack.report import COMPILER
 
     events = [event for run in result.runs for event in run.events]
@@ -272,7 +272,7 @@ def _time(takes: Takes) -> dict[str, Any]:
 
 
 def _sentence(takes: Takes) -> str:
-    """`8 runs take about 1 min 12 s (estimated); they simulate 16 s of virtual time.`"""
+    """`8 runs take about 72 s here (estimated), and simulate 16 s of virtual time.`"""
     from netkv.report import text
 
     runs = "1 run takes" if takes.runs == 1 else f"{takes.runs} runs take"

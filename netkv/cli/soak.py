@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SEEDS = 100
 """Default number of cases."""
 _EVERY_S = 10.0
-"""Between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress without a terminal."""
 
 
 def soak(
@@ -149,7 +149,7 @@ def _reduced(pool: Pool, found: Found, out: Path | None, patience: float) -> tup
 
     name = f"{found.case.rack.scheme}-{found.case.seed}.json"
     file = out or state.home() / "soak" / name
-    # It can be replayed also if the search is interrupted.
+    # Saved now, so that it can be replayed even if the reduction is interrupted.
     cases.save(found.case, file)
     notify(f"Seed {found.case.seed} shows a violation; reducing it (an interrupt ends that).")
     best = found
@@ -225,7 +225,7 @@ def _replay(case: Case, *, everything: bool, json: bool) -> None:
 def _case(
     replay: str, scheme: str | None, kinds: tuple[FaultKind, ...], program: Path | None
 ) -> Case:
-    """The case of a seed, or in a file."""
+    """The case of a seed, or from a file."""
     from netkv.errors import UsageError
     from netkv.soak import case as cases
     from netkv.soak.case_generator import generate
@@ -241,7 +241,7 @@ def _case(
 
 
 def _check(scheme: str, program: Path | None) -> None:
-    """Raises `UsageError` for a scheme or program that is not there."""
+    """Raises `UsageError` for a scheme or program that does not exist."""
     from netkv import schemes
     from netkv.errors import UsageError
 
@@ -251,7 +251,7 @@ def _check(scheme: str, program: Path | None) -> None:
 
 
 def _kinds(faults: str, scheme: str | None) -> tuple[FaultKind, ...]:
-    """The kinds that are asked for; raises `UsageError` for those that a scheme cannot have."""
+    """The requested kinds; raises `UsageError` for those that the scheme does not support."""
     from netkv.errors import UsageError, suggest
     from netkv.scenarios import event_validation
     from netkv.scenarios.events import FAULT_KINDS
@@ -305,13 +305,13 @@ def _interrupted(wanted: Search, tally: Tally) -> str:
         return (
             f"{text}\nSeed {seed} shows a violation: 'netkv soak {wanted.scheme} --replay {seed}'."
         )
-    onward = f"netkv soak {wanted.scheme} --from {tally.following}"
-    return f"{text}\nNo violation so far; '{onward}' goes on."
+    resume = f"netkv soak {wanted.scheme} --from {tally.following}"
+    return f"{text}\nNo violation so far; '{resume}' goes on."
 
 
 @contextmanager
 def _progress(wanted: Search) -> Iterator[Callable[[Tally], None]]:
-    """A bar on a terminal, a line now and then elsewhere."""
+    """A bar on a terminal, a line every `_EVERY_S` elsewhere."""
     if not sys.stderr.isatty():
         shown_at = time.monotonic()
 

@@ -1,4 +1,4 @@
-"""Scenarios that a command runs and stores."""
+"""Runs a scenario for a command and stores its runs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def run_stored(
 ) -> tuple[ScenarioResult, str]:
     """Runs it with progress on stderr; returns the result and the id of its group in the store.
 
-    `resume`: takes the results of simulated runs that the store has from the store. If it is
-    interrupted, prints which runs were stopped and which are stored.
+    With `resume`, simulated runs whose results are in the store are not repeated. An interrupt
+    prints which runs were stopped and which are stored.
     """
     import asyncio
 

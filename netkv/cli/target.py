@@ -19,6 +19,6 @@ Target = Annotated[
 
 
 def target_change(changes: list[str] | None, target: str | None) -> list[str]:
-    """The changes of `--set`, and the one that `--target` stands for."""
-    asked = [] if target is None else [f"lab.target={target}"]
-    return [*(changes or []), *asked]
+    """The changes of `--set` and `--target`."""
+    chosen = [] if target is None else [f"lab.target={target}"]
+    return [*(changes or []), *chosen]

@@ -1,7 +1,7 @@
 """A paper's evaluation, repeated over several seeds and set beside the paper's figures.
 
-`reference` holds what a paper reports, `measured` the figures of finished runs, `rows` sets one
-beside the other, and `document` writes the tables of the evaluation documents.
+`reference` has the figures of a paper, `measured` those of finished runs, `rows` sets one beside
+the other, and `document` writes the tables of the evaluation documents.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def bodies(text: str) -> dict[str, str]:
 
 
 def replaced(text: str, tables: Mapping[str, str]) -> str:
-    """The document with these tables, by experiment, in their places; the others stay."""
+    """The document with these tables (by experiment) replaced; the others stay."""
 
     def one(match: re.Match[str]) -> str:
         return f"{match['begin']}{tables.get(match['name'], match['body'])}{match['end']}"
@@ -63,7 +63,7 @@ def markdown(rows: Sequence[Row], command: str) -> str:
 
 
 def reported(value: Reported | None, digits: int) -> str:
-    """The paper's text, or nothing."""
+    """The paper's value as text; empty if there is none."""
     match value:
         case None:
             return ""
@@ -76,7 +76,7 @@ def reported(value: Reported | None, digits: int) -> str:
 
 
 def interval(row: Row) -> str:
-    """`1.41 to 1.72`; nothing from one seed."""
+    """`1.41 to 1.72`; empty for one seed."""
     low, high = row.measured.low, row.measured.high
     if low is None or high is None:
         return ""
@@ -84,7 +84,7 @@ def interval(row: Row) -> str:
 
 
 def difference(row: Row, bold: str = "") -> str:
-    """`-11%`, marked where it is far."""
+    """`-11%`; with `bold` around it if it is larger than `FAR`."""
     found = row.difference
     if found is None:
         return ""

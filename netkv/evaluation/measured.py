@@ -1,7 +1,7 @@
 """The figures of an experiment's runs, and the file that keeps them.
 
-Only quantities that the experiment's claims name are kept, so that the data behind a document's
-tables is small enough to stand beside it.
+Only quantities that the experiment's claims name are kept, so that the data of a document's tables
+is small enough to be stored beside it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class MeasuredRun(BaseModel):
     params: dict[str, Any]
     seed: int
     metrics: dict[str, float]
-    """By name, as `expect` lines call them; what a run does not have is not there."""
+    """By name, as in `expect` lines; metrics that a run does not have are left out."""
 
 
 class Measured(BaseModel):
@@ -61,7 +61,7 @@ class Measured(BaseModel):
 
     @classmethod
     def read(cls, directory: Path, experiment: str) -> Measured | None:
-        """What `save` wrote; None if there is no such file. Raises `NetkvError` for a wrong one."""
+        """Reads the file of `save`; None if it is missing. Raises `NetkvError` if it is invalid."""
         file = directory / f"{experiment}.json"
         if not file.is_file():
             return None
@@ -72,7 +72,7 @@ class Measured(BaseModel):
 
 
 def measure(experiment: Experiment, runs: Iterable[RunResult]) -> Measured:
-    """Keeps of finished runs, of schemes that are `needed`, what the claims name.
+    """Keeps the metrics that the claims name, from finished runs of schemes that are `needed`.
 
     Raises `NetkvError` if a run failed: a mean over the others would hide it.
     """
@@ -107,7 +107,7 @@ def measure(experiment: Experiment, runs: Iterable[RunResult]) -> Measured:
 
 
 def needed(experiment: Experiment) -> dict[str, list[str]]:
-    """What the claims name, by scheme, as `MeasuredRun.metrics` calls it."""
+    """The metrics that the claims name, by scheme, with their names in `MeasuredRun.metrics`."""
     found: dict[str, set[str]] = {}
     for claim in experiment.claims:
         for text in claim.quantities:
@@ -117,7 +117,7 @@ def needed(experiment: Experiment) -> dict[str, list[str]]:
 
 
 def key(metric: str, between: tuple[float, float] | None) -> str:
-    """What `MeasuredRun.metrics` calls a metric: `hit_ratio`, or `hit_ratio@10-11` in between."""
+    """Name of a metric in `MeasuredRun.metrics`: `hit_ratio`, `hit_ratio@10-11` with `between`."""
     return metric if between is None else f"{metric}@{between[0]:g}-{between[1]:g}"
 
 

@@ -2,7 +2,7 @@
 
 An evaluation is a list of experiments. Each names a scenario that ships, and the quantities that
 the paper reports for it: `SCHEME.METRIC` expressions as in `expect` lines, with the paper's value
-at each point of the sweep. A point without a value of the paper is kept: it is shown without one.
+at each point of the sweep. Points without a value of the paper are shown as well.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Claim(_Model):
     """One quantity, along a sweep or at one point."""
 
     name: str
-    """What a reader calls it: `SCHEME over BASELINE`."""
+    """Its name in tables: `SCHEME over BASELINE`."""
     quantity: str
     """An expression over one point's runs: `scheme.throughput_ops / baseline.throughput_ops`."""
     along: str | None = None
@@ -49,11 +49,11 @@ class Claim(_Model):
     over: Base | None = None
     """Divides by a quantity at another point."""
     between: tuple[float, float] | None = None
-    """Seconds of the measured part: the quantity in them, of metrics that a run has over time."""
+    """Limits it to these seconds of the measured part; only for metrics with a time series."""
     mean: bool = False
     """Adds a row with the mean over the points of `along`."""
     digits: Annotated[int, Field(ge=0, le=6)] = 2
-    """After the decimal point."""
+    """Digits after the decimal point."""
     paper: Reported | dict[Any, Reported] | None = None
     """Figures in the paper's text, by value of `along` (and `mean`)."""
     artefact: float | dict[Any, float] | None = None
@@ -77,13 +77,13 @@ class Experiment(_Model):
     """One experiment of a paper and the scenario that repeats it."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
-    """Of its data and its table."""
+    """Name of its data file and its table."""
     title: str
     source: str
     """Section, experiment and figure of the paper."""
     scenario: str
     changes: list[str] = Field(default_factory=list)
-    """As `--set` takes them."""
+    """Changes of options, in the form of `--set`."""
     claims: Annotated[list[Claim], Field(min_length=1)]
 
 
@@ -96,7 +96,7 @@ class Evaluation(_Model):
     experiments: Annotated[list[Experiment], Field(min_length=1)]
 
     def experiment(self, name: str) -> Experiment:
-        """Raises `UsageError` that names those there are."""
+        """The experiment with this name; raises `UsageError` with the known names."""
         for each in self.experiments:
             if each.name == name:
                 return each
@@ -138,7 +138,7 @@ def load(name: str) -> Evaluation:
 
 
 def _check(evaluation: Evaluation, file: Path) -> None:
-    """Raises `UsageError` for a quantity that is none, before anything runs for it."""
+    """Raises `UsageError` for an invalid quantity, before anything runs."""
     for experiment in evaluation.experiments:
         for claim in experiment.claims:
             for text in claim.quantities:

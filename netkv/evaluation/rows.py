@@ -1,4 +1,4 @@
-"""A claim of a paper beside what netkv measured: mean over seeds, spread, difference.
+"""A claim of a paper beside netkv's figures: mean over seeds, spread, difference.
 
 A quantity is computed for each seed (schemes with the same seed have the same keys in the same
 places, so a ratio is paired), then described over the seeds. The spread is a prediction interval:

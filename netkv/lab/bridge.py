@@ -27,41 +27,41 @@ Direction = str
 """`to` or `from` the host at the cable's end."""
 
 MAX_LATE = 65_536
-"""Frames that an impaired link holds back."""
+"""Maximum of frames that impaired links delay, over all links."""
 MIN_FRAME, MAX_FRAME = 14, 2048
 """Bytes of a frame: an Ethernet header, and what netkv's own switch takes."""
 _BATCH = 64
-"""Frames that are read from a socket before the others get their turn."""
+"""Maximum of frames that are read from a socket before the next one."""
 _BUFFER = 4 * 1024 * 1024
 _IDLE_S = 0.05
-"""The longest time between two looks at far ends that are not connected."""
+"""Maximum seconds between two checks of far ends that are not connected."""
 
 
 class FarEnd(Protocol):
-    """Where a switch's ports are. All methods are called by the bridge's thread."""
+    """One or more ports of a switch. The bridge's thread calls all methods."""
 
     def watched(self) -> tuple[socket.socket, bool] | None:
-        """The socket to wait for, and whether there is something to write; None: not connected."""
+        """The socket to wait for, and whether output is pending; None: not connected."""
 
     def receive(self) -> Iterable[tuple[int, bytes]]:
-        """(port, frame) of the frames that have left the switch; never waits."""
+        """(port, frame) of the frames that have left the switch; never blocks."""
 
     def send(self, port: int, frame: bytes) -> bool:
-        """Gives a frame to the switch's port; False if there was no room."""
+        """Sends a frame to the switch's port; False if there was no room."""
 
     def flush(self) -> None:
-        """Writes what can be written without waiting, and connects what is not connected."""
+        """Writes pending output without blocking, or reconnects if not connected."""
 
     def close(self) -> None:
-        """The last call."""
+        """Closes the far end; no call follows."""
 
     def statistics(self) -> Mapping[str, int]:
-        """Further counts, by name."""
+        """Additional counters, by name."""
 
 
 @dataclass(frozen=True)
 class Impairment:
-    """How one direction of a link treats frames, as `engine/rack/src/impair.rs` defines it.
+    """Impairments of one direction of a link, as `engine/rack/src/impair.rs` defines them.
 
     Probabilities, and seconds.
     """
@@ -74,16 +74,16 @@ class Impairment:
     reorder_span: float = 0.001
 
     def fate(self, chance: random.Random) -> list[float]:
-        """By how many seconds each copy of a frame is late; empty if it is lost."""
+        """The delay of each copy of a frame in seconds; empty if the frame is lost."""
         if chance.random() < self.loss:
             return []
         copies = 2 if chance.random() < self.duplicate else 1
-        return [self._lateness(chance) for _ in range(copies)]
+        return [self._copy_delay(chance) for _ in range(copies)]
 
-    def _lateness(self, chance: random.Random) -> float:
-        late = self.delay + chance.random() * self.jitter
-        held = chance.random() < self.reorder
-        return late + chance.random() * self.reorder_span if held else late
+    def _copy_delay(self, chance: random.Random) -> float:
+        delay = self.delay + chance.random() * self.jitter
+        reordered = chance.random() < self.reorder
+        return delay + chance.random() * self.reorder_span if reordered else delay
 
 
 class Bridge:
@@ -96,8 +96,8 @@ class Bridge:
         seed: int,
         died: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """`cables`: port, address to bind, address of the node at the other end. `far_ends` has
-        each port's. `died` says why the switch is gone, once it is.
+        """`cables`: port, address to bind, address of the node at the other end. `far_ends`:
+        by port. `died` returns why the switch has ended, or None.
 
         Raises OSError if an address is in use.
         """
@@ -123,7 +123,7 @@ class Bridge:
         self._thread = threading.Thread(target=self._run, name="bridge", daemon=True)
 
     def start(self) -> None:
-        """Frames pass from now on."""
+        """Starts to forward frames."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -133,7 +133,7 @@ class Bridge:
         self._thread.join()
 
     def impair(self, port: int, direction: Direction, impairment: Mapping[str, float]) -> None:
-        """Sets how the link at a port treats frames, in place of what was set before.
+        """Sets the impairments of a link in one direction; they replace the previous ones.
 
         Raises ValueError for a port or a name that does not exist.
         """
@@ -149,11 +149,11 @@ class Bridge:
             self._impairments[port, direction] = wanted
 
     def failure(self) -> str | None:
-        """Why no frame passes any more; None while they do."""
+        """Why frames are no longer forwarded; None while they are."""
         return self._failure or self._died()
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the start, named as those of netkv's own switch, and those of far ends."""
+        """Counters since the start, named as those of netkv's own switch, and those of far ends."""
         names = ("received", "received_bytes", "sent", "sent_bytes", "malformed", "unrouted")
         links = ("links_lost", "links_duplicated", "links_delayed", "links_dropped")
         counts = {name: self._counts[name] for name in (*names, "send_drops", *links)}
@@ -162,7 +162,7 @@ class Bridge:
                 counts[name] = counts.get(name, 0) + count
         return counts
 
-    # ------------------------------------------------------------------------ its thread
+    # ------------------------------------------------------------------------ the bridge's thread
 
     def _run(self) -> None:
         try:
@@ -172,7 +172,7 @@ class Bridge:
             watched: dict[int, tuple[socket.socket, int]] = {}
             while not self._stop.is_set():
                 self._watch(watched)
-                for key, events in self._selector.select(self._patience()):
+                for key, events in self._selector.select(self._select_timeout()):
                     if key.fileobj is self._woken:
                         continue
                     if isinstance(key.data, int):
@@ -189,7 +189,7 @@ class Bridge:
             self._close()
 
     def _watch(self, watched: dict[int, tuple[socket.socket, int]]) -> None:
-        """Waits for the sockets that far ends have now."""
+        """Registers the current sockets of the far ends, and the events to wait for."""
         for number, end in enumerate(self._ends):
             wanted = end.watched()
             before = watched.get(number)
@@ -201,7 +201,7 @@ class Bridge:
             if now == before:
                 continue
             if before is not None and (now is None or now[0] is not before[0]):
-                # A far end closes its socket itself; a closed one is not known by its number.
+                # The far end may have closed this socket, which then has no descriptor.
                 self._selector.unregister(before[0])
                 before = None
             if now is None:
@@ -213,7 +213,7 @@ class Bridge:
                 self._selector.modify(now[0], now[1], end)
             watched[number] = now
 
-    def _patience(self) -> float:
+    def _select_timeout(self) -> float:
         rest = self._late[0][0] - time.monotonic() if self._late else _IDLE_S
         return min(max(rest, 0.0), _IDLE_S)
 
@@ -285,7 +285,7 @@ class Bridge:
 
 
 def _cable(bind: str, peer: str) -> socket.socket:
-    """The switch's end of a cable; the kernel keeps everyone but the peer out."""
+    """The switch's end of a cable; the kernel drops datagrams that are not from the peer."""
     end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):

@@ -62,7 +62,7 @@ class Controller:
     ) -> None:
         """`saved`: the save file, with the data of the previous controller.
 
-        `on_note` is called with texts for the list of events, `on_failure` with a fault that ends
+        `on_note` is called with texts for the list of events, `on_failure` with an error that ends
         the controller.
         """
         topology = Topology.of_ports(
@@ -84,7 +84,7 @@ class Controller:
         self._save_file = SaveFile(saved)
         self._saver = Saver(self._save_file, self._saved)
         self._answers: list[base.Event] = []
-        """`Saved` events that arrived without a session."""
+        """`Saved` events that arrived without a session, for the next one."""
         self._on_note = on_note
         self._last_note = ""
         self._on_recovery = on_recovery
@@ -220,8 +220,8 @@ class Controller:
             await client.close()
 
     def _ended(self, error: ControllerError) -> None:
-        """A session, or the attempt to begin one, has ended; re-raises an error that ends the
-        controller."""
+        """Handles the end of a session, or of an attempt to begin one; re-raises an error that ends
+        the controller."""
         if error.not_primary:
             self.candidate.backup(error)
         elif error.disconnected:

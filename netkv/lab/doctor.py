@@ -24,7 +24,7 @@ from netkv.schemes import registry
 Status = Literal["ok", "warn", "fail"]
 
 _WANTED_BUFFER = 4 * 1024 * 1024
-"""Bytes of socket buffer that a busy port should be able to have."""
+"""Bytes of socket buffer that a busy port should get."""
 _OLDEST_REDIS = 6
 _WANTED_DISK = 200 * 1024 * 1024
 
@@ -36,12 +36,12 @@ class Check:
     name: str
     status: Status
     text: str
-    """What was found."""
+    """The finding."""
     hint: str = ""
-    """What to do about it."""
+    """How to fix it."""
 
     def to_json(self) -> dict[str, Any]:
-        """For `--json`."""
+        """The entry of `--json`."""
         return asdict(self)
 
 
@@ -195,8 +195,8 @@ def _veth() -> Check:
         return Check("veth", "warn", "there is no fabric 'veth'", reason)
     wanted = [name for name in ("ethtool", "ping", "iperf3") if shutil.which(name) is None]
     more = f"; not installed: {', '.join(wanted)}" if wanted else ""
-    gone = veth.sweep()
-    swept = f"; removed what a crash had left: {', '.join(gone)}" if gone else ""
+    removed = veth.sweep()
+    swept = f"; removed what a crash had left: {', '.join(removed)}" if removed else ""
     return Check("veth", "ok", f"labs and switches can use network namespaces{more}{swept}")
 
 

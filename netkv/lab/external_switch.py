@@ -1,7 +1,7 @@
 """The nodes of switches that are not netkv's own: a bmv2 that runs here, or one elsewhere.
 
-Both are a bridge between the cables of the rack and the switch's ports; that of bmv2 also starts
-and watches the switch. The controller uses P4Runtime and nothing else.
+Both have a bridge between the cables of the rack and the switch's ports; the node of bmv2 also
+starts and monitors the switch. The controller uses only P4Runtime.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from netkv.lab.far_ends import STREAM, far_ends
 from netkv.lab.ports import free_ports
 
 START_TIMEOUT_S = 50.0
-"""For bmv2 to listen; shorter than `process.READY_TIMEOUT`, so that the reason is told."""
+"""Seconds for bmv2 to listen; below `process.READY_TIMEOUT`, so that this error is reported."""
 _POLL_S = 0.02
 _PR_SET_PDEATHSIG = 1
 
@@ -63,7 +63,7 @@ class ExternalSwitch:
 
 
 class Bmv2Switch(ExternalSwitch):
-    """A simple_switch_grpc, started and watched by this process, which ends with it."""
+    """A simple_switch_grpc that this process starts and monitors; the two end together."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__(config)
@@ -128,9 +128,9 @@ def command(
     dataplane: str,
     thrift: int | None,
 ) -> list[str]:
-    """The command that starts a switch without a program; the controller brings it.
+    """The command that starts a switch without a program; the controller loads one.
 
-    Without a `cpu_port` frames for the controller leave at their port as others do. `thrift` is the
+    Without a `cpu_port`, frames to the controller leave at a port like others. `thrift` is the
     port of the Thrift server; None for a bmv2 that was built without it.
     """
     return [
@@ -158,7 +158,7 @@ def listens(address: str) -> bool:
 
 @contextlib.contextmanager
 def _as_value_error(what: str) -> Iterator[None]:
-    """A fault of the switch is no address that is in use (`netkv.lab.node`)."""
+    """Raises ValueError for OSError, which `netkv.lab.node` may take for a busy address."""
     try:
         yield
     except OSError as error:
@@ -166,5 +166,5 @@ def _as_value_error(what: str) -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """In the new process: the kernel ends it when this process ends, however that is."""
+    """Call it in the new process: the kernel kills it when its parent ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -13,9 +13,9 @@ from netkv.lab.bmv2.packet_stream import PacketStream, StreamError
 from netkv.lab.bridge import MAX_FRAME, FarEnd
 
 STREAM = "grpc://"
-"""Begins the place of a port that is reached by a packet stream."""
+"""Prefix of the location of a port that is reached by a packet stream."""
 _RETRY_S = 0.05
-"""Between two attempts to open a packet stream: a switch without a program refuses it."""
+"""Seconds between two attempts to open a packet stream: a switch without a program refuses it."""
 _CONNECT_S = 2.0
 _READ = 256 * 1024
 _BATCH = 64
@@ -34,7 +34,7 @@ class StreamEnd:
         self._socket: socket.socket | None = None
         self._stream: PacketStream | None = None
         self._waiting = b""
-        """Bytes that the connection has not taken yet."""
+        """Bytes that are not sent yet."""
         self._next_try = 0.0
         self._dropped = 0
         self._opened = 0
@@ -82,7 +82,7 @@ class StreamEnd:
         self._disconnect()
 
     def statistics(self) -> Mapping[str, int]:
-        """`stream_drops`: frames that came while the switch took none; `stream_calls`: attempts."""
+        """`stream_drops`: frames without a stream or without room; `stream_calls`: connections."""
         return {"stream_drops": self._dropped, "stream_calls": self._opened}
 
     def _connect(self) -> None:
@@ -160,7 +160,7 @@ class InterfaceEnd:
         self._socket.close()
 
     def statistics(self) -> Mapping[str, int]:
-        """`interface_drops`: frames that the interface did not take, over all of them."""
+        """`interface_drops`: frames that the interface did not accept (summed over interfaces)."""
         return {"interface_drops": self._dropped}
 
 

@@ -27,20 +27,20 @@ from netkv import roles
 
 _PR_SET_PDEATHSIG = 1
 _WATCH_INTERVAL = 0.25
-"""Seconds between looks at whether the node has given up by itself."""
+"""Seconds between checks whether the node has failed."""
 
 
 class Node(Protocol):
-    """What one kind of node can do."""
+    """The interface of all kinds of nodes."""
 
     def start(self) -> dict[str, Any]:
-        """Binds and starts; returns what goes into the ready event."""
+        """Binds its addresses and starts; returns further fields of the ready event."""
 
     def handle(self, command: dict[str, Any]) -> Any:
-        """Answers a command; ValueError is the user's fault."""
+        """Carries out a command and returns its result; ValueError: the command is invalid."""
 
     def failure(self) -> str | None:
-        """Why the node has stopped by itself; None while it is well."""
+        """Why the node has failed; None if it has not."""
 
 
 class SwitchProcess:
@@ -195,14 +195,14 @@ KINDS: dict[str, Callable[[dict[str, Any]], Node]] = {
 
 
 class Channel:
-    """The process's side of the protocol; usable from any thread."""
+    """The process's output of the protocol; usable from any thread."""
 
     def __init__(self, output: IO[str]) -> None:
         self._output = output
         self._lock = threading.Lock()
 
     def send(self, message: dict[str, Any]) -> None:
-        """One line; ends the process if its parent has ended."""
+        """Sends a message as one line; ends the process if its parent has ended."""
         with self._lock:
             try:
                 self._output.write(json.dumps(message) + "\n")
@@ -211,7 +211,7 @@ class Channel:
                 os._exit(0)
 
     def give_up(self, event: str, text: str) -> None:
-        """Says why and ends the process."""
+        """Sends an event with the reason and ends the process."""
         self.send({"event": event, "text": text})
         sys.stderr.flush()
         os._exit(1)
@@ -224,8 +224,8 @@ def main() -> None:
         print(f"usage: python -m netkv.lab.node {'|'.join(KINDS)}", file=sys.stderr)
         sys.exit(2)
     _die_with_parent()
-    channel = _own_stdout()
-    # The log of the node gets the traces of roles in Python.
+    channel = _reserve_stdout()
+    # Log messages of roles in Python go to the log of the node.
     logging.basicConfig()
     roles.log.setLevel(logging.INFO)
     line = sys.stdin.readline()
@@ -233,8 +233,8 @@ def main() -> None:
         os._exit(0)
     config = json.loads(line)
 
-    # Commands are read by a thread of their own, so that the end of stdin ends the process even
-    # while a command or the start is at work.
+    # A thread of its own reads commands, so that the end of stdin ends the process even during the
+    # start or a command.
     lines: list[str] = []
     arrived = threading.Condition()
     threading.Thread(target=_read, args=(lines, arrived), daemon=True, name="stdin").start()
@@ -282,8 +282,8 @@ def _watch(node: Node, channel: Channel) -> None:
             channel.give_up("failed", text)
 
 
-def _own_stdout() -> Channel:
-    """Keeps the real stdout for the protocol; whatever else prints goes to the log."""
+def _reserve_stdout() -> Channel:
+    """Reserves stdout for the protocol; all other output goes to the log."""
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
@@ -291,7 +291,7 @@ def _own_stdout() -> Channel:
 
 
 def _die_with_parent() -> None:
-    """A second line of defence besides the end of stdin: the kernel kills an orphan."""
+    """Lets the kernel kill this process when its parent ends, in addition to the end of stdin."""
     parent = os.getppid()
     libc = ctypes.CDLL(None, use_errno=True)
     if hasattr(libc, "prctl"):

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Served:
-    """A running P4Runtime server. It starts without a program: the controller brings one."""
+    """A running P4Runtime server. It starts without a program; the controller loads one."""
 
     def __init__(self, switch: _engine.Switch, node: _engine.SwitchNode, address: str) -> None:
         """`address` is host:port. Raises OSError (EADDRINUSE) if the port is in use."""
         self.address = ""
         self.failure: str | None = None
-        """Why it ended by itself."""
+        """Why it failed."""
         self._server: P4RuntimeServer | None = None
         self._error: BaseException | None = None
         self._started = threading.Event()

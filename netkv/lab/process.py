@@ -1,8 +1,8 @@
 """One node of a rack as a child process: start, commands, log, end.
 
-The child is `python -m netkv.lab.node KIND`. Its first line on stdin is its configuration; then
-commands go in and replies and events come out, a JSON document a line. Closing its stdin ends it,
-whatever it is doing, so a child never outlives this process, not even after a kill -9.
+The child is `python -m netkv.lab.node KIND`. The first line on its stdin is its configuration; then
+it receives commands and sends replies and events, one JSON document per line. It ends when its
+stdin is closed, so a child never outlives this process, not even after a kill -9.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ READY_TIMEOUT = 60.0
 """Seconds for a node to load its data and bind its ports."""
 COMMAND_TIMEOUT = 30.0
 MAX_COMMANDS = 256
-"""Commands that a node may leave unanswered: those of a node that hangs wait in its pipe."""
+"""Maximum of unanswered commands: those for a node that hangs stay in its pipe."""
 STOP_TIMEOUT = 3.0
-"""Seconds that a node has to go once its stdin is closed."""
+"""Seconds for a node to exit after its stdin is closed."""
 _LINE_LIMIT = 64 * 1024 * 1024
 _LOG_TAIL = 5
 
@@ -38,7 +38,7 @@ class BusyPortError(NodeError):
 
 
 def child_environment() -> dict[str, str]:
-    """The environment in which a child finds this very netkv, installed or not."""
+    """The environment of a child, in which Python imports this same netkv, installed or not."""
     root = str(Path(package_file).resolve().parent.parent)
     inherited = os.environ.get("PYTHONPATH")
     return {
@@ -68,7 +68,7 @@ class NodeProcess:
         self.ready: dict[str, Any] = {}
         """The message that the node sent when it was ready."""
         self.failure: str | None = None
-        """Why the node ended itself, as a sentence of the node."""
+        """Why the node failed, as a sentence from the node."""
         self._config = config
         self._on_exit = on_exit
         self._process: asyncio.subprocess.Process | None = None
@@ -81,7 +81,7 @@ class NodeProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the process is there."""
+        """Whether the process runs."""
         return self._process is not None and self._process.returncode is None
 
     @property
@@ -104,7 +104,7 @@ class NodeProcess:
                 stderr=log,
                 env=environment,
                 limit=_LINE_LIMIT,
-                # A session of its own: Ctrl-C reaches the supervisor only, which stops in order.
+                # Its own session: Ctrl-C reaches only the supervisor, which stops it in order.
                 start_new_session=True,
             )
         self.identity = identity(self._process.pid)
@@ -114,8 +114,8 @@ class NodeProcess:
     async def configure(self, timeout: float = READY_TIMEOUT) -> None:  # noqa: ASYNC109
         """Gives the process its configuration and waits until it is ready.
 
-        Raises `BusyPortError` if an address is in use, else `NodeError` with the node's error;
-        then the process is gone.
+        Raises `BusyPortError` if an address is in use, else `NodeError` with the node's error; in
+        both cases the process has ended.
         """
         assert self._ready is not None
         try:
@@ -151,7 +151,7 @@ class NodeProcess:
         self._replies[number] = reply
         try:
             self._send({"id": number, "do": do, **(arguments or {})})
-            # Not wait_for: before Python 3.12 it loses a cancellation that meets the reply.
+            # Not wait_for: before Python 3.12 it loses a cancellation that comes with the reply.
             async with asyncio.timeout(timeout):
                 return await reply
         except TimeoutError:
@@ -162,7 +162,7 @@ class NodeProcess:
             self._replies.pop(number, None)
 
     async def stop(self) -> None:
-        """Ends the process in order; kills it if it does not go."""
+        """Ends the process in order; kills it if it does not exit."""
         self.expected_to_exit = True
         process = self._process
         if process is None:
@@ -217,7 +217,7 @@ class NodeProcess:
         if self._process.stdin is not None:
             self._process.stdin.close()
         if self.ready:
-            # An end before that is raised by `configure`.
+            # Before it is ready, `configure` raises the error.
             self._on_exit(self)
 
     def _handle(self, message: dict[str, Any]) -> None:
@@ -242,7 +242,7 @@ class NodeProcess:
                 self._ready.set_exception(kind(f"The node '{self.name}': {self.failure}"))
 
     def exit_message(self) -> str:
-        """How the process ended, and the last of its log if it should not have."""
+        """How the process ended, and the end of its log if the end is unexpected."""
         if self.failure is not None:
             return f"gave up: {self.failure}"
         code = self.returncode

@@ -3,11 +3,11 @@
 Rules
 -----
 1. Addresses are chosen once; a node that is started again gets the addresses it had.
-2. A node that ends without being asked to has failed: there is an event at once, and the first one
-   is kept in `failed`. The rack itself goes on; whether the run does is its owner's decision.
+2. A node that ends unexpectedly has failed: the rack emits an event at once, and keeps the first
+   one in `failed`. The rack itself continues; its owner decides whether the run does.
 3. `stop` and every failed `start` leave no process behind.
-4. Faults of links, servers and the control channel last until they are healed, whichever node
-   restarts.
+4. Faults of links, servers and the control channel last until they are healed, also across
+   restarts of nodes.
 5. Redis servers of the rack are nodes like the others: they start before the servers that use them.
 """
 
@@ -42,12 +42,12 @@ from netkv.rack.nodes import partitions, redis_servers
 from netkv.rack.report import COMPILER, RackEvent, RackSample
 
 _ADDRESS_TRIES = 5
-"""How often to choose other addresses when another process took one."""
+"""Attempts to choose addresses, for when another process takes one."""
 PRELOAD_TIMEOUT = 60.0
 
 
 class LiveRack(Rack):
-    """A rack of processes. All methods from one event loop."""
+    """A rack of processes. Call all methods from one event loop."""
 
     client: LiveClient
     controller: LiveController
@@ -72,7 +72,7 @@ class LiveRack(Rack):
         self.directory = directory
         self.bundle = directory / "program.bundle"
         self.target = target.of(spec.lab, self.bundle)
-        # Before anything is compiled.
+        # Checked before anything is compiled.
         external = self.scheme.external_clients(spec.lab)
         cabling.port_numbers(spec, external, self.scheme.coordinated)
         self._prepared = False
@@ -116,7 +116,7 @@ class LiveRack(Rack):
 
     @property
     def cabling(self) -> Cabling:
-        """The addresses, which are chosen when the rack is started."""
+        """The addresses; `start` chooses them."""
         assert self._cabling is not None, "the rack was started"
         return self._cabling
 
@@ -149,7 +149,7 @@ class LiveRack(Rack):
             if not self.program_hash:
                 await self.compile()
             await self._prepare_target()
-            # A rack that comes up has no memory, also if another one ran in this directory.
+            # A new rack starts without saved state, also if another one ran in this directory.
             self.controller.forget()
             if self.shards.foreign:
                 await self.wipe_shards(range(self.spec.lab.servers))
@@ -206,7 +206,7 @@ class LiveRack(Rack):
         return self.controller.cached_keys()
 
     def external_clients(self) -> list[dict[str, Any]]:
-        """Configurations of external clients (`netkv.client`), one for each place."""
+        """Configurations of external clients (`netkv.client`), one for each slot."""
         return cabling.external_client_configs(self.spec, self.cabling, self.scheme.client_role)
 
     async def wipe_shards(self, servers: Iterable[int]) -> None:
@@ -215,17 +215,17 @@ class LiveRack(Rack):
         await asyncio.to_thread(self.shards.wipe, servers, down)
 
     def processes_changed(self) -> None:
-        """A process was started or has ended."""
+        """Reports that a process was started or has ended."""
         self._on_processes({each.name: each.process for each in self.processes if each.process})
 
     def process_ended(self, process: NodeProcess) -> None:
-        """A process has ended, asked to or not."""
+        """Handles the end of a process, which is a failure if it is unexpected."""
         if not process.expected_to_exit:
             self.fail(process.name, f"The node '{process.name}' {process.exit_message()}")
             self.processes_changed()
 
     def fail(self, node: str, text: str) -> None:
-        """A node has ended without being asked to."""
+        """Handles the failure of a node."""
         event = self.emit("failed", node, text)
         if self.failed is None:
             self.failed = event
@@ -237,7 +237,7 @@ class LiveRack(Rack):
         hosts = cabling.hosts(self.spec, self.scheme.coordinated)
         self._fabric = VethFabric(self.directory.name, hosts, sinks=cabling.SINKS)
         self._fabric.open()
-        # Programs of schemes forward IPv4 and no ARP.
+        # Programs of schemes forward IPv4, but no ARP.
         self._fabric.neighbours()
 
     async def _start_processes(self) -> None:

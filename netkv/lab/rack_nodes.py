@@ -32,12 +32,12 @@ class LiveNode(nodes.Node):
     """A node that is a process."""
 
     KIND: ClassVar[Kind]
-    """Of the process (`netkv.lab.node`), unless `_kind` says otherwise."""
+    """Kind of the process (`netkv.lab.node`), unless `_kind` is overridden."""
 
     def __init__(self, name: str, rack: LiveRack) -> None:
         self.name = name
         self.process: NodeProcess | None = None
-        """The newest one; None before the first."""
+        """The newest process; None before the first."""
         self._rack = rack
 
     @property
@@ -70,7 +70,7 @@ class LiveNode(nodes.Node):
         """Starts a process and waits until it is ready; raises `NodeError`."""
         self.process = self._new_process(self._rack.directory / "logs" / f"{self.name}.log")
         await self.process.spawn()
-        # Before it is ready: a clean-up after a crash needs to know every process.
+        # Reported before it is ready: a clean-up after a crash needs every process.
         self._rack.processes_changed()
         await self.process.configure()
 
@@ -79,7 +79,7 @@ class LiveNode(nodes.Node):
         return await self._running_process().command(do, arguments)
 
     async def statistics(self) -> dict[str, Any]:
-        """What it counts; empty if it does not answer."""
+        """Its counters; empty if it does not answer."""
         return await self._answer("statistics")
 
     async def _answer(self, do: str) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class LiveNode(nodes.Node):
         self._rack.processes_changed()
 
     async def _settle_storage(self, storage: Storage | None) -> str:  # noqa: ARG002 (Servers)
-        """Makes a store what it shall be at the start; returns the end of the event's text."""
+        """Keeps or deletes stored records before a start; returns the end of the event's text."""
         return ""
 
     def _new_process(self, log: Path) -> NodeProcess:
@@ -116,7 +116,7 @@ class LiveNode(nodes.Node):
 
 
 class LiveSwitch(LiveNode, nodes.Switch):
-    """The process that stands for the switch: what it does depends on the target."""
+    """The process of the switch; its kind depends on the target."""
 
     @property
     def _kind(self) -> Kind:
@@ -130,7 +130,7 @@ class LiveSwitch(LiveNode, nodes.Switch):
 
 
 class LiveRedisServer(LiveNode, nodes.RedisServer):
-    """A redis-server, which has the records of one storage server."""
+    """A redis-server with the records of one storage server."""
 
     KIND = "redis"
 
@@ -161,7 +161,7 @@ class LiveLinkedNode(LiveNode, nodes.LinkedNode):
             await self._rack.switch.request("impair", self._link(direction))
 
     def links(self) -> list[dict[str, Any]]:
-        """The impairments of its link, for a switch that starts."""
+        """The impairments of its link, for the configuration of a new switch process."""
         return [self._link(direction) for direction in self._impairments]
 
     def _link(self, direction: Direction) -> dict[str, Any]:
@@ -248,7 +248,7 @@ class LiveClient(LiveLinkedNode, nodes.Client):
         return result
 
     async def sample(self) -> dict[str, Any]:
-        """What the load has seen since the last call; empty if it does not answer."""
+        """Figures of the load since the last call; empty if it does not answer."""
         return await self._answer("sample")
 
     @property
@@ -261,7 +261,7 @@ class LiveClient(LiveLinkedNode, nodes.Client):
 
 
 class LiveController(nodes.Controller):
-    """The controller of the switch. To stop it and to kill it is the same."""
+    """The controller of the switch. `stop` and `kill` have the same effect."""
 
     def __init__(self, rack: LiveRack) -> None:
         self.name = self.NAME
@@ -272,7 +272,7 @@ class LiveController(nodes.Controller):
         self._saved = rack.data(self.name) / "saved"
         self._controller: Controller | None = None
         self._bytes_of_ended = 0
-        """Between ended controllers and the switch."""
+        """Bytes between ended controllers and the switch."""
 
     @property
     def running(self) -> bool:
@@ -290,7 +290,7 @@ class LiveController(nodes.Controller):
         await self._end("stopped")
 
     async def start(self, storage: Storage | None = None) -> None:
-        """Starts a new one without memory, which sets the switch up after this call."""
+        """Starts a new one with saved state only; it sets the switch up after this call."""
         if self.running:
             raise UsageError("The controller is running already.")
         self._check_startable(storage)
@@ -309,7 +309,7 @@ class LiveController(nodes.Controller):
         self._channel.heal()
 
     async def launch(self, preload: Sequence[bytes]) -> Controller:
-        """Starts a controller in place of the one before; these keys are to be cached."""
+        """Replaces the controller; the new one caches the keys of `preload`."""
         await self.quit()
         rack = self._rack
         self._controller = Controller(
@@ -337,15 +337,15 @@ class LiveController(nodes.Controller):
                 await controller.stop()
 
     def forget(self) -> None:
-        """Deletes what an earlier rack's controller has saved in this directory."""
+        """Deletes the saved state of an earlier rack's controller in this directory."""
         self._saved.unlink(missing_ok=True)
 
     def switch_launched(self) -> None:
-        """A switch starts, which only a present controller sets up."""
+        """Handles the start of a switch, which is set up only if a controller is present."""
         self.set_up = self.present
 
     def cached_keys(self) -> set[bytes]:
-        """The keys that the control plane believes cached."""
+        """The keys that the control plane considers cached."""
         return set() if self._controller is None else self._controller.cached_keys()
 
     def registered_clients(self) -> list[int]:
@@ -360,11 +360,11 @@ class LiveController(nodes.Controller):
 
     @property
     def bytes(self) -> int:
-        """Between all controllers so far and the switch."""
+        """Bytes between all controllers so far and the switch."""
         return self._bytes_of_ended + (0 if self._controller is None else self._controller.bytes)
 
     def dropped(self) -> dict[str, int]:
-        """What found no room in its queues (`Controller.dropped`)."""
+        """Messages dropped because its queues were full (`Controller.dropped`)."""
         return {} if self._controller is None else self._controller.dropped()
 
     async def _end(self, how: EventKind) -> None:

@@ -1,8 +1,8 @@
-"""What executes the P4 program of a live lab: netkv's own engine, bmv2, or a switch elsewhere.
+"""The switch that executes a live lab's P4 program: netkv's engine, bmv2, or one elsewhere.
 
-A target says which node process stands for the switch, what that process must know, what the
-controller loads into the switch, and where its P4Runtime server is. Nothing else of a rack depends
-on it. `of` has the target of a lab.
+A target determines the kind and configuration of the switch's node process, the program that the
+controller loads into the switch, and the address of its P4Runtime server. Nothing else of a rack
+depends on it. `of` returns the target of a lab.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Program:
-    """What a controller loads into a switch, as files."""
+    """The files that a controller loads into a switch."""
 
     config: Path
-    """The device configuration: a bundle, bmv2's JSON, or what another switch takes."""
+    """The device configuration: a bundle, bmv2's JSON, or the format of another switch."""
     p4info: Path | None = None
-    """P4Info, a serialized message; None for a bundle, which has it."""
+    """P4Info, a serialized message; None for a bundle, which contains it."""
 
     def read(self) -> tuple[bytes, p4i.P4Info | None]:
-        """Configuration and P4Info; raises OSError, and ValueError for what is no P4Info."""
+        """Configuration and P4Info; raises OSError, and ValueError for an invalid P4Info."""
         from finsy.proto import p4i
         from google.protobuf.message import DecodeError
 
@@ -55,10 +55,10 @@ class Program:
 
 
 class Target(ABC):
-    """What executes the P4 program of a lab."""
+    """The switch that executes the P4 program of a lab."""
 
     kind: Kind
-    """Of the node process."""
+    """Kind of the node process."""
     keeps_replication = True
     """Whether multicast groups and clone sessions outlive the program, so that the controller has
     to delete them before it loads another."""
@@ -72,14 +72,14 @@ class Target(ABC):
     async def prepare(
         self, scheme: Scheme, lab: LabSpec, source_hash: str, note: Callable[[str], None]
     ) -> None:
-        """Compiles the scheme's program for the target; `note` gets what is worth telling.
+        """Compiles the scheme's program for the target; `note` is called with warnings.
 
         Raises `NetkvError`.
         """
 
     @abstractmethod
     def program(self) -> Program:
-        """What the controller loads, once the target is prepared."""
+        """The program that the controller loads; call `prepare` before."""
 
     @abstractmethod
     def switch_config(
@@ -232,7 +232,7 @@ def elsewhere(lab: GenericLab) -> str | None:
 
 
 def port_numbers(lab: GenericLab, nodes: Mapping[str, int]) -> dict[str, int]:
-    """The switch port of each node: as given, or as the lab's file names it for another switch.
+    """The switch port of each node: as given, or from 'lab.switch.ports' for another switch.
 
     Raises `UsageError` for a node without one.
     """

@@ -6,7 +6,7 @@ computes checksums or splits segments, and a P4 program expects frames as they a
 
 Clean-up
 --------
-1. `close` deletes the namespaces; interfaces vanish with them.
+1. `close` deletes the namespaces, and with them their interfaces.
 2. If the process ends in another way, its guard deletes them. The guard is a shell that waits for
    the end of a pipe, which only this process holds open.
 3. If the guard was killed too, `sweep` deletes them, at the next `open` of any fabric and at
@@ -81,7 +81,7 @@ class VethFabric:
         self._name = f"{PREFIX}{name}"
         self._mtu = mtu
         self._sinks = tuple(sinks)
-        self._held: list[socket.socket] = []
+        self._sink_sockets: list[socket.socket] = []
         self._guard: subprocess.Popen[bytes] | None = None
 
     @property
@@ -125,10 +125,10 @@ class VethFabric:
         try:
             for name in names:
                 _ip("netns", "add", name)
-                _own(name)
+                _store_owner(name)
             for host in self.hosts:
                 self._plug(host)
-                within(self.namespace(host.name), self._hold)
+                within(self.namespace(host.name), self._bind_sinks)
         except BaseException:
             self.close()
             raise
@@ -145,16 +145,16 @@ class VethFabric:
         )
         # The kernel must not send frames of its own (IPv6) at these interfaces.
         for name, interface in ((space, "eth0"), (switch, port)):
-            within(name, lambda interface=interface: _quiet(interface))  # type: ignore[misc]
+            within(name, lambda interface=interface: _configure(interface))  # type: ignore[misc]
             _ip("-n", name, "link", "set", interface, "up")
         for address in (host.address, *host.more_addresses):
             _ip("-n", space, "address", "add", address, "dev", "eth0")
 
-    def _hold(self) -> None:
+    def _bind_sinks(self) -> None:
         """Binds the sinks, in a host's namespace. Their buffers fill up; the rest is dropped."""
         for port in self._sinks:
             sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            self._held.append(sink)
+            self._sink_sockets.append(sink)
             sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 0)
             sink.bind(("0.0.0.0", port))
 
@@ -172,9 +172,9 @@ class VethFabric:
 
     def close(self) -> None:
         """Deletes the namespaces. A second call does nothing."""
-        for sink in self._held:
+        for sink in self._sink_sockets:
             sink.close()
-        self._held.clear()
+        self._sink_sockets.clear()
         if self._guard is not None and self._guard.stdin is not None:
             self._guard.stdin.close()
             self._guard.wait()
@@ -219,7 +219,7 @@ def sweep() -> list[str]:
     for path in sorted(_NAMESPACES.glob(f"{PREFIX}*")):
         owner = _owner(path.name)
         if owner is not None and not owner.alive:
-            # Another process may do the same at this moment.
+            # Another process may delete it at the same time.
             with contextlib.suppress(NetkvError):
                 _ip("netns", "delete", path.name)
                 gone.append(path.name)
@@ -240,7 +240,7 @@ def within(namespace: str, work: Callable[[], None]) -> None:
         except OSError as error:
             failed.append(error)
 
-    # A namespace belongs to a thread. A new thread need not return to the old one.
+    # Each thread has a namespace. A new thread does not have to return to the old one.
     thread = threading.Thread(target=enter)
     thread.start()
     thread.join()
@@ -248,7 +248,7 @@ def within(namespace: str, work: Callable[[], None]) -> None:
         raise failed[0]
 
 
-def _quiet(interface: str) -> None:
+def _configure(interface: str) -> None:
     """Disables offloads and IPv6 of an interface; call it in the namespace of the interface."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         for command in _OFFLOADS.values():
@@ -261,7 +261,7 @@ def _quiet(interface: str) -> None:
         Path(f"/proc/sys/net/ipv6/conf/{interface}/disable_ipv6").write_text("1")
 
 
-def _own(namespace: str) -> None:
+def _store_owner(namespace: str) -> None:
     """Stores this process as the owner of the namespace, in the alias of its loopback."""
     own = identity(os.getpid())
     assert own is not None

@@ -1,8 +1,7 @@
 """P4Runtime 1.5: the server in front of the switch engine, the client side, and P4Info.
 
-`server.P4RuntimeServer` serves one switch; `client.P4RuntimeClient` is what netkv's own control
-plane speaks through, to the engine or to any other target; `p4info.from_bundle` describes a
-compiled program to either of them.
+`server.P4RuntimeServer` serves one switch. netkv's control plane uses `client.P4RuntimeClient` for
+the engine and any other target. `p4info.from_bundle` describes a compiled program.
 """
 
 API_VERSION = "1.5.0"

@@ -2,7 +2,7 @@
 
 Rules
 -----
-1. Each role elects on its own; the default role has the name "".
+1. Each role has its own election; the default role has the name "".
 2. A controller is primary when its election id is at least the highest id that its role has ever
    seen. A controller without an id never becomes primary; an id of 0 is an id.
 3. When the primary's stream ends or it lowers its id, the role has no primary until another
@@ -48,11 +48,11 @@ class Role:
     primary: Controller | None = None
     controllers: list[Controller] = field(default_factory=list)
     config: stratum.P4RoleConfig | None = None
-    """What the role may touch; None is everything. Set by the primary."""
+    """What the role may access; None: everything. The primary sets it."""
 
     @property
     def receives_packets(self) -> bool:
-        """Whether packet-ins and digests go to it."""
+        """Whether its primary gets packet-ins."""
         return self.config is None or self.config.receives_packet_ins
 
     @property
@@ -106,11 +106,11 @@ class Arbitration:
         self._roles: dict[str, Role] = {}
 
     def update(self, controller: Controller, request: p4r.MasterArbitrationUpdate) -> list[Notice]:
-        """A controller's claim; returns the notices to send.
+        """Handles a controller's claim; returns the notices to send.
 
-        Raises what ends the controller's stream: NOT_FOUND for another device, INVALID_ARGUMENT
-        for an election id that is used by another controller or an unknown role configuration,
-        FAILED_PRECONDITION for a change of the role.
+        Raises an error that ends the controller's stream: NOT_FOUND for another device,
+        INVALID_ARGUMENT for an election id of another controller or an invalid role configuration,
+        FAILED_PRECONDITION for a change of device or role.
         """
         if controller.role is None:
             self.check_device(request.device_id)
@@ -154,7 +154,7 @@ class Arbitration:
         return [_notice(role, each, self.device_id) for each in (*others, *primary)]
 
     def leave(self, controller: Controller) -> list[Notice]:
-        """The controller's stream has ended."""
+        """Handles the end of a controller's stream; returns the notices to send."""
         role = controller.role
         if role is None or controller not in role.controllers:
             return []
@@ -165,7 +165,7 @@ class Arbitration:
         return [_notice(role, each, self.device_id) for each in role.controllers]
 
     def check_device(self, device_id: int) -> None:
-        """Raises NOT_FOUND unless requests for this device are for us."""
+        """Raises NOT_FOUND unless this is the device of the server."""
         if device_id != self.device_id:
             raise RpcError(
                 Code.NOT_FOUND,
@@ -177,7 +177,7 @@ class Arbitration:
         return self._roles.get(name)
 
     def authorize(self, role_name: str, election_id: p4r.Uint128 | None) -> Role:
-        """The role on whose behalf a Write or a pipeline config comes.
+        """The role that a Write or a pipeline config is sent for.
 
         Raises NOT_FOUND for a role that no controller has claimed, and PERMISSION_DENIED unless
         `election_id` is that of the role's primary.
@@ -207,13 +207,13 @@ class Arbitration:
         return role
 
     def packet_receivers(self) -> Iterator[tuple[Role, Controller]]:
-        """The primaries that packet-ins go to, with their roles."""
+        """The primaries that get packet-ins, with their roles."""
         for role in self._roles.values():
             if role.primary is not None and role.receives_packets:
                 yield role, role.primary
 
     def owners(self, number: int) -> Iterator[Controller]:
-        """The primaries that notifications of the object with this P4Info id go to."""
+        """The primaries that get notifications of the object with this P4Info id."""
         for role in self._roles.values():
             if role.primary is not None and role.may_access(number):
                 yield role.primary
@@ -241,7 +241,7 @@ class Arbitration:
 
 
 def _role_config(role: p4r.Role) -> stratum.P4RoleConfig | None:
-    """The only published format of a role's configuration is Stratum's."""
+    """A role's configuration, in the only published format, that of Stratum."""
     if not role.HasField("config"):
         return None
     config = stratum.P4RoleConfig()

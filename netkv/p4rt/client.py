@@ -1,8 +1,7 @@
 """The P4Runtime client of netkv's own control plane: one switch, one stream.
 
-It speaks to the engine's server or to any other target. Every failure is a `ControllerError` with
-a sentence; after one with `disconnected` or `not_primary`, make a new client and connect
-again. A client that is not primary any more does nothing further.
+It connects to the engine's server or to any other target. Every failure raises `ControllerError`;
+after one with `disconnected` or `not_primary`, make a new client and connect again.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ BATCH = 200
 """Updates per Write: an error of 250 bytes for each of them fits into the metadata of a reply."""
 
 QUEUE_LIMIT = 65_536
-"""Packet-ins and digest lists that wait to be taken; further ones are dropped and counted."""
+"""Maximum of pending packet-ins, and of digest lists; further ones are dropped and counted."""
 
 MAX_ELECTION_ID = 2**128 - 1
 MESSAGE_LIMIT = 256 << 20
@@ -50,16 +49,16 @@ class ControllerError(RpcError):
     ) -> None:
         super().__init__(code, message)
         self.failed = failed or {}
-        """For a Write or Read: what failed of it, by index in the list that was given."""
+        """The failed updates of a Write, or requests of a Read, by index."""
 
     @property
     def disconnected(self) -> bool:
-        """Whether the switch is gone, so that only a new connection can help."""
+        """Whether the connection is lost, so that only a new one can help."""
         return self.code in (Code.UNAVAILABLE, Code.CANCELLED, Code.ABORTED)
 
     @property
     def not_primary(self) -> bool:
-        """Whether the switch refused it because another controller may write, and this one not."""
+        """Whether the switch refused the request because this controller is not primary."""
         return self.code is Code.PERMISSION_DENIED and not self.failed
 
 
@@ -77,9 +76,9 @@ class NotPrimaryError(ControllerError):
 
 
 _BROKEN_WRITE = "Internal error from Core"
-"""Text of gRPC for a stream that broke under a write, before the cause is known."""
+"""Text of gRPC for a stream that broke during a write, before the cause is known."""
 _ID_IN_USE = "Election id already exists"
-"""Text of bmv2's server for an election id that a stream has which is just ending, or another."""
+"""Text of bmv2's server for the election id of another stream, which may be just ending."""
 
 
 class P4RuntimeClient:
@@ -88,7 +87,7 @@ class P4RuntimeClient:
     def __init__(
         self, address: str, *, device_id: int = 1, election_id: int = 1, role: str = ""
     ) -> None:
-        """`address` is host:port. A client with election id 0 is a backup only."""
+        """`address` is host:port. A client with election id 0 sends none: it is a backup only."""
         self.address = address
         self.device_id = device_id
         self.election_id = election_id
@@ -97,7 +96,7 @@ class P4RuntimeClient:
         """Packet-ins and digest lists dropped because they were not taken in time."""
         self._names: Names | None = None
         self.refused = 0
-        """Packet-outs and acknowledgements that the switch did not take (each is logged)."""
+        """Packet-outs and acknowledgements that the switch refused (each is logged)."""
         self._packets: Mailbox[p4r.PacketIn] = Mailbox(QUEUE_LIMIT)
         self._digests: Mailbox[p4r.DigestList] = Mailbox(QUEUE_LIMIT)
         self._channel: aio.Channel | None = None
@@ -108,7 +107,7 @@ class P4RuntimeClient:
         self._reader: asyncio.Task[None] | None = None
         self._primary = False
         self._verdicts: Mailbox[NotPrimaryError | None] = Mailbox(QUEUE_LIMIT)
-        """The switch's answer to a claim, until it is None: primary."""
+        """The switch's answers to claims: a refusal, or None if this client is primary."""
         self._failure: ControllerError | None = None
 
     async def __aenter__(self) -> Self:
@@ -142,9 +141,9 @@ class P4RuntimeClient:
         """Open the stream and become primary.
 
         Raises `ControllerError`: UNAVAILABLE if no server listens within `timeout_s`,
-        ALREADY_EXISTS if a controller with a higher election id is primary. With `on_backup` that
-        is told there, and this waits, however long, until there is no primary; then it claims an
-        election id above all that were used (`election_id`).
+        ALREADY_EXISTS if a controller with a higher election id is primary. With `on_backup`,
+        `connect` calls it with this error instead, waits without limit until there is no primary,
+        and claims an election id above all that were used (`election_id`).
         """
         self._channel = aio.insecure_channel(
             self.address,
@@ -198,7 +197,7 @@ class P4RuntimeClient:
     async def set_pipeline(
         self, device_config: bytes, info: p4i.P4Info | None = None, *, cookie: int = 0
     ) -> None:
-        """Load a program: a bundle or P4 source for the engine, or what another target takes.
+        """Load a program: a bundle or P4 source for the engine, or the format of another target.
 
         `info` is needed for targets that cannot derive it; for a bundle it is made here.
         """
@@ -226,7 +225,7 @@ class P4RuntimeClient:
             self._names = Names(info)
 
     async def get_pipeline(self) -> p4r.ForwardingPipelineConfig:
-        """P4Info and cookie of the program that runs; FAILED_PRECONDITION if there is none yet."""
+        """P4Info and cookie of the loaded program; FAILED_PRECONDITION if there is none yet."""
         response = await self._call(
             self._stub.GetForwardingPipelineConfig(
                 p4r.GetForwardingPipelineConfigRequest(
@@ -244,10 +243,10 @@ class P4RuntimeClient:
         return response.config
 
     async def clear_replication(self) -> None:
-        """Delete the multicast groups and clone sessions of the program that runs, if one does.
+        """Delete the multicast groups and clone sessions of the loaded program, if there is one.
 
-        bmv2 keeps them when a program is loaded, and its server forgets that it does: groups made
-        anew would have the old copies as well.
+        bmv2 keeps them when a program is loaded, but its server no longer lists them: new groups
+        would contain the old replicas as well.
         """
         engine = p4r.PacketReplicationEngineEntry
         groups = engine(multicast_group_entry=p4r.MulticastGroupEntry())
@@ -265,7 +264,7 @@ class P4RuntimeClient:
             await self.write([p4r.Update(type=p4r.Update.DELETE, entity=each) for each in found])
 
     async def write(self, updates: Sequence[p4r.Update]) -> None:
-        """Apply updates in order, in batches; those that can be done are done.
+        """Apply updates in order, in batches; a failed update does not stop the others.
 
         Raises `ControllerError` after the last batch, with every failed update in `failed`.
         """
@@ -294,7 +293,7 @@ class P4RuntimeClient:
             )
 
     async def read(self, *entities: p4r.Entity) -> AsyncIterator[p4r.Entity]:
-        """Entities that match what is asked for, in any number.
+        """All entities that match the requested ones.
 
         Raises `ControllerError` after the entities of the other requests if one fails, with the
         code of the first that failed.
@@ -316,17 +315,17 @@ class P4RuntimeClient:
         await self._send(p4r.StreamMessageRequest(packet=packet))
 
     async def acknowledge(self, digests: p4r.DigestList) -> None:
-        """Tell the switch that a list arrived, so that its digests may come again."""
+        """Acknowledge a list, so that the switch may send its digests again."""
         ack = p4r.DigestListAck(digest_id=digests.digest_id, list_id=digests.list_id)
         await self._send(p4r.StreamMessageRequest(digest_ack=ack))
 
     async def packets(self) -> AsyncIterator[p4r.PacketIn]:
-        """Packet-ins as they come; ends with `close`, raises if the stream breaks."""
+        """Packet-ins as they arrive; ends with `close`, raises if the stream breaks."""
         while (packet := await self._packets.get()) is not None:
             yield packet
 
     async def digests(self) -> AsyncIterator[p4r.DigestList]:
-        """Digest lists as they come; ends with `close`, raises if the stream breaks."""
+        """Digest lists as they arrive; ends with `close`, raises if the stream breaks."""
         while (digests := await self._digests.get()) is not None:
             yield digests
 
@@ -350,7 +349,7 @@ class P4RuntimeClient:
         if self._stream is None:
             raise ControllerError(Code.UNAVAILABLE, f"not connected to {self.address}")
         try:
-            # gRPC refuses a write while another one on the stream is under way.
+            # gRPC refuses a write while another one on the stream is in progress.
             async with self._sending:
                 await self._stream.write(request)
         except aio.AioRpcError as error:
@@ -379,10 +378,10 @@ class P4RuntimeClient:
         self._end(failure)
 
     def _stream_error(self, error: aio.AioRpcError) -> ControllerError:
-        """What ended the stream.
+        """The error that ended the stream.
 
-        gRPC calls it INTERNAL when it fails to write to a connection that is just breaking: that
-        is the switch's end, as every other break is, and no answer of the switch.
+        gRPC reports INTERNAL for a write to a connection that is just breaking. That is a lost
+        connection, not an answer of the switch.
         """
         if error.code() is Code.INTERNAL and error.details() == _BROKEN_WRITE:
             return ControllerError(Code.UNAVAILABLE, f"the stream to {self.address} broke")
@@ -427,7 +426,7 @@ class P4RuntimeClient:
             self._verdicts.put(error)
 
     def _end(self, failure: ControllerError | None) -> None:
-        """No more packets; waiting tasks get the error."""
+        """Closes the queues; waiting tasks get the error."""
         self._failure = self._failure or failure
         self._verdicts.close(
             failure or ControllerError(Code.CANCELLED, f"the client of {self.address} was closed")

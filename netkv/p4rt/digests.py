@@ -2,10 +2,10 @@
 
 Rules
 -----
-1. A list leaves when it has `max_list_size` digests (0: no limit but `LIST_LIMIT`) or when its
+1. A list is sent when it has `max_list_size` digests (0: no limit but `LIST_LIMIT`) or when its
    first digest is `max_timeout_ns` old (0: at once).
-2. The digests of a list differ. A digest that was sent and is not acknowledged is not sent again
-   until its list is acknowledged or `ack_timeout_ns` has passed (0: nothing is held back).
+2. The digests of a list are distinct. A digest that was sent and is not acknowledged is not sent
+   again until its list is acknowledged or `ack_timeout_ns` has passed (0: it is sent again).
 3. List ids count from 1 per digest and are not used again before 2**64.
 """
 
@@ -23,7 +23,7 @@ LIST_LIMIT = 10_000
 """Digests in one list when the controller sets no limit."""
 
 SENT_LIMIT = 1000
-"""Unacknowledged lists that are remembered; beyond it the oldest counts as timed out."""
+"""Maximum of unacknowledged lists; beyond it the oldest counts as timed out."""
 
 Members = tuple[bytes, ...]
 
@@ -35,7 +35,7 @@ class DigestBatcher:
         self.config = config
         self._digest = digest
         self._waiting: dict[Members, None] = {}
-        """In the order of arrival."""
+        """The digests of the next list, in the order of arrival."""
         self._oldest = 0
         self._last_list = 0
         self._unacknowledged: dict[Members, int] = {}
@@ -44,7 +44,7 @@ class DigestBatcher:
         """(time, list id, digests) of lists that suppress their digests; oldest first."""
 
     def add(self, now: int, members: list[bytes]) -> Iterator[p4r.DigestList]:
-        """A digest of the data plane; yields a list if that fills one."""
+        """Adds a digest of the data plane; yields the list if it is full now."""
         self._expire(now)
         key = tuple(map(values.canonical, members))
         if key in self._waiting or key in self._unacknowledged:
@@ -58,17 +58,17 @@ class DigestBatcher:
             yield self._flush(now)
 
     def poll(self, now: int) -> Iterator[p4r.DigestList]:
-        """Yields the list whose time has come, if there is one."""
+        """Yields the pending list if its timeout has passed."""
         if self._waiting and now >= self._oldest + self.config.max_timeout_ns:
             yield self._flush(now)
 
     @property
     def deadline(self) -> int | None:
-        """When to call `poll`; None while nothing waits."""
+        """When to call `poll`; None if no digest is pending."""
         return self._oldest + self.config.max_timeout_ns if self._waiting else None
 
     def acknowledge(self, list_id: int) -> None:
-        """The controller has the list: its digests may be sent again. Unknown ids do nothing."""
+        """Handles an acknowledgement: the digests may be sent again. Unknown ids have no effect."""
         for at, (_, number, digests) in enumerate(self._sent):
             if number == list_id:
                 self._release(number, digests)

@@ -1,8 +1,8 @@
 """Build updates and read packets by the names of the program, from P4Info alone.
 
-Callers write `names.table_entry("Ingress.lookup.cache", {"hdr.kv.key": key}, ...)`; numbers
-and bytes are looked up here, for any target whose P4Info is at hand. A wrong name raises `RpcError`
-with the nearest right one, before anything is sent.
+Callers write `names.table_entry("Ingress.lookup.cache", {"hdr.kv.key": key}, ...)`; this module
+looks up the ids and encodes the values, for any target whose P4Info is known. A wrong name raises
+`RpcError` with the nearest known name, before anything is sent.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def clone_session(
 
 
 def _replicas(replicas: Sequence[tuple[int, int]]) -> list[p4r.Replica]:
-    # The number, deprecated since 1.4, is what every target takes, bmv2 included.
+    # `egress_port` is deprecated since 1.4, but every target accepts it, bmv2 included.
     return [p4r.Replica(egress_port=port, instance=instance) for port, instance in replicas]
 
 
@@ -194,7 +194,7 @@ class Names:
         )
 
     def packet_out(self, payload: bytes, metadata: Mapping[str, Value]) -> p4r.PacketOut:
-        """A packet with the metadata that the program's packet_out header wants."""
+        """A packet with the metadata of the program's packet_out header."""
         header = self.schema.packet_out
         if header is None:
             if metadata:
@@ -250,7 +250,7 @@ def _bytes(field: Field, value: Value) -> bytes:
 
 
 def _match(field: Field, value: MatchValue) -> p4r.FieldMatch | None:
-    """None for a match without restriction: P4Runtime wants it left out."""
+    """None for a match without restriction, which P4Runtime requires to be left out."""
     match field.kind, value:
         case "exact", int() | bytes():
             exact = p4r.FieldMatch.Exact(value=_bytes(field, value))

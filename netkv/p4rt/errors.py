@@ -17,7 +17,7 @@ DETAILS_KEY = "grpc-status-details-bin"
 """Trailing metadata that carries a serialized `google.rpc.Status`."""
 
 DETAILS_LIMIT = 60_000
-"""Bytes of details that are sent at most: a common client (finsy) takes 64 KiB of metadata."""
+"""Maximum bytes of details: a common client (finsy) accepts 64 KiB of metadata."""
 
 Code = grpc.StatusCode
 
@@ -25,8 +25,7 @@ Code = grpc.StatusCode
 class RpcError(Exception):
     """A request, or one of its parts, cannot be done.
 
-    `code` is the gRPC status; `str()` is a sentence that names what is wrong and what would be
-    right.
+    `code` is the gRPC status; `str()` is a sentence with the fault and the expected value.
     """
 
     def __init__(self, code: grpc.StatusCode, message: str) -> None:
@@ -36,17 +35,17 @@ class RpcError(Exception):
 
 
 def invalid(message: str) -> RpcError:
-    """The request itself is wrong, whatever the state of the switch."""
+    """The request itself is wrong, independent of the state of the switch."""
     return RpcError(Code.INVALID_ARGUMENT, message)
 
 
 def not_found(message: str) -> RpcError:
-    """What the request names does not exist."""
+    """An object that the request names does not exist."""
     return RpcError(Code.NOT_FOUND, message)
 
 
 def unimplemented(message: str) -> RpcError:
-    """P4Runtime knows it, this server does not."""
+    """A feature of P4Runtime that this server does not support."""
     return RpcError(Code.UNIMPLEMENTED, message)
 
 
@@ -83,12 +82,11 @@ def batch_status(what: str, results: Sequence[RpcError | None]) -> tuple[str, by
     """Message and serialized details of a Write or Read of which at least one part failed.
 
     `what` is "update" or "request". The details hold one `p4.v1.Error` for each part in order. gRPC
-    clients limit the size of metadata and would lose the whole status beyond it, so a list that is
-    too long ends early: first its closing run of successes goes, then its end; the message has a
-    note.
+    clients limit the size of metadata and would lose the whole status beyond it, so the list is cut
+    at `DETAILS_LIMIT`; the message has a note if failures are cut.
     """
     failed = [index for index, result in enumerate(results) if result is not None]
-    # What was only undone or not tried says nothing about the cause.
+    # ABORTED parts were only undone or not tried; another part is the cause.
     cause = next((at for at in failed if _code(results[at]) is not Code.ABORTED), failed[0])
     message = f"{len(failed)} of {len(results)} {what}s failed; {what} {cause}: {results[cause]}"
     details: list[any_pb2.Any] = []

@@ -1,7 +1,7 @@
 """Entries of tables whose actions are in an action profile, as they were written.
 
-A one-shot entry is answered as it was written, with what the engine does not need. The entries of
-the tables of a selector are all one-shot, or none is (section 9.2.3).
+A read returns a one-shot entry as it was written, with fields that the engine does not need. The
+entries of the tables of a selector are all one-shot, or none is (section 9.2.3).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _is_one_shot(action: p4r.TableAction) -> bool:
 
 
 class IndirectEntries:
-    """What the entries of all such tables run, by profile."""
+    """The actions of the entries of all such tables, by profile."""
 
     def __init__(self) -> None:
         self._entries: defaultdict[int, dict[Key, p4r.TableAction]] = defaultdict(dict)
@@ -39,7 +39,7 @@ class IndirectEntries:
     def check(
         self, table: Table, matches: list[Match], priority: int, action: p4r.TableAction
     ) -> None:
-        """Raises INVALID_ARGUMENT for a one-shot entry among others, and the other way round."""
+        """Raises INVALID_ARGUMENT if one-shot entries and others would be mixed."""
         if not table.profile:
             return
         key = _key(table, matches, priority)
@@ -53,7 +53,7 @@ class IndirectEntries:
 
     def check_members(self, profile: Profile) -> None:
         """Raises INVALID_ARGUMENT for a member or group of a selector with one-shot entries."""
-        # All are alike.
+        # All entries are one-shot, or none is.
         some = next(iter(self._entries[profile.id].values()), None)
         if some is not None and _is_one_shot(some):
             raise invalid(
@@ -64,15 +64,15 @@ class IndirectEntries:
     def remember(
         self, table: Table, matches: list[Match], priority: int, action: p4r.TableAction
     ) -> None:
-        """An entry was written."""
+        """Stores the action of a written entry."""
         if table.profile:
             self._entries[table.profile][_key(table, matches, priority)] = action
 
     def forget(self, table: Table, matches: list[Match], priority: int) -> None:
-        """An entry was deleted."""
+        """Removes a deleted entry."""
         if table.profile:
             self._entries[table.profile].pop(_key(table, matches, priority), None)
 
     def action(self, table: Table, matches: list[Match], priority: int) -> p4r.TableAction | None:
-        """What an entry runs, as it was written; None for one of the program."""
+        """The action of an entry as it was written; None for an entry of the program's source."""
         return self._entries[table.profile].get(_key(table, matches, priority))

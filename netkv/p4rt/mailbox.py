@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 from netkv.p4rt.errors import Code, RpcError
 
 RESERVE = 1024
-"""Messages that must not be lost and wait beyond the limit; whoever lets more of them wait does not
-read, and is given up."""
+"""Pending messages beyond the limit that must not be lost. With more of them, the receiver does not
+read, and the mailbox is closed."""
 
 Message = TypeVar("Message")
 
@@ -19,7 +19,7 @@ class Mailbox(Generic[Message]):
     """Messages of one asyncio loop, in order, until it is closed."""
 
     def __init__(self, limit: int) -> None:
-        """`limit` is how many messages `offer` lets wait."""
+        """`offer` queues up to `limit` messages."""
         self._limit = limit
         self._messages: deque[Message] = deque()
         self._ready = asyncio.Event()
@@ -30,7 +30,7 @@ class Mailbox(Generic[Message]):
         return len(self._messages)
 
     def put(self, message: Message) -> None:
-        """Queue a message that must not be lost; close if too many wait for that."""
+        """Queue a message that must not be lost; close the mailbox if too many are pending."""
         if self._closed:
             return
         if len(self._messages) >= self._limit + RESERVE:
@@ -41,14 +41,14 @@ class Mailbox(Generic[Message]):
         self._ready.set()
 
     def offer(self, message: Message, room: int | None = None) -> bool:
-        """Queue a message unless so many wait (None: `limit`); returns whether it was queued."""
+        """Queue a message unless `room` (None: `limit`) are pending; returns whether it did."""
         if self._closed or len(self._messages) >= (self._limit if room is None else room):
             return False
         self.put(message)
         return True
 
     def close(self, error: Exception | None = None) -> None:
-        """End after what is queued, with an error if given; only the first call counts."""
+        """End after the queued messages, with an error if given; further calls have no effect."""
         if not self._closed:
             self._closed = True
             self._error = error

@@ -15,9 +15,9 @@ Rates = tuple[int, int, int, int]
 
 
 def rates_of(what: str, kind: Type, config: p4r.MeterConfig | None) -> Rates | None:
-    """What the engine is configured with; None, the default, marks every packet green.
+    """The engine's configuration of a meter; None, the default, marks every packet green.
 
-    A meter of a single rate is one of two rates that are equal.
+    A single-rate meter is configured as a two-rate meter with equal rates.
     """
     if config is None:
         return None

@@ -1,4 +1,4 @@
-"""P4Info: what a compiled program shows to a control plane, with the ids that p4c gives.
+"""P4Info, the control-plane view of a compiled program, with the ids that p4c assigns.
 
 The input is the control-plane half of the IR (`engine/ir/src/control_plane.rs`) as a bundle holds
 it: `netkv-bundle 1`, a line feed, then JSON whose `program` is the serde form of `Program`, and
@@ -38,18 +38,18 @@ _COUNTER_UNITS = {
 _METER_UNITS = {
     "Packets": p4i.MeterSpec.PACKETS,
     "Bytes": p4i.MeterSpec.BYTES,
-    # A meter has no "both" in P4Runtime, and v1model's MeterType neither.
+    # Neither P4Runtime nor v1model's MeterType has "both" for meters.
     "Both": p4i.MeterSpec.UNSPECIFIED,
 }
 
 
 def is_bundle(data: bytes) -> bool:
-    """Whether `data` is a compiled program of ours rather than P4 source."""
+    """Whether `data` is a bundle rather than P4 source."""
     return data.startswith(b"netkv-bundle ")
 
 
 def read_bundle(bundle: bytes) -> dict[str, Any]:
-    """The JSON document of a bundle: `program`, `source_hash`, `name`.
+    """The JSON document of a bundle: `program`, `p4info`, `source_hash`, `name`.
 
     Raises INVALID_ARGUMENT if `bundle` is not one, or one of another version.
     """
@@ -269,7 +269,7 @@ def _field(kind: type[_Field], name: str, details: Json) -> _Field:
 
 
 def _match_fields(keys: Iterable[Json], details: Iterable[Json]) -> Iterable[p4i.MatchField]:
-    # A selector key feeds a hash; entries do not hold it, and it takes no number.
+    # A selector key is input of a hash: entries do not have it, and it gets no id.
     matched = (key for key in keys if key["kind"] != "Selector")
     for key, detail in zip(matched, details, strict=True):
         field = _field(p4i.MatchField, key["name"], detail)
@@ -419,6 +419,6 @@ def _digest(digest: Json, spec: dict[str, Any]) -> p4i.Digest:
 
 
 def _sort_by_id(info: p4i.P4Info) -> None:
-    """One order for one program: P4Info is compared and diffed as text."""
+    """Sorts the objects by id, because P4Info is compared as text."""
     for objects in _objects(info):
         objects.sort(key=lambda each: each.preamble.id)

@@ -14,7 +14,7 @@ from netkv.p4rt.schema import Header, Schema
 
 
 def packet_in(schema: Schema, frame: bytes) -> p4r.PacketIn | None:
-    """The message of a frame that left at the CPU port; None if it is shorter than its header."""
+    """The message of a frame from the CPU port; None if it is shorter than its header."""
     header = schema.packet_in
     if header is None:
         return p4r.PacketIn(payload=frame)

@@ -1,8 +1,8 @@
 """The forwarding pipeline config: verify, save, commit, get (sections 7 and 14 of P4Runtime 1.5).
 
-Every new program is first made on an idle switch of its own. Between VERIFY_AND_SAVE and COMMIT,
-reads and writes mean that one, while packets run through the old one. A commit exchanges the two,
-so a packet meets the old program or the new one with all that was written to it.
+Every new program is first loaded into an idle switch of its own. Between VERIFY_AND_SAVE and
+COMMIT, reads and writes go to that switch, while the old program processes packets. A commit
+exchanges the two: the old program processes a packet, or the new one with all its writes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Pipeline:
     schema: Schema
     bundle: bytes
     config: p4r.ForwardingPipelineConfig
-    """As the controller gave it, P4Info filled in."""
+    """The config of the controller, with P4Info added if it is missing."""
     # As written: the engine keeps only what it needs.
     multicast_groups: dict[int, p4r.MulticastGroupEntry] = field(default_factory=dict)
     clone_sessions: dict[int, p4r.CloneSessionEntry] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Pipelines:
         include_dirs: Sequence[str] = (),
     ) -> None:
         """`preserve` copies the state of one pipeline to another, or raises `RpcError`;
-        `include_dirs` serve P4 source as config."""
+        `include_dirs` are searched when the config is P4 source."""
         self._switch = switch
         self._preserve = preserve
         self._include_dirs = include_dirs
@@ -61,17 +61,17 @@ class Pipelines:
         self.committed: Pipeline | None = None
 
     def adopt(self, bundle: bytes) -> None:
-        """The switch runs this program already, as if a controller had committed it."""
+        """Registers the program that the switch runs already as committed."""
         config = p4r.ForwardingPipelineConfig(p4_device_config=bundle)
         self.committed = self._pipeline(self._switch, bundle, config)
 
     @property
     def current(self) -> Pipeline:
-        """The pipeline that reads and writes mean: the saved one, else the committed one."""
+        """The pipeline that reads and writes access: the saved one, else the committed one."""
         return self._saved or self.require_committed()
 
     def require_committed(self) -> Pipeline:
-        """The pipeline that packets run through; FAILED_PRECONDITION if there is none."""
+        """The pipeline that processes packets; FAILED_PRECONDITION if there is none."""
         if self.committed is None:
             raise RpcError(
                 Code.FAILED_PRECONDITION,
@@ -103,7 +103,7 @@ class Pipelines:
         )
 
     def get(self, kind: GetType.ResponseType.ValueType) -> p4r.ForwardingPipelineConfig | None:
-        """The current config, as much of it as `kind` asks for; None if there is none yet."""
+        """The current config, with the parts that `kind` requests; None if there is none yet."""
         pipeline = self._saved or self.committed
         if pipeline is None:
             return None
@@ -118,7 +118,7 @@ class Pipelines:
         return answer
 
     async def _verify(self, request: SetAction) -> Pipeline:
-        """The requested program on an idle switch, which proves that it can be realized."""
+        """Loads the requested program into an idle switch, which proves that it can run."""
         if not request.HasField("config"):
             raise invalid("the request has no config")
         config = request.config
@@ -131,7 +131,7 @@ class Pipelines:
         return self._pipeline(switch, bundle, config)
 
     async def _bundle(self, device_config: bytes) -> bytes:
-        """A bundle as it is, P4 source compiled."""
+        """The bundle: as it is, or compiled from P4 source."""
         if not device_config:
             raise invalid(
                 "p4_device_config is empty; expected P4 source or a bundle of `netkv p4 check`"
@@ -146,7 +146,7 @@ class Pipelines:
                 "'netkv-bundle 1'); a bmv2 JSON or a Tofino binary cannot run here"
             ) from None
         try:
-            # Long enough to keep packets waiting; the compiler does not hold the GIL.
+            # In a thread, so that packets are not delayed; the compiler releases the GIL.
             return await asyncio.to_thread(
                 _engine.compile_source, "p4_device_config", source, self._include_dirs
             )
@@ -184,7 +184,7 @@ class Pipelines:
         return self._saved
 
     async def _reconcile(self, request: SetAction) -> bool:
-        """Keep the state: as it is if the program stays the same, else as far as it fits."""
+        """Keep the state; raises `RpcError` if it does not fit into another program."""
         pipeline = await self._verify(request)
         running = self.committed
         if running is None:

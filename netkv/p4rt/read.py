@@ -1,8 +1,7 @@
 """Read: entities of every kind, with wildcards (section 13).
 
-An id of 0, an index that is left out, and a match that is left out mean all. `read` yields
-entities; the server packs them into responses of `CHUNK` entities. `existing` finds what an update
-is about to change.
+An id of 0, a missing index and a missing match select all. `read` yields entities; the server packs
+them into responses of `CHUNK` entities. `existing` reads the entity that an update will change.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from netkv._engine import TableEntry
 
 CHUNK = 1000
-"""Entities per response: a table of 100,000 entries is not one message."""
+"""Entities per response: a table of 100,000 entries would be too large for one message."""
 
 MAX_COUNT = 2**63 - 1
 
@@ -31,7 +30,7 @@ Object = TypeVar("Object", bound=Named)
 
 
 def read(pipeline: Pipeline, wanted: p4r.Entity, role: Role | None = None) -> Iterator[p4r.Entity]:
-    """All entities that `wanted` means and that belong to `role` (None: whatever the role).
+    """All entities that `wanted` selects and that belong to `role` (None: to any role).
 
     Raises INVALID_ARGUMENT, NOT_FOUND or UNIMPLEMENTED.
     """
@@ -41,7 +40,7 @@ def read(pipeline: Pipeline, wanted: p4r.Entity, role: Role | None = None) -> It
 
 
 def existing(pipeline: Pipeline, entity: p4r.Entity) -> Iterator[p4r.Entity]:
-    """What the switch has of the entity that an update names, if it has it."""
+    """The current state of the entity that an update names, if it exists."""
     if entity.WhichOneof("entity") != "table_entry" or entity.table_entry.is_default_action:
         yield from _read(pipeline, entity)
         return
@@ -144,7 +143,7 @@ def _table_entries(pipeline: Pipeline, wanted: p4r.TableEntry) -> Iterator[p4r.E
 
 
 def _matching(pipeline: Pipeline, table: Table, wanted: p4r.TableEntry) -> Iterator[TableEntry]:
-    """Entries that agree with what the request fills in.
+    """Entries that agree with the fields that are set in the request.
 
     These are match, priority, metadata, and the id of the action in a direct table (section
     9.1.6). Parameters of the action do not count.
@@ -208,7 +207,7 @@ def _entry_message(
 
 
 def idle_message(pipeline: Pipeline, entry: TableEntry) -> p4r.TableEntry:
-    """An entry that timed out, as a notification names it."""
+    """The message of a timed-out entry for a notification."""
     table = pipeline.schema.tables.get(entry["table_id"])
     return _entry_message(pipeline, table, entry, p4r.TableEntry())
 
@@ -227,7 +226,7 @@ def _default_entry(pipeline: Pipeline, table: Table) -> p4r.TableEntry:
 
 
 def _counts(packets: int, size: int) -> p4r.CounterData:
-    # The engine counts to 2**64, the message has signed numbers.
+    # The engine's counters are unsigned 64-bit numbers, those of the message signed.
     return p4r.CounterData(packet_count=packets & MAX_COUNT, byte_count=size & MAX_COUNT)
 
 
@@ -267,7 +266,7 @@ def _direct_meters(pipeline: Pipeline, wanted: p4r.DirectMeterEntry) -> Iterator
 def _direct(
     pipeline: Pipeline, wanted: p4r.TableEntry, resource: Literal["counter", "meter"]
 ) -> Iterator[tuple[p4r.TableEntry, TableEntry]]:
-    """Entries whose direct counter or meter is wanted, each with the message that names it."""
+    """Entries whose direct counter or meter is requested, each with the message that names it."""
     for table in _selected(pipeline.schema.tables, wanted.table_id):
         has = table.direct_counter if resource == "counter" else table.direct_meter is not None
         if not has:
@@ -280,7 +279,7 @@ def _direct(
         for entry in _matching(pipeline, table, wanted):
             found = True
             key = _entry_message(pipeline, table, entry, p4r.TableEntry())
-            # The entry is named here, without its content.
+            # The message only names the entry.
             key.ClearField("action")
             yield key, entry
         if wanted.match and not found:

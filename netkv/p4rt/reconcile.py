@@ -1,9 +1,9 @@
 """RECONCILE_AND_COMMIT: the state of one program for another one (section 14).
 
-What controllers wrote must fit into the new program, by the ids of its P4Info: entries, default
-actions, members, groups, replication, value sets, meters and digests. Registers and counters that
-are the same in both keep their values; others start at 0. Packets run through the old program
-meanwhile, and what they change in registers and counters after it was copied is lost.
+The state that controllers wrote must fit the new program, by the ids of its P4Info: entries,
+default actions, members, groups, replication, value sets, meters and digests. Registers and
+counters that are the same in both keep their values; others start at 0. The old program processes
+packets meanwhile; changes of registers and counters after the copy are lost.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def preserve(running: Pipeline, new: Pipeline) -> None:
 
 
 def _removals(new: Pipeline) -> Iterator[p4r.Update]:
-    """Entries that the source of the new program has; those of the running one replace them."""
+    """Deletes the entries in the new program's source; those of the running one replace them."""
     for entity in list(read.read(new, p4r.Entity(table_entry=p4r.TableEntry()))):
         if not entity.table_entry.is_const:
             yield p4r.Update(type=DELETE, entity=entity)

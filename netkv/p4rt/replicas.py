@@ -1,7 +1,7 @@
-"""Writes to a switch of several pipelines: in one after the other, as a switch's driver does it.
+"""Writes to a switch with several pipelines: one after the other, as a switch's driver does it.
 
-The engine is free between two of them, so packets may find a write in one pipeline and not yet in
-another. Whoever waits for the answer to a Write knows that it has reached all.
+The engine may process packets in between, so a write may be visible in one pipeline and not yet in
+another. The response to a Write is sent after all pipelines have it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from netkv.p4rt.errors import Code, RpcError
 def in_each_pipeline(switch: _engine.Switch, write: Callable[[int], object]) -> None:
     """Calls `write` with the number of each pipeline, in order.
 
-    All have the same state, so the first refuses what any would, and then nothing is changed.
+    All have the same state, so a write that any would refuse fails in the first, without changes.
     Raises the engine's `ControlError` then, and INTERNAL if a later one refuses all the same.
     """
     for pipeline in range(switch.pipelines):

@@ -1,7 +1,7 @@
-"""P4Info indexed for work: objects by id and by name, widths and kinds at hand.
+"""An index of P4Info: objects by id and by name, with widths and kinds.
 
-The server checks requests with it, the client builds them with it; neither looks into the other's
-program. Names in errors are the full control-plane names.
+The server checks requests with it, and the client builds them with it. Names in errors are the full
+control-plane names.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Named:
-    """What every object of P4Info has."""
+    """The fields of every object of P4Info."""
 
     id: int
     name: str
@@ -50,7 +50,7 @@ class Action(Named):
     params: tuple[Field, ...]
 
     def param(self, name: str) -> Field:
-        """The parameter `name`; INVALID_ARGUMENT with the names that would be right."""
+        """The parameter `name`; INVALID_ARGUMENT with the known names if there is none."""
         return _field(self.params, name, f"action {self.name}", "parameters")
 
 
@@ -63,7 +63,7 @@ class Table(Named):
     """`const entries`: nothing can be inserted, modified or deleted."""
     constant_default: bool
     profile: int
-    """Id of its action profile; 0 for a table whose entries hold their actions."""
+    """Id of its action profile; 0 for a table whose entries have their own actions."""
     direct_counter: bool
     direct_meter: p4i.MeterSpec.Type.ValueType | None
     """The type of its direct meter; None if it has none."""
@@ -75,7 +75,7 @@ class Table(Named):
         return any(key.kind in ("ternary", "range", "optional") for key in self.keys)
 
     def key(self, name: str) -> Field:
-        """The match field `name`; INVALID_ARGUMENT with the names that would be right."""
+        """The match field `name`; INVALID_ARGUMENT with the known names if there is none."""
         return _field(self.keys, name, f"table {self.name}", "match fields")
 
 
@@ -126,7 +126,7 @@ class Header(Named):
         return sum(each.width for each in self.fields)
 
     def field(self, name: str) -> Field:
-        """The field `name`; INVALID_ARGUMENT with the names that would be right."""
+        """The field `name`; INVALID_ARGUMENT with the known names if there is none."""
         return _field(self.fields, name, f"controller header {self.name}", "fields")
 
 
@@ -176,7 +176,7 @@ class Objects(Generic[Object]):
 
 
 class Schema:
-    """Everything that a program shows to its control plane."""
+    """All objects that a program exposes to its control plane."""
 
     def __init__(self, info: p4i.P4Info) -> None:
         self.info = info
@@ -194,7 +194,7 @@ class Schema:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """' Did you mean ...?' if one of the known names is near, else nothing."""
+    """' Did you mean ...?' if a known name is similar, else an empty string."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
@@ -296,7 +296,7 @@ def _digest(info: p4i.P4Info, digest: p4i.Digest) -> Digest:
 
 
 def _width(spec: p4t.P4DataTypeSpec) -> int:
-    """Bits of a scalar type; 0 for what is none."""
+    """Bits of a scalar type; 0 for other types."""
     bitstring = spec.bitstring
     match bitstring.WhichOneof("type_spec"):
         case "bit":

@@ -1,7 +1,7 @@
 """The P4Runtime server in front of one switch: the gRPC service, its start and stop.
 
 It runs in the asyncio loop of the switch process. Calls into the engine are short and made
-directly; frames and digests are waited for in a thread.
+directly; a thread waits for frames and digests.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ MESSAGE_LIMIT = 256 << 20
 """Bytes of one request: a bundle of a large program, or a batch of 100,000 updates."""
 
 MAX_RPCS = 256
-"""Calls at a time, streams included; a further one is answered RESOURCE_EXHAUSTED."""
+"""Concurrent calls, streams included; a further one gets RESOURCE_EXHAUSTED."""
 
 UPDATES_PER_TURN = 500
-"""Updates of a batch that are applied before other streams get their turn (some milliseconds)."""
+"""Updates of a batch that are applied before other tasks run (some milliseconds)."""
 
 WAIT_S = 0.1
-"""How long the thread waits for packets at most; bounds how late `stop` and digest timers are."""
+"""Maximum wait of the thread for packets; bounds the delay of `stop` and digest timers."""
 
 IDLE_SCAN_S = 0.02
 """Time between two searches for entries that have timed out."""
 
-# What a handler gets from grpc.aio, whose types do not name request and response here.
+# The context of a handler; grpc.aio does not know the types of request and response here.
 Context = aio.ServicerContext[object, object]
 
 
@@ -63,7 +63,7 @@ class P4RuntimeServer:
         """`port` is the running `SwitchNode`, for packets and digests.
 
         `bundle`: the program that `switch` runs already; without it the server starts with no
-        forwarding pipeline config, as P4Runtime has it. `include_dirs` are searched when a
+        forwarding pipeline config, as P4Runtime specifies. `include_dirs` are searched when a
         controller sends P4 source.
         """
         self.arbitration = Arbitration(device_id)
@@ -128,7 +128,7 @@ class P4RuntimeServer:
             self._thread = None
 
     def statistics(self) -> Mapping[str, int]:
-        """Packets and digests handed to controllers and dropped (see `Streams.counts`)."""
+        """Packets and digests delivered to controllers or dropped (see `Streams.counts`)."""
         return dict(self.streams.counts)
 
     async def _pump_packets(self, port: PacketPort, thread: ThreadPoolExecutor) -> None:
@@ -144,12 +144,12 @@ class P4RuntimeServer:
                 self.streams.on_packets(frames)
                 self.streams.on_digests(digests)
             except Exception:
-                # One bad packet must not silence the switch for good.
+                # One bad packet must not end the delivery of all further ones.
                 _LOG.exception("packets or digests of the switch were lost")
                 frames, digests = [], []
             idle = not frames and not digests
             if idle and time.monotonic_ns() - now < timeout * 5e8:
-                # A stopped node does not wait, and it may be started again.
+                # A stopped node returns at once, and may be started again.
                 await asyncio.sleep(timeout)
 
     async def _watch_idle_entries(self) -> None:
@@ -168,14 +168,14 @@ class _Service(p4r_grpc.P4RuntimeServicer):
         self._arbitration = server.arbitration
         self._pipelines = server.pipelines
         self._streams = server.streams
-        # A batch takes several turns of the loop. In between the program must not change, no other
-        # batch may begin, no read may see half of it, and no other controller become primary.
+        # A batch takes several turns of the event loop. Meanwhile program and primary must not
+        # change, no other batch may begin, and no read may see half of the batch.
         self._batch = asyncio.Lock()
 
     async def Capabilities(  # noqa: N802 (named by the service)
         self, request: p4r.CapabilitiesRequest, context: Context
     ) -> p4r.CapabilitiesResponse:
-        # Device id 0 is what a client sends that asks before it knows the device.
+        # A client that does not know the device yet sends device id 0.
         if request.device_id:
             try:
                 self._arbitration.check_device(request.device_id)
@@ -214,7 +214,7 @@ class _Service(p4r_grpc.P4RuntimeServicer):
     def _authorize(
         self, request: p4r.WriteRequest | p4r.SetForwardingPipelineConfigRequest
     ) -> Role:
-        """The role on whose behalf a request comes; raises unless it is from the primary."""
+        """The role that a request is sent for; raises unless the sender is its primary."""
         self._arbitration.check_device(request.device_id)
         election_id = request.election_id if request.HasField("election_id") else None
         return self._arbitration.authorize(request.role, election_id)
@@ -307,7 +307,7 @@ class _Service(p4r_grpc.P4RuntimeServicer):
 async def _each(
     pipeline: Pipeline, updates: Iterable[p4r.Update], role: Role
 ) -> list[RpcError | None]:
-    """Do all updates that can be done, whatever becomes of the others."""
+    """Apply each update; a failed one does not stop the others."""
     results: list[RpcError | None] = []
     for number, update in enumerate(updates, start=1):
         if number % UPDATES_PER_TURN == 0:

@@ -1,7 +1,7 @@
 """The stream channel: arbitration, packet-in and packet-out, digests, idle timeouts (section 16).
 
-A `Session` is one open stream. `Streams` holds all of them, hands packets and digests to the
-primaries, and takes what controllers send. It does no I/O but through a session's outbox, which
+A `Session` is one open stream. `Streams` has all of them, delivers packets and digests to the
+primaries, and handles the messages of controllers. It sends only through a session's outbox, which
 the RPC handler empties.
 """
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from netkv._engine import DigestMessage
 
 OUTBOX_LIMIT = 8192
-"""Packet-ins and digest lists that wait for a slow controller; further ones are dropped."""
+"""Pending messages at which further packet-ins for a slow controller are dropped."""
 
 REPORTS_LIMIT = 1024
-"""Messages that wait when the next report of hot records (a digest list or a packet-in) is dropped:
-a controller that is slow has room for answers left."""
+"""Pending messages at which further reports of hot records (digest lists and packet-ins) and idle
+notifications are dropped, so that a slow controller has room for other messages."""
 
 
 class Session:
-    """One open stream: its place in arbitration and the messages on their way to its controller."""
+    """One open stream: its controller in arbitration and the pending messages for it."""
 
     def __init__(self) -> None:
         self.controller = Controller()
@@ -66,23 +66,23 @@ class Streams:
         slow."""
 
     def open(self) -> Session:
-        """A stream was opened."""
+        """Makes the session of a new stream."""
         session = Session()
         self._sessions[session.controller] = session
         return session
 
     def close(self, session: Session) -> None:
-        """A stream has ended."""
+        """Removes the session of a stream that has ended."""
         if self._sessions.pop(session.controller, None) is not None:
             self._send_notices(self._arbitration.leave(session.controller))
 
     def close_all(self) -> None:
-        """The server stops."""
+        """Ends all streams, because the server stops."""
         for session in self._sessions.values():
             session.outbox.close(RpcError(Code.UNAVAILABLE, "the switch is shutting down"))
 
     def on_request(self, session: Session, request: p4r.StreamMessageRequest) -> None:
-        """A message of a controller. Raises `RpcError` for what must end the stream."""
+        """Handles a message of a controller. Raises `RpcError` if the stream must end."""
         match request.WhichOneof("update"):
             case "arbitration":
                 self._send_notices(
@@ -111,7 +111,7 @@ class Streams:
                 session.outbox.put(reply)
 
     def on_packets(self, frames: Iterable[bytes]) -> None:
-        """Frames that left at the CPU port, packet_in header in front."""
+        """Delivers frames from the CPU port, which begin with the packet_in header."""
         pipeline = self._pipelines.committed
         receivers = list(self._arbitration.packet_receivers())
         for frame in frames:
@@ -126,7 +126,7 @@ class Streams:
             self.counts["packet_ins" if delivered else "packet_ins_dropped"] += 1
 
     def on_digests(self, digests: Iterable[DigestMessage]) -> None:
-        """Digests of the data plane; those without a configuration are dropped."""
+        """Handles digests of the data plane; those without a configuration are dropped."""
         now = self._clock()
         for digest_id, members in digests:
             batcher = self._batcher(digest_id)
@@ -151,7 +151,7 @@ class Streams:
                 self._offer(controller, response, report=True)
 
     def poll(self) -> None:
-        """Send the digest lists whose time has come."""
+        """Send the digest lists whose timeout has passed."""
         now = self._clock()
         for digest_id in list(self._batchers):
             batcher = self._batcher(digest_id)
@@ -160,16 +160,16 @@ class Streams:
 
     @property
     def deadline(self) -> int | None:
-        """When `poll` has something to do; None if nothing waits."""
+        """When to call `poll`; None if no digest is pending."""
         waiting = [each.deadline for each in self._batchers.values() if each.deadline is not None]
         return min(waiting, default=None)
 
     def reset_digests(self) -> None:
-        """Another program runs: lists of the old one are void."""
+        """Drops pending digests of the old program after another one was loaded."""
         self._batchers.clear()
 
     def _batcher(self, digest_id: int) -> DigestBatcher | None:
-        """The batcher of a digest's present configuration."""
+        """The batcher of a digest, with its current configuration."""
         pipeline = self._pipelines.committed
         config = pipeline.digest_configs.get(digest_id) if pipeline else None
         if pipeline is None or config is None:
@@ -235,7 +235,7 @@ def _check_primary(controller: Controller, what: str) -> None:
 
 
 def _accepts(role: Role, message: p4r.PacketIn) -> bool:
-    """Whether the role's filter (a metadata field that must have a value) lets the packet pass."""
+    """Whether the role's filter (a metadata field with a required value) accepts the packet."""
     if role.config is None or not role.config.HasField("packet_in_filter"):
         return True
     wanted = role.config.packet_in_filter

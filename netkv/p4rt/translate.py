@@ -1,7 +1,7 @@
 """Translation of P4Runtime entities to those of the engine, and back (sections 9.1 and 9.2).
 
 All checks that need only the program are here, so that an error names the table, the field and
-its width before the engine is asked.
+its width before the engine is called.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def matches_of(owner: str, keys: Sequence[Field], fields: Iterable[p4r.FieldMatc
     """The keys of an entry in the order of the program; `owner` names the table in errors.
 
     A field that is left out matches everything; an exact one cannot be left out. A field that
-    is given but matches everything is not canonical and refused, as section 9.1.1 demands.
+    is given but matches everything is not canonical and refused, as section 9.1.1 requires.
     """
     given: dict[int, p4r.FieldMatch] = {}
     known = {key.id for key in keys}
@@ -54,7 +54,7 @@ def matches_of(owner: str, keys: Sequence[Field], fields: Iterable[p4r.FieldMatc
 
 
 def normal(matches: Iterable[Match]) -> tuple[bytes, ...]:
-    """A form in which equal matches are equal: canonical, without fields that match all."""
+    """The canonical form, without fields that match all: equal matches have equal forms."""
     return tuple(each.SerializeToString() for each in field_matches(matches))
 
 
@@ -127,7 +127,7 @@ def call_of(schema: Schema, action: p4r.Action) -> tuple[int, list[bytes]]:
         known = schema.actions.get(action.action_id)
     except RpcError as error:
         raise invalid(str(error)) from None
-    # The common case (all parameters, in order) has to be quick: it is paid per entry.
+    # This runs for each entry, so the common case (all parameters, in order) must be fast.
     given = {each.param_id: each.value for each in action.params}
     if len(given) != len(action.params):
         raise invalid(f"action {known.name}: a parameter is given twice")
@@ -168,7 +168,7 @@ def table_call_of(
 
 
 def action_of(schema: Schema, table: Table, action: p4r.TableAction) -> Action:
-    """What an entry of `table` runs."""
+    """The action of an entry of `table`, as the engine takes it."""
     kind = action.WhichOneof("type")
     if kind is None:
         raise invalid(f"table {table.name}: the entry has no action")
@@ -281,7 +281,7 @@ def action_message(action_id: int, params: Iterable[bytes]) -> p4r.Action:
 
 
 def table_action(action: Action) -> p4r.TableAction:
-    """What an entry runs as a message."""
+    """The action of an entry as a message."""
     match action[0]:
         case "action":
             return p4r.TableAction(action=action_message(action[1], action[2]))

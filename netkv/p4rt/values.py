@@ -1,7 +1,7 @@
 """Values on the wire: the canonical binary strings of P4Runtime (section 8.3).
 
-A value of width `w` is a big-endian string. What comes in may have any number of leading zeros;
-what goes out has none, and is one byte at least.
+A value of width `w` is a big-endian string. Received values may have any number of leading zeros;
+sent values have none, and at least one byte.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Write: updates of every kind of entity (section 12).
 
-`apply` does one update on a pipeline and raises `RpcError`. Nothing is changed by an update that
-raises. In a switch of several pipelines an update is done in one after the other (replicas.py);
-counters, whose sums are read, in all at once. `all_or_none` does a batch as a whole.
+`apply` applies one update and raises `RpcError`; an update that raises changes nothing. In a switch
+with several pipelines an update is applied to one after the other (replicas.py); counters are
+written in all at once, because reads return their sums. `all_or_none` applies a batch as a whole.
 """
 
 from __future__ import annotations

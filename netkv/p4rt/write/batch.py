@@ -1,8 +1,8 @@
-"""Batches that are done as a whole or not at all (section 12.2).
+"""Batches that are applied as a whole or not at all (section 12.2).
 
-Before an update is done, its inverse is made from what is there: an insertion is undone by a
-deletion, a deletion by an insertion of what was deleted. When an update fails, the inverses of
-those before it are done in reverse order. An entry that comes back has its counter and the
+Before an update is applied, its inverse is derived from the current state: a deletion undoes an
+insertion, an insertion of the deleted entity undoes a deletion. When an update fails, the inverses
+of those before it are applied in reverse order. A restored entry has its counter and the
 configuration of its meter, but its meter starts with full token buckets.
 """
 
@@ -23,9 +23,9 @@ from netkv.p4rt.write.update import UNRESTRICTED, apply
 def all_or_none(
     pipeline: Pipeline, updates: Sequence[p4r.Update], role: Role = UNRESTRICTED
 ) -> list[RpcError | None]:
-    """Do the updates in order; if one fails, undo those before it and do none after it.
+    """Apply the updates in order; if one fails, undo those before it and apply none after it.
 
-    Returns what became of each: all None, or the error of the one that failed, and ABORTED for the
+    Returns a result for each: all None, or the error of the one that failed, and ABORTED for the
     others.
     """
     undo: list[p4r.Update] = []
@@ -49,7 +49,7 @@ def _aborted(failed: int, error: RpcError, count: int) -> list[RpcError | None]:
 
 
 def _inverse(pipeline: Pipeline, update: p4r.Update) -> Iterable[p4r.Update]:
-    """What restores the present state after `update`."""
+    """The updates that restore the current state after `update`."""
     if update.type == INSERT:
         yield p4r.Update(type=DELETE, entity=update.entity)
         return
@@ -57,7 +57,7 @@ def _inverse(pipeline: Pipeline, update: p4r.Update) -> Iterable[p4r.Update]:
         entry = entity.table_entry
         if entity.HasField("table_entry") and update.type == MODIFY:
             if not update.entity.table_entry.HasField("counter_data"):
-                # The update keeps the counter, and packets count on.
+                # The update keeps the counter, which packets still increment.
                 entry.ClearField("counter_data")
             if entry.is_const:
                 entry.ClearField("action")

@@ -13,6 +13,6 @@ UpdateType: TypeAlias = "p4r.Update.Type.ValueType"
 
 
 def only_modify(kind: UpdateType, what: str) -> None:
-    """Raises INVALID_ARGUMENT for an object that exists from the start and is not MODIFY'd."""
+    """Raises INVALID_ARGUMENT unless `kind` is MODIFY, for an object that always exists."""
     if kind != MODIFY:
         raise invalid(f"{what} exists from the start and cannot be inserted or deleted; use MODIFY")

@@ -81,7 +81,7 @@ def value_set(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.Value
 
 
 def digest(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.DigestEntry) -> None:
-    """Digests are sent only while they have a configuration."""
+    """Set or delete a digest's configuration; without one its digests are not sent."""
     known = pipeline.schema.digests.get(entry.digest_id)
     role.check_object(known.id, f"digest {known.name}")
     configs = pipeline.digest_configs

@@ -33,7 +33,7 @@ def member(
     if not entry.HasField("action"):
         raise invalid(f"{what}: member {number} has no action")
     call = translate.call_of(pipeline.schema, entry.action)
-    # It has to be an action of each table that shares the profile.
+    # Each table that shares the profile must list the action.
     for table in profile.tables:
         translate.table_call_of(pipeline.schema, pipeline.schema.tables.get(table), entry.action)
     write = switch.insert_action_member if kind == INSERT else switch.modify_action_member
@@ -83,7 +83,7 @@ def group(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.ActionPro
 
 
 def _check_max_size(what: str, profile: Profile, size: int) -> None:
-    """The rules on setting `max_size`."""
+    """Raises INVALID_ARGUMENT for a `max_size` that is not allowed."""
     if size < 0:
         raise invalid(f"{what}: max_size is {size}; expected 0 or more")
     if profile.max_group_size and not 1 <= size <= profile.max_group_size:

@@ -54,7 +54,7 @@ def table_entry(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.Tab
         action = _present_action(pipeline, table, matches, priority)
     content = (matches, action, priority)
     if _sets_direct_resources(table, kind, entry):
-        # No packet may find the entry without its meter and counter.
+        # No packet may match the entry before its meter and counter are set.
         pipeline.switch.exclusively(lambda switch: _write(switch, table, kind, entry, content))
     else:
         _write(pipeline.switch, table, kind, entry, content)
@@ -101,7 +101,7 @@ def _sets_direct_resources(table: Table, kind: UpdateType, entry: p4r.TableEntry
 def _present_action(
     pipeline: Pipeline, table: Table, matches: list[Match], priority: int
 ) -> Action:
-    """What an entry runs now, and keeps in a MODIFY without an action."""
+    """The current action of an entry, which a MODIFY without an action keeps."""
     found = pipeline.switch.read_entry(table.id, matches, priority)
     if found is None:
         raise not_found(f"table {table.name} has no such entry")
@@ -109,7 +109,7 @@ def _present_action(
 
 
 def _check_extras(table: Table, entry: p4r.TableEntry) -> None:
-    """The fields beside match, priority and action."""
+    """Checks the fields beside match, priority and action."""
     what = f"table {table.name}"
     if entry.HasField("time_since_last_hit"):
         raise invalid(f"{what}: time_since_last_hit is for the switch to set; leave it out")
@@ -173,7 +173,7 @@ def direct_counter(
 def direct_meter(
     pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.DirectMeterEntry
 ) -> None:
-    """Configure the direct meter of an entry, or take its configuration away."""
+    """Configure the direct meter of an entry, or remove its configuration."""
     table, matches, priority = _entry_of(
         pipeline, role, kind, entry.table_entry, "the direct meter"
     )
@@ -191,7 +191,7 @@ def direct_meter(
 def _entry_of(
     pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.TableEntry, resource: str
 ) -> tuple[Table, list[Match], int]:
-    """The entry whose direct counter or meter an update means."""
+    """The entry whose direct counter or meter an update names."""
     table = pipeline.schema.tables.get(entry.table_id)
     what = f"table {table.name}"
     role.check_object(table.id, what)

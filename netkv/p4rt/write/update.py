@@ -1,4 +1,4 @@
-"""One update: to whom it goes by the kind of its entity."""
+"""Applies one update, by the kind of its entity."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNRESTRICTED = Role("")
 
 
 def apply(pipeline: Pipeline, update: p4r.Update, role: Role = UNRESTRICTED) -> None:
-    """Do one update on behalf of a role."""
+    """Apply one update for a role."""
     kind = update.type
     if kind not in (INSERT, MODIFY, DELETE):
         raise invalid("an update must be of type INSERT, MODIFY or DELETE")

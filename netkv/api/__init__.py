@@ -1,1 +1,1 @@
-"""The API and the dashboard: REST for stored runs, one event stream for news of the store."""
+"""The API and the dashboard: REST for stored runs, an event stream for new samples and events."""

@@ -1,4 +1,4 @@
-"""The application: its routes, and the dashboard's files."""
+"""The web application: the routes of the API and the files of the dashboard."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _MAX_COMPARED = 500
 _LOOKS = 100
-"""Runs of a scheme on one page that look different."""
+"""Styles for each scheme: its runs on one page look different up to this number."""
 RunId = Annotated[str, Path(max_length=200, description="Whole id of a run.")]
 RunIds = Annotated[list[str], Query(max_length=_MAX_COMPARED, description="Ids of runs.")]
 _PICTURES = {"svg": "image/svg+xml", "png": "image/png"}
@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 class _Page(StaticFiles):
-    """The dashboard's files; the browser asks each time whether they are still the same."""
+    """The dashboard's files; the browser revalidates its cached copies at each request."""
 
     def file_response(self, *arguments: Any, **options: Any) -> Response:
         response = super().file_response(*arguments, **options)
@@ -70,7 +70,7 @@ class _Page(StaticFiles):
 
 
 def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
-    """The application over a store. Streams end when `closing` is set."""
+    """The application for a store. Event streams end when `closing` is set."""
     launcher = Launcher(store)
     closed = closing or asyncio.Event()
 
@@ -89,7 +89,7 @@ def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
             'Every error is JSON: `{"error": "a sentence"}`.'
         ),
         openapi_url="/api/openapi.json",
-        # The pages that explain an API load their scripts from the network.
+        # FastAPI's documentation pages load their scripts from the network.
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
@@ -118,7 +118,7 @@ def _add_runs(app: FastAPI, store: Store) -> None:
 
     @app.get("/api/runs/{run_id}", tags=["runs"], responses=_MISSING)
     def show_run(run_id: RunId) -> RunRecord:
-        """A run whole, as `netkv runs show --json` prints it."""
+        """The complete record of a run, as `netkv runs show --json` prints it."""
         return _found(store.record, run_id)
 
     @app.get("/api/runs/{run_id}/series", tags=["runs"], responses=_MISSING)
@@ -126,7 +126,7 @@ def _add_runs(app: FastAPI, store: Store) -> None:
         run_id: RunId,
         limit: Annotated[int, Query(ge=10, le=MAX_POINTS, description="Most points.")] = MAX_POINTS,
     ) -> Series:
-        """A run over time. Of long runs, neighbouring intervals are joined to at most `limit`."""
+        """A run over time. In long runs, neighbouring intervals are joined to at most `limit`."""
         head = _found(store.head, run_id)
         samples, last = store.samples(run_id)
         points = downsample(samples, limit)
@@ -146,14 +146,14 @@ def _add_runs(app: FastAPI, store: Store) -> None:
             Query(max_length=200, description="Id of one of the runs, or one of their schemes."),
         ] = None,
     ) -> Comparison:
-        """Runs side by side. Repeats are taken together. Ratios are to the first scheme of the
+        """A comparison of runs, with a row for all repeats. Ratios are to the first scheme of the
         scenario at the same sweep point, unless `baseline` is given.
         """
         return compare([_found(store.record, each) for each in run], baseline)
 
     @app.get("/api/metrics", tags=["runs"])
     def list_metrics() -> list[MetricInfo]:
-        """Everything that is measured of runs, in the order of tables."""
+        """All metrics of runs, in the order of tables."""
         return [
             MetricInfo(
                 name=each.name,
@@ -172,7 +172,7 @@ def _add_runs(app: FastAPI, store: Store) -> None:
 
     @app.get("/api/groups/{group}/verdicts", tags=["runs"], responses=_MISSING)
     def show_verdicts(group: Annotated[str, Path(max_length=200)]) -> GroupVerdicts:
-        """What the scenario expects, and whether it was so; empty as long as it runs."""
+        """The verdicts on the expectations of the scenario; empty while the group runs."""
         if store.owner(group) is None:
             raise NotFoundError(f"There is no group '{group}'.")
         return GroupVerdicts(group=group, thresholds=store.thresholds(group))
@@ -190,7 +190,7 @@ def _add_plots(app: FastAPI, store: Store) -> None:
             others=[_look(style.neutral(at)) for at in range(_LOOKS)],
         )
 
-    # What draws takes a second to import, which a server that draws nothing need not spend.
+    # Imported here: the drawing libraries take a second to import.
     def drawn(ids: list[str]) -> Drawn:
         from netkv.report.plots import asked_for
 
@@ -198,7 +198,7 @@ def _add_plots(app: FastAPI, store: Store) -> None:
 
     @app.get("/api/plots", tags=["runs"], responses=_MISSING)
     def show_plots(run: RunIds) -> Plots:
-        """The figures that the scenarios of these runs ask for, as plotly.js takes them."""
+        """The figures that the scenarios of these runs define, in the form of plotly.js."""
         from netkv.report.interactive import plotly
 
         found = drawn(run)
@@ -224,13 +224,13 @@ def _add_plots(app: FastAPI, store: Store) -> None:
     def show_picture(
         name: Annotated[str, Path(max_length=200)], kind: Literal["svg", "png"], run: RunIds
     ) -> Response:
-        """One of the figures as a file, as `netkv runs plot` writes it."""
+        """One of these figures as a file, as `netkv runs plot` writes it."""
         from netkv.report.drawing import draw
 
         figures = {figure.name: figure for figure in drawn(run).figures}
         if name not in figures:
-            there = ", ".join(figures) or "none"
-            raise NotFoundError(f"There is no figure '{name}' of these runs, but: {there}.")
+            available = ", ".join(figures) or "none"
+            raise NotFoundError(f"There is no figure '{name}' of these runs, but: {available}.")
         return Response(
             draw([figures[name]], kind),
             media_type=_PICTURES[kind],
@@ -249,7 +249,7 @@ def _add_scenarios(app: FastAPI, store: Store) -> None:
     def show_scenario(
         name: Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)],
     ) -> ScenarioDetails:
-        """A scenario as it would run, every default included."""
+        """A scenario with all its options, defaults included."""
         try:
             file = loader.find(name)
         except UsageError as error:
@@ -269,17 +269,17 @@ def _add_activity(app: FastAPI, launcher: Launcher) -> None:
 
     @app.get("/api/activity", tags=["activity"])
     def show_activity() -> Activity:
-        """What goes on, if anything."""
+        """The runs in progress, if any."""
         return launcher.activity()
 
     @app.post("/api/activity", tags=["activity"], status_code=202, responses=conflict)
     def start_run(request: RunRequest) -> Activity:
-        """Start a scenario, as `netkv scenario run` does. Only one goes on at a time."""
+        """Start a scenario, as `netkv scenario run` does. Only one can run at a time."""
         return launcher.start(request)
 
     @app.delete("/api/activity", tags=["activity"], status_code=202, responses=conflict)
     def stop_run() -> Activity:
-        """Stop what goes on, as Ctrl-C does: its runs are kept as failed."""
+        """Stop the scenario in progress, as Ctrl-C does. Unfinished runs are stored as failed."""
         return launcher.stop()
 
 
@@ -288,9 +288,9 @@ def _add_stream(app: FastAPI, store: Store, launcher: Launcher, closed: asyncio.
     async def stream(
         last_event_id: Annotated[str | None, Header()] = None,
     ) -> AsyncIterator[ServerSentEvent]:
-        """Samples and events of all runs as they are written, and changes of what goes on.
+        """New samples and events of all runs, and changes of the activity.
 
-        Without `Last-Event-ID` it begins now, with it behind that message.
+        The stream begins after the message `Last-Event-ID`; without this header, it begins now.
         """
         async for message in follow(store, launcher, parse_cursor(last_event_id), closed):
             yield message
@@ -301,9 +301,10 @@ _MISSING: dict[int | str, dict[str, Any]] = {
 }
 
 
-def _found(look: Callable[[str], T], key: str) -> T:
+def _found(query: Callable[[str], T], key: str) -> T:
+    """The result of a query of the store; raises `NotFoundError` if there is none."""
     try:
-        return look(key)
+        return query(key)
     except UsageError as error:
         raise NotFoundError(str(error)) from error
 

@@ -1,7 +1,7 @@
 """Downsampling of long runs that keeps the worst values.
 
-Neighbouring intervals are joined into one as if it had been measured that way, each metric as its
-row of the table says; of latency percentiles the worst is kept. Phases are never joined.
+Neighbouring intervals of a phase are joined into one. `Metric.time` determines how the values of a
+metric are combined; for latency percentiles, the joined interval has the worst value.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from netkv.metrics import Value
 from netkv.scenarios.results import Latency, RunSample
 
 MAX_POINTS = 1200
-"""Points of a trace that a browser still draws several times a second."""
+"""Points of a trace that a browser can redraw several times a second."""
 
 
 def downsample(samples: Sequence[RunSample], limit: int = MAX_POINTS) -> list[RunSample]:
-    """At most `limit` samples for all; the same ones if there are few enough."""
+    """At most `limit` samples for the whole run; the same samples if there are no more."""
     if limit < 1:
         raise ValueError("limit must be at least 1")
     if len(samples) <= limit:
         return list(samples)
     phases = len({sample.phase for sample in samples})
-    # Every phase may leave a part of a bucket at its end.
+    # The last bucket of each phase may be partly filled.
     size = math.ceil(len(samples) / max(1, limit - phases))
     return [_join(bucket) for bucket in _buckets(samples, size)]
 
@@ -74,8 +74,8 @@ def _join(bucket: list[RunSample]) -> RunSample:
 
 
 def _metric(bucket: list[RunSample], name: str, values: list[Any]) -> Value:
-    """A metric of the bucket, joined as its row says; of one that is not known any more the last
-    value."""
+    """The value of a metric in the joined interval. For a metric that this version does not know,
+    it is the last value."""
     metric = metrics.find(name)
     match metric.time if metric is not None else None:
         case "rate" | "ratio":

@@ -1,11 +1,11 @@
-"""Refuses requests of other web pages: the API has no password and serves 127.0.0.1 only.
+"""Protection against requests of other web pages: the API has no password.
 
-A page elsewhere can make the user's browser send requests here. So:
+The API serves 127.0.0.1 only, but other pages can make the user's browser send requests to it. So:
 
-1. the Host header must name this machine (or a name that was rebound to 127.0.0.1 gets through);
-2. a request that changes something must be JSON, which a form cannot send and a script of another
-   origin may not send without asking first, and that question is never answered with yes;
-3. the origin that a browser sends must be this one.
+1. the Host header must name this machine, against DNS rebinding;
+2. a request that changes something must be JSON: a form cannot send it, and a script of another
+   origin needs a CORS preflight, which this server never grants;
+3. the Origin header, if there is one, must be this server.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _SAFE = frozenset({"GET", "HEAD"})
 _RESPONSE_HEADERS = {
     "content-security-policy": (
-        # plotly styles its elements itself; everything else comes from files of ours.
+        # plotly sets inline styles; all scripts and other styles are files of this server.
         "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
         "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
     ),
@@ -29,13 +29,13 @@ _RESPONSE_HEADERS = {
 
 
 class Guard:
-    """ASGI middleware that refuses what did not come from our own page or a local program."""
+    """ASGI middleware that serves only the dashboard's page and local programs."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or answer it with what is wrong."""
+        """Pass the request to the application, or refuse it with an error."""
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
@@ -58,7 +58,7 @@ class Guard:
 
 
 def refusal(method: str, headers: Headers) -> tuple[int, str] | None:
-    """Status and sentence if the request must not be served, None if it may."""
+    """Status and error message of a request that must be refused; None for others."""
     host = headers.get("host", "")
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     if name not in _HOSTS:

@@ -1,8 +1,8 @@
-"""Starts and stops runs for the dashboard: `netkv scenario run` in a process of its own.
+"""Starts and stops runs for the dashboard: `netkv scenario run` in a separate process.
 
-A process, because a run must not wait for the server's Python, and because stopping it is what
-Ctrl-C does. Only one run goes on at a time: two would spoil each other's figures. That holds for
-runs from other terminals as well.
+In a separate process, a run does not compete with the server for the interpreter, and SIGINT stops
+it as Ctrl-C does. The launcher refuses a second run, because concurrent runs distort each other's
+measurements. Runs that were started from a terminal count as well.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from netkv.runs.sink import new_group_id
 
 _TAIL_LINES = 12
 _KILL_AFTER = 30.0
-"""Seconds that a run gets to take its rack down."""
+"""Seconds that an interrupted run has to take its rack down."""
 
 
 class Launcher:
-    """The one run that this server may have going."""
+    """The process of the run that this server has started; at most one."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -41,7 +41,10 @@ class Launcher:
         self._error: str | None = None
 
     def start(self, request: RunRequest) -> Activity:
-        """Start a run; raises `ConflictError` if one goes on, `UsageError` if it cannot be run."""
+        """Start a run; raises `ConflictError` if one is in progress.
+
+        Raises `UsageError` if the request is invalid.
+        """
         _check(request)
         with self._lock:
             self._reap()
@@ -59,7 +62,7 @@ class Launcher:
         return self.activity()
 
     def stop(self) -> Activity:
-        """Interrupt what goes on, as Ctrl-C does; raises `ConflictError` if nothing does."""
+        """Interrupt the run in progress, like Ctrl-C; raises `ConflictError` if there is none."""
         with self._lock:
             self._reap()
             if self._process is not None:
@@ -71,7 +74,7 @@ class Launcher:
         return self.activity()
 
     def activity(self) -> Activity:
-        """What goes on."""
+        """The current state, and the runs in progress."""
         with self._lock:
             self._reap()
             running = self._store.running()
@@ -91,7 +94,7 @@ class Launcher:
             )
 
     def close(self) -> None:
-        """Stop what was started from here, and wait for it."""
+        """Stop the process that this launcher has started, and wait for its end."""
         with self._lock:
             process = self._process
         if process is not None and process.poll() is None:
@@ -99,7 +102,7 @@ class Launcher:
             _kill_if_stuck(process)
 
     def _reap(self) -> None:
-        """Notice that the process has ended; keep its error output if it did not begin a run."""
+        """Forget a process that has ended. If it failed before its first run, keep its error."""
         if self._process is None or self._process.poll() is None:
             return
         status = self._process.returncode
@@ -136,7 +139,7 @@ class Launcher:
 
 
 def _check(request: RunRequest) -> None:
-    """Raises `UsageError` here, where its sentence reaches the user, and not in the process."""
+    """Validate a request before the process starts, so that the user sees the `UsageError`."""
     from netkv.scenarios import loader
     from netkv.scenarios.run_plan import only_schemes
 
@@ -158,7 +161,7 @@ def _command(request: RunRequest, group: str) -> list[str]:
 
 
 def _spawn(command: list[str], log: IO[bytes], store_url: str) -> subprocess.Popen[bytes]:
-    # A session of its own: Ctrl-C in the server's terminal reaches the run through `close` only.
+    # In its own session: Ctrl-C in the server's terminal must not reach it, `close` stops it.
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

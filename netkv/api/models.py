@@ -1,4 +1,4 @@
-"""Requests and responses of the API, besides the records of the run store."""
+"""Models of requests and responses of the API, in addition to the records of the run store."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from netkv.scenarios.results import RunEvent, RunSample, Threshold
 
 
 class Model(BaseModel):
-    """Base: unknown fields are refused, so that a misspelt option is never silently ignored."""
+    """Base of all models. Unknown fields, such as misspelt options, are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Problem(Model):
-    """The body of every answer that is no success."""
+    """The body of every error response."""
 
     error: str
-    """A sentence: what is wrong and what would be right."""
+    """What is wrong, and how to correct it."""
 
 
 class ScenarioSummary(Model):
@@ -31,45 +31,45 @@ class ScenarioSummary(Model):
     description: str
     schemes: list[str]
     runs: int
-    """How many runs it takes."""
+    """Number of its runs."""
     wall_seconds: float
-    """How long it takes on this machine, about."""
+    """Estimated duration on this machine."""
     wall_seconds_source: Literal["measured", "estimated"]
     """`measured`: from stored runs of it on this machine; `estimated`: from its rack and load."""
     virtual_seconds: float | None
-    """Of a simulated scenario: warm-ups and measured parts of all runs, in virtual time."""
+    """Virtual time of the warm-ups and measured parts of all runs; null for a live scenario."""
 
 
 class ScenarioDetails(ScenarioSummary):
-    """A scenario as it would run, every default included."""
+    """A scenario with all its options, defaults included."""
 
     options: dict[str, Any]
 
 
 class RunRequest(Model):
-    """What to run."""
+    """A request to run a scenario."""
 
     scenario: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)]
-    """Name of a scenario that ships."""
+    """Name of a scenario that ships with netkv."""
     schemes: Annotated[list[str], Field(max_length=20)] = []
-    """Only these, the first as baseline; empty: those of the scenario."""
+    """Schemes to run, the first as baseline; empty: those of the scenario."""
     set: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=50)] = []
-    """Changes of options, each `path=value`."""
+    """Values of options, each `path=value`."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
     repeat: Annotated[int, Field(ge=1, le=1000)] | None = None
 
 
 class Activity(Model):
-    """What goes on, if anything."""
+    """The runs in progress, if any."""
 
     state: Literal["idle", "starting", "running", "stopping"]
     group: str | None = None
-    """Group of the runs that go on, or that are about to."""
+    """Group of the runs that are in progress or about to start."""
     scenario: str | None = None
     runs: list[RunHead] = []
-    """Runs that go on now."""
+    """Runs in progress."""
     error: str | None = None
-    """Why the last run started from here ended before it could report anything."""
+    """Why the last process that the dashboard started failed before its first run."""
 
 
 class Series(Model):
@@ -77,36 +77,36 @@ class Series(Model):
 
     run: RunHead
     interval: float
-    """Seconds that a point stands for (1 for short runs)."""
+    """Seconds that a point covers, at most."""
     columns: dict[str, list[Any]]
-    """Equally long: time, phase, throughput_ops, hit_ratio, latencies, server_load, ..."""
+    """Columns of equal length: time, phase, throughput_ops, hit_ratio, latencies, ..."""
     events: list[RunEvent]
     last_sample: int
-    """Id of the newest interval in it: the stream goes on after it."""
+    """Id of the newest interval in `columns`; the event stream continues after it."""
 
 
 class PlottedFigure(Model):
-    """A figure that the scenario of some runs asks for."""
+    """A figure that the scenario of the requested runs defines."""
 
     name: str
-    """Of its files: `/api/plots/NAME.svg` and `.png`, with the same runs."""
+    """Name of its files: `/api/plots/NAME.svg` and `.png`, with the same runs."""
     title: str
     data: list[dict[str, Any]]
-    """Traces, as plotly.js takes them."""
+    """Traces in the form of plotly.js."""
     layout: dict[str, Any]
-    """As plotly.js takes it."""
+    """Layout in the form of plotly.js."""
 
 
 class Plots(Model):
-    """The figures that the scenarios of some runs ask for."""
+    """The figures that the scenarios of the requested runs define."""
 
     figures: list[PlottedFigure]
     left_out: list[str]
-    """Sentences about those that these runs have nothing for."""
+    """For each figure that these runs have no data for: a sentence."""
 
 
 class Look(Model):
-    """How a run is drawn, as plotly.js takes it."""
+    """The style of a run in figures, in the form of plotly.js."""
 
     line: dict[str, Any]
     """`line` of a trace."""
@@ -117,19 +117,19 @@ class Look(Model):
 
 
 class Looks(Model):
-    """How runs are drawn, everywhere: colours belong to schemes."""
+    """The styles of runs in all figures: the scheme of a run determines its colour."""
 
     schemes: dict[str, list[Look]]
-    """Of each scheme: for its first run on a page, its second, and so on."""
+    """For each scheme, the styles of its first run on a page, its second, and so on."""
     others: list[Look]
-    """The same for runs of schemes that this version does not know, all of them together."""
+    """The same for the runs of all schemes that this version does not know."""
 
 
 class MetricInfo(Model):
-    """A metric: how it is called, shown and judged."""
+    """The declaration of a metric."""
 
     name: str
-    """In every document."""
+    """Name in documents."""
     label: str
     unit: str
     """Its unit, or the range of a number without one (`0 to 1` is shown in percent); empty for
@@ -137,21 +137,21 @@ class MetricInfo(Model):
     sense: Literal["higher", "lower", "zero"] | None
     """Which values are better; `zero`: every other value is an error."""
     repeats: Literal["mean", "sum", "all"]
-    """How values of repeats become one."""
+    """How the values of repeated runs are combined."""
     time: Literal["rate", "ratio", "sum", "last", "worst"] | None
-    """How values of neighbouring intervals become one; none: it is known of whole runs only."""
+    """How values of neighbouring intervals are combined; null: it exists for whole runs only."""
     column: str
-    """Heading of its column in comparisons, where those with the same heading are added up; empty:
-    it has none."""
+    """Heading of its column in comparisons; empty: it has none. Metrics with the same heading are
+    added up."""
     schemes: list[str]
-    """Schemes whose runs have it; empty: the runs of all schemes may."""
+    """Schemes that declare it; empty: it is a common metric."""
     not_shown: list[str]
-    """Schemes for which it is a constant that is not shown."""
+    """Schemes for which it is a constant, so that tables and figures do not show it."""
     meaning: str
 
 
 class GroupVerdicts(Model):
-    """Verdicts on one `netkv scenario run`."""
+    """Verdicts on the runs of one `netkv scenario run`."""
 
     group: str
     thresholds: list[Threshold]

@@ -1,4 +1,4 @@
-"""Errors of the API: JSON with one sentence."""
+"""Errors of the API, as JSON documents with one sentence."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _log = logging.getLogger("netkv.api")
 
 
 class ConflictError(NetkvError):
-    """What is asked for cannot be while something else goes on."""
+    """The request conflicts with a run in progress, or there is no run to stop."""
 
 
 class NotFoundError(NetkvError):
-    """There is no such thing."""
+    """The requested object does not exist."""
 
 
 def install(app: FastAPI) -> None:

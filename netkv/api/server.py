@@ -1,4 +1,4 @@
-"""Serving the application on 127.0.0.1."""
+"""The HTTP server of the application, on 127.0.0.1."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOST = "127.0.0.1"
 
 
 class _Server(uvicorn.Server):
-    """Ends the event streams first: they would keep a server from ending for ever."""
+    """A server that ends the event streams at exit, because it waits for open responses."""
 
     def __init__(self, config: uvicorn.Config, closing: asyncio.Event) -> None:
         super().__init__(config)
@@ -48,12 +48,12 @@ def run(port: int, browser: bool = False) -> None:
         try:
             server.run(sockets=[listener])
         except KeyboardInterrupt:
-            # uvicorn raises the signal again once all is closed; ending is what was asked for.
+            # After its shutdown, uvicorn raises the signal again.
             return
 
 
 def bound(port: int) -> socket.socket:
-    """A socket at that port of 127.0.0.1 (0: a free one); raises `NetkvError` if it is taken."""
+    """A socket bound to a port of 127.0.0.1 (0: a free one); raises `NetkvError` if it is taken."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,8 +1,8 @@
-"""The event stream: everything that is written to the store, as it is written.
+"""The event stream: new samples and events of the store, and changes of the activity.
 
-The id of each message is its position in the store (`SAMPLE.EVENT`, ids of rows), so that a
-browser that lost its connection goes on exactly where it was. Messages: `activity` (at the
-beginning and when it changes), `sample`, `event`.
+The id of each message is a position in the store (`SAMPLE.EVENT`, ids of rows). A browser that
+reconnects resumes at this position. Messages: `activity` (at the beginning and when it changes),
+`sample`, `event`.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from netkv.api.models import Activity, Happened, Sampled
 from netkv.runs import Store
 
 _POLL = 0.4
-"""Seconds between two looks at the store; samples come once a second."""
+"""Seconds between two queries of the store; a run writes a sample each second."""
 _KEEP_ALIVE = 15.0
 """Seconds without a message after which a keep-alive is sent."""
 
 Cursor = tuple[int, int]
-"""Ids of the last sample and event that were sent."""
+"""Ids of the last sample and the last event that were sent."""
 
 
 def parse_cursor(text: str | None) -> Cursor | None:
-    """The cursor in a Last-Event-ID; None without one, or for one that is not ours."""
+    """The cursor in a Last-Event-ID header; None if there is none or it is invalid."""
     first, dot, second = (text or "").partition(".")
     if not dot or not (first.isdecimal() and second.isdecimal()):
         return None
@@ -42,7 +42,7 @@ async def follow(
     silent = 0.0
     while not closing.is_set():
         samples, events = await asyncio.to_thread(store.news, sample_id, event_id)
-        # After the samples: the end of a run comes after its last sample.
+        # Read after the samples: a run ends after its last sample.
         activity = await asyncio.to_thread(launcher.activity)
         silent += _POLL
         if sent is None or (activity != sent and _brief(activity) != _brief(sent)):
@@ -50,12 +50,12 @@ async def follow(
             yield _message("activity", activity, (sample_id, event_id))
         for number, run, sample in samples:
             sample_id, silent = number, 0.0
-            told_sample = Sampled(id=number, run=run, sample=sample)
-            yield _message("sample", told_sample, (sample_id, event_id))
+            sample_body = Sampled(id=number, run=run, sample=sample)
+            yield _message("sample", sample_body, (sample_id, event_id))
         for number, run, happened in events:
             event_id, silent = number, 0.0
-            told_event = Happened(id=number, run=run, event=happened)
-            yield _message("event", told_event, (sample_id, event_id))
+            event_body = Happened(id=number, run=run, event=happened)
+            yield _message("event", event_body, (sample_id, event_id))
         if silent >= _KEEP_ALIVE:
             silent = 0.0
             yield ServerSentEvent(comment="still here")

@@ -1,4 +1,4 @@
-"""The operations that the gateway needs of a rack, and Redis errors for their failures."""
+"""The operations of a rack that the gateway uses, and Redis errors for their failures."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from netkv.gateway.replies import Failure
 
 
 class Backend(Protocol):
-    """The part of `netkv.client.AsyncClient` that the gateway uses."""
+    """The methods of `netkv.client.AsyncClient` that the gateway uses."""
 
     @property
     def scheme(self) -> str:
-        """What the rack runs."""
+        """The scheme that the rack runs."""
 
     async def get(self, key: bytes, /) -> bytes | None:
         """The value; None if there is none."""
@@ -24,18 +24,20 @@ class Backend(Protocol):
         """Stores the value."""
 
     async def delete(self, key: bytes, /) -> bool | None:
-        """Whether there was a value; None where the scheme does not report it."""
+        """Whether there was a value; None if the scheme does not report it."""
 
     async def multiget(self, keys: Sequence[bytes], /) -> list[bytes | None]:
         """The values of all keys, or an error."""
 
 
 MAX_COUNTED = 1_000_000
-"""Keys that DBSIZE counts: some 60 MB."""
+"""Maximum of the keys that DBSIZE counts; they take about 60 MB."""
 
 
 class Rack:
-    """A backend as commands use it: it counts, and knows of every delete whether there was one."""
+    """A backend for commands. It counts hits, misses and keys, and every delete reports whether
+    there was a value.
+    """
 
     def __init__(self, backend: Backend, counters: Counters) -> None:
         self._backend = backend
@@ -43,13 +45,13 @@ class Rack:
         self._reports = False
         """Whether the scheme reports if a delete found a value."""
         self._known: set[int] | None = set()
-        """Hashes of the keys whose last acknowledged write or delete from here was a write; None:
-        there were more than are counted."""
+        """Hashes of the keys that were stored, and not deleted since, through this gateway; None:
+        there were more than `MAX_COUNTED`."""
 
     @property
     def known_keys(self) -> int | None:
-        """Keys that were stored from here and not deleted from here; None if there were more than
-        `MAX_COUNTED`.
+        """Number of keys that were stored, and not deleted since, through this gateway; None if
+        there were more than `MAX_COUNTED`.
         """
         return None if self._known is None else len(self._known)
 
@@ -74,13 +76,13 @@ class Rack:
                 self._known = None
 
     async def delete(self, key: bytes) -> bool:
-        """Whether there was a value. Where the scheme does not report it, it is read first."""
-        there = not self._reports and await self._backend.get(key) is not None
+        """Whether there was a value. If the scheme does not report it, the key is read first."""
+        existed = not self._reports and await self._backend.get(key) is not None
         found = await self._backend.delete(key)
         if self._known is not None:
             self._known.discard(hash(key))
         self._reports = found is not None
-        return there if found is None else found
+        return existed if found is None else found
 
     def _count(self, values: Sequence[bytes | None]) -> None:
         misses = sum(value is None for value in values)
@@ -97,13 +99,13 @@ _CODES: tuple[tuple[type[ClientError], str], ...] = (
 
 
 def failure_of(error: ClientError) -> Failure:
-    """The reply to a command that the rack has not done. The error names the key itself."""
+    """The reply to a command that failed on the rack. The error names the key."""
     code = next(code for kind, code in _CODES if isinstance(error, kind))
     return Failure(f"{code} {error}")
 
 
 def shown(word: bytes) -> str:
-    """A key or word of a user, fit for a line of text."""
+    """A key or word of a user, escaped and shortened for a line of text."""
     return repr(word[:_SHOWN])[1:] + ("…" if len(word) > _SHOWN else "")
 
 

@@ -14,7 +14,7 @@ _CATEGORIES = {"string": "@string", "generic": "@keyspace", "connection": "@conn
 
 
 class Catalogue:
-    """The answers to COMMAND and its subcommands, over a table of commands."""
+    """The replies to COMMAND and its subcommands, for a table of commands."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -32,14 +32,14 @@ class Catalogue:
         return list(self._table)
 
     def info(self, client: Client, request: Request) -> Reply:
-        """COMMAND INFO [name …]: null for a name that no command has."""
+        """COMMAND INFO [name …]: null for an unknown name."""
         if len(request) == 2:
             return self.everything(client, request)
         found = (self._named(word) for word in request[2:])
         return [None if command is None else _entry(command) for command in found]
 
     def docs(self, client: Client, request: Request) -> Reply:  # noqa: ARG002
-        """COMMAND DOCS [name …]: names that no command has are left out."""
+        """COMMAND DOCS [name …]: unknown names are left out."""
         return {command.name: _docs(command) for command in self._chosen(request[2:])}
 
     def _chosen(self, words: Request) -> Iterator[Command]:
@@ -65,13 +65,13 @@ def _entry(command: Command) -> Reply:
         *keys,
         Words(tuple(_categories(command))),
         [],  # tips
-        [],  # key specifications: the three numbers say it all
+        [],  # key specifications: `keys` is sufficient
         [_entry(subcommand) for subcommand in command.subcommands.values()],
     ]
 
 
 def _categories(command: Command) -> Iterator[str]:
-    """As Redis' access lists sort commands; some clients choose by them what a replica may do."""
+    """ACL categories of Redis. Some clients use them to choose the commands for replicas."""
     if "readonly" in command.flags:
         yield "@read"
     if command.writes:

@@ -1,4 +1,4 @@
-"""State of a client and of the gateway that commands read and change."""
+"""The state of a client and of the gateway, which commands read and change."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Counters:
-    """What INFO counts."""
+    """The counters of INFO."""
 
     connections: int = 0
     rejected: int = 0
-    """Connections beyond the most that there may be."""
+    """Connections that were refused at the limit of clients."""
     commands: int = 0
     errors: int = 0
     hits: int = 0
@@ -21,12 +21,12 @@ class Counters:
     bytes_in: int = 0
     bytes_out: int = 0
     connected: int = 0
-    """Now."""
+    """Connections that are open."""
 
 
 @dataclass
 class About:
-    """What the gateway is."""
+    """Description and counters of the gateway."""
 
     lab: str
     scheme: str
@@ -47,8 +47,8 @@ class Client:
     protocol: int = 2
     name: bytes = b""
     library: dict[str, bytes] = field(default_factory=dict)
-    """What CLIENT SETINFO has set."""
+    """Attributes that CLIENT SETINFO has set."""
     transaction: bool = False
-    """It has sent MULTI, which was refused."""
+    """It has sent MULTI, which was refused, and not yet EXEC or DISCARD."""
     quits: bool = False
-    """The connection ends when everything is answered."""
+    """It has sent QUIT: the connection closes after the pending replies."""

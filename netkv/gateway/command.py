@@ -1,4 +1,4 @@
-"""Commands, and the search for the command of a request."""
+"""The declaration of a command, and the lookup of the command of a request."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from netkv.gateway.client import Client
 
 Request = Sequence[bytes]
-"""A command's name and arguments."""
+"""Words of a request: the name of the command and its arguments."""
 Local = Callable[["Client", Request], Reply]
-"""Answers a command at once."""
+"""Executes a command without the rack."""
 Stored = Callable[["Rack", Request], Coroutine[Any, Any, Reply]]
-"""Does a command on the rack; raises `ClientError`."""
+"""Executes a command on the rack; raises `ClientError`."""
 Check = Callable[[Request], Failure | None]
 
 _WORDS_SHOWN = 128
@@ -30,42 +30,42 @@ class Command:
     name: str
     """`get`; of a subcommand `client|id`."""
     arity: int
-    """Words with its name; negative: at least so many."""
+    """Number of words including the name; negative: the minimum."""
     summary: str
     since: str
-    """The version of Redis that had it first."""
+    """The first version of Redis that has it."""
     group: Literal["string", "generic", "connection", "server"]
     local: Local | None = None
     stored: Stored | None = None
-    """This or `local`."""
+    """Either this or `local` is set, unless the command has subcommands only."""
     check: Check | None = None
-    """What is wrong with the arguments, before anything is done."""
+    """Checks the arguments before execution; returns the error."""
     flags: tuple[str, ...] = ()
     keys_to: int = 0
-    """The last word that is a key, -1: all; the first is the one behind the name. 0: no keys."""
+    """Position of the last key; -1: the last word; 0: no keys. The first key follows the name."""
     key_step: int = 1
-    """Words from one key to the next: 2 where each key has a value behind it."""
+    """Distance from one key to the next: 2 if each key is followed by its value."""
     subcommands: Mapping[str, Command] = field(default_factory=dict)
 
     @property
     def writes(self) -> bool:
-        """Whether it changes what is stored."""
+        """Whether it changes stored records."""
         return "write" in self.flags
 
     def keys(self, request: Request) -> Request | None:
-        """The keys among its words; None if it has none and is about all that there are."""
+        """The keys in a request; None if the command has no keys, so that it concerns all keys."""
         if not self.keys_to:
             return None
         end = None if self.keys_to < 0 else 1 + self.keys_to
         return request[1 : end : self.key_step]
 
     def takes(self, words: int) -> bool:
-        """Whether a request may have so many words."""
+        """Whether a request with this number of words is valid."""
         return words == self.arity if self.arity > 0 else words >= -self.arity
 
 
 def find(table: Mapping[str, Command], request: Request) -> Command | Failure:
-    """The command of a request with its arguments checked, or the error of Redis."""
+    """The command of a request with valid arguments, or the error that Redis sends."""
     name = request[0].decode(errors="replace")
     command = table.get(name.lower())
     if command is None:

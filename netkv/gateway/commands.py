@@ -1,4 +1,4 @@
-"""The tables of commands: of every gateway, and of one with MSET."""
+"""The tables of commands: without MSET, and with it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _DISCARDED = Failure("EXECABORT Transaction discarded because of previous errors
 
 
 def refused(table: Table, client: Client, request: Request) -> Failure | None:
-    """The reply to what many clients send and a rack cannot do, where Redis' words do not help.
+    """The error for an unsupported command that many clients send, with alternatives; else None.
 
-    What stands between MULTI and EXEC is not done: a client that asked for all or nothing would
-    else have some of it, and an error.
+    Commands between MULTI and EXEC are refused as well: otherwise an atomic transaction would be
+    executed in part.
     """
     name = request[0].upper()
     if name == b"MSET" and "mset" not in table:
@@ -54,7 +54,7 @@ def refused(table: Table, client: Client, request: Request) -> Failure | None:
 
 
 def _subcommands(parent: str, commands: Iterable[Command]) -> dict[str, Command]:
-    """With HELP, which names them all."""
+    """The table of subcommands, with HELP added."""
     table = {command.name.partition("|")[2]: command for command in commands}
 
     def help_text(client: Client, request: Request) -> Reply:  # noqa: ARG001
@@ -301,7 +301,7 @@ _CONNECTIONS = (
 
 
 def _command(table: Table) -> Command:
-    """COMMAND over a table that it is part of itself."""
+    """The command COMMAND, for a table that contains it."""
     catalogue = Catalogue(table)
     return Command(
         "command",
@@ -370,7 +370,7 @@ _MSET = Command(
 
 
 def table_of(*, mset: bool) -> Table:
-    """The commands of a gateway by name, in small letters; with MSET or without."""
+    """The commands of a gateway by name, in lower case; with MSET or without."""
     table: dict[str, Command] = {}
     for command in (*_DATA, *((_MSET,) if mset else ()), *_CONNECTIONS, _command(table)):
         table[command.name] = command
@@ -379,4 +379,4 @@ def table_of(*, mset: bool) -> Table:
 
 PLAIN: Final = table_of(mset=False)
 WITH_MSET: Final = table_of(mset=True)
-"""`netkv gateway --mset separate`."""
+"""For `netkv gateway --mset separate`."""

@@ -3,12 +3,11 @@
 Rules
 -----
 1. Replies are written in the order of their requests.
-2. Commands of one connection are under way together, unless they have a key in common and one of
-   them writes: then the later one begins when the earlier one has ended.
-3. What is not answered yet, or answered and not written, has a weight. Beyond `MAX_WEIGHT` nothing
-   more is read, so neither a long pipeline nor a client that does not read takes more memory.
-4. A command that has begun is carried to its end, also when its client is gone; one that still
-   waits then is not begun.
+2. Commands of one connection are executed concurrently. If two have a key in common and one of
+   them writes, the later one starts when the earlier one has ended.
+3. Each request has a weight until its reply is written. At `MAX_WEIGHT`, or if the write buffer is
+   full, the gateway stops reading. This bounds the memory for long pipelines and slow clients.
+4. If a client disconnects, commands in execution are completed and waiting ones are dropped.
 """
 
 from __future__ import annotations
@@ -31,35 +30,36 @@ from netkv.gateway.replies import Failure, Reply, encoded
 from netkv.gateway.requests import ProtocolError, Requests
 
 MAX_WEIGHT = 1024
-"""Of what is unanswered or unwritten: a key, or a kilobyte of a request, weighs 1."""
+"""Limit of the total weight. A request weighs its keys plus its KiB, or the KiB of its reply if
+that is more."""
 _WRITE_BUFFER = 256 * 1024
 _LINGER = 1.0
-"""Seconds for a client to read a last error before its connection is cut."""
+"""Seconds that a client has to read the last reply before the connection is aborted."""
 
 
 @dataclass(slots=True)
 class _Slot:
-    """The place of a reply."""
+    """A pending reply; `data` is None until the command has ended."""
 
     weight: int
     data: bytes | None = None
 
 
 class House(Protocol):
-    """Knows who is there."""
+    """The registry of connections."""
 
     def enter(self, connection: Connection) -> str | None:
-        """A client has come; returns the error that it gets if it may not stay."""
+        """Add a connection; returns an error message if it is refused."""
 
     def leave(self, connection: Connection) -> None:
-        """It is gone."""
+        """Remove a closed connection."""
 
     def lost(self, error: NotConnected) -> None:
-        """The rack is out of reach, for good."""
+        """Handle the permanent loss of the rack."""
 
 
 class Connection(asyncio.Protocol):
-    """One client."""
+    """The connection of one client."""
 
     def __init__(
         self, about: About, table: Table, rack: Rack, permits: Permits, house: House
@@ -80,72 +80,72 @@ class Connection(asyncio.Protocol):
         self._reading = True
         self._writable = True
         self._input_ended = False
-        """The client sends no more."""
+        """The client has closed its side of the connection."""
         self._leaving = False
-        """No more requests are taken; the rest is answered, then the connection closes."""
+        """No more requests are accepted; the connection closes after the pending replies."""
         self._flush_due = False
 
-    # What asyncio calls
+    # Callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client has come."""
+        """Registers the connection."""
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=_WRITE_BUFFER)
         refusal = self._house.enter(self)
         if refusal is not None:
-            self._put(Failure(refusal))
+            self._reply(Failure(refusal))
             self.drain()
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of requests."""
+        """Parses requests and starts their commands."""
         self._about.counters.bytes_in += len(data)
         if not self._leaving:
             self._requests.feed(data)
             self._advance()
 
     def eof_received(self) -> bool:
-        """The client sends no more, and may wait for its replies still."""
+        """The client has closed its side; it may still read replies."""
         self._input_ended = True
         self._advance()
         return True
 
     def pause_writing(self) -> None:
-        """The client does not read."""
+        """The write buffer is full, because the client does not read."""
         self._writable = False
 
     def resume_writing(self) -> None:
-        """It reads again."""
+        """The write buffer has room again."""
         self._writable = True
         self._flush()
         self._advance()
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002
-        """The client is gone."""
+        """Removes the connection."""
         self._gone = True
         self._slots.clear()
         self._house.leave(self)
 
-    # What the gateway calls
+    # Calls of the gateway
 
     def drain(self) -> None:
-        """Takes no more requests, answers those that it has begun, and closes."""
+        """Accepts no more requests, and closes after the pending replies."""
         self._leaving = True
         self._flush()
 
     def cut(self) -> None:
-        """Closes at once."""
+        """Aborts the connection."""
         if self._transport is not None:
             self._transport.abort()
 
     # Requests
 
     def _advance(self) -> None:
-        """Begins the requests at hand, as far as there is room."""
+        """Starts received requests up to `MAX_WEIGHT`."""
         while not self._leaving and self._weight < MAX_WEIGHT and self._writable:
             try:
                 request = self._requests.next()
             except ProtocolError as error:
-                self._put(Failure(f"ERR Protocol error: {error}"))
+                self._reply(Failure(f"ERR Protocol error: {error}"))
                 self._leaving = True
                 break
             if request is None:
@@ -158,11 +158,11 @@ class Connection(asyncio.Protocol):
         self._read_on()
 
     def _read_on(self) -> None:
-        """Reads from the client, or not."""
+        """Pauses or resumes reading from the client."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return
-        # Input after QUIT is read and dropped, so that the client gets its last reply.
+        # Input after QUIT is read and discarded: unread input would make the close a reset.
         wanted = self._leaving or (self._weight < MAX_WEIGHT and self._writable)
         if wanted != self._reading:
             self._reading = wanted
@@ -175,19 +175,19 @@ class Connection(asyncio.Protocol):
         self._about.counters.commands += 1
         command = refused(self._table, self._client, request) or find(self._table, request)
         if isinstance(command, Failure):
-            self._put(command)
+            self._reply(command)
         elif command.local is not None:
-            self._put(command.local(self._client, request))
+            self._reply(command.local(self._client, request))
         else:
             keys = command.keys(request)
-            slot = self._place(_operations(keys) + sum(map(len, request)) // 1024)
+            slot = self._add_slot(_operations(keys) + sum(map(len, request)) // 1024)
             before = self._order.before(keys, command.writes)
-            # A later HELLO of the pipeline may change the protocol before this is answered.
-            doing = self._do(command, request, slot, before, self._client.protocol)
-            task = self._loop.create_task(doing)
+            # A later HELLO of the pipeline may change the protocol before the reply.
+            execution = self._run(command, request, slot, before, self._client.protocol)
+            task = self._loop.create_task(execution)
             self._order.enter(task, keys, command.writes)
 
-    async def _do(
+    async def _run(
         self,
         command: Command,
         request: Request,
@@ -199,20 +199,20 @@ class Connection(asyncio.Protocol):
         try:
             if before:
                 await asyncio.wait(before)
-            taken = await self._permits.take(_operations(keys))
+            permits = await self._permits.take(_operations(keys))
             try:
                 if self._gone:
                     return
-                reply = await self._asked(command, request)
+                reply = await self._execute(command, request)
             finally:
-                self._permits.give_back(taken)
+                self._permits.give_back(permits)
             self._fill(slot, reply, protocol)
         finally:
             task = asyncio.current_task()
             assert task is not None
             self._order.leave(task, keys)
 
-    async def _asked(self, command: Command, request: Request) -> Reply:
+    async def _execute(self, command: Command, request: Request) -> Reply:
         assert command.stored is not None
         try:
             return await command.stored(self._rack, request)
@@ -226,11 +226,11 @@ class Connection(asyncio.Protocol):
 
     # Replies
 
-    def _put(self, reply: Reply) -> None:
-        slot = self._place(1)
+    def _reply(self, reply: Reply) -> None:
+        slot = self._add_slot(1)
         self._fill(slot, reply, self._client.protocol)
 
-    def _place(self, weight: int) -> _Slot:
+    def _add_slot(self, weight: int) -> _Slot:
         slot = _Slot(weight)
         self._weight += weight
         self._slots.append(slot)
@@ -247,7 +247,7 @@ class Connection(asyncio.Protocol):
         self._schedule_flush()
 
     def _schedule_flush(self) -> None:
-        """Replies that are ready within one turn of the loop leave together."""
+        """Writes replies that are ready in one iteration of the event loop together."""
         if not self._flush_due:
             self._flush_due = True
             self._loop.call_soon(self._flush_now)
@@ -257,7 +257,7 @@ class Connection(asyncio.Protocol):
         self._flush()
 
     def _flush(self) -> None:
-        """Writes what is ready and next in order; then goes on with requests that had no room."""
+        """Writes the replies that are ready and next in order; then starts waiting requests."""
         transport = self._transport
         if self._gone or transport is None or transport.is_closing():
             return
@@ -273,7 +273,7 @@ class Connection(asyncio.Protocol):
             self._advance()
 
     def _ready(self) -> bytes:
-        """Replies that are next in order and ready, up to a good size for one write."""
+        """Replies that are ready and next in order, up to the size of the write buffer."""
         ready: list[bytes] = []
         size = 0
         while size < _WRITE_BUFFER and self._slots and (data := self._slots[0].data) is not None:
@@ -286,16 +286,16 @@ class Connection(asyncio.Protocol):
         if self._input_ended:
             transport.close()
             return
-        # Closing with something unread would cut the connection, and the last reply with it.
+        # Closing with unread input would reset the connection and lose the last reply.
         self._read_on()
         try:
             transport.write_eof()
-        except OSError:  # the client is gone, which asyncio has not noticed yet
+        except OSError:  # the client has disconnected; asyncio has not detected it yet
             transport.abort()
             return
         self._loop.call_later(_LINGER, transport.abort)
 
 
 def _operations(keys: Request | None) -> int:
-    """What a command weighs: its keys, or 1 if it is about all keys."""
+    """Operations of a command on the rack: one for each key; 1 if it concerns all keys."""
     return 1 if keys is None else len(keys)

@@ -1,4 +1,4 @@
-"""Inline commands: a line of words, as people type them into telnet. Words may be quoted."""
+"""Inline commands: a line of words, as typed into telnet. Words may be quoted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CONTROL = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"a": b"\a"}
 
 
 def words_of(line: bytes) -> list[bytes] | None:
-    """The words of a line, quotes and escapes resolved; None if a quote is not closed rightly."""
+    """The words of a line without quotes and escapes; None if quotes are unbalanced."""
     words = []
     rest = line.rstrip(_BLANKS)
     at = 0

@@ -1,4 +1,4 @@
-"""Commands that the gateway answers by itself: of the connection and of the server."""
+"""Commands about the connection and the server, which the gateway executes without the rack."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netkv.gateway.replies import OK, Failure, Reply, Simple, Verbatim
 from netkv.gateway.requests import MAX_WORD
 
 REDIS_VERSION = "7.0.0"
-"""Whose commands are spoken; clients choose by it what to send."""
+"""Version of Redis that the gateway reports; clients use it to choose commands."""
 _CLIENT_INFO = ("lib-name", "lib-ver")
 _PROTOCOLS = (b"2", b"3")
 
@@ -51,7 +51,7 @@ def leave(client: Client, request: Request) -> Reply:  # noqa: ARG001
 
 
 def reset(client: Client, request: Request) -> Reply:  # noqa: ARG001
-    """RESET: the connection as it was at first."""
+    """RESET: the connection returns to its initial state."""
     client.protocol = 2
     client.name = b""
     return Simple("RESET")
@@ -103,7 +103,7 @@ def client_getname(client: Client, request: Request) -> Reply:  # noqa: ARG001
 
 
 def client_setname(client: Client, request: Request) -> Reply:
-    """CLIENT SETNAME name; an empty one takes it away."""
+    """CLIENT SETNAME name; an empty name removes it."""
     if not _printable(request[2]):
         return _BAD_NAME
     client.name = request[2]
@@ -124,7 +124,7 @@ def client_setinfo(client: Client, request: Request) -> Reply:
 
 
 def config_get(client: Client, request: Request) -> Reply:
-    """CONFIG GET pattern …: what of Redis' settings means something here."""
+    """CONFIG GET pattern …: the settings of Redis that apply to the gateway."""
     settings = {
         "appendonly": "no",
         "databases": "1",

@@ -1,6 +1,6 @@
-"""Order within a pipeline: commands with a key in common wait, unless both only read.
+"""The order of commands in a pipeline: those with a common key wait, unless both only read.
 
-A command about all keys (DBSIZE) reads each of them.
+A command about all keys (DBSIZE) counts as a read of each key.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ Task = asyncio.Task[Any]
 
 @dataclass
 class _Lane:
-    """The commands under way for one key."""
+    """The pending commands of one key."""
 
     write: Task | None = None
-    """The last one that writes."""
+    """The last write."""
     reads: set[Task] = field(default_factory=set)
-    """Those that read and came after it."""
+    """The reads after it."""
 
 
 class KeyOrder:
-    """The commands of one connection that are under way, by key."""
+    """The pending commands of one connection, by key."""
 
     def __init__(self) -> None:
         self._lanes: dict[bytes, _Lane] = {}
         self._readers_of_all: set[Task] = set()
 
     def before(self, keys: Collection[bytes] | None, writes: bool) -> set[Task]:
-        """What has to end before a command with these keys (None: all keys) may begin."""
+        """The pending commands that a new command with these keys (None: all keys) waits for."""
         if keys is None:
             return {lane.write for lane in self._lanes.values() if lane.write is not None}
         found = set(self._readers_of_all) if writes else set()
@@ -45,21 +45,21 @@ class KeyOrder:
         return found
 
     def enter(self, task: Task, keys: Collection[bytes] | None, writes: bool) -> None:
-        """The command comes behind everything that has entered before."""
+        """Add a command; it comes after all commands that were added before."""
         if keys is None:
             self._readers_of_all.add(task)
             return
         for key in keys:
             lane = self._lanes.setdefault(key, _Lane())
             if writes:
-                # It waits for the reads; who comes next need only wait for it.
+                # It waits for the reads, so later commands need to wait only for it.
                 lane.write = task
                 lane.reads.clear()
             else:
                 lane.reads.add(task)
 
     def leave(self, task: Task, keys: Collection[bytes] | None) -> None:
-        """The command has ended."""
+        """Remove a command that has ended."""
         if keys is None:
             self._readers_of_all.discard(task)
             return

@@ -1,4 +1,4 @@
-"""The limit of operations under way on the rack, for all clients together."""
+"""The limit of concurrent operations on the rack, for all clients together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 
 
 class Permits:
-    """A number of permits, given out in the order in which they were asked for."""
+    """A semaphore that grants several permits at once, in the order of the requests."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -15,7 +15,7 @@ class Permits:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
 
     async def take(self, wanted: int) -> int:
-        """Waits for so many permits, or for all there are; returns how many to give back."""
+        """Wait for permits, at most the capacity; returns the number to give back."""
         wanted = min(wanted, self._capacity)
         if not self._waiting and wanted <= self._free:
             self._free -= wanted
@@ -31,7 +31,7 @@ class Permits:
         return wanted
 
     def give_back(self, count: int) -> None:
-        """For who waits first."""
+        """Release permits, and grant them to waiting tasks in order."""
         self._free += count
         while self._waiting:
             wanted, turn = self._waiting[0]

@@ -26,14 +26,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class Verbatim:
-    """A text for people, over several lines."""
+    """A text of several lines for users."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Words:
-    """Simple strings of which none is there twice, such as the flags of a command."""
+    """A set of simple strings, such as the flags of a command."""
 
     words: tuple[str, ...]
 
@@ -91,5 +91,5 @@ def _write(reply: Reply, protocol: int, parts: list[bytes]) -> None:
 
 
 def _line(text: str) -> bytes:
-    """A simple string ends with its line."""
+    """Text on one line: a newline would end a simple string."""
     return " ".join(text.splitlines()).encode()

@@ -1,8 +1,8 @@
-"""Bytes of a connection → requests: limits here, decoding by hiredis.
+"""Parsing of requests: limits and inline commands here, other requests by hiredis.
 
-hiredis makes room for as many elements as a request announces, knows no limits and no inline
-commands, and is of no more use after an error. So the announced lengths are checked first, as they
-arrive; only whole requests that keep the limits below reach it.
+hiredis allocates as many elements as a request announces, has no limits and no inline commands, and
+cannot be used after an error. So this module checks the announced lengths as they arrive, and gives
+hiredis only complete requests within the limits.
 """
 
 from __future__ import annotations
@@ -17,44 +17,44 @@ from netkv.gateway.inline import words_of
 MAX_REQUEST = 2 * 1024 * 1024
 """Bytes of one request."""
 MAX_WORD = 1024 * 1024
-"""Bytes of one word of it; values of racks are much smaller, and refused with a better sentence."""
+"""Bytes of one word. The limit of values is much lower and has an error message of its own."""
 MAX_WORDS = 256 * 1024
 MAX_INLINE = 64 * 1024
 _MAX_LINE = 32
-"""Bytes of a line with a length."""
+"""Bytes of a line that announces a length."""
 
 _ARRAY = ord("*")
 _LENGTH = re.compile(rb"-?(?:0|[1-9][0-9]{0,18})")
 
 
 class ProtocolError(Exception):
-    """What came is not of the protocol; nothing that follows can be understood."""
+    """Input that violates the protocol; the rest of the stream cannot be parsed."""
 
 
 class Requests:
-    """The requests in the bytes of one connection, in order."""
+    """The parser of one connection."""
 
     def __init__(self) -> None:
         self._reader = hiredis.Reader()
         self._whole = 0
-        """Requests that the reader has."""
+        """Number of complete requests in the reader."""
         self._buffer = bytearray()
-        """What the reader does not have. The first request in it begins at 0."""
+        """Received bytes that are not in the reader. The first request begins at 0."""
         self._at = 0
-        """So far it has been looked at."""
+        """Position up to which the buffer has been checked."""
         self._words: int | None = None
-        """Words that the request there still lacks; None before its first line."""
+        """Words of the request that are still missing; None before its first line."""
         self._error: ProtocolError | None = None
 
     def feed(self, data: bytes) -> None:
-        """Takes what has arrived."""
+        """Add received bytes."""
         if self._error is None:
             self._buffer += data
 
     def next(self) -> list[bytes] | None:
-        """The next request (never empty); None if it has not arrived as a whole.
+        """The next request (never empty); None if it is incomplete.
 
-        Raises `ProtocolError` when everything before the error has been returned.
+        Raises `ProtocolError` after all requests before the error have been returned.
         """
         while True:
             if self._whole:
@@ -69,7 +69,7 @@ class Requests:
                     if line is None or line:
                         return line
                     continue
-                self._pass()
+                self._feed_reader()
             except ProtocolError as error:
                 self._error = error
             if not self._whole and self._error is None and not self._inline_next():
@@ -79,7 +79,7 @@ class Requests:
         return self._words is None and bool(self._buffer) and self._buffer[0] != _ARRAY
 
     def _inline(self) -> list[bytes] | None:
-        """The words of the line at hand; None if it has no end yet."""
+        """The words of the line at the beginning of the buffer; None if it is incomplete."""
         end = self._buffer.find(b"\n", self._at)
         if max(end, len(self._buffer) if end < 0 else 0) > MAX_INLINE:
             raise ProtocolError("too big inline request")
@@ -93,8 +93,8 @@ class Requests:
             raise ProtocolError("unbalanced quotes in request")
         return words
 
-    def _pass(self) -> None:
-        """Passes the whole requests at hand to the reader, up to an inline one or an error."""
+    def _feed_reader(self) -> None:
+        """Passes complete requests to the reader, up to an inline command or an error."""
         start = 0
         try:
             while (end := self._end_of_request(start)) is not None:
@@ -109,9 +109,8 @@ class Requests:
             self._at -= start
 
     def _end_of_request(self, start: int) -> int | None:
-        """Looks on; the end of the request that begins at `start`, or `start` for an empty one.
-
-        None if it has not arrived as a whole.
+        """The end of the request that begins at `start`; `start` if the request is empty; None if
+        it is incomplete.
         """
         if self._words is None:
             words = self._length(b"*", "invalid multibulk length", MAX_WORDS)
@@ -131,7 +130,7 @@ class Requests:
             if end + 2 - start > MAX_REQUEST:
                 raise ProtocolError(f"a request may have {MAX_REQUEST} bytes")
             if end + 2 > len(self._buffer):
-                # The length is read again when there is more: it is only one for each arrival.
+                # This length is parsed again when more bytes arrive: one length per arrival.
                 self._at = head
                 return None
             if self._buffer[end : end + 2] != b"\r\n":
@@ -141,20 +140,20 @@ class Requests:
         self._words = None
         return self._at
 
-    def _length(self, mark: bytes, invalid: str, most: int) -> int | None:
-        """Reads a line such as `$5` and goes behind it; None if it has no end yet."""
+    def _length(self, prefix: bytes, invalid: str, maximum: int) -> int | None:
+        """Parses and skips a line such as `$5`; None if it is incomplete."""
         first = self._buffer[self._at : self._at + 1]
         if not first:
             return None
-        if first != mark:
-            raise ProtocolError(f"expected '{mark.decode()}', got {shown(bytes(first))}")
+        if first != prefix:
+            raise ProtocolError(f"expected '{prefix.decode()}', got {shown(bytes(first))}")
         end = self._buffer.find(b"\r\n", self._at, self._at + _MAX_LINE)
         if end < 0:
             if len(self._buffer) - self._at >= _MAX_LINE:
                 raise ProtocolError(invalid)
             return None
         text = bytes(self._buffer[self._at + 1 : end])
-        if _LENGTH.fullmatch(text) is None or int(text) > most:
+        if _LENGTH.fullmatch(text) is None or int(text) > maximum:
             raise ProtocolError(invalid)
         self._at = end + 2
         return int(text)

@@ -1,4 +1,4 @@
-"""`netkv gateway`: serves a lab until a signal comes or the lab goes down."""
+"""`netkv gateway`: serves a lab until a signal arrives or the lab goes down."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Options:
 
 
 def run(options: Options, listening: Callable[[About], None]) -> None:
-    """Serves until SIGINT or SIGTERM; calls `listening` when clients may come.
+    """Serves until SIGINT or SIGTERM; calls `listening` when clients can connect.
 
-    Raises `NetkvError` if no lab is up, if all its places are taken, and when it has gone down.
+    Raises `NetkvError` if no lab is up, if it has no free place, and when it has gone down.
     """
     asyncio.run(_run(options, listening))
 
@@ -61,7 +61,7 @@ async def _run(options: Options, listening: Callable[[About], None]) -> None:
 
 
 async def _watch(lab: state.Lab, gateway: Gateway) -> None:
-    """Ends the gateway when its lab has gone down, also if another of its name is up by now."""
+    """Stops the gateway when its lab goes down, even if a new lab has the same name."""
     while True:
         await asyncio.sleep(_WATCH_SECONDS)
         now = state.load(lab.name)

@@ -1,4 +1,4 @@
-"""The gateway: its listener, its clients, and its end."""
+"""The gateway: the listener, the connections, and the shutdown."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from netkv.gateway.permits import Permits
 
 MAX_CLIENTS = 1000
 UNDER_WAY = 1024
-"""Keys that the rack is asked for at once, by all clients together."""
+"""Limit of concurrent operations on the rack, for all clients together."""
 _BACKLOG = 512
-"""Connections that wait to be taken: `redis-benchmark -c 500` opens all of its own at once."""
+"""Connections that wait for accept: `redis-benchmark -c 500` opens 500 at once."""
 _DRAIN_MARGIN = 1.5
-"""Seconds that clients have for reading their last replies."""
+"""Seconds that clients have to read their last replies."""
 
 
 class Gateway:
@@ -39,8 +39,8 @@ class Gateway:
         under_way: int = UNDER_WAY,
         separate_mset: bool = False,
     ) -> None:
-        """`timeout` is the backend's, for one operation; `separate_mset`: take MSET, and write each
-        of its keys apart from the others.
+        """`timeout` is that of one operation of the backend. With `separate_mset`, MSET is accepted
+        and writes each key separately.
         """
         self._table = WITH_MSET if separate_mset else PLAIN
         self.about = About(lab, backend.scheme, "", 0, max_clients)
@@ -54,7 +54,7 @@ class Gateway:
         self._broken: NetkvError | None = None
 
     async def start(self, listener: socket.socket) -> None:
-        """Begins to listen."""
+        """Start to listen."""
         self.about.host, self.about.port = listener.getsockname()[:2]
         self._server = await asyncio.get_running_loop().create_server(
             lambda: Connection(self.about, self._table, self._rack, self._permits, self),
@@ -63,12 +63,12 @@ class Gateway:
         )
 
     def stop(self, broken: NetkvError | None = None) -> None:
-        """Ends `serve`, which raises `broken` when all is closed."""
+        """End `serve`, which raises `broken` after the shutdown."""
         self._broken = self._broken or broken
         self._stop.set()
 
     async def serve(self) -> None:
-        """Until `stop`; then takes no more, answers what was asked, and closes.
+        """Wait for `stop`; then accept no more requests, send the pending replies, and close.
 
         Raises the error that was given to `stop`.
         """
@@ -87,7 +87,7 @@ class Gateway:
             raise self._broken
 
     def enter(self, connection: Connection) -> str | None:
-        """A client has come; returns why it may not stay."""
+        """Add a connection; returns an error message if it is refused."""
         counters = self.about.counters
         counters.connections += 1
         self._connections.add(connection)
@@ -101,22 +101,22 @@ class Gateway:
         return None
 
     def leave(self, connection: Connection) -> None:
-        """It is gone."""
+        """Remove a closed connection."""
         self._connections.discard(connection)
         self.about.counters.connected = len(self._connections)
         if not self._connections:
             self._empty.set()
 
     def lost(self, error: NotConnected) -> None:
-        """The rack is out of reach: nothing more can be served."""
+        """Stop, because the rack is permanently unreachable."""
         self.stop(error)
 
 
 def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:
-    """A socket at that address (port 0: a free one).
+    """A socket bound to an address (port 0: a free one).
 
     Raises `UsageError` if other machines could reach it and that is not allowed, and `NetkvError`
-    if it cannot be had.
+    if the address cannot be used.
     """
     try:
         family, _, _, _, address = socket.getaddrinfo(
@@ -146,7 +146,7 @@ def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:
 
 @contextlib.contextmanager
 def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """SIGINT and SIGTERM stop in order, instead of interrupting."""
+    """SIGINT and SIGTERM call `stop` instead of interrupting the process."""
     loop = asyncio.get_running_loop()
     numbers = (signal.SIGINT, signal.SIGTERM)
     for number in numbers:

@@ -14,10 +14,10 @@ from netkv.gateway.replies import OK, Failure, Reply, Simple
 _T = TypeVar("_T")
 
 MAX_KEYS = 4096
-"""Of one command: what it may ask for is held in memory until it is answered."""
+"""Limit of the keys of one command: its values are in memory until the reply is written."""
 
 _MAX_NAMED = 100
-"""Keys that an error names, of each kind."""
+"""Limit of the keys that an error names for each outcome."""
 
 _NOT_OF_RACKS = {
     **dict.fromkeys(("EX", "PX", "EXAT", "PXAT", "KEEPTTL"), "values do not expire"),
@@ -38,12 +38,12 @@ async def put(rack: Rack, request: Request) -> Reply:
 
 
 async def multiget(rack: Rack, request: Request) -> Reply:
-    """MGET key …: one request for the rack; all values or an error."""
+    """MGET key …: one multiget of the rack; all values or an error."""
     return list(await rack.multiget(request[1:]))
 
 
 async def exists(rack: Rack, request: Request) -> Reply:
-    """EXISTS key …: a key that is named twice counts twice."""
+    """EXISTS key …: a repeated key counts each time."""
     keys = request[1:]
     if len(keys) == 1:
         return int(await rack.get(keys[0]) is not None)
@@ -61,12 +61,12 @@ async def kind(rack: Rack, request: Request) -> Reply:
 
 
 async def expiry(rack: Rack, request: Request) -> Reply:
-    """TTL and PTTL key: -1, it stays for ever; -2, there is none."""
+    """TTL and PTTL key: -1: it never expires; -2: it does not exist."""
     return -2 if await rack.get(request[1]) is None else -1
 
 
 async def count(rack: Rack, request: Request) -> Reply:  # noqa: ARG001
-    """DBSIZE: what was stored through this gateway. A rack cannot list its keys."""
+    """DBSIZE: keys that were stored through this gateway. A rack cannot list its keys."""
     found = rack.known_keys
     if found is None:
         return Failure(
@@ -77,7 +77,7 @@ async def count(rack: Rack, request: Request) -> Reply:  # noqa: ARG001
 
 
 async def delete(rack: Rack, request: Request) -> Reply:
-    """DEL and UNLINK key …: how many there were; an error if one could not be deleted."""
+    """DEL and UNLINK key …: number of deleted keys; an error if one could not be deleted."""
     keys = list(dict.fromkeys(request[1:]))
     results = await _each(keys, rack.delete)
     errors = [result for result in results.values() if isinstance(result, ClientError)]
@@ -91,16 +91,16 @@ async def delete(rack: Rack, request: Request) -> Reply:
 
 
 async def put_each(rack: Rack, request: Request) -> Reply:
-    """MSET key value …, each key written as by a SET of its own, all under way together.
+    """MSET key value …: one SET for each key, all concurrently.
 
-    The error of one that fails in part names the keys that are written and those that are not.
+    If some fail, the error names the keys that are written and those that are not.
     """
     values = dict(zip(request[1::2], request[2::2], strict=True))
     results = await _each(list(values), lambda key: rack.put(key, values[key]))
     errors = [result for result in results.values() if isinstance(result, ClientError)]
     if not errors:
         return OK
-    # "Nothing was done" must not be the first word on an MSET of which some may have been.
+    # Errors after which a key may be written come before rejections ("nothing was done").
     first = next((error for error in errors if not isinstance(error, Rejected)), errors[0])
     if len(values) == 1:
         raise first
@@ -120,9 +120,9 @@ async def put_each(rack: Rack, request: Request) -> Reply:
 async def _each(
     keys: Sequence[bytes], do: Callable[[bytes], Coroutine[Any, Any, _T]]
 ) -> dict[bytes, _T | ClientError]:
-    """What has come of each key, all under way together.
+    """The result or error of each key; the operations are concurrent.
 
-    Raises `NotConnected` if the rack is out of reach, and what is no `ClientError`.
+    Raises `NotConnected` if the rack is unreachable, and errors other than `ClientError`.
     """
     results = await asyncio.gather(*map(do, keys), return_exceptions=True)
     found: dict[bytes, _T | ClientError] = {}
@@ -142,7 +142,7 @@ def _named(keys: Sequence[bytes]) -> str:
 
 
 def check_set(request: Request) -> Failure | None:
-    """SET's options: none of them can be had."""
+    """An error for every option of SET: a rack supports none."""
     for word in request[3:]:
         option = word.decode(errors="replace").upper()
         if option in _NOT_OF_RACKS:
@@ -154,12 +154,12 @@ def check_set(request: Request) -> Failure | None:
 
 
 def check_count(request: Request) -> Failure | None:
-    """Not more keys than are answered at once."""
+    """Not more than `MAX_KEYS` keys."""
     return _check_keys(len(request) - 1)
 
 
 def check_mset(request: Request) -> Failure | None:
-    """A value for each key, and not more keys than are answered at once."""
+    """A value for each key, and not more than `MAX_KEYS` keys."""
     if len(request) % 2 == 0:
         return Failure("ERR wrong number of arguments for 'mset' command")
     return _check_keys(len(request) // 2)

@@ -1,1 +1,1 @@
-"""Results for people: tables for the terminal, figures for the browser."""
+"""Presentation of results: tables for the terminal, figures for files and the browser."""

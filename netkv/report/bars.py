@@ -1,4 +1,4 @@
-"""Figures of bars: a scheme, a sweep point, a server or a percentile each."""
+"""Bar charts over schemes, sweep points, servers or percentiles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from netkv.scenarios.recovery import longest
 from netkv.scenarios.results import Interval
 
 Part: TypeAlias = tuple[str, list[float | None]]
-"""A part of stacked bars: its name, and how high it is in each."""
+"""A part of stacked bars: its name, and its height in each bar."""
 
 
 def schemes(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figure:
@@ -58,7 +58,7 @@ def sweep(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figu
 
 
 def many(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figure:
-    """What is many values for each run: load of every server, or percentiles of latency."""
+    """Several values for each run: the load of every server, or the percentiles of latency."""
     style = numbered(row.key() for row in found)
     load = plot.y == "server_load"
     if load:
@@ -68,7 +68,7 @@ def many(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figur
     else:
         x = Axis("", categories=tuple(metrics.PERCENTILES.values()))
         values = [_percentile(name) for name in metrics.PERCENTILES]
-    # The load of a server is relative to the mean load of the baseline's.
+    # The load of a server is relative to the mean load of the baseline's servers.
     by = _mean_load if load else None
     series = [
         _series(
@@ -84,7 +84,7 @@ def many(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figur
 
 
 def stacked(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figure:
-    """What the servers answered and, on top of it, what the cache did."""
+    """Stacked throughput of the servers and of the cache."""
 
     def parts(own: Sequence[tuple[int, Row]]) -> list[Part]:
         servers = [_mean(relation.of(row, _servers, _throughput)) for _, row in own]
@@ -98,7 +98,7 @@ def stacked(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Fi
 
 
 def phases(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figure:
-    """The phases of recoveries on top of each other; rows without a recovery have no bar."""
+    """Stacked phases of recoveries; rows without a recovery have no bar."""
     found = [row for row in found if row.mean(_recovery) is not None]
     names = dict.fromkeys(name for row in found for name in _phase_names(row))
 
@@ -120,14 +120,14 @@ def _stacks(
 ) -> Figure:
     """Stacked bars in the colours of their schemes; the parts differ in pattern.
 
-    `parts` gives the heights of the bars of a series, from the lowest part up, `whole` the interval
-    of a bar, which stands at its end.
+    `parts` returns the heights of the bars of a series, from the lowest part up, and `whole` the
+    confidence interval at the end of a bar.
     """
     x, slots = _positions(plot, found)
     named = plot.x != "scheme"
     style = numbered(row.key(plot.x) for row in found)
     if not named:
-        # The axis distinguishes the bars of a scheme, so patterns are left to the parts.
+        # The axis distinguishes the bars of a scheme, so patterns distinguish the parts.
         style = {key: of_scheme(key[0]) for key in style}
     series: list[Series] = []
     seen: dict[str, None] = {}
@@ -163,9 +163,9 @@ def _part_name(whose: str, part: str, parts: int) -> str:
 
 
 def _legend(names: Sequence[str], *, parts: bool = False) -> Iterator[Series]:
-    """Entries of the legend, in grey: bars of several schemes have several colours.
+    """Entries of the legend, in grey, because each applies to schemes of several colours.
 
-    Each stands for a part of a stack, or for the variant of that number of every scheme.
+    An entry is for a part of a stack, or for the variant with its number of every scheme.
     """
     for number, name in enumerate(names):
         style, part = (neutral(), number) if parts else (neutral(number), 0)
@@ -173,7 +173,7 @@ def _legend(names: Sequence[str], *, parts: bool = False) -> Iterator[Series]:
 
 
 def _with_interval(parts: Sequence[Series], whole: Sequence[float | None]) -> Iterator[Series]:
-    """The interval of whole bars, at the end of the uppermost part of each."""
+    """Add the interval of each bar to its uppermost part."""
     left = list(whole)
     ended = []
     for part in reversed(parts):
@@ -186,7 +186,7 @@ def _with_interval(parts: Sequence[Series], whole: Sequence[float | None]) -> It
 
 
 def _positions(plot: Plot, found: Sequence[Row]) -> tuple[Axis, list[list[tuple[int, Row]]]]:
-    """The axis of stacked bars, and for each slot its rows with their positions on the axis."""
+    """The axis of stacked bars, and for each slot, its rows with their positions on the axis."""
     if plot.x == "scheme":
         x = Axis("", categories=tuple(row.label() for row in found))
         return x, [list(enumerate(found))]
@@ -220,7 +220,7 @@ def _half(value: Interval | None) -> float | None:
 
 
 def _values(path: str, found: Sequence[Row]) -> list[str]:
-    """The values of a swept option, numbers in their order, others as they come."""
+    """The values of a swept option: numbers sorted, others in the order of the rows."""
     values: list[Any] = list({str(row.at(path)): row.at(path) for row in found}.values())
     if all(isinstance(value, int | float) for value in values):
         values.sort()

@@ -1,4 +1,4 @@
-"""Resources of a program on a switch: tables for the terminal, beside a paper's figures."""
+"""Resources of a program on a switch: tables for the terminal, with the figures of papers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Paper(TypedDict):
     scheme: str
     source: str
     tables: dict[str, str]
-    """Of each pipeline the paper's table."""
+    """Pipeline → name of the table in the paper."""
     ingress: dict[str, int]
     egress: dict[str, int]
 
@@ -49,7 +49,7 @@ _ROWS: tuple[tuple[str, BudgetResource, str | None], ...] = (
     ("  tables", "table_kib", None),
     ("PHV, bytes", "phv_bytes", "phv_bytes"),
 )
-"""Title, name in the estimate, name in the paper's tables."""
+"""Title, name in the estimate, name in the tables of papers."""
 _PHV: tuple[tuple[str, Literal["header_bits", "metadata_bits", "standard_bits"]], ...] = (
     ("  bits of headers", "header_bits"),
     ("  bits of metadata", "metadata_bits"),
@@ -58,7 +58,7 @@ _PHV: tuple[tuple[str, Literal["header_bits", "metadata_bits", "standard_bits"]]
 
 
 def paper_of(program: Path) -> Paper | None:
-    """The paper's figures for the scheme that a program's file is named for; None for others."""
+    """The paper's figures for the scheme with the name of a program's file; None if unknown."""
     content = json.loads((resources.path("papers") / FIGURES).read_text(encoding="utf-8"))
     row = content["schemes"].get(program.stem.lower())
     if row is None:
@@ -77,7 +77,7 @@ def paper_of(program: Path) -> Paper | None:
 
 
 def tables(budget: P4Budget, paper: Paper | None) -> Iterator[Table]:
-    """For each pipeline: what is used, and what is in which stage."""
+    """For each pipeline: its usage of resources, and the contents of its stages."""
     for name in PIPELINES:
         yield _usage(name, budget[name], paper)
         if budget[name]["stages"]:
@@ -89,22 +89,22 @@ def _usage(name: Name, pipeline: BudgetPipeline, paper: Paper | None) -> Table:
     table.add_column("", no_wrap=True)
     for title in ("estimate", "limit", "share"):
         table.add_column(title, justify="right")
-    theirs = paper[name] if paper else {}
+    reported = paper[name] if paper else {}
     if paper:
         table.add_column(f"{paper['scheme']},\n{paper['tables'][name]}", justify="right")
-    for title, key, their_key in _ROWS:
+    for title, key, paper_key in _ROWS:
         share = pipeline["usage"][key]
         over = share["used"] > share["limit"]
         cells = [f"{share['used']:,}", f"{share['limit']:,}", f"{share['percent']:.1f}%"]
         row = [Text(title), *(Text(cell, style=_OVER if over else "") for cell in cells)]
-        if their_key in theirs:
-            used = theirs[their_key]
+        if paper_key in reported:
+            used = reported[paper_key]
             row.append(Text(f"{used:,} ({100 * used / share['limit']:.1f}%)"))
         table.add_row(*row)
     for title, part in _PHV:
         table.add_row(title, f"{pipeline['phv'][part]:,}", "", "")
     table.add_row("TCAM, KiB", f"{pipeline['tcam_kib']:,}", "", "")
-    actions = [f"{theirs['actions']:,}"] if theirs else []
+    actions = [f"{reported['actions']:,}"] if reported else []
     table.add_row("actions", f"{pipeline['actions']:,}", "", "", *actions)
     return table
 
@@ -127,7 +127,7 @@ def _stages(name: Name, pipeline: BudgetPipeline) -> Table:
 
 def _content(stage: BudgetStage) -> Iterator[str]:
     for placed in stage["placed"]:
-        # All objects of a pipeline are inside of its control.
+        # The first part of a name is the control of the pipeline.
         name = placed["name"].partition(".")[2] or placed["name"]
         times = f" x{placed['arrays']}" if placed["arrays"] > 1 else ""
         yield f"{name}{times}{' (again)' if placed['again'] else ''}"
@@ -140,27 +140,27 @@ def _content(stage: BudgetStage) -> Iterator[str]:
 
 
 def chain(name: Name, pipeline: BudgetPipeline) -> Iterator[Text]:
-    """Why a pipeline has so many stages, a line for each part of the longest chain."""
+    """Lines about the longest chain of dependencies, which determines the number of stages."""
     links = [link for link in pipeline["longest_chain"] if link["at"]["what"] != "condition"]
     if not links:
         return
     yield Text(f"Longest chain of {name}: each needs the one before it", style="bold")
     for link in links:
-        waits = _waits(link["delayed"])
-        yield Text(f"  {link['stage']:>3}  {link['what']}{waits}  ").append(
+        delay = _delay(link["delayed"])
+        yield Text(f"  {link['stage']:>3}  {link['what']}{delay}  ").append(
             _place(link["at"]), style="dim"
         )
 
 
-def _waits(stages: int) -> str:
-    """What lack of room costs."""
+def _delay(stages: int) -> str:
+    """Stages by which full stages delay a part of the chain, as text."""
     if not stages:
         return ""
     return f" ({stages} {'stage' if stages == 1 else 'stages'} more for want of room)"
 
 
 def troubles(budget: P4Budget) -> Iterator[Text]:
-    """Warnings with their places, and limits that are exceeded."""
+    """Warnings with their positions in the source, and exceeded limits."""
     for name in PIPELINES:
         for warning in budget[name]["warnings"]:
             line = Text("warning: ", style="bold yellow")

@@ -10,7 +10,7 @@ from netkv.sim.models import Profile
 
 
 def table(figures: Figures, profile: Profile) -> Table:
-    """What was measured, and what of it the profile has."""
+    """A line for each measurement, with the value in the profile."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     shown.add_column("measured", no_wrap=True)
     shown.add_column("", justify="right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""The columns of comparisons: metrics by heading."""
+"""The columns of comparisons: metrics grouped by heading."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from netkv.scenarios.results import Interval
 
 @dataclass(frozen=True)
 class Cell:
-    """A value of a row."""
+    """A value of a row, as text."""
 
     text: str
     spread: str
-    """Half width of its confidence interval; empty if there is none."""
+    """Half width of the confidence interval; empty if there is none."""
     metric: Metric
     nonzero: bool
 
@@ -32,7 +32,7 @@ class Column:
     metrics: Sequence[Metric]
 
     def cell(self, row: ComparedRow) -> Cell:
-        """What a row has there: a mean, or the sum of its counts."""
+        """The value of a row: a mean, or the sum of its counts."""
         metric = self.metrics[0]
         if metric.repeats == "mean":
             shown = metrics.is_shown(metric.name, row.scheme)
@@ -47,7 +47,7 @@ class Column:
 
 
 def of(rows: Sequence[ComparedRow]) -> list[Column]:
-    """The columns of a comparison; those of single schemes only where a row has a value."""
+    """The columns of a comparison; columns of single schemes only if a row has a value."""
     found: dict[str, list[Metric]] = {}
     for metric in metrics.all_metrics():
         common = metric in COMMON

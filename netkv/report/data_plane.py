@@ -39,7 +39,7 @@ _TIMES = ("compiled\np50", "compiled\np99")
 
 
 def tables(found: DataPlaneBenchmark) -> Iterator[Table]:
-    """Paths, sweeps and loading, a table each; what was not measured has none."""
+    """Tables of paths, sweeps and loading, as far as they were measured."""
     for title, header, rows in _parts(found):
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         for at, name in enumerate(header):
@@ -51,13 +51,13 @@ def tables(found: DataPlaneBenchmark) -> Iterator[Table]:
 
 
 def figures(found: DataPlaneBenchmark) -> list[Figure]:
-    """Paths, and the sweeps over sizes; of what was not measured there is none."""
+    """Figures of paths and of sweeps over sizes, as far as they were measured."""
     drawn = [_paths_figure(found), *(_sweep_figure(found, at) for at in range(len(SIZES)))]
     return [figure for figure in drawn if figure is not None]
 
 
 def render(found: DataPlaneBenchmark) -> str:
-    """A page with the figures and the same tables. It needs no network."""
+    """A self-contained HTML page with the figures and tables."""
     shown = "\n".join(
         f"<h2>{title}</h2>\n{page.table([name.replace(chr(10), ' ') for name in header], rows)}"
         for title, header, rows in _parts(found)
@@ -122,7 +122,7 @@ def _seconds(value: float) -> str:
 
 
 def _sweep(found: DataPlaneBenchmark, at: int) -> list[tuple[int, dict[str, DataPlaneResult]]]:
-    """The yardstick with all sizes as usual but that one, in order of it."""
+    """Results of the yardstick over one size, sorted; the other sizes are the usual ones."""
     points = []
     for (program, path, *sizes), of in by_case(found.results).items():
         others = [size for place, size in enumerate(sizes) if place != at]

@@ -1,7 +1,7 @@
 """Figures as SVG and PNG files, in one style, at the width of a column of a paper.
 
-The same figure gives the same bytes: ids come from a fixed salt, nothing has a date, and the font
-and every other setting are matplotlib's own, whatever the user's are.
+The same figure always gives the same bytes: ids have a fixed salt, files contain no date, and the
+settings of the user's matplotlib are ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Place: TypeAlias = tuple[float, float, float, float]
 
 DPI = 300
 _PASSES = 2
-"""Other lengths of the axes may have other ticks, with other labels."""
+"""Iterations of `_fit`: a new length of an axis may change its ticks and labels."""
 _TEXT = "#333333"
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
@@ -62,13 +62,13 @@ _STYLE: Any = {
     "lines.linewidth": 1.2,
     "lines.markersize": 3.5,
     "hatch.linewidth": 0.7,
-    # A title is text: a pair of dollar signs in it is no formula.
+    # Dollar signs in text are no formulas.
     "text.parse_math": False,
     "svg.fonttype": "path",
     "svg.hashsalt": "netkv",
 }
 _lock = threading.Lock()
-"""matplotlib's settings are the process's, and the dashboard's server draws in many threads."""
+"""matplotlib's settings are global, and the dashboard's server draws in several threads."""
 
 
 def draw(figures: Sequence[Figure], kind: Format) -> bytes:
@@ -76,7 +76,7 @@ def draw(figures: Sequence[Figure], kind: Format) -> bytes:
     if not figures:
         raise ValueError("there is nothing to draw")
     with _lock, mpl.rc_context(), warnings.catch_warnings():
-        # A character that the font lacks becomes a box; the user can see that.
+        # No warnings about characters that the font lacks: the file shows boxes.
         warnings.simplefilter("ignore")
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)
@@ -94,7 +94,7 @@ def draw(figures: Sequence[Figure], kind: Format) -> bytes:
 
 
 def _sheet(figures: Sequence[Figure]) -> Sheet:
-    """All figures on one sheet: one alone, or two beside each other in every row."""
+    """All figures on one sheet: a single one, or two in each row."""
     columns = min(len(figures), 2)
     heights = [layout.height(figure) for figure in figures]
     rows = [max(heights[at : at + columns]) for at in range(0, len(figures), columns)]
@@ -155,10 +155,10 @@ def _panel(sheet: Sheet, figure: Figure, place: Place) -> Axes:
 
 
 def _fit(sheet: Sheet, axes: Axes, figure: Figure, place: Place) -> None:
-    """Move the edges of the axes so that all that stands around them ends at the margins.
+    """Move the edges of the axes so that labels and legend end at the margins.
 
-    matplotlib's own layouts solve for this with numbers that differ in their last digits from one
-    call to the next, and so would the files.
+    The results of matplotlib's own layout engines differ in the last digits between calls, so the
+    files would differ.
     """
     around = axes.get_tightbbox()
     assert around is not None
@@ -169,7 +169,7 @@ def _fit(sheet: Sheet, axes: Axes, figure: Figure, place: Place) -> None:
     y0 = bottom + layout.MARGIN + (inside.y0 - around.y0) / dpi
     x1 = left + width - layout.MARGIN - (around.x1 - inside.x1) / dpi
     y1 = bottom + height - layout.title_height(figure) - (around.y1 - inside.y1) / dpi
-    # Whatever a label's length, something of the data stays to be seen.
+    # Even long labels leave a minimal area for the data.
     x1, y1 = max(x1, x0 + layout.MIN_EXTENT), max(y1, y0 + layout.MIN_EXTENT)
     wide, high = sheet.get_size_inches()
     axes.set_position((x0 / wide, y0 / high, (x1 - x0) / wide, (y1 - y0) / high))
@@ -297,7 +297,7 @@ def _bands(axes: Axes, figure: Figure) -> None:
 
 
 def _legend(axes: Axes, figure: Figure) -> None:
-    """Above the axes and what stands there already, so that it covers nothing."""
+    """Add the legend above the axes and the texts there, so that it covers nothing."""
     columns, _ = layout.legend_grid(figure)
     lift = ScaledTranslation(0, layout.strip_height(figure), axes.figure.dpi_scale_trans)
     handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))

@@ -23,7 +23,7 @@ RATIOS = {
     "latency_to_echo_with_trains": "latency, switch to echo, both with trains",
     "throughput_with_trains_to_plain_echo": "throughput, switch with trains to echo without",
 }
-"""What the ratios of the document are called for people."""
+"""Ratio in the document → its name for users."""
 
 _HEADER = ("program", "path", "executor", "value\nbytes", "requests/s", "to\necho")
 _TIMES = ("p50", "p99", "core ns\na request")
@@ -31,7 +31,7 @@ _ORDER = ("udp-echo", "interpreter", "compiled", "handwritten", "redis", "memcac
 
 
 def table(found: EndToEnd) -> Table:
-    """A line for each thing that was measured."""
+    """A line for each measurement."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in (*_HEADER, *_TIMES):
         left = name in _HEADER[:3]
@@ -42,7 +42,7 @@ def table(found: EndToEnd) -> Table:
 
 
 def ratios(found: EndToEnd) -> Iterator[tuple[str, float]]:
-    """The ratios with what they are of."""
+    """The ratios with their names for users."""
     for name, ratio in found.benchmark.ratios.items():
         size = name.removesuffix("_bytes").rpartition("_")[2] if name.endswith("_bytes") else ""
         base = name.removesuffix(f"_{size}_bytes")
@@ -72,7 +72,7 @@ def figures(found: EndToEnd) -> list[Figure]:
 
 
 def render(found: EndToEnd) -> str:
-    """A page with figures and the same table. It needs no network."""
+    """A self-contained HTML page with the figures and the table."""
     header = [name.replace("\n", " ") for name in (*_HEADER, *_TIMES)]
     of = [[name, text.number(ratio)] for name, ratio in ratios(found)]
     body = [
@@ -86,7 +86,7 @@ def render(found: EndToEnd) -> str:
 
 def _rows(found: EndToEnd) -> Iterator[list[str]]:
     results = found.benchmark.results
-    # The plain echo comes before the one with trains.
+    # Reversed: the first result of a size, the echo without trains, overrides that with trains.
     echoes = {r.value_size: r.pps for r in reversed(results) if r.executor == "udp-echo"}
     for result, core_ns in zip(results, found.core_ns, strict=True):
         echo = echoes.get(result.value_size)
@@ -125,7 +125,7 @@ def _figure(
     value: Callable[[BenchResult], float | None],
     label: Callable[[BenchResult], str],
 ) -> Figure:
-    """A bar for each result, in the colour of what did the work."""
+    """A bar for each result, in the colour of its executor."""
     results = benchmark.results
     series = []
     for place, executor in enumerate(_ORDER):

@@ -1,4 +1,4 @@
-"""A paper's figures beside netkv's: the table for the terminal."""
+"""Comparison of a paper's figures with netkv's: the table for the terminal."""
 
 from __future__ import annotations
 

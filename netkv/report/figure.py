@@ -1,8 +1,7 @@
-"""A figure as data, before it is drawn.
+"""The data model of a figure, independent of its renderer.
 
-`drawing` makes SVG and PNG files of it, `interactive` plotly figures for pages and the dashboard.
-Neither knows of runs or benchmarks, and the whole content of a figure is here, so that files, pages
-and dashboard cannot disagree.
+`drawing` renders it as SVG and PNG files, `interactive` as plotly figures for pages and the
+dashboard. It contains the whole content of a figure, so that files, pages and dashboard agree.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ Draw = Literal["lines", "steps", "bars"]
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis. Values are in `unit`; with `categories` they are positions 0, 1, ... of these."""
+    """An axis. Values are in `unit`; with `categories` they are positions 0, 1, ... of these."""
 
     label: str
     unit: str = ""
@@ -29,39 +28,39 @@ class Axis:
     """Values are shares, shown as percentages."""
     low: float | None = None
     high: float | None = None
-    """Where it begins and ends; None: where the data does."""
+    """Limits; None: the limits of the data."""
     ticks: tuple[float, ...] = ()
-    """Where it has ticks; empty: the renderer chooses."""
+    """Positions of ticks; empty: the renderer chooses."""
     categories: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
-        """Label and unit, as they stand beside the axis."""
+        """Label and unit, as shown beside the axis."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
 @dataclass(frozen=True)
 class Series:
-    """Points that belong together: one line, or the bars of one style."""
+    """A series of points: one line, or the bars of one style."""
 
     name: str
-    """In the legend; empty: it has no entry there."""
+    """Name in the legend; empty: it has no entry."""
     x: tuple[float, ...]
     y: tuple[float | None, ...]
-    """None: nothing is known there, and a line has a gap."""
+    """None: the value is unknown, and a line has a gap."""
     draw: Draw = "lines"
     style: Style = FIRST
     spread: tuple[float | None, ...] = ()
-    """Half width of the 95% confidence interval of each point; empty: none is known."""
+    """Half width of the 95% confidence interval of each point; empty: all are unknown."""
     base: tuple[float, ...] = ()
-    """Where bars begin; empty: at 0."""
+    """Lower ends of bars; empty: 0."""
     slot: int = 0
-    """Which of the bars that stand side by side at a position it is."""
+    """Index of its bars among the adjacent bars at a position."""
     part: int = 0
-    """Of a stacked bar, counted from below: decides its pattern."""
+    """Index of the part of a stacked bar, from below: determines the pattern."""
     marked: bool = True
-    """Each point of the line is a measurement of its own, with a mark and an error bar; otherwise
-    there are many, and the interval is a band around the line."""
+    """Whether each point of the line has a marker and an error bar. Otherwise the intervals are a
+    band around the line."""
     labels: tuple[str, ...] = ()
     """Text at the ends of bars; empty: none."""
 
@@ -71,14 +70,14 @@ class Series:
                 raise ValueError(f"'{self.name}' has {len(self.x)} points and {len(column)} values")
 
     def top(self, at: int) -> float | None:
-        """Where the bar, or the point, at this index ends."""
+        """Upper end of the bar, or value of the point, at this index."""
         value = self.y[at]
         return None if value is None else value + (self.base[at] if self.base else 0.0)
 
 
 @dataclass(frozen=True)
 class Band:
-    """A stretch of the x axis with something special about it."""
+    """A highlighted range of the x axis."""
 
     start: float
     end: float
@@ -88,7 +87,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Mark:
-    """A moment at which something happened."""
+    """An event at a position of the x axis."""
 
     at: float
     text: str
@@ -96,21 +95,21 @@ class Mark:
 
 @dataclass(frozen=True)
 class Reference:
-    """A dotted line at a value, for what was predicted or measured elsewhere."""
+    """A dotted line at a value that was predicted or measured elsewhere."""
 
     value: float
     name: str
-    """In the legend; empty: it has no entry there."""
+    """Name in the legend; empty: it has no entry."""
     colour: str = GREY
-    """As `#rrggbb`: that of the series that it belongs to, or grey."""
+    """`#rrggbb`: the colour of its series, or grey."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Everything that a renderer needs."""
+    """A figure, as a renderer needs it."""
 
     name: str
-    """Of its file, without an ending."""
+    """Name of its file, without the suffix."""
     title: str
     x: Axis
     y: Axis
@@ -119,18 +118,18 @@ class Figure:
     marks: tuple[Mark, ...] = ()
     references: tuple[Reference, ...] = ()
     sideways: bool = False
-    """Bars lie: categories stand at the left, from the top down, and values run to the right."""
+    """Bars are horizontal: categories at the left, from the top down, values to the right."""
     note: str = ""
-    """Below the title, in small type: where it was measured."""
+    """Small text below the title, about the machine of the measurement."""
 
     @property
     def slots(self) -> int:
-        """How many bars stand side by side at a position."""
+        """Number of adjacent bars at a position."""
         return 1 + max((each.slot for each in self.series if each.draw == "bars"), default=0)
 
     @property
     def bar_width(self) -> float:
-        """Of each bar, where positions are 1 apart."""
+        """Width of a bar; the distance of two positions is 1."""
         return min(0.8 / self.slots, 0.6)
 
     def bar_at(self, series: Series, x: float) -> float:
@@ -138,14 +137,14 @@ class Figure:
         return x + (series.slot - (self.slots - 1) / 2) * self.bar_width
 
     def legend(self) -> tuple[str, ...]:
-        """Its entries; none where there is only one."""
+        """Entries of the legend; empty for a single series without references."""
         series = [each.name for each in self.series if each.name]
         references = [each.name for each in self.references if each.name]
         return (*series, *references) if len(series) > 1 or references else ()
 
 
 def plain(text: str, limit: int = 120) -> str:
-    """Text on one line that every renderer can show: no control characters, cut at the limit."""
+    """Text on one line without control characters, cut at the limit."""
     clean = "".join(
         " " if character.isspace() else character
         for character in text
@@ -171,9 +170,9 @@ def percent(value: float) -> str:
 
 
 def log_ticks(values: Iterable[float]) -> tuple[float, ...]:
-    """The values themselves as ticks of a logarithmic axis, as far as they do not collide.
+    """Values as ticks of a logarithmic axis, without those whose labels would overlap.
 
-    Empty where that leaves too little, or where there are so many that decades are clearer.
+    Empty if there are fewer than 2 or more than 12 values: then the renderer uses decades.
     """
     found = sorted({value for value in values if value > 0})
     if not 2 <= len(found) <= 12:
@@ -187,6 +186,6 @@ def log_ticks(values: Iterable[float]) -> tuple[float, ...]:
 
 
 def spans_decades(values: Iterable[float | None], decades: float = 2.0) -> bool:
-    """Whether values, all positive, are more than so many powers of ten apart."""
+    """Whether values are all positive and span more than so many powers of ten."""
     known = [value for value in values if value is not None]
     return bool(known) and min(known) > 0 and math.log10(max(known) / min(known)) > decades

@@ -1,4 +1,4 @@
-"""Files of figures: SVG, PNG and HTML, or a directory with files of each."""
+"""Output of figures: SVG, PNG and HTML files, or a directory with files of each figure."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from netkv.report.figure import Figure
 
 Kind = Literal["svg", "png", "html", "directory"]
 _ENDING = re.compile(r"\.[A-Za-z]{2,4}")
-"""What looks like the ending of a file; the name of a directory may be `results-0.1`."""
+"""The suffix of a file, in contrast to that of a directory such as `results-0.1`."""
 _SUFFIXES: dict[str, Kind] = {".svg": "svg", ".png": "png", ".html": "html", ".htm": "html"}
 
 
 @dataclass(frozen=True)
 class Destination:
-    """A file or directory that the user has named."""
+    """A file or directory that the user has specified."""
 
     path: Path
     kind: Kind
 
 
 def destination(path: Path, option: str = "--plot") -> Destination:
-    """What the user means by a path; raises `UsageError`, so ask before anything takes its time.
+    """The file or directory for a path. Raises `UsageError`, so call it before a long run.
 
-    A path without an ending is a directory; if it is missing, `write` makes it.
+    A path without a suffix is a directory; `write` creates it if it is missing.
     """
     if path.is_dir():
         return Destination(path, "directory")
@@ -55,10 +55,10 @@ def destination(path: Path, option: str = "--plot") -> Destination:
 def write(
     to: Sequence[Destination], figures: Sequence[Figure], page: Callable[[], str]
 ) -> list[Path]:
-    """Writes the figures everywhere; returns the files. Raises `NetkvError` if one cannot be.
+    """Writes the figures to all destinations; returns the files. Raises `NetkvError` on failure.
 
-    A directory gets an SVG and a PNG file for each figure, by its name. An SVG or PNG file that has
-    the name of a figure gets that one, any other gets all of them. HTML is what `page` gives.
+    A directory gets an SVG and a PNG file with the name of each figure. An SVG or PNG file with the
+    name of a figure contains that one, any other file all of them. `page` returns the HTML.
     """
     written: list[Path] = []
     for each in to:
@@ -86,7 +86,7 @@ def _written(file: Path, kind: str, figures: Sequence[Figure], page: Callable[[]
     if kind == "html":
         content = page().encode()
     else:
-        # Commands that draw nothing need not wait for matplotlib.
+        # Imported here: other commands need not wait for matplotlib.
         from netkv.report.drawing import draw
 
         content = draw(figures, "svg" if kind == "svg" else "png")

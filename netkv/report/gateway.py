@@ -9,7 +9,7 @@ from netkv.bench.result import Benchmark
 
 
 def table(found: Benchmark) -> Table:
-    """A line for each command: the gateway, and redis-server."""
+    """A line for each command of each server: the gateway and redis-server."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("server", "load", "requests/s", "p50 ms", "p99 ms"):
         shown.add_column(name, justify="left" if name in ("server", "load") else "right")

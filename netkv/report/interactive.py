@@ -15,13 +15,13 @@ from netkv.report.style import BANDS, DOTTED, GREY
 _STRIP_ROW = 13
 _LEGEND_ROW = 20
 _THOUSANDS = 3000
-"""From here on an axis counts in thousands; below 1 that format would count in thousandths."""
+"""Upper limit from which an axis has SI prefixes. With smaller limits, `~s` would show `m`."""
 _PLOT = 270
-"""Height of the area of the data, and of rows above it, in pixels."""
+"""Height of the area of the data in pixels, as are those of rows above it."""
 
 
 def plotly(figure: Figure) -> go.Figure:
-    """The figure, with its title as that of its layout."""
+    """The plotly figure; its layout contains the title."""
     drawn = go.Figure()
     for series in figure.series:
         if series.draw == "bars":
@@ -103,7 +103,7 @@ def _line(figure: Figure, series: Series) -> dict[str, Any]:
 
 
 def _described(figure: Figure, series: Series) -> dict[str, Any]:
-    """Its name, and the text for a point under the pointer."""
+    """The name of a series, and the hover text of its points."""
     return {
         "name": _text(series.name),
         "showlegend": bool(series.name),
@@ -136,17 +136,17 @@ def _error(series: Series, colour: str) -> dict[str, Any] | None:
 
 
 def _band(series: Series) -> dict[str, Any]:
-    """The interval around a line with many points, there and back."""
+    """The confidence band of a line: a polygon along the upper edge and back along the lower."""
     known = [
         (x, y, half or 0.0)
         for x, y, half in zip(series.x, series.y, series.spread, strict=True)
         if y is not None
     ]
-    there = [(x, y + half) for x, y, half in known]
-    back = [(x, y - half) for x, y, half in reversed(known)]
+    upper = [(x, y + half) for x, y, half in known]
+    lower = [(x, y - half) for x, y, half in reversed(known)]
     return {
-        "x": [x for x, _ in (*there, *back)],
-        "y": [y for _, y in (*there, *back)],
+        "x": [x for x, _ in (*upper, *lower)],
+        "y": [y for _, y in (*upper, *lower)],
         "mode": "lines",
         "line": {"width": 0, "color": series.style.colour},
         "fill": "toself",
@@ -157,7 +157,7 @@ def _band(series: Series) -> dict[str, Any]:
 
 
 def _add_references(drawn: go.Figure, figure: Figure) -> None:
-    """Lines of their own: plotly misplaces shapes on logarithmic axes."""
+    """References as traces: plotly misplaces shapes on logarithmic axes."""
     ends = layout.x_limits(figure)
     for reference in figure.references:
         across, along = list(ends), [reference.value] * 2
@@ -186,7 +186,7 @@ def _axis(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:
         shown = list(layout.shown_categories(axis))
         about["tickvals"] = shown
         if layout.leans(axis):
-            # The other way, the last label would end beyond the figure, and plotly leaves it out.
+            # With the opposite angle, the last label would not fit, and plotly would omit it.
             about["tickangle"] = -30
         about["ticktext"] = [_text(axis.categories[at]) for at in shown]
     elif axis.log:
@@ -231,5 +231,5 @@ def _strip_rows(figure: Figure) -> int:
 
 
 def _text(text: str) -> str:
-    """Text as plotly shows it: it takes some tags for markup."""
+    """Escape text for plotly, which interprets some tags."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,7 +1,7 @@
-"""The layout of a figure: limits of axes, rows of its legend, texts above its events.
+"""The layout of a figure: limits of axes, rows of the legend, texts above events.
 
-Lengths are inches, sizes of type points. Widths of text are estimates from its number of
-characters: they only decide what goes onto a row of its own.
+Lengths are inches, font sizes points. Widths of text are estimates from the number of characters;
+they only determine line breaks and rows.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Literal
 from netkv.report.figure import Axis, Figure
 
 WIDTH = 3.5
-"""Of a column of a paper."""
+"""Width of a column of a paper."""
 FONT = 7.0
 STRIP_FONT = 6.0
 STRIP_ROW = 0.1
 """Height of a row of texts above the events."""
 MARGIN = 0.05
 MIN_EXTENT = 0.3
-"""Of the area of the data, in each direction."""
+"""Minimal width and height of the area of the data."""
 SIDE_CHARACTERS = 34
-"""That fit on a line beside the value axis."""
+"""Characters that fit on a line beside the value axis."""
 MAX_CATEGORIES = 16
-"""Labels of categories that fit beside each other."""
+"""Limit of the labels of a category axis."""
 
 _PLOT = 1.45
 _BESIDE = 2.75
-"""Height and width of the area of the data, about."""
+"""Approximate height and width of the area of the data."""
 _LINE = 0.15
 _TITLE_CHARACTERS = 52
 _NOTE_CHARACTERS = 75
@@ -38,7 +38,7 @@ _SIDE_LABEL = 26
 _FEW_TICKS = 3
 _MAX_TICKS = 8
 _CHARACTER = 0.53 / 72
-"""Width of a character for a point of type."""
+"""Width of a character at a font size of one point."""
 
 
 @dataclass(frozen=True)
@@ -48,39 +48,39 @@ class Text:
     text: str
     x: float
     row: int
-    """From the axes up."""
+    """Row above the axes, from 0 upwards."""
     align: Literal["left", "center", "right"]
 
 
 def title_lines(figure: Figure) -> list[str]:
-    """The title as it fits above a figure."""
+    """The lines of the title."""
     return textwrap.wrap(figure.title, _TITLE_CHARACTERS)
 
 
 def note_lines(figure: Figure) -> list[str]:
-    """The note as it fits below the title."""
+    """The lines of the note below the title."""
     return textwrap.wrap(figure.note, _NOTE_CHARACTERS)
 
 
 def title_height(figure: Figure) -> float:
-    """From the upper edge to what stands below title and note."""
+    """Height of title and note with their margins."""
     return 2 * MARGIN + _LINE * len(title_lines(figure)) + STRIP_ROW * len(note_lines(figure))
 
 
 def side_label(text: str) -> str:
-    """A category beside bars that lie, on as many lines as it needs."""
+    """The label of a category of horizontal bars, with line breaks."""
     return "\n".join(textwrap.wrap(text, _SIDE_LABEL, break_on_hyphens=False))
 
 
 def first_box(figure: Figure, place: tuple[float, ...]) -> tuple[float, float, float, float]:
-    """Where the area of the data is, about: left, bottom, width and height."""
+    """Approximate position of the area of the data: left, bottom, width and height."""
     left, bottom, width, _ = place
     beside = width - _BESIDE - 0.1
     return left + beside, bottom + 0.4, _BESIDE, height(figure) - 0.4 - _above(figure)
 
 
 def x_limits(figure: Figure) -> tuple[float, float]:
-    """Where the x axis begins and ends."""
+    """Limits of the x axis."""
     if figure.x.categories:
         return -0.5 - 0.1, len(figure.x.categories) - 0.5 + 0.1
     found = [value for series in figure.series for value in series.x]
@@ -93,11 +93,11 @@ def x_limits(figure: Figure) -> tuple[float, float]:
 
 
 def y_limits(figure: Figure) -> tuple[float, float]:
-    """Where the value axis begins and ends, with room for intervals and labels."""
+    """Limits of the value axis, with room for intervals and labels."""
     low, high = _extremes(figure)
     if figure.y.log:
         bars = any(series.draw == "bars" for series in figure.series)
-        # Bars have no foot on a logarithmic axis, so they at least begin at a round number.
+        # A logarithmic axis has no 0 where bars could begin, so they begin at a power of ten.
         return (10 ** math.floor(math.log10(low) - 0.2) if bars else low / 1.3), high * 1.4
     if figure.y.low is not None:
         low = figure.y.low
@@ -109,7 +109,7 @@ def y_limits(figure: Figure) -> tuple[float, float]:
 
 
 def _extremes(figure: Figure) -> tuple[float, float]:
-    """The least and the greatest value that have to be seen."""
+    """The least and the greatest value that must be visible."""
     greatest = [reference.value for reference in figure.references]
     least = list(greatest)
     for series in figure.series:
@@ -118,8 +118,8 @@ def _extremes(figure: Figure) -> tuple[float, float]:
             if top is None or (figure.y.log and top <= 0):
                 continue
             half = (series.spread[at] if series.spread else None) or 0.0
-            # The band of two or three repeats may be so wide that no line could be seen any more,
-            # and no share is beyond what shares can be.
+            # The band of two or three repeats may be so wide that the line would be flat, and an
+            # axis with an upper limit, such as that of shares, need not exceed it.
             if not series.marked or figure.y.high is not None:
                 half = 0.0
             greatest.append(top + half)
@@ -128,7 +128,7 @@ def _extremes(figure: Figure) -> tuple[float, float]:
 
 
 def height(figure: Figure) -> float:
-    """Of the whole figure."""
+    """Height of the whole figure."""
     above = _above(figure)
     below = 0.2 + (_LINE if (figure.y if figure.sideways else figure.x).title else 0.0)
     if figure.sideways:
@@ -143,7 +143,7 @@ def height(figure: Figure) -> float:
 
 
 def leans(axis: Axis) -> bool:
-    """Whether the labels of categories are too long to stand beside each other."""
+    """Whether the labels of categories are rotated, because they are too long."""
     if not axis.categories:
         return False
     room = _BESIDE / min(len(axis.categories), MAX_CATEGORIES)
@@ -161,14 +161,14 @@ def legend_grid(figure: Figure) -> tuple[int, int]:
 
 
 def strip(figure: Figure) -> list[Text]:
-    """The texts of bands and marks, each on the first row where it has room."""
+    """The texts of bands and marks, each in the first row where it fits."""
     low, high = x_limits(figure)
     wanted = sorted(
         [((band.start + band.end) / 2, band.text) for band in figure.bands]
         + [(mark.at, mark.text) for mark in figure.marks]
     )
     ends: list[float] = []
-    """Where the last text of each row ends."""
+    """End of the last text in each row."""
     placed = []
     for x, text in wanted:
         width = len(text) * STRIP_FONT * _CHARACTER + 0.06
@@ -188,13 +188,13 @@ def strip(figure: Figure) -> list[Text]:
 
 
 def strip_height(figure: Figure) -> float:
-    """Of all rows of texts above the events."""
+    """Height of all rows of texts above the events."""
     rows = max((text.row + 1 for text in strip(figure)), default=0)
     return rows * STRIP_ROW + (0.04 if rows else 0.0)
 
 
 def shown_categories(axis: Axis) -> Iterator[int]:
-    """Which categories get a label."""
+    """Indices of the categories that have a label."""
     step = math.ceil(len(axis.categories) / MAX_CATEGORIES)
     yield from range(0, len(axis.categories), step)
 
@@ -205,9 +205,8 @@ def _above(figure: Figure) -> float:
 
 
 def log_ticks(axis: Axis, limits: tuple[float, float]) -> list[float]:
-    """Where a logarithmic axis has ticks: powers of ten, with 2 and 5 between where those are few.
-
-    The axis may have its own.
+    """Ticks of a logarithmic axis: those of the axis, or powers of ten, with multiples by 2 and 5
+    if there are few.
     """
     if axis.ticks:
         return list(axis.ticks)

@@ -1,4 +1,4 @@
-"""Metrics in figures: names and units for axes, and the values of a run.
+"""Metrics in figures: labels and units of axes, and the values of runs.
 
 Rates are operations per second, latencies microseconds.
 """
@@ -18,7 +18,7 @@ from netkv.scenarios.recovery import longest
 
 @dataclass(frozen=True)
 class Measure:
-    """How an axis of a metric is called."""
+    """Label and unit of an axis."""
 
     label: str
     unit: str = ""
@@ -26,7 +26,7 @@ class Measure:
 
 
 PERCENTILES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
-"""Of `latency_us`: field → what figures call it."""
+"""Field of `latency_us` → its name in figures."""
 
 _OPTIONS = {
     "workload.zipf": Measure("Zipf exponent"),
@@ -47,33 +47,33 @@ _OPTIONS = {
 
 
 def measure(name: str) -> Measure:
-    """How the axis of a figure is called; a unit that its label has is not repeated."""
+    """Label and unit of the axis of a metric, without a unit that the label contains."""
     shown = drawable()[name]
     plain = shown.unit not in (SHARE, AT_LEAST_ONE, TRUTH) and shown.unit not in shown.label.lower()
     return Measure(shown.label, shown.unit if plain else "", share=shown.unit == SHARE)
 
 
 def option(path: str) -> Measure:
-    """How the axis of a swept option is called."""
+    """Label and unit of the axis of a swept option."""
     known = _OPTIONS.get(path)
     return known or Measure(path.rpartition(".")[2].replace("_", " ").capitalize() or path)
 
 
 def of_run(run: RunRecord, name: str) -> float | None:
-    """The one value of a finished run; None if the run does not have it, or it is not shown."""
+    """A metric of a whole run; None if the run does not have it or it is not shown."""
     return values.of_run(metrics.get(name), run) if metrics.is_shown(name, run.scheme) else None
 
 
 def percentile(run: RunRecord, name: str) -> float | None:
-    """One of `PERCENTILES` of a run's latency."""
+    """A percentile of a run's latency, by its name in `PERCENTILES`."""
     return _number(getattr(run.latency_us, name, None))
 
 
 def served(run: RunRecord) -> tuple[float | None, float | None]:
-    """Throughput that the servers and the cache answered; None where the run does not have it.
+    """Throughput of the servers and of the cache; None if the run does not have them.
 
-    The servers count what they serve, writes as well, so the cache answered the rest. The hit ratio
-    is the same for reads only: times the throughput it would credit the cache with writes.
+    Servers count all operations that they serve, so the cache served the rest. The hit ratio is not
+    used, because it is about reads only, and the throughput includes writes.
     """
     if not run.server_load:
         return None, None
@@ -84,15 +84,15 @@ def served(run: RunRecord) -> tuple[float | None, float | None]:
 
 
 def phase(run: RunRecord, name: str) -> float | None:
-    """Seconds of a phase of the longest recovery; None if that has no such phase."""
+    """Seconds of a phase of the longest recovery; None if it has no such phase."""
     found = longest(run.recoveries)
     spent = [each.seconds for each in found.phases if each.name == name] if found else []
     return sum(spent) if spent else None
 
 
 def over_time(run: RunRecord, name: str) -> list[float | None]:
-    """A value for each interval of a run; empty if the run does not have the metric over time, or
-    it is not shown."""
+    """A metric for each interval of a run; empty if the run does not have it over time, or it is
+    not shown."""
     return values.over_time(metrics.get(name), run) if metrics.is_shown(name, run.scheme) else []
 
 

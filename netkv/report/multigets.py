@@ -1,4 +1,4 @@
-"""What a multiget costs its client, as a table."""
+"""CPU time of a multiget on its client, as a table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from netkv.bench.multigets import Multigets
 
 
 def table(found: Multigets) -> Table:
-    """A row for each number of servers: groups of a request, microseconds, ratios to the first."""
+    """A row for each number of servers: groups of a request, microseconds of each scheme, ratios
+    to the first scheme."""
     table = Table(box=box.SIMPLE_HEAD)
     first, *others = (schemes.get(name) for name in found.schemes)
     titles = [f"{each.title} us" for each in (first, *others)]

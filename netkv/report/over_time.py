@@ -1,4 +1,4 @@
-"""Figures over the time of runs, with their events."""
+"""Figures of metrics over time, with the events of the runs."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ from netkv.scenarios.results import Interval
 from netkv.scenarios.statistics import interval
 
 Stretch: TypeAlias = tuple[str, float, float]
-"""A node, and from when to when something was so."""
+"""A node, and start and end of a period."""
 
 MAX_POINTS = 1200
 _DOWN = frozenset({"killed", "failed", "stopped"})
 _UP = frozenset({"started", "ready"})
 _MARKED = frozenset({"shift", "note"})
 _FEW = 3
-"""Points that make no line to speak of."""
+"""Lines with fewer points have markers."""
 _SAME = 0.03
-"""Of the measured part: so far apart, events of several runs are still one of their scenario."""
+"""Events of several runs with the same text are drawn once if they are at most this share of the
+measured part apart."""
 
 
 def figure(plot: Plot, rows: Sequence[Row], relation: Relation, y: Axis) -> Figure:
-    """A line per row; over repeats their mean. Without a value in any series it has none."""
+    """A line per row: the mean over its repeats. Rows without values have no line."""
     runs = [run for row in rows for run in row.runs]
     style = numbered(row.key() for row in rows)
     series = []
@@ -89,10 +90,10 @@ def _line(row: Row, metric: str, relation: Relation, style: Style) -> Series | N
 
 
 def _points(runs: Sequence[RunRecord], metric: str) -> Iterator[tuple[float, Interval | None]]:
-    """Time, and mean over the runs there.
+    """Times, and means over the runs.
 
-    Runs are sampled at moments of their own, and long ones oftener than anything can show, so
-    samples are taken together by stretches of time.
+    The sample times of runs differ, and long runs have more samples than a figure can show, so
+    samples are grouped into intervals of equal width.
     """
     columns = [(_times(run), over_time(run, metric)) for run in runs]
     columns = [(times, values) for times, values in columns if len(values) == len(times) > 0]
@@ -116,7 +117,7 @@ def _points(runs: Sequence[RunRecord], metric: str) -> Iterator[tuple[float, Int
 
 
 def _joined(values: Sequence[float], metric: str) -> float:
-    """Of percentiles the worst counts; nothing may look better than it was."""
+    """The combined value of samples: the largest for metrics such as percentiles, else the mean."""
     return max(values) if metrics.get(metric).time == "worst" else math.fsum(values) / len(values)
 
 
@@ -140,7 +141,7 @@ def _stretches(
     of_run: Callable[[RunRecord], Iterator[Stretch]],
     kind: Literal["down", "recovering"],
 ) -> Iterator[Band]:
-    """When nodes were like that, joined over runs that were disturbed at the same times."""
+    """The periods of all runs as bands; overlapping periods of a node are joined."""
     found: dict[str, list[tuple[float, float]]] = {}
     for run in runs:
         for node, start, end in of_run(run):
@@ -159,7 +160,7 @@ def _stretches(
 def _down(run: RunRecord) -> Iterator[Stretch]:
     since: dict[str, float] = {}
     for event in run.events:
-        # At its end every rack is taken down; that is no disturbance.
+        # The events at the end of a run are from the end of its rack.
         if not 0 < event.time < run.duration or event.node == "rack":
             continue
         if event.kind in _DOWN:
@@ -172,20 +173,20 @@ def _down(run: RunRecord) -> Iterator[Stretch]:
 
 
 def _recovering(run: RunRecord) -> Iterator[Stretch]:
-    """From the moment a switch was there again to the one at which it was as before.
+    """Recoveries: each from the restart of the switch to the end of the recovery.
 
-    A switch that was never away recovers because its controller was: as long as that took. One that
-    was not recovered by the end was not as before from then on.
+    If only the controller was down, the recovery has the duration of its phases.
+    An incomplete recovery lasts until the end of the run.
     """
     outages = list(_down(run))
-    whole: dict[str, float] = {}
-    """When each switch was as before."""
+    recovered_at: dict[str, float] = {}
+    """End of the last recovery of each switch."""
     last = max([0.0, *_times(run)])
     for found in run.recoveries:
-        since = whole.get(found.switch, -math.inf)
+        since = recovered_at.get(found.switch, -math.inf)
         back = [end for node, _, end in outages if node == found.switch and since < end <= found.at]
         start = min(back, default=found.at - found.seconds)
-        whole[found.switch] = found.at
+        recovered_at[found.switch] = found.at
         if 0 < start < last:
             yield found.switch, start, min(found.at, last)
     for left in run.unfinished_recoveries:
@@ -194,7 +195,7 @@ def _recovering(run: RunRecord) -> Iterator[Stretch]:
 
 
 def _marks(runs: Iterable[RunRecord]) -> Iterator[Mark]:
-    """What was done to the racks, each thing once; outages are shown as such."""
+    """Shifts and notes, each once. Outages are bands instead."""
     marks: list[Mark] = []
     for run in runs:
         nodes = {node for node, _, _ in _down(run)}

@@ -1,4 +1,4 @@
-"""Runs as one HTML file with figures and tables and without links to other files."""
+"""A self-contained HTML page of runs, with figures and tables."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ pre { background: #f4f5f8; padding: 1rem; overflow: auto; }
 """
 
 _RATIO = 4
-"""Place of the ratio in a row of the comparison: behind the throughput."""
+"""Column of the ratio in the comparison: after the throughput."""
 
 
 def render(records: Sequence[RunRecord]) -> str:
-    """A page over these runs. It needs no network: the plotting library is inside."""
+    """A page about runs. It contains the plotting library, so it needs no network."""
     compared = compare(records)
     drawn = everything(records).figures
     title = ", ".join(dict.fromkeys(run.title or run.scenario for run in records))
@@ -60,10 +60,10 @@ def plots(drawn: Iterable[Figure]) -> str:
 
 
 def document(title: str, body: str) -> str:
-    """A page with the plotting library and the style inside; `title` is plain text."""
+    """A page that contains the plotting library and the style; `title` is plain text."""
     library = (resources.path("web") / "vendor" / "plotly-cartesian.min.js").read_text("utf-8")
     title = html.escape(title)
-    # A script ends at the first "</script", wherever it stands, also within a string of its own.
+    # A script ends at the first "</script", even within a string literal.
     library = library.replace("</script", "<\\/script")
     return f"""<!doctype html>
 <html lang="en">

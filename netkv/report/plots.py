@@ -1,4 +1,4 @@
-"""Figures of the plots of a scenario, from its runs."""
+"""Figures for the plots of a scenario, from its runs."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ from netkv.scenarios.plot import Plot
 
 
 class NothingToPlotError(NetkvError):
-    """These runs do not have what a figure is about."""
+    """The runs have no data for a figure."""
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Figures, and sentences about those that could not be made."""
+    """Figures, and a sentence about each figure that could not be drawn."""
 
     figures: list[Figure]
     left_out: list[str]
 
 
 def of_scenario(records: Sequence[RunRecord]) -> Drawn:
-    """What the scenarios of these runs ask for; without a word from them, the usual figures."""
+    """The figures that the scenarios of these runs define; if a scenario defines none, the usual
+    figures."""
     return _drawn(records, lambda runs, own: own or usual(runs))
 
 
 def asked_for(records: Sequence[RunRecord]) -> Drawn:
-    """What the scenarios of these runs ask for, and nothing else."""
+    """The figures that the scenarios of these runs define."""
     return _drawn(records, lambda _, own: own)
 
 
 def everything(records: Sequence[RunRecord]) -> Drawn:
-    """What the scenarios of these runs ask for, then the usual figures as far as not among them."""
+    """The figures that the scenarios of these runs define, then the other usual figures."""
 
     def plots(runs: Sequence[RunRecord], own: list[Plot]) -> list[Plot]:
         have = {(plot.y, plot.x) for plot in own}
@@ -54,7 +55,7 @@ def everything(records: Sequence[RunRecord]) -> Drawn:
 
 
 def usual(records: Sequence[RunRecord]) -> list[Plot]:
-    """Figures that suit any runs."""
+    """Figures for any runs."""
     swept = next((path for run in records for path in run.params), "scheme")
     recovered = any(run.recoveries for run in records)
     controlled = any(run.control_plane_bytes_per_s for run in records)
@@ -74,7 +75,7 @@ def usual(records: Sequence[RunRecord]) -> list[Plot]:
 
 
 def draw(plot: Plot, records: Sequence[RunRecord]) -> Figure:
-    """One figure; raises `NothingToPlotError` if the runs do not have what it shows."""
+    """One figure; raises `NothingToPlotError` if the runs have no data for it."""
     plot = plot.model_copy(update={"title": plain(plot.title) or _title(plot)})
     found = rows(records, unfinished=plot.x == "time")
     if not found:
@@ -152,7 +153,7 @@ def _own(records: Iterable[RunRecord], left_out: list[str]) -> list[Plot]:
 
 
 def _name(plot: Plot) -> str:
-    """Of its files: its title in small letters and dashes, or else what it shows."""
+    """The name of its files: the title in lower case with dashes, or the names of its axes."""
     name = re.sub(r"[^a-z0-9]+", "-", plot.title.lower()).strip("-")[:60].strip("-")
     return name or re.sub(r"[^a-z0-9]+", "-", f"{plot.y}-{plot.x}".lower()).strip("-")
 
@@ -168,9 +169,9 @@ def _title(plot: Plot) -> str:
 
 
 def _no_runs(records: Sequence[RunRecord]) -> str:
-    going = sum(run.status == "running" for run in records)
-    if going:
-        return f"{going} of the {len(records)} runs still go on, and none is done."
+    running = sum(run.status == "running" for run in records)
+    if running:
+        return f"{running} of the {len(records)} runs still go on, and none is done."
     return "there are no runs." if not records else f"all {len(records)} runs failed."
 
 
@@ -208,7 +209,7 @@ def _sweep(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Fig
 
 
 def _distribution(plot: Plot, found: Sequence[Row]) -> Figure:
-    """Share of operations that took no longer, from the histograms of all repeats together."""
+    """Cumulative distribution of latency, from the merged histograms of all repeats."""
     style = numbered(row.key() for row in found)
     series = []
     for row in found:
@@ -224,7 +225,7 @@ def _distribution(plot: Plot, found: Sequence[Row]) -> Figure:
 
 
 def _logarithmic(figure: Figure, plot: Plot) -> Figure:
-    """With the axes logarithmic that should be: those asked for, or those of wide sweeps."""
+    """The figure with logarithmic axes: those of `plot.log`, or those that span decades."""
     if plot.kind == "distribution" or (plot.x == "time" and plot.log is None):
         return figure
     xs = [value for series in figure.series for value in series.x]
@@ -245,7 +246,7 @@ def _logarithmic(figure: Figure, plot: Plot) -> Figure:
 
 
 def _in_fitting_units(figure: Figure) -> Figure:
-    """Latencies in microseconds, milliseconds or seconds, whichever their size calls for."""
+    """The figure with latencies in microseconds, milliseconds or seconds, by the largest one."""
     if figure.x.unit == "µs":
         by, unit = _unit(value for series in figure.series for value in series.x)
         series = tuple(replace(s, x=tuple(value / by for value in s.x)) for s in figure.series)

@@ -1,4 +1,4 @@
-"""Durations of recoveries, for the terminal: of runs side by side, and of one with its phases."""
+"""Tables of the durations of recoveries: comparisons of runs, and the phases of one run."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from netkv.runs.records import RunHead
 from netkv.scenarios.results import Recovery
 
 _BAR = 30
-"""Characters of the bar of a whole recovery."""
+"""Width of the bar of a whole recovery in characters."""
 _COLOURS = ("blue", "yellow", "green", "red", "magenta", "cyan")
 
 
 def header(compared: Comparison) -> list[str]:
-    """Headings of a table of recoveries: scheme, sweep point, all of it and each phase."""
+    """Headings of a table of recoveries: scheme, sweep point, total and each phase."""
     return ["scheme", "sweep point", "recovery", *_phases(compared)]
 
 
 def rows(compared: Comparison) -> list[list[str]]:
-    """Cells below them, of rows in which a switch recovered, or should have; means over the
-    repeats."""
+    """Cells of the table, with means over the repeats. Rows without completed or unfinished
+    recoveries are left out."""
     return [
         [
             row.scheme,
@@ -52,17 +52,17 @@ def overview(compared: Comparison) -> Table | None:
 
 
 def details(run: RunHead) -> list[Table]:
-    """A table for each recovery of a run: its phases as bars, and what was moved."""
+    """A table for each recovery of a run: its phases as bars, and its counts."""
     return [_details(found) for found in run.recoveries]
 
 
 def unfinished(run: RunHead) -> str:
-    """Recoveries of a run that came to no end; a line each."""
+    """Unfinished recoveries of a run, a line each."""
     return "\n".join(found.text for found in run.unfinished_recoveries)
 
 
 def _whole(row: ComparedRow) -> str:
-    """How long it took, and what came to no end."""
+    """The total duration, and the numbers of unfinished recoveries."""
     parts = [] if row.recovery_time is None else [text.spread(row.recovery_time, text.seconds)]
     if row.recoveries_interrupted:
         parts.append(f"{row.recoveries_interrupted} interrupted, recovered by the next")

@@ -36,7 +36,7 @@ def table(found: RocksdbCosts) -> Table:
 
 
 def differences(found: RocksdbCosts) -> Table:
-    """What one kind costs more than another."""
+    """Differences between the costs of two kinds of operations."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     shown.add_column("difference")
     for name in ("p10 us", "median us"):
@@ -47,7 +47,7 @@ def differences(found: RocksdbCosts) -> Table:
 
 
 def load(found: RocksdbCosts) -> str:
-    """How busy the machine was."""
+    """The load average of the machine."""
     one, five, _ = found.load_average
     return (
         f"Load average {one:.1f} (1 minute) and {five:.1f} (5 minutes) on "

@@ -1,4 +1,4 @@
-"""Runs for figures: repeats together, each with its baseline."""
+"""Rows of figures: runs grouped by settings, and their baselines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netkv.scenarios.statistics import interval
 
 Value = Callable[[RunRecord], float | None]
 Key = tuple[str, str]
-"""Scheme, and what else distinguishes rows."""
+"""Scheme, and other settings that distinguish rows, as text."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Row:
 
     scheme: str
     point: dict[str, Any]
-    """Path → value of the sweep, and of other settings in which the rows differ."""
+    """Path → value of the swept options and of other settings in which the rows differ."""
     runs: tuple[RunRecord, ...]
 
     def at(self, path: str) -> Any:
@@ -39,29 +39,29 @@ class Row:
         return interval([each for each in found if each is not None])
 
     def key(self, path: str = "") -> Key:
-        """What it has in common with the other rows along a path."""
+        """The key of the series of this row in a sweep over `path`."""
         return self.scheme, text.params({p: v for p, v in self.point.items() if p != path})
 
     def label(self, path: str = "") -> str:
-        """Scheme and point, without what stands on the axis."""
+        """Scheme and point, without the option on the axis."""
         return label(self.key(path))
 
 
 def label(key: Key) -> str:
-    """As legends have it: `SCHEME, zipf 0.9`."""
+    """A key as text of the legend: `SCHEME, zipf 0.9`."""
     return plain(", ".join(part for part in (title(key[0]), key[1]) if part), 48)
 
 
 def title(scheme: str) -> str:
-    """A scheme as figures call it."""
+    """The name of a scheme in figures."""
     known = {each.name: each.title for each in schemes.all_schemes()}
     return known.get(scheme, scheme)
 
 
 def rows(records: Iterable[RunRecord], *, unfinished: bool = False) -> list[Row]:
-    """Runs by their settings, repeats together, schemes in their usual order, without failed runs.
+    """Rows of successful runs with the same settings; schemes in the order of the registry.
 
-    With `unfinished` they are taken where no repeat of theirs did better.
+    With `unfinished`, other runs are used for rows in which no repeat succeeded.
     """
     groups = []
     for group in repeats(list(records)):
@@ -89,12 +89,12 @@ def rows(records: Iterable[RunRecord], *, unfinished: bool = False) -> list[Row]
 
 
 def _order() -> dict[str, int]:
-    """Of schemes in figures."""
+    """Order of schemes in figures."""
     return {each.name: at for at, each in enumerate(schemes.all_schemes())}
 
 
 class Relation:
-    """Values as they are, or as ratios to those of a baseline."""
+    """The relation of values to a baseline; without one, values are unchanged."""
 
     def __init__(self, baseline: Baseline | None, among: Sequence[Row]) -> None:
         self.baseline = baseline
@@ -104,7 +104,7 @@ class Relation:
         return self.baseline is not None
 
     def of(self, row: Row, value: Value, by: Value | None = None) -> Interval | None:
-        """Mean of a value, or its ratio to the mean of `by` (the same value) of the baseline."""
+        """Mean of a value, or its ratio to the mean of `by` (default: `value`) of the baseline."""
         if self.baseline is None:
             return row.mean(value)
         base = self.base(row)
@@ -116,7 +116,7 @@ class Relation:
         return ratio(row.mean(value), base.mean(by or value))
 
     def base(self, row: Row) -> Row | None:
-        """The row that this one is relative to; None if it did not run."""
+        """The baseline of a row; None if it is not among the rows."""
         if self.baseline is None:
             return None
         scheme = self.baseline.scheme or row.scheme
@@ -128,7 +128,7 @@ class Relation:
         return None
 
     def words(self) -> str:
-        """Of the baseline: `SCHEME at zipf 0`."""
+        """The baseline as text: `SCHEME at zipf 0`."""
         if self.baseline is None:
             return ""
         point = text.params(self.baseline.point)

@@ -48,7 +48,7 @@ def table(found: SimulatorBenchmark) -> Table:
 
 
 def memory_table(found: SimulatorBenchmark) -> Table:
-    """A line for each rack that only writes: after a time, and after twice that time."""
+    """A line for each rack with writes only: memory after a time, and after twice that time."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in _MEMORY:
         left = name == "scheme"
@@ -59,7 +59,7 @@ def memory_table(found: SimulatorBenchmark) -> Table:
 
 
 def figures(found: SimulatorBenchmark) -> list[Figure]:
-    """All racks as bars; and the rate against servers and keys, where they were varied."""
+    """The rates of all racks as bars, and sweeps over servers and keys if they were varied."""
     drawn: list[Figure | None] = [_bars(found)]
     drawn.append(_sweep(found, "servers", _servers, lambda each: each.keys == MAX_KEYS))
     drawn.append(
@@ -69,7 +69,7 @@ def figures(found: SimulatorBenchmark) -> list[Figure]:
 
 
 def render(found: SimulatorBenchmark) -> str:
-    """A page with the figures and the same table. It needs no network."""
+    """A self-contained HTML page with the figures and tables."""
     header = [name.replace("\n", " ") for name in (*_HEADER, *_RATES, *_REST)]
     ratios = [[name, text.number(ratio)] for name, ratio in found.ratios.items()]
     body = [
@@ -162,7 +162,8 @@ def _sweep(
     of: _Varied,
     usual: Callable[[SimulatorResult], bool],
 ) -> Figure | None:
-    """Cost of a request against what was varied in single racks, all else being as usual."""
+    """Cost of a request in single racks over one size; `usual` selects racks that have the usual
+    value of the other size."""
     results = [each for each in found.results if each.topology == "rack" and each.zipf == SKEW]
     results = [each for each in results if each.outstanding >= each.servers * PER_SERVER]
     results = sorted(filter(usual, results), key=of)

@@ -1,14 +1,13 @@
-"""The style of series: the one definition of colours, dashes, markers and patterns.
+"""The styles of series: colours, dashes, markers and patterns, for both renderers.
 
-1. The colour belongs to the scheme: it follows from the scheme's place in the registry and is the
-   same in files, pages and the dashboard, whatever else is shown.
+1. The position of a scheme in the registry determines its colour. It is the same in files, pages
+   and the dashboard, and does not depend on other series.
 2. Several series of one scheme are numbered. The first four have the scheme's colour and differ in
-   dash, marker and pattern. Every further four have another shade of it, so no style comes twice.
+   dash, marker and pattern. Every further four have another shade of it, so styles are unique.
 3. The parts of a stacked bar have the colour of their series and differ in pattern.
-4. Grey belongs to no scheme: references, legends of parts, and runs of schemes that this version
-   does not know.
+4. Grey is for references, legends of parts, and runs of schemes that this version does not know.
 
-`matplotlib_*` and `plotly_*` translate a style for the two renderers. Nothing else does.
+Only `matplotlib_*` and `plotly_*` translate a style for the two renderers.
 """
 
 from __future__ import annotations
@@ -32,38 +31,37 @@ PALETTE = (
     "#af25f4",
     "#9bc587",
 )
-"""Six of Okabe and Ito's colours, and four more that are as far from these and from each other as
-these six are, for full and for all kinds of reduced colour vision. All show on white and on dark
-ground."""
+"""Six colours of Okabe and Ito, and four more that are as far from all others as these six are,
+for full and all kinds of reduced colour vision. All are visible on white and dark backgrounds."""
 GREY = "#7f7f7f"
 _WHITE = "#ffffff"
 _GOLDEN = (math.sqrt(5) - 1) / 2
-"""Multiples of it, modulo 1, never repeat and are far from their predecessors."""
+"""Multiples of it modulo 1 never repeat, and consecutive ones are far apart."""
 _MAX_SHADE = 0.7
-"""Share of black or white in a shade, at most."""
+"""Limit of the share of black or white in a shade."""
 
 K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True)
 class Dash:
-    """A dash: lengths of strokes and gaps in widths of the line; none for a solid line."""
+    """A dash: lengths of strokes and gaps in line widths; empty for a solid line."""
 
     lengths: tuple[float, ...] = ()
 
     def plotly(self, width: float) -> str:
-        """For plotly and for SVG, of a line `width` pixels wide."""
+        """The dash for plotly and SVG, for a line of `width` pixels."""
         return ",".join(f"{length * width:g}px" for length in self.lengths) or "solid"
 
     @property
     def matplotlib(self) -> str | tuple[float, tuple[float, ...]]:
-        """For matplotlib."""
+        """The dash for matplotlib."""
         return (0.0, self.lengths) if self.lengths else "-"
 
 
 @dataclass(frozen=True)
 class Marker:
-    """A marker, as the renderers name it."""
+    """The names of a marker in the renderers."""
 
     matplotlib: str
     plotly: str
@@ -71,7 +69,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class Pattern:
-    """White lines or dots on a bar, as the renderers name them."""
+    """The names of a pattern of white lines or dots on bars in the renderers."""
 
     matplotlib: str
     plotly: str
@@ -79,9 +77,9 @@ class Pattern:
 
 _DASHES = (Dash(), Dash((5, 2)), Dash((5, 1.5, 1, 1.5)), Dash((2, 1.2)))
 _VARIANTS = len(_DASHES)
-"""Series of a scheme that share a shade."""
+"""Number of series of a scheme with the same shade."""
 DOTTED = Dash((1, 1.5))
-"""For references and events: no series is dotted."""
+"""Dash of references and events; no series has it."""
 _MARKERS = (
     Marker("o", "circle"),
     Marker("s", "square"),
@@ -98,31 +96,31 @@ _PATTERNS = (
     (Pattern("....", "."), Pattern("++++", "+")),
     (Pattern("-----", "-"), Pattern("|||||", "|")),
 )
-"""Of each of the series that share a shade: the lower and the upper part of a stack."""
+"""For each variant: patterns of the lower and the upper part of a stack."""
 
 BANDS = {"warmup": (GREY, 0.14), "down": ("#d55e00", 0.16), "recovering": ("#e69f00", 0.18)}
-"""Colour and opacity of stretches of time."""
+"""Kind of a band → its colour and opacity."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """The look of a series."""
+    """The style of a series."""
 
     colour: str
-    """As `#rrggbb`."""
+    """`#rrggbb`."""
     variant: int = 0
-    """Among series of the same colour: decides dash, pattern and, with `shape`, the marker."""
+    """Index among series of the same colour: determines dash, pattern and, with `shape`, marker."""
     shape: int = 0
-    """Of the marker of the first variant."""
+    """Index of the marker of the first variant."""
 
     @property
     def dash(self) -> Dash:
-        """Of its line."""
+        """Dash of its line."""
         return _DASHES[self.variant]
 
     @property
     def marker(self) -> Marker:
-        """Of its points."""
+        """Marker of its points."""
         return _MARKERS[(self.shape + self.variant) % len(_MARKERS)]
 
     def fill(self, part: int = 0) -> str:
@@ -139,7 +137,7 @@ class Style:
         return {"color": self.colour, "linestyle": self.dash.matplotlib, **marker}
 
     def matplotlib_bar(self, part: int = 0) -> dict[str, Any]:
-        """Arguments of a bar or a part of it: matplotlib hatches in the colour of the edge."""
+        """Arguments of a bar or a part of it. The colour of the edge is also that of the hatch."""
         hatch = self.pattern(part).matplotlib or None
         return {"color": self.fill(part), "edgecolor": _WHITE, "hatch": hatch}
 
@@ -165,7 +163,7 @@ class Style:
 
 
 FIRST = Style(PALETTE[0])
-"""For a figure with a single series."""
+"""Style of a single series."""
 
 
 def of_scheme(scheme: str, number: int = 0) -> Style:
@@ -174,23 +172,23 @@ def of_scheme(scheme: str, number: int = 0) -> Style:
     if scheme not in order:
         return neutral(number)
     at = order.index(scheme)
-    # More schemes than colours: each round of the palette has shades of its own.
+    # If there are more schemes than colours, each round of the palette has other shades.
     rounds = math.ceil(len(order) / len(PALETTE))
     return _style(PALETTE[at % len(PALETTE)], at, number, at // len(PALETTE), rounds)
 
 
 def neutral(number: int = 0) -> Style:
-    """The `number`-th style of what belongs to no scheme that is known."""
+    """The `number`-th grey style, for series without a known scheme."""
     return _style(GREY, 0, number)
 
 
 def nth(number: int) -> Style:
-    """The `number`-th style where the series are no schemes, such as executors."""
+    """The `number`-th style of series that are not schemes, such as executors."""
     return _style(PALETTE[number % len(PALETTE)], number, number // len(PALETTE))
 
 
 def numbered(keys: Iterable[tuple[str, K]]) -> dict[tuple[str, K], Style]:
-    """A style for each (scheme, what else distinguishes it), numbered in this order."""
+    """A style for each (scheme, other key), numbered in this order."""
     known = {each.name for each in schemes.all_schemes()}
     counts: dict[str, int] = {}
     found = {}
@@ -207,7 +205,7 @@ def _style(base: str, shape: int, number: int, first: int = 0, step: int = 1) ->
 
 
 def _shade(colour: str, number: int) -> str:
-    """The `number`-th shade of a colour: itself, then darker and lighter ones in turns."""
+    """The `number`-th shade of a colour: the colour itself, then alternately darker and lighter."""
     if number == 0:
         return colour
     share = _MAX_SHADE * ((_GOLDEN * ((number + 1) // 2)) % 1.0)

@@ -1,4 +1,4 @@
-"""Tables for the terminal."""
+"""Tables of runs and comparisons for the terminal."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from netkv.scenarios import values
 from netkv.scenarios.results import Threshold
 
 WIDE = 110
-"""Columns of a terminal in which a comparison has room."""
+"""Width of a terminal, in characters, that a comparison needs."""
 _LEFT_OUT = ("control_plane_mib_per_s",)
-"""Columns for which a terminal has no room."""
+"""Metrics whose columns do not fit into a terminal."""
 _BROKEN = {"predicted": "pre-\ndicted"}
-"""Headings that are wider than their values."""
+"""Headings with line breaks, because they are wider than their values."""
 STATUS_STYLE = {"done": "green", "running": "cyan", "failed": "red"}
 
 
 def comparison(compared: Comparison, title: str = "", *, narrow: bool = False) -> Table:
-    """A line per scheme (and sweep point): what it did, and how that relates to the baseline, which
-    heading and caption name.
+    """A line per scheme and sweep point: its metrics, and its ratio to the baseline.
 
-    Without a sweep a `narrow` one fits into 80 columns.
+    Heading and caption name the baseline. Without a sweep, a `narrow` table fits into 80 columns.
     """
     rows = compared.rows
     table = _table(title)
@@ -62,12 +61,12 @@ def comparison(compared: Comparison, title: str = "", *, narrow: bool = False) -
 
 
 def ratio_heading(compared: Comparison, between: str = " ") -> str:
-    """Heading of the ratios: `ratio to SCHEME`, with something else `between` if so wished."""
+    """Heading of the ratios: `ratio to SCHEME`, with `between` instead of the first space."""
     return f"ratio{between}to {compared.baseline}" if compared.baseline else "ratio"
 
 
 def verdicts(thresholds: Sequence[Threshold]) -> Table:
-    """What the scenario expects, and whether it was so."""
+    """The expectations of the scenario, and their verdicts."""
     table = _table("")
     table.add_column("expected")
     table.add_column("verdict")
@@ -157,7 +156,7 @@ def run_details(run: RunRecord) -> Table:
 
 
 def events(run: RunRecord) -> Table:
-    """What happened in a run, in order."""
+    """The events of a run, in order."""
     table = _table("")
     table.add_column("at", justify="right")
     table.add_column("what")
@@ -170,7 +169,7 @@ def events(run: RunRecord) -> Table:
 
 
 def _of_scheme(run: RunRecord) -> tuple[str, str]:
-    """The scheme and the values of its own metrics, those left out that it has nothing of."""
+    """The scheme and the values of its own metrics, without absent ones."""
     scheme = {each.name: each for each in schemes.all_schemes()}.get(run.scheme)
     if scheme is None:
         return "", ""
@@ -217,7 +216,7 @@ def _runs(row: ComparedRow) -> str:
 def _figures(row: ComparedRow, shown: Sequence[columns.Column]) -> list[Text]:
     cells = []
     for cell in (each.cell(row) for each in shown):
-        # A mean has, on a line below it, the half width of its confidence interval.
+        # The half width of the confidence interval is on the line below the mean.
         found = Text(f"{cell.text}\n± {cell.spread}" if cell.spread else cell.text)
         if cell.nonzero and cell.metric.repeats == "sum":
             found.stylize("bold red" if cell.metric.sense == "zero" else "yellow")

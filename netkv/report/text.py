@@ -1,4 +1,4 @@
-"""Numbers as text. Rates are operations per second, latencies microseconds."""
+"""Formatting of numbers. Rates are operations per second, latencies microseconds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from netkv.metrics.metric import SHARE
 from netkv.scenarios.results import Interval
 
 NOTHING = "-"
-"""For what is not known, or makes no sense for a scheme."""
+"""Text of a value that is unknown, or undefined for a scheme."""
 
 
 def rate(value: float | None) -> str:
@@ -27,7 +27,7 @@ def latency(value: float | None) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """`812 µs`, `3.41 ms` or `1.20 s`, of seconds."""
+    """`812 µs`, `3.41 ms` or `1.20 s`, from seconds."""
     return latency(None if value is None else value * 1e6)
 
 
@@ -52,7 +52,7 @@ def number(value: float | None) -> str:
 
 
 def show(unit: str, *, whole: bool = False) -> Callable[[float | None], str]:
-    """How values of a unit are written; `whole`: those that are counts."""
+    """The format of a unit. Units without one have that of counts if `whole`, else of numbers."""
     if unit in _SHOWN:
         return _SHOWN[unit]
     return count if whole else number
@@ -71,11 +71,11 @@ _SHOWN: dict[str, Callable[[float | None], str]] = {
     "MiB/s": bandwidth,
     SHARE: share,
 }
-"""By unit."""
+"""Unit → format."""
 
 
 def spread(value: Interval | None, show: Callable[[float | None], str]) -> str:
-    """A mean with the half width of its confidence interval, if it has one: `2,010 ± 35`."""
+    """A mean with the half width of its confidence interval, if known: `2,010 ± 35`."""
     if value is None:
         return NOTHING
     if value.ci95 is None:

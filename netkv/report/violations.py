@@ -1,4 +1,4 @@
-"""Violations that the history checker found: their operations in order."""
+"""Tables of the violations that the history checker found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tables(run: RunHead, most: int = 3) -> list[Table]:
 
 
 def summary(run: RunHead) -> str:
-    """The checker's verdict on a run, in a few words."""
+    """The checker's verdict on a run, as text."""
     if run.linearizable is False:
         count = run.violation_count
         return f"NOT linearizable: {count:,} violation{'' if count == 1 else 's'}"
@@ -47,7 +47,7 @@ def overview(runs: Sequence[RunHead]) -> Table:
 
 
 def replay(run: RunHead) -> str:
-    """How to have the same run again."""
+    """Instructions to repeat a run."""
     command = (
         f"netkv scenario run {run.scenario} --scheme {run.scheme} --mode {run.mode} "
         f"--seed {run.seed} (and the same --set options, if there were any)"
@@ -61,29 +61,29 @@ def replay(run: RunHead) -> str:
 
 
 def row(operation: HistoryOperation, origin: int | None) -> tuple[str, str, str, str, str]:
-    """An operation as cells: time, packets, operation, whose value, result.
+    """An operation as cells of `COLUMNS`.
 
-    Times are microseconds since `origin` (nanoseconds), from the first packet to the answer.
+    Times are microseconds since `origin` (nanoseconds), from the first packet to the reply.
     """
     writer = operation.writer
-    whose = text.NOTHING
+    source = text.NOTHING
     if writer is not None:
-        whose = "initial" if writer.client == 0 else f"{writer.client}/{writer.request}"
+        source = "initial" if writer.client == 0 else f"{writer.client}/{writer.request}"
     return (
         f"{_time(operation.start_ns, origin)} to {_time(operation.end_ns, origin)}",
         f"{operation.client}/{operation.request}",
         operation.what,
-        whose,
+        source,
         operation.result,
     )
 
 
 COLUMNS = ("time (µs)", "client/request", "operation", "value of", "result")
-"""Of the cells that `row` gives."""
+"""Headings of the cells of `row`."""
 
 
 def origin(operations: Sequence[HistoryOperation]) -> int | None:
-    """When the first of the operations began, in nanoseconds; None if no time is known."""
+    """Start of the first operation, in nanoseconds; None if no time is known."""
     return min((each.start_ns for each in operations if each.start_ns is not None), default=None)
 
 

@@ -1,4 +1,4 @@
-"""The run store: every run whole, readable while it is written and after a crash."""
+"""The run store: complete records of all runs, readable during a run and after a crash."""
 
 from netkv.runs.records import RunHead, RunRecord
 from netkv.runs.sink import StoreSink

@@ -1,14 +1,14 @@
-"""The choice of the baseline of compared runs, which does not depend on their order.
+"""The choice of the baseline of compared runs. It does not depend on the order of the runs.
 
-1. `--baseline` names a run, which all others relate to, or a scheme.
-2. Otherwise it is the first scheme of the scenario, as it was run. If runs of one scenario were
-   asked for with different schemes, the longest list counts, and of several equally long ones that
+1. `--baseline` names a run, which is the baseline of all runs, or a scheme.
+2. Otherwise the baseline is the first scheme of the scenario, as it was run. If runs of a scenario
+   have different lists of schemes, the longest list counts. Among equally long lists, it is the one
    whose first scheme is registered first.
-3. If that scheme is not among the runs, it is the next one of the list that is.
-4. Runs relate to the baseline of their own scenario at their own sweep point. Without a run of the
-   baseline there that succeeded, they have no ratio.
-5. Several rows of the baseline at one sweep point differ in settings: a row relates to the one that
-   has its settings, else to the oldest. If there is no other scheme, all relate to the oldest.
+3. If that scheme is not among the runs, the baseline is the next scheme of the list that is.
+4. Runs relate to the baseline of their own scenario at their own sweep point. If no run of the
+   baseline succeeded there, they have no ratio.
+5. If the baseline has several rows at a sweep point, they differ in settings. A row relates to the
+   one with its settings, else to the oldest. If there is no other scheme, all relate to the oldest.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ Settings = Callable[[RunRecord], dict[str, Any]]
 
 @dataclass
 class Baselines:
-    """What each group relates to, and how that came about."""
+    """The baseline of each group, and the reasons for the choice."""
 
     of: list[Group | None]
-    """For each group; None: it has nothing to relate to."""
+    """The baseline of each group; None: it has none."""
     sentences: list[str] = field(default_factory=list)
-    """For people. Empty if each group relates to itself."""
+    """Reasons, for users. Empty if each group relates to itself."""
 
 
 def choose(groups: Sequence[Group], settings: Settings, asked: str | None = None) -> Baselines:
@@ -114,7 +114,7 @@ def _within(
 
 
 def _scheme(groups: Sequence[Group], asked: str | None) -> tuple[str, str]:
-    """The first scheme of the scenario of these groups, and the one that is their baseline."""
+    """The first scheme of the scenario of these groups, and their baseline scheme."""
     present = {group[0].scheme for group in groups}
     order = {each.name: at for at, each in enumerate(schemes.all_schemes())}
 
@@ -132,7 +132,7 @@ def _scheme(groups: Sequence[Group], asked: str | None) -> tuple[str, str]:
 def _nearest(
     group: Group, candidates: Sequence[Group], settings: Settings, *, itself: bool
 ) -> Group:
-    """Which of the candidates, the oldest first, a group relates to."""
+    """The candidate that a group relates to; candidates are ordered from the oldest."""
     if itself and any(each is group for each in candidates):
         return group
     if not itself:

@@ -1,9 +1,9 @@
-"""Comparison of runs: repeats together, ratios to a baseline, and other differences.
+"""Comparison of runs: means over repeats, ratios to a baseline, and differing settings.
 
-A row is everything that was run with the same settings. Its figures are means over the repeats with
-the half width of their 95% confidence interval (Student's t). The interval of a ratio combines the
-relative half widths of both means in quadrature, which holds for independent means whose spread is
-small against them. `netkv.runs.baseline` chooses the baseline.
+A row contains all runs with the same settings. Its figures are means over the repeats with the half
+width of their 95% confidence interval (Student's t). The interval of a ratio combines the relative
+half widths of both means in quadrature, which is valid for independent means with a small relative
+spread. `netkv.runs.baseline` chooses the baseline.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from netkv.scenarios.statistics import interval, over_repeats
 _NOT_SETTINGS = frozenset(
     {"schemes", "seed", "repeat", "sweep", "expect", "plots", "title", "description", "name"}
 )
-"""Parts of a scenario that do not change what a single run does."""
+"""Parts of a scenario that do not affect a single run."""
 
 
 class ComparedRow(OverRepeats):
@@ -39,27 +39,27 @@ class ComparedRow(OverRepeats):
     runs: list[str]
     failed: int
     ratio: Interval | None
-    """Throughput over that of the baseline; None for a row without throughput to compare with."""
+    """Throughput divided by that of the baseline; None if one of them is unknown."""
     relative_to: str | None
     """The first run of the row that `ratio` is relative to; None if there is none."""
     baseline: bool
     """Whether the row is its own baseline."""
     recovery_phases: dict[str, Interval] = Field(default_factory=dict)
-    """Seconds of its phases, in their order."""
+    """Mean seconds of each phase of the longest recoveries, in order."""
     recoveries_interrupted: int = 0
-    """Recoveries that something cut, and a later one came to its end."""
+    """Recoveries that were interrupted, but followed by a completed one."""
     not_recovered: int = 0
     """Switches that were not recovered by the end of their runs."""
 
 
 class Comparison(Result):
-    """What `netkv runs compare` prints."""
+    """The result of `netkv runs compare`."""
 
     rows: list[ComparedRow]
     baseline: str | None
-    """The scheme that all ratios are relative to; None if they are not all to one."""
+    """The baseline scheme of all ratios; None if there is not exactly one."""
     note: str
-    """Sentences: what the ratios are relative to, and why. Empty if there is nothing to compare."""
+    """Sentences: the baseline of the ratios and the reason. Empty without a comparison."""
 
 
 def compare(records: Sequence[RunRecord], baseline: str | None = None) -> Comparison:
@@ -84,7 +84,7 @@ def compare(records: Sequence[RunRecord], baseline: str | None = None) -> Compar
 
 
 def repeats(records: Sequence[RunRecord]) -> list[list[RunRecord]]:
-    """Runs that were run with the same settings and the same program, together."""
+    """Runs grouped by settings and program."""
     found: dict[str, list[RunRecord]] = {}
     for record in records:
         found.setdefault(_settings_key(record), []).append(record)
@@ -115,7 +115,7 @@ def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def settings(record: RunRecord) -> dict[str, Any]:
-    """What a run was run with, as paths, without what its sweep set."""
+    """The settings of a run by path, without those of its sweep."""
     own = {name: value for name, value in record.parameters.items() if name not in _NOT_SETTINGS}
     flat = flatten(own)
     for path in record.params:
@@ -129,7 +129,7 @@ def _settings_key(record: RunRecord) -> str:
 
 
 def differing(records: Sequence[RunRecord]) -> dict[str, None]:
-    """Paths of the settings that are not the same in all, in order."""
+    """Paths of the settings that differ between the runs, in order."""
     all_settings = [settings(record) for record in records]
     paths = dict.fromkeys(path for each in all_settings for path in each)
     missing = object()

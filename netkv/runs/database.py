@@ -1,4 +1,4 @@
-"""The database under the run store: connections that suit one writer and many readers."""
+"""The database of the run store: connections for one writer and many readers."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from netkv.runs.schema import VERSION, Base, StoreInfo
 from netkv.runs.upgrades import UPGRADES
 
 WRITES = {"netkv_writes": True}
-"""Execution options of a connection that is going to write."""
+"""Execution options of a connection for writing."""
 
 _BUSY_SECONDS = 15.0
-"""How long a writer waits for another one; each holds the lock for milliseconds."""
+"""How long a writer waits for the lock; each writer holds it for milliseconds."""
 
 
 def connect(url: str) -> Engine:
-    """An engine for the store at a SQLAlchemy URL; raises `NetkvError` if it cannot be used."""
+    """An engine for the database of a SQLAlchemy URL; raises `NetkvError` if it cannot be used."""
     try:
         parsed = make_url(url)
     except ArgumentError as error:
@@ -60,12 +60,12 @@ def connect(url: str) -> Engine:
 
 
 def prepare(engine: Engine, url: str) -> None:
-    """Make the tables if there are none, and bring those of an older netkv up to date.
+    """Create missing tables, and upgrade those of an older netkv.
 
     Raises `NetkvError` for a store of a newer netkv.
     """
     if not inspect(engine).has_table(StoreInfo.__tablename__):
-        # Two processes may get here at once: the second waits for the first and finds all made.
+        # If two processes create the store at once, the second waits and finds the tables.
         with engine.execution_options(**WRITES).begin() as connection:
             Base.metadata.create_all(connection)
             if not connection.scalar(select(func.count()).select_from(StoreInfo)):
@@ -82,7 +82,7 @@ def prepare(engine: Engine, url: str) -> None:
 
 
 def _upgrade(engine: Engine) -> None:
-    """Brings a store up to date, all at once or not at all; another process may do the same."""
+    """Upgrade a store in one transaction; another process may do the same."""
     with engine.execution_options(**WRITES).begin() as connection:
         version = connection.scalar(select(StoreInfo.version).with_for_update()) or 0
         for step in range(version + 1, VERSION + 1):
@@ -101,12 +101,12 @@ def _server_engine(url: str) -> Engine:
 
 
 def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
-    # Transactions are begun by `_begin_sqlite`; sqlite3 would begin them late and only for writes.
+    # `_begin_sqlite` begins transactions; sqlite3 would begin them at the first write only.
     connection.isolation_level = None
     _use_write_ahead_log(connection)
     for pragma in (
-        # With WAL, NORMAL survives a kill of the process; only a power cut may cost the last
-        # seconds. FULL would wait for the disk at every sample.
+        # In WAL mode, NORMAL loses nothing if the process is killed, and the last seconds at a
+        # power failure. FULL would wait for the disk at every sample.
         "synchronous = NORMAL",
         "foreign_keys = ON",
         f"busy_timeout = {int(_BUSY_SECONDS * 1000)}",
@@ -115,8 +115,8 @@ def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    # SQLite does not wait for others while it changes the mode, whatever `busy_timeout` is, and
-    # two processes may make the store at the same moment.
+    # SQLite ignores `busy_timeout` when it changes the mode, and two processes may create the
+    # store at the same time.
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -129,7 +129,7 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A transaction that reads first and writes later cannot be made to wait for another writer;
-    # SQLite fails it at once. So writers take the lock at the beginning.
+    # If a transaction reads and then writes, SQLite fails at once instead of waiting for another
+    # writer. So writers take the lock at the beginning.
     writes = connection.get_execution_options().get("netkv_writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

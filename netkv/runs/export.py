@@ -1,4 +1,4 @@
-"""Runs as files: one JSON document, or CSV with a line per interval."""
+"""Export of runs: one JSON document, or CSV with a line per interval."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _BY_SWITCH = "control_plane_mib_per_s_by_switch"
 
 
 def to_json(records: Sequence[RunRecord]) -> str:
-    """`{"runs": [...]}`: everything that is stored of the runs."""
+    """`{"runs": [...]}`: the complete records of the runs."""
     return json.dumps({"runs": [record.model_dump(mode="json") for record in records]}, indent=2)
 
 
 def to_csv(records: Sequence[RunRecord]) -> str:
-    """The series in long form: a line per run and interval, each server and switch in a column.
+    """The series in long form: a line per run and interval, a column per server and switch.
 
-    Sweep parameters are columns of their own, named `param:PATH`. What is not known is empty.
+    Each sweep parameter is a column `param:PATH`. Unknown values are empty.
     """
     params = list(dict.fromkeys(path for record in records for path in record.params))
     servers = max(

@@ -1,4 +1,4 @@
-"""Latency histograms: HDR, V2, deflated, base64, of nanoseconds; they can be merged."""
+"""Latency histograms in nanoseconds (HDR, V2, deflated, base64): decoding, merging, percentiles."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from netkv.scenarios.results import Latency
 
 
 def decode(text: str) -> Any:
-    """The `hdrh.histogram.HdrHistogram` in a text; raises `NetkvError` for one that is damaged."""
+    """The `hdrh.histogram.HdrHistogram` in a text; raises `NetkvError` if it is damaged."""
     from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
     try:
         return HdrHistogram.decode(text.encode())
-    except Exception as error:  # the package raises anything from zlib.error to struct.error
+    except Exception as error:  # the package raises zlib.error, struct.error and others
         raise NetkvError(f"A stored latency histogram is damaged: {error}.") from error
 
 
 def merge(texts: Iterable[str]) -> Any | None:
-    """One histogram over all; None without any. Empty texts count for nothing."""
+    """The sum of the histograms; None if there are none. Empty texts are ignored."""
     from hdrh.histogram import HdrHistogram
 
     parts = [decode(text) for text in texts if text]
     if not parts:
         return None
-    # Three digits up to an hour: what any of the parts can hold.
+    # Three digits, up to an hour: the range of all parts.
     whole = HdrHistogram(1, 3_600_000_000_000, 3)
     for part in parts:
         whole.add(part)
@@ -48,7 +48,7 @@ def latency(histogram: Any) -> Latency:
 
 
 def distribution(histogram: Any) -> tuple[list[float], list[float]]:
-    """The cumulative distribution: latencies in microseconds, and the share not above each."""
+    """The cumulative distribution: latencies in microseconds, and the share up to each of them."""
     total = histogram.get_total_count()
     latencies: list[float] = []
     shares: list[float] = []

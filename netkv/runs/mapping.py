@@ -1,4 +1,4 @@
-"""Conversion of rows of the store to records."""
+"""Conversion between rows of the store and records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def head(row: RunRow) -> RunHead:
 
 
 def record(row: RunRow) -> RunRecord:
-    """A run whole."""
+    """The complete record of a run."""
     return RunRecord(
         **_head_fields(row),
         parameters=row.parameters,
@@ -63,7 +63,7 @@ def sample_row(run_id: str, sample: RunSample) -> SampleRow:
 
 
 def event(row: EventRow) -> RunEvent:
-    """Something that happened in a run."""
+    """An event of a run."""
     recovery = None if row.recovery is None else RecoveryDetails.model_validate(row.recovery)
     return RunEvent(time=row.time, kind=row.kind, node=row.node, text=row.text, recovery=recovery)
 
@@ -80,7 +80,7 @@ def owner(row: GroupRow) -> Owner:
 
 
 def figures_so_far(row: RunRow) -> dict[str, Any]:
-    """Figures of an unfinished run: rates and losses of its measured part."""
+    """Figures of an unfinished run, from the samples of its measured part."""
     samples = [sample(each) for each in row.samples]
     measured = [each for each in samples if each.phase == "measure"]
     seconds = math.fsum(each.interval for each in measured)
@@ -118,7 +118,7 @@ def figures_so_far(row: RunRow) -> dict[str, Any]:
 def _metrics_so_far(
     samples: Sequence[RunSample], measured: Sequence[RunSample], seconds: float
 ) -> dict[str, Any]:
-    """The metrics of a whole run that follow from its intervals."""
+    """The metrics of a whole run that can be computed from its intervals."""
     found: dict[str, Any] = {}
     for metric in metrics.all_metrics():
         if not metric.sampled:

@@ -1,4 +1,4 @@
-"""The owner of a run: a process of a host, distinct from a later one of the same number."""
+"""The owner of a run: the process that writes it, identified by host, boot, pid and start time."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from netkv.lab.state import Identity, identity
 
 @dataclass(frozen=True)
 class Owner:
-    """A process of some host (a store on a database server has writers on several)."""
+    """A process of a host; a store on a database server has writers on several hosts."""
 
     host: str
     process: Identity
 
     @classmethod
     def this_process(cls) -> Owner:
-        """The process that calls."""
+        """The calling process."""
         process = identity(os.getpid())
         assert process is not None, "a process that runs is there"
         return cls(socket.gethostname(), process)
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a process of this host, so that this process can see whether it runs."""
+        """Whether it is a process of this host. Only then `is_alive` can check it."""
         return self.host == socket.gethostname()
 
     @property

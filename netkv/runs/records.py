@@ -1,7 +1,7 @@
 """Records of runs, in the JSON form of `netkv runs show --json` and of the API.
 
 Rates are operations per second, latencies microseconds, times seconds, as in
-`netkv.scenarios.results`, whose fields come again here under the same names.
+`netkv.scenarios.results`; fields from there keep their names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ StoredStatus = Literal["running", "done", "failed"]
 
 
 class RunHead(RunFigures, RunIdentity):
-    """A run without its series: what lists and comparisons need."""
+    """A run without its series, for lists."""
 
     group: str
     """The `netkv scenario run` that it belongs to."""
@@ -46,7 +46,7 @@ class RunHead(RunFigures, RunIdentity):
 
 
 class RunRecord(RunHead):
-    """A run whole, as it is exported."""
+    """The complete record of a run, as it is exported."""
 
     parameters: dict[str, Any]
     provenance: Provenance
@@ -56,7 +56,7 @@ class RunRecord(RunHead):
     """Columns of equal length, one entry per interval (`columns`)."""
     events: list[RunEvent] = Field(default_factory=list)
     thresholds: list[Threshold] = Field(default_factory=list)
-    """Verdicts over the whole group of the run."""
+    """Verdicts on the group of the run."""
 
     def result(self) -> RunResult:
         """The run as the runner reported it."""
@@ -68,7 +68,7 @@ class RunRecord(RunHead):
 
 @dataclass(frozen=True)
 class Timing:
-    """How long a run took that succeeded, and what it was."""
+    """The duration of a successful run, and its settings."""
 
     scenario: str
     scheme: str
@@ -79,7 +79,7 @@ class Timing:
     host: dict[str, Any]
     """The machine."""
     seconds: float
-    """Of wall time, from bringing the rack up to taking it down."""
+    """Wall time, from the start of the rack to its end."""
 
 
 _LATENCIES = tuple(Latency.model_fields)
@@ -88,8 +88,8 @@ _BEHIND = ("server_load", "control_plane_mib_per_s_by_switch")
 
 
 def columns(samples: Sequence[RunSample]) -> dict[str, list[Any]]:
-    """Samples as columns of equal length: `time`, `phase`, `interval`, each metric that is known
-    over time, `latency_mean_us` and so on, `server_load`, `control_plane_mib_per_s_by_switch`."""
+    """Samples as columns of equal length: `time`, `phase`, `interval`, each sampled metric,
+    `latency_mean_us` and so on, `server_load`, `control_plane_mib_per_s_by_switch`."""
     found = {name: [getattr(sample, name) for sample in samples] for name in _BEFORE}
     measured = [sample.values() for sample in samples]
     for name in measured[0] if measured else RunSample.metric_names():

@@ -22,7 +22,7 @@ def markdown() -> str:
 
 
 def document() -> dict[str, Any]:
-    """The same as data."""
+    """The reference as data."""
     return {
         "version": VERSION,
         "tables": [
@@ -46,7 +46,7 @@ def document() -> dict[str, Any]:
 
 
 def _key(column: Any) -> str:
-    """What the column is a key of."""
+    """`primary`, the target of a foreign key, or empty."""
     if column.primary_key:
         return "primary"
     return ", ".join(key.target_fullname for key in column.foreign_keys)

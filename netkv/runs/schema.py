@@ -2,8 +2,8 @@
 
 Latencies are microseconds and rates operations per second, as in `netkv.scenarios.results`; wall
 clock times are seconds since the epoch, times in series seconds since the measured part began.
-`doc` of a column is its meaning in docs/run-store-tables.md (`make docs`). A metric needs no column
-of its own: `runs.figures` and `samples.metrics` hold metrics by name.
+`doc` of a column is its meaning in docs/run-store-tables.md (`make docs`). A new metric needs no
+column: `runs.figures` and `samples.metrics` contain metrics by name.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column,
 from netkv import metrics
 
 VERSION = 5
-"""Of the tables below. A store of a newer version is refused, one of an older version is brought up
-to it, see `netkv.runs.upgrades`."""
+"""Version of these tables. A store of a newer version is refused, one of an older version is
+upgraded (`netkv.runs.upgrades`)."""
 COLUMNS = (
     "throughput_ops",
     "hit_ratio",

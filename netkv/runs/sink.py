@@ -1,4 +1,4 @@
-"""Stores runs while they go on: the store's side of `RunSink`."""
+"""The implementation of `RunSink` that writes runs into the store while they are in progress."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 
 
 def new_group_id() -> str:
-    """An id for one `netkv scenario run`; groups start with 'g', so none looks like a run."""
+    """An id for one `netkv scenario run`. Ids of groups begin with 'g', unlike those of runs."""
     return f"g{secrets.token_hex(5)}"
 
 
 class StoreSink:
-    """Writes the runs of one `netkv scenario run`, each call one transaction.
+    """Writes the runs of one `netkv scenario run`, with a transaction for each call.
 
-    So a reader sees a sample as soon as it is there, and a kill -9 loses at most the call at hand.
-    As a context manager it leaves no run behind that looks as if it were still going on.
+    So readers see each sample at once, and a SIGKILL loses at most the current call. At exit, the
+    context manager marks unfinished runs as failed.
     """
 
     def __init__(
@@ -45,17 +45,17 @@ class StoreSink:
     ) -> None:
         self._store = store
         self.group = group or new_group_id()
-        """Id of the group that the runs belong to; in the store from the first run on."""
+        """Id of the group of the runs; the first run adds it to the store."""
         self._command = list(sys.argv if command is None else command)
         self.finished: list[str] = []
-        """Ids of the runs that came to their end, done or failed."""
+        """Ids of the runs that ended, done or failed, without an interruption."""
         self.stopped: list[str] = []
-        """Ids of the runs that were interrupted; they are stored as failed, with that reason."""
+        """Ids of the runs that were interrupted; the store has them as failed, with the reason."""
         self._open: set[str] = set()
         self._has_group = False
 
     def begin(self, run: RunStart) -> None:
-        """Store a run that starts now."""
+        """Add a run that starts now."""
         with self._store.transaction() as session:
             _replace(session, run.id)
             if not self._has_group:
@@ -92,12 +92,12 @@ class StoreSink:
             session.add(sample_row(run_id, sample))
 
     def event(self, run_id: str, event: RunEvent) -> None:
-        """Store something that happened."""
+        """Store an event."""
         with self._store.transaction() as session:
             session.add(EventRow(run_id=run_id, **event.model_dump(mode="json")))
 
     def finish(self, result: RunResult) -> None:
-        """Store what came out of a run."""
+        """Store the result of a run."""
         with self._store.transaction() as session:
             row = session.get_one(RunRow, result.id)
             row.status = result.status
@@ -133,9 +133,9 @@ class StoreSink:
 
 
 def _replace(session: Session, run_id: str) -> None:
-    """A simulated run is named for what it is: it takes the place of the same one from before.
+    """Delete an earlier simulated run with the same id, which contains a hash of all its inputs.
 
-    Raises `UsageError` if that goes on at this moment.
+    Raises `UsageError` if that run is in progress.
     """
     row = session.get(RunRow, run_id)
     if row is None:

@@ -1,7 +1,7 @@
-"""The run store: opening it, and its queries.
+"""The run store: its queries and changes.
 
-The store is one SQLite file in WAL mode by default, so that it can be read while a run writes it;
-`NETKV_STORE` names another database by its SQLAlchemy URL.
+By default, the store is one SQLite file in WAL mode, which can be read while a run is written.
+`NETKV_STORE` is the SQLAlchemy URL of another database.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from netkv.scenarios.results import RunEvent, RunResult, RunSample, Threshold
 
 
 def default_url() -> str:
-    """The store that commands use: `$NETKV_STORE`, or `runs.db` in the state directory."""
+    """The URL of the default store: `$NETKV_STORE`, or `runs.db` in the state directory."""
     return os.environ.get("NETKV_STORE") or f"sqlite:///{state.home() / 'runs.db'}"
 
 
@@ -35,7 +35,7 @@ class Store:
     """All runs. Thread-safe; close it, or use it as a context manager."""
 
     def __init__(self, url: str | None = None) -> None:
-        """Open the store, made if there is none yet, and mark unfinished runs of ended processes.
+        """Open or create the store, and mark unfinished runs of ended processes as failed.
 
         Raises `NetkvError` if it cannot be opened or was written by a newer netkv.
         """
@@ -72,12 +72,12 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
-        """A session whose changes are all stored at the end, or none."""
+        """A session whose changes are committed at the end; an exception discards them."""
         engine = self._engine.execution_options(**database.WRITES)
         with Session(engine) as session, session.begin():
             yield session
 
-    # What is there
+    # Queries
 
     def heads(
         self, *, group: str | None = None, scenario: str | None = None, limit: int | None = None
@@ -92,7 +92,7 @@ class Store:
             return [mapping.head(row) for row in session.scalars(query.limit(limit))]
 
     def timings(self, scenario: str | None = None, limit: int = 1000) -> list[Timing]:
-        """How long runs took that succeeded, the newest first; of one scenario, or of all."""
+        """Durations of successful runs of one scenario, or of all, newest first."""
         query = (
             select(
                 RunRow.scenario,
@@ -127,23 +127,23 @@ class Store:
             ]
 
     def running(self) -> list[RunHead]:
-        """Runs that are going on, in the order of their start."""
+        """Runs in progress, in the order of their start."""
         query = select(RunRow).where(RunRow.status == "running").order_by(RunRow.started_at)
         with Session(self._engine) as session:
             return [mapping.head(row) for row in session.scalars(query)]
 
     def head(self, run_id: str) -> RunHead:
-        """A run without its series; raises `UsageError` if there is none of exactly this id."""
+        """A run without its series; raises `UsageError` if no run has exactly this id."""
         with Session(self._engine) as session:
             return mapping.head(_row(session, run_id))
 
     def record(self, run_id: str) -> RunRecord:
-        """A run whole; raises `UsageError` if there is none of exactly this id."""
+        """The record of a run; raises `UsageError` if no run has exactly this id."""
         with Session(self._engine) as session:
             return mapping.record(_row(session, run_id))
 
     def result(self, run_id: str) -> RunResult | None:
-        """What a run found that succeeded; None if there is none of exactly this id."""
+        """The result of a successful run; None if no such run has exactly this id."""
         with Session(self._engine) as session:
             row = session.get(RunRow, run_id)
             if row is None or row.status != "done":
@@ -151,24 +151,24 @@ class Store:
             return mapping.record(row).result()
 
     def records(self, run_ids: Sequence[str]) -> list[RunRecord]:
-        """Runs whole, in the order given."""
+        """The records of runs, in the given order."""
         return [self.record(run_id) for run_id in run_ids]
 
     def samples(self, run_id: str) -> tuple[list[RunSample], int]:
-        """A run's intervals, and the id of the last one (0 without any)."""
+        """The intervals of a run, and the id of the last one (0 if there are none)."""
         query = select(SampleRow).where(SampleRow.run_id == run_id).order_by(SampleRow.id)
         with Session(self._engine) as session:
             rows = session.scalars(query).all()
             return [mapping.sample(row) for row in rows], (rows[-1].id if rows else 0)
 
     def events(self, run_id: str) -> list[RunEvent]:
-        """What happened in a run."""
+        """The events of a run."""
         query = select(EventRow).where(EventRow.run_id == run_id).order_by(EventRow.id)
         with Session(self._engine) as session:
             return [mapping.event(row) for row in session.scalars(query)]
 
     def thresholds(self, group: str) -> list[Threshold]:
-        """The verdicts on a group; empty as long as it runs."""
+        """The verdicts on a group; empty while it runs."""
         query = select(VerdictRow).where(VerdictRow.group_id == group).order_by(VerdictRow.id)
         with Session(self._engine) as session:
             return [mapping.threshold(row) for row in session.scalars(query)]
@@ -182,7 +182,7 @@ class Store:
     def news(
         self, after_sample: int, after_event: int, limit: int = 500
     ) -> tuple[list[tuple[int, str, RunSample]], list[tuple[int, str, RunEvent]]]:
-        """What was written after these ids, oldest first: (id, run id, sample or event)."""
+        """Samples and events with higher ids, oldest first: (id, run id, sample or event)."""
         samples = select(SampleRow).where(SampleRow.id > after_sample)
         events = select(EventRow).where(EventRow.id > after_event)
         with Session(self._engine) as session:
@@ -198,7 +198,7 @@ class Store:
             )
 
     def latest(self) -> tuple[int, int]:
-        """Ids of the newest sample and event; 0 without any."""
+        """Ids of the newest sample and event; 0 if there are none."""
         with Session(self._engine) as session:
             return (
                 session.scalar(select(func.max(SampleRow.id))) or 0,
@@ -206,10 +206,10 @@ class Store:
             )
 
     def find(self, prefixes: Sequence[str]) -> list[str]:
-        """Ids of runs by prefixes of run or group ids, in the order given, each run once.
+        """Ids of runs by prefixes of run or group ids, in the given order, each run once.
 
-        A prefix of a group stands for all its runs. Raises `UsageError` for a prefix that fits
-        nothing, or more than one thing.
+        The prefix of a group selects all its runs. Raises `UsageError` for a prefix that is unknown
+        or ambiguous.
         """
         found: dict[str, None] = {}
         with Session(self._engine) as session:
@@ -220,7 +220,7 @@ class Store:
     # Changes
 
     def delete(self, run_ids: Collection[str]) -> None:
-        """Delete runs with all that belongs to them; raises `NetkvError` for one that goes on."""
+        """Delete runs with their samples and events; raises `NetkvError` for a run in progress."""
         with self.transaction() as session:
             rows = [_row(session, run_id) for run_id in run_ids]
             for row in rows:
@@ -239,11 +239,11 @@ class Store:
                     session.delete(group)
 
     def fail(self, run_ids: Collection[str], reason: str) -> None:
-        """Mark runs that will never be finished, with the figures of their series so far."""
+        """Mark unfinished runs as failed, with the figures of their series so far."""
         with self.transaction() as session:
             for run_id in run_ids:
                 row = session.get(RunRow, run_id)
-                # Another process may have settled it, or deleted it, in the meantime.
+                # Another process may have marked or deleted it in the meantime.
                 if row is not None and row.status == "running":
                     row.status = "failed"
                     row.reason = reason
@@ -251,7 +251,7 @@ class Store:
                     row.figures = mapping.figures_so_far(row)
 
     def settle(self) -> None:
-        """Mark the runs failed whose process ended without finishing them."""
+        """Mark unfinished runs of ended processes as failed."""
         query = select(RunRow).where(RunRow.status == "running")
         with Session(self._engine) as session:
             left = [
@@ -278,7 +278,7 @@ def _find(session: Session, prefix: str) -> list[str]:
     if not prefix:
         raise UsageError("The id of a run cannot be empty.")
     in_group = select(RunRow.id).order_by(RunRow.started_at, RunRow.id)
-    # An id that is the beginning of another one still means itself.
+    # A complete id is unambiguous, even if it is a prefix of another id.
     if session.get(RunRow, prefix) is not None:
         return [prefix]
     if session.get(GroupRow, prefix) is not None:

@@ -20,7 +20,7 @@ from netkv.metrics.common import MIB
 from netkv.runs.schema import Base
 
 _BATCH = 1000
-"""Rows that are held in memory at a time."""
+"""Rows in memory at a time."""
 
 
 _SAMPLES = Base.metadata.tables["samples"]
@@ -36,7 +36,7 @@ def _statements(*statements: str) -> Callable[[Connection], None]:
 
 
 def _columns_into_metrics(connection: Connection) -> None:
-    """Moves what had a column of its own into `samples.metrics`: metrics of single schemes."""
+    """Moves metrics of single schemes from their columns into `samples.metrics`."""
     connection.execute(text("ALTER TABLE samples ADD COLUMN metrics JSON NOT NULL DEFAULT '{}'"))
     present = [each["name"] for each in inspect(connection).get_columns("samples")]
     moved = [name for name in present if name not in _SAMPLES.columns]
@@ -71,7 +71,7 @@ def _batches(connection: Connection, names: list[str]) -> Iterator[list[RowMappi
 
 
 def _complete_figures(connection: Connection) -> None:
-    """Runs of the first version, and those cut short, have the bandwidth in bytes only."""
+    """Adds the bandwidth in MiB/s to runs of version 1 and interrupted runs, which have bytes/s."""
     for run_id, figures in connection.execute(select(_RUNS.c.id, _RUNS.c.figures)).all():
         if figures and "control_plane_mib_per_s" not in figures:
             rate = figures.get("control_plane_bytes_per_s", 0.0) / MIB
@@ -83,7 +83,7 @@ def _complete_figures(connection: Connection) -> None:
 
 
 def _rename_guests(connection: Connection) -> None:
-    """The option `lab.guests` is called `lab.external_clients` now."""
+    """Renames the option `lab.guests` to `lab.external_clients`."""
     for run_id, parameters in connection.execute(select(_RUNS.c.id, _RUNS.c.parameters)).all():
         lab = dict(parameters.get("lab", {}))
         if "guests" in lab:
@@ -102,9 +102,9 @@ UPGRADES: dict[int, Callable[[Connection], None]] = {
         "JSON NOT NULL DEFAULT '{}'",
         "ALTER TABLE events ADD COLUMN recovery JSON",
     ),
-    # Columns that are no columns any more: without them there is nothing to move.
+    # Version 3 added columns that version 4 removed; upgrades need not create them.
     3: _statements(),
     4: _columns_into_metrics,
     5: _rename_guests,
 }
-"""What makes a store of the version before into one of this."""
+"""Version → upgrade from the previous version to this one."""

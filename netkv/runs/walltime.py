@@ -1,12 +1,12 @@
 """Estimates of the wall time of a scenario on this machine, in seconds.
 
-1. Measured: if the store has a run of this machine for each planned one, with the same settings,
-   it is what those took.
-2. Estimated: otherwise. A live run takes its load's time and some seconds to start and stop the
-   rack. A simulated run takes the requests that reach its servers, by the speed of the simulator
-   here. If some of the planned runs are stored, the others are corrected by the error of these.
+1. Measured: the store has, for each planned run, runs of this machine with the same settings. Their
+   median duration counts.
+2. Estimated: otherwise. A live run takes the time of its load, and some seconds to start and stop
+   the rack. A simulated run takes the number of requests that reach its servers, divided by the
+   speed of the simulator here. If some planned runs are stored, their error corrects the others.
 
-Simulated runs go on side by side, one on each core.
+Simulated runs are concurrent, one on each core.
 """
 
 from __future__ import annotations
@@ -33,35 +33,35 @@ from netkv.schemes.options import SwitchCache
 from netkv.sim import profiles, speed
 
 _NEWEST = 5
-"""Runs of one kind whose median counts."""
+"""The median is over so many of the newest runs."""
 _LIVE_EXTRA = 3.0
-"""Seconds to bring a rack up, to let requests end, to verify, and to take it down."""
+"""Seconds to start a rack, complete requests, verify, and stop the rack."""
 _SIM_EXTRA = 0.5
 """Seconds to compile and set up a simulated rack."""
 _MAX_HITS = 0.98
-"""Some requests always reach a server."""
+"""Limit of the hit ratio: some requests always reach a server."""
 _IGNORED = ("events", "random_faults", "seed", "repeat", "sweep", "schemes", "expect", "plots")
-"""What hardly changes how long a run takes, or stands in the plan; and texts."""
+"""Settings that hardly affect the duration of a run, or that the plan contains."""
 _TEXTS = ("name", "title", "description")
 
 
 @dataclass(frozen=True)
 class Takes:
-    """How long a scenario takes."""
+    """The wall time of a scenario, and its runs."""
 
     runs: int
     wall_seconds: float
     source: Literal["measured", "estimated"]
-    """From stored runs of this machine, or from the size of rack and load."""
+    """From stored runs of this machine, or from the sizes of rack and load."""
     virtual_seconds: float | None
-    """Warm-ups and measured parts of all runs together, in the simulator; None if it is live."""
+    """Virtual time of the warm-ups and measured parts of all runs; None for a live scenario."""
 
 
 class History:
-    """Runs of this machine that succeeded."""
+    """Durations of successful runs of this machine."""
 
     def __init__(self, timings: Iterable[Timing]) -> None:
-        """`timings`: the newest first, of any machine."""
+        """`timings`: newest first, of any machine."""
         self._kinds: dict[str, list[Timing]] = {}
         for timing in timings:
             if same_machine(timing.host):
@@ -71,7 +71,7 @@ class History:
                 self._kinds.setdefault(kind, []).append(timing)
 
     def seconds(self, item: PlannedRun) -> float | None:
-        """What such runs took; None if there are none."""
+        """Median duration of stored runs like a planned one; None if there are none."""
         scenario = item.scenario
         kind = _kind(scenario.name, item.scheme, item.params, scenario.mode, scenario.lab.target)
         alike = self._kinds.get(kind)
@@ -83,7 +83,7 @@ class History:
 
 
 def stored(scenario: str | None = None) -> History:
-    """What the usual store has, of one scenario or of all; nothing if it cannot be read."""
+    """The history in the default store, of one scenario or of all; empty if it is unreadable."""
     try:
         with Store() as store:
             return History(store.timings(scenario))
@@ -92,21 +92,21 @@ def stored(scenario: str | None = None) -> History:
 
 
 def of_scenario(scenario: Scenario, history: History) -> Takes:
-    """How long a scenario takes here."""
+    """The wall time of a scenario on this machine."""
     planned = plan(scenario)
     measured = [history.seconds(item) for item in planned]
     simulated = scenario.mode == "sim"
     seconds = _completed(planned, measured)
     return Takes(
         runs=len(planned),
-        wall_seconds=_side_by_side(seconds) if simulated else sum(seconds),
+        wall_seconds=_makespan(seconds) if simulated else sum(seconds),
         source="estimated" if None in measured else "measured",
         virtual_seconds=sum(map(_load_seconds, planned)) if simulated else None,
     )
 
 
 def _completed(planned: Sequence[PlannedRun], measured: Sequence[float | None]) -> list[float]:
-    """Seconds of each run, with estimates for those that are not measured."""
+    """Seconds of each run; for runs without a measurement, corrected estimates."""
     if None not in measured:
         return [seconds for seconds in measured if seconds is not None]
     estimates = [_estimate(item) for item in planned]
@@ -121,17 +121,17 @@ def _kind(scenario: str, scheme: str, params: Mapping[str, Any], mode: str, targ
 
 
 def _settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    unimportant = (*_IGNORED, *_TEXTS)
-    return flatten({name: value for name, value in parameters.items() if name not in unimportant})
+    ignored = (*_IGNORED, *_TEXTS)
+    return flatten({name: value for name, value in parameters.items() if name not in ignored})
 
 
 def _same(own: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether settings agree; other versions of netkv may lack some."""
+    """Whether settings are equal; the other run may lack some, from another version of netkv."""
     return all(value == other[path] for path, value in own.items() if path in other)
 
 
 def _estimate(item: PlannedRun) -> float:
-    """Seconds of a run alone."""
+    """Estimated seconds of one run."""
     if item.scenario.mode == "live":
         return _load_seconds(item) + _LIVE_EXTRA
     spec = item.scenario.rack(item.scheme, item.seed)
@@ -144,8 +144,8 @@ def _load_seconds(item: PlannedRun) -> float:
 
 
 def _requests_per_s(spec: RackSpec) -> float:
-    """Requests in a virtual second, as far as servers see them: those offered, or what the rack
-    can do."""
+    """Requests to servers in a virtual second: the offered rate, or the rate that the rack can
+    reach."""
     arrivals = spec.workload.arrivals
     if not isinstance(arrivals, ClosedLoop | Saturate):
         return arrivals.rate * _fan_out(spec)
@@ -168,12 +168,12 @@ def _requests_per_s(spec: RackSpec) -> float:
 
 
 def _per_second(cores: int, microseconds: float, scale: float) -> float:
-    """What so many cores do in a second, if each time takes them so long."""
+    """Operations per second of these cores, if each operation takes so long."""
     return cores / (max(microseconds, 1e-3) * 1e-6 * scale)
 
 
 def _busy_servers(spec: RackSpec) -> float:
-    """Servers that a load keeps busy. Without a cache that of the hottest key limits the others."""
+    """Number of busy servers. Without a cache, the server of the hottest key limits the rate."""
     servers = spec.lab.servers
     if schemes.get(spec.scheme).caches:
         return servers
@@ -181,7 +181,7 @@ def _busy_servers(spec: RackSpec) -> float:
 
 
 def _hits(spec: RackSpec) -> float:
-    """Share of requests that a switch answers, if the hottest keys are cached; below 1."""
+    """Share of requests that the switch answers if the hottest keys are cached; below 1."""
     if not schemes.get(spec.scheme).caches:
         return 0.0
     entries = SwitchCache.of(spec.lab).cache_entries
@@ -189,7 +189,7 @@ def _hits(spec: RackSpec) -> float:
 
 
 def _popularity(spec: RackSpec, hottest: int) -> float:
-    """Share of requests that are for so many of the hottest keys (Zipf)."""
+    """Share of requests for the `hottest` most popular keys (Zipf)."""
     keys, skew = spec.workload.keys, spec.workload.zipf
     return _zipf_sum(min(hottest, keys), skew) / _zipf_sum(keys, skew)
 
@@ -220,8 +220,8 @@ def _fan_out(spec: RackSpec) -> float:
     return min(keys, spec.lab.servers)
 
 
-def _side_by_side(seconds: Iterable[float]) -> float:
-    """When the last of these runs ends, if each begins on the first core that is free."""
+def _makespan(seconds: Iterable[float]) -> float:
+    """When the last run ends, if each starts on the first free core."""
     free = [0.0] * len(os.sched_getaffinity(0))
     for each in seconds:
         heapq.heapreplace(free, free[0] + each)

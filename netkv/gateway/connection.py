@@ -45,7 +45,7 @@ class _Slot:
     data: bytes | None = None
 
 
-class House(Protocol):
+class ConnectionRegistry(Protocol):
     """The registry of connections."""
 
     def enter(self, connection: Connection) -> str | None:
@@ -62,13 +62,13 @@ class Connection(asyncio.Protocol):
     """The connection of one client."""
 
     def __init__(
-        self, about: About, table: Table, rack: Rack, permits: Permits, house: House
+        self, about: About, table: Table, rack: Rack, permits: Permits, registry: ConnectionRegistry
     ) -> None:
         self._about = about
         self._table = table
         self._rack = rack
         self._permits = permits
-        self._house = house
+        self._registry = registry
         self._client = Client(about, next(about.ids))
         self._requests = Requests()
         self._order = KeyOrder()
@@ -91,7 +91,7 @@ class Connection(asyncio.Protocol):
         """Registers the connection."""
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=_WRITE_BUFFER)
-        refusal = self._house.enter(self)
+        refusal = self._registry.enter(self)
         if refusal is not None:
             self._reply(Failure(refusal))
             self.drain()
@@ -123,7 +123,7 @@ class Connection(asyncio.Protocol):
         """Removes the connection."""
         self._gone = True
         self._slots.clear()
-        self._house.leave(self)
+        self._registry.leave(self)
 
     # Calls of the gateway
 
@@ -218,7 +218,7 @@ class Connection(asyncio.Protocol):
             return await command.stored(self._rack, request)
         except ClientError as error:
             if isinstance(error, NotConnected):
-                self._house.lost(error)
+                self._registry.lost(error)
             return failure_of(error)
         except Exception as error:
             traceback.print_exc()

@@ -14,6 +14,9 @@ use crate::types::{Ty, Types};
 /// Identifies the declaration of a variable, parameter or instance in the program.
 pub(crate) type DeclId = u32;
 
+/// `key = value` pairs of a structured annotation, in order.
+pub(crate) type KeyValuePairs = Vec<(Rc<str>, serde_json::Value)>;
+
 /// Annotations of a declaration.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Annotations {
@@ -28,7 +31,7 @@ pub(crate) struct Annotations {
     /// Structured annotations, as P4Info lists them.
     pub structured: Vec<serde_json::Value>,
     /// Key-value pairs of annotations that the compiler uses, by annotation.
-    pub pairs: Vec<(Rc<str>, Vec<(Rc<str>, serde_json::Value)>)>,
+    pub pairs: Vec<(Rc<str>, KeyValuePairs)>,
     pub translation: Option<(Rc<str>, Option<u32>)>,
     /// `@hidden`: not in P4Info.
     pub hidden: bool,

@@ -120,17 +120,20 @@ impl Checker<'_> {
 
     fn check_equality(&mut self, op: BinOp, text: &str, a: HExpr, b: HExpr, span: Span) -> HExpr {
         let (a, b) = self.unify_types(a, b);
-        let comparable = match self.hir.types.base(&a.ty) {
+        let comparable = matches!(
+            self.hir.types.base(&a.ty),
             Ty::Varbit(_)
-            | Ty::Bool
-            | Ty::Bit(_)
-            | Ty::Int(_)
-            | Ty::InfInt
-            | Ty::Error
-            | Ty::Enum(_) => true,
-            Ty::Struct(_) | Ty::Stack(..) | Ty::Tuple(_) | Ty::Str => true,
-            _ => false,
-        };
+                | Ty::Bool
+                | Ty::Bit(_)
+                | Ty::Int(_)
+                | Ty::InfInt
+                | Ty::Error
+                | Ty::Enum(_)
+                | Ty::Struct(_)
+                | Ty::Stack(..)
+                | Ty::Tuple(_)
+                | Ty::Str
+        );
         if a.ty != b.ty || !comparable {
             return self.report_mismatch(text, &a, &b, span);
         }

@@ -77,6 +77,7 @@ pub fn address(text: &str, what: &str) -> Result<SocketAddrV4, String> {
 }
 
 /// An open link.
+#[expect(clippy::large_enum_variant, reason = "a node has one for each port and never copies it")]
 pub enum Link {
     /// See [`Plug::Datagrams`].
     Datagrams(Socket),

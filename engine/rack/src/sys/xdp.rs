@@ -158,8 +158,8 @@ impl XdpSocket {
         let rings = Rings {
             memory,
             fill,
-            received: Ring::map(socket, libc::XDP_PGOFF_RX_RING as i64, offsets.rx, frame)?,
-            send: Ring::map(socket, libc::XDP_PGOFF_TX_RING as i64, offsets.tx, frame)?,
+            received: Ring::map(socket, libc::XDP_PGOFF_RX_RING, offsets.rx, frame)?,
+            send: Ring::map(socket, libc::XDP_PGOFF_TX_RING, offsets.tx, frame)?,
             completed: Ring::map(socket, completed_at, offsets.cr, chunk)?,
             free: (0..u64::from(ENTRIES))
                 .map(|n| (u64::from(ENTRIES) + n) * CHUNK as u64)

@@ -7,24 +7,15 @@ starts and monitors the switch. The controller uses only P4Runtime.
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import signal
-import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
 from netkv.lab.bmv2 import queues
+from netkv.lab.bmv2.process import SwitchProcess, listens
 from netkv.lab.bridge import Bridge
 from netkv.lab.far_ends import STREAM, far_ends
 from netkv.lab.ports import free_ports
-
-START_TIMEOUT_S = 50.0
-"""Seconds for bmv2 to listen; below `process.READY_TIMEOUT`, so that this error is reported."""
-_POLL_S = 0.02
-_PR_SET_PDEATHSIG = 1
 
 
 class ExternalSwitch:
@@ -67,93 +58,32 @@ class Bmv2Switch(ExternalSwitch):
 
     def __init__(self, config: dict[str, Any]) -> None:
         super().__init__(config)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: SwitchProcess | None = None
 
     def start(self) -> dict[str, Any]:
-        dataplane, thrift = free_ports(2)
         config = self._config
+        dataplane, thrift = free_ports(2)
         address = f"127.0.0.1:{dataplane}"
-        words = command(
+        self._process = SwitchProcess(
             config["program"],
             device_id=config["device_id"],
             cpu_port=config["cpu_port"],
             p4runtime=config["p4runtime"],
             dataplane=address,
-            thrift=thrift if config["thrift"] else None,
+            thrift=f"127.0.0.1:{thrift}" if config["thrift"] else None,
         )
         if listens(config["p4runtime"]):
             raise OSError(f"{config['p4runtime']} is in use")
-        print(f"starting {' '.join(words)}", file=sys.stderr)
-        self._process = subprocess.Popen(
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=sys.stderr,
-            stderr=sys.stderr,
-            preexec_fn=end_with_parent,
-        )
-        addresses = [config["p4runtime"], address]
-        if config["thrift"]:
-            addresses.append(f"127.0.0.1:{thrift}")
-        for each in addresses:
-            self._wait_for(each)
+        print(f"starting {' '.join(self._process.command)}", file=sys.stderr)
+        self._process.start(sys.stderr)
         if config["thrift"]:
             with _as_value_error("the depth of its queues could not be set"):
                 queues.set_depth(thrift)
         self._connect({port: f"{STREAM}{address}" for port, _, _ in config["ports"]})
         return {"p4runtime": config["p4runtime"]}
 
-    def _wait_for(self, address: str) -> None:
-        end = time.monotonic() + START_TIMEOUT_S
-        while not listens(address):
-            if (gone := self._died()) is not None:
-                raise ValueError(gone)
-            if time.monotonic() > end:
-                raise ValueError(f"bmv2 has not listened at {address} in {START_TIMEOUT_S:g} s")
-            time.sleep(_POLL_S)
-
     def _died(self) -> str | None:
-        status = None if self._process is None else self._process.poll()
-        if status is None:
-            return None
-        how = f"was killed by signal {-status}" if status < 0 else f"exited with status {status}"
-        return f"{self._config['program']} {how}"
-
-
-def command(
-    program: str,
-    *,
-    device_id: int,
-    cpu_port: int | None,
-    p4runtime: str,
-    dataplane: str,
-    thrift: int | None,
-) -> list[str]:
-    """The command that starts a switch without a program; the controller loads one.
-
-    Without a `cpu_port`, frames to the controller leave at a port like others. `thrift` is the
-    port of the Thrift server; None for a bmv2 that was built without it.
-    """
-    return [
-        program,
-        "--no-p4",
-        *("--device-id", str(device_id)),
-        *(() if thrift is None else ("--thrift-port", str(thrift))),
-        "--log-console",
-        *("--log-level", "warn"),
-        "--",
-        *("--grpc-server-addr", p4runtime),
-        *(() if cpu_port is None else ("--cpu-port", str(cpu_port))),
-        *("--dp-grpc-server-addr", dataplane),
-    ]
-
-
-def listens(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), 1.0).close()
-    except OSError:
-        return False
-    return True
+        return None if self._process is None else self._process.ended()
 
 
 @contextlib.contextmanager
@@ -163,8 +93,3 @@ def _as_value_error(what: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise ValueError(f"{what}: {error}") from error
-
-
-def end_with_parent() -> None:
-    """Call it in the new process: the kernel kills it when its parent ends."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -69,7 +67,7 @@ def running(directory: Path, fsync: Fsync) -> Iterator[None]:
     """A server without a rack, with the records in `directory`; it may still be loading them when
     this returns."""
     process = subprocess.Popen(
-        _tied(command_line(fsync)),
+        tied.words(command_line(fsync)),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         cwd=directory,
@@ -80,10 +78,6 @@ def running(directory: Path, fsync: Fsync) -> Iterator[None]:
     finally:
         process.kill()
         process.wait()
-
-
-def _tied(command: list[str]) -> list[str]:
-    return [sys.executable, "-E", "-S", tied.__file__, str(os.getpid()), *command]
 
 
 class RedisServer(NodeProcess):
@@ -112,7 +106,7 @@ class RedisServer(NodeProcess):
         self._directory.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *_tied(command),
+                *tied.words(command),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

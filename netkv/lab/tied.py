@@ -9,8 +9,14 @@ import ctypes
 import os
 import signal
 import sys
+from collections.abc import Sequence
 
 _PR_SET_PDEATHSIG = 1
+
+
+def words(command: Sequence[str]) -> list[str]:
+    """The command line of a program that ends with this process."""
+    return [sys.executable, "-E", "-S", __file__, str(os.getpid()), *command]
 
 
 def main() -> None:

@@ -13,10 +13,8 @@ the first one (`Difference.alone`).
 
 from __future__ import annotations
 
-import contextlib
 import select
 import shutil
-import subprocess
 import tempfile
 import time
 from collections import Counter
@@ -31,7 +29,7 @@ from finsy.proto import p4i
 from netkv import _engine
 from netkv.errors import NetkvError
 from netkv.lab.bmv2 import compiler, setup, toolchain
-from netkv.lab.external_switch import START_TIMEOUT_S, command, end_with_parent, listens
+from netkv.lab.bmv2.process import SwitchProcess
 from netkv.lab.far_ends import StreamEnd
 from netkv.lab.ports import free_ports
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
@@ -79,7 +77,7 @@ class Bmv2:
     def __init__(self, switch: toolchain.Switch) -> None:
         self._switch = switch
         self._folder = Path(tempfile.mkdtemp(prefix="netkv-bmv2-"))
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: SwitchProcess | None = None
         self._client: P4RuntimeClient | None = None
         self._ports: StreamEnd | None = None
 
@@ -92,32 +90,20 @@ class Bmv2:
 
     def _start(self) -> tuple[str, str]:
         """Starts the process; returns its addresses for P4Runtime and for frames."""
-        ports = free_ports(3)
-        p4runtime, dataplane = (f"127.0.0.1:{port}" for port in ports[:2])
-        words = command(
+        p4runtime, dataplane, thrift = (f"127.0.0.1:{port}" for port in free_ports(3))
+        self._process = SwitchProcess(
             self._switch.path,
             device_id=_DEVICE,
             cpu_port=None,
             p4runtime=p4runtime,
             dataplane=dataplane,
-            thrift=ports[2] if self._switch.thrift else None,
+            thrift=thrift if self._switch.thrift else None,
         )
-        with (self._folder / "log").open("wb") as log:
-            self._process = subprocess.Popen(
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                preexec_fn=end_with_parent,
-            )
-        end = time.monotonic() + START_TIMEOUT_S
-        while not (listens(p4runtime) and listens(dataplane)):
-            self._alive()
-            if time.monotonic() > end:
-                raise NetkvError(
-                    f"{self._switch.path} does not listen after {START_TIMEOUT_S:g} s."
-                )
-            time.sleep(_REST_S)
+        try:
+            with (self._folder / "log").open("wb") as log:
+                self._process.start(log)
+        except ValueError as error:
+            raise self._failure(str(error)) from error
         return p4runtime, dataplane
 
     async def __aexit__(
@@ -132,7 +118,6 @@ class Bmv2:
             await self._client.close()
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     async def load(self, program: compiler.Compiled, state: str, name: str) -> None:
@@ -198,20 +183,19 @@ class Bmv2:
     def _ended(self) -> NetkvError:
         """Why the call for frames has ended."""
         assert self._process is not None
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_ANSWER_S)
-            self._alive()
-        return NetkvError(f"{self._switch.path} has ended the call for frames.")
+        how = self._process.ended(_ANSWER_S)
+        return self._failure(how or f"{self._switch.path} has ended the call for frames")
 
     def _alive(self) -> None:
-        """Raises `NetkvError` with the end of its log if the switch has ended."""
+        """Raises `NetkvError` if the switch has ended."""
         assert self._process is not None
-        status = self._process.poll()
-        if status is None:
-            return
+        if (how := self._process.ended()) is not None:
+            raise self._failure(how)
+
+    def _failure(self, how: str) -> NetkvError:
+        """An error with the end of the switch's log."""
         lines = (self._folder / "log").read_text(errors="replace").strip().splitlines()
-        how = f"was killed by signal {-status}" if status < 0 else f"exited with status {status}"
-        raise NetkvError("\n".join([f"{self._switch.path} {how}.", *lines[-5:]]))
+        return NetkvError("\n".join([f"{how}.", *lines[-5:]]))
 
 
 def engine_answers(case: Case) -> list[dict[str, Frames]]:

@@ -7,6 +7,7 @@ import contextlib
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from netkv.p4rt.server import P4RuntimeServer
 from netkv.switch.ports import Interface, Port, Ring
 
 _WATCH_SECONDS = 0.25
-LOOPBACK = ("127.", "localhost")
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,20 @@ def address(text: str, *, allow_remote: bool) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
         raise UsageError(f"'--grpc {text}' is not an address; it looks like 127.0.0.1:9559.")
-    if not allow_remote and not host.startswith(LOOPBACK):
+    if not allow_remote and not _is_loopback(host):
         raise UsageError(
             f"'--grpc {text}' lets other machines program the switch, without a password. "
             f"If that is wanted, give --allow-remote too."
         )
     return host, int(port)
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether only this machine reaches the host; a name other than localhost may be any host."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def run(

@@ -35,6 +35,8 @@ def refused(capfd: pytest.CaptureFixture[str], *arguments: str, status: int = 2)
         (["--port", "7=a", "--cpu-port", "7"], "Port 7 is the CPU port"),
         (["--port", "1=a", "--grpc", "9559"], "'--grpc 9559' is not an address"),
         (["--port", "1=a", "--grpc", "0.0.0.0:9559"], "give --allow-remote too"),
+        (["--port", "1=a", "--grpc", "127.example.net:9559"], "give --allow-remote too"),
+        (["--port", "1=a", "--grpc", "localhost.example.net:9559"], "give --allow-remote too"),
         (["--port", "1=a", "--pipelines", "3"], "a switch has 1, 2 or 4 pipelines"),
     ],
 )

@@ -240,7 +240,7 @@ def within(namespace: str, work: Callable[[], None]) -> None:
         except OSError as error:
             failed.append(error)
 
-    # Each thread has a namespace. A new thread does not have to return to the old one.
+    # setns moves the calling thread only, so a thread of its own makes the call and ends.
     thread = threading.Thread(target=enter)
     thread.start()
     thread.join()

@@ -1,4 +1,4 @@
-"""What the ports of a switch are plugged into, as `--port` has it."""
+"""Ports of a switch, as `--port` describes them: interfaces and UDP sockets."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _WATCH_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """Options of the command."""
 
     bundle: bytes
     """The compiled program."""
@@ -31,7 +31,7 @@ class Options:
     ring: Ring
     host: str
     tcp_port: int
-    """Of the P4Runtime server; 0 takes a free one."""
+    """Port of the P4Runtime server; 0 chooses a free one."""
     device_id: int
     cpu_port: int
     pcap: Path | None
@@ -90,8 +90,8 @@ def run(
 ) -> dict[str, int]:
     """Runs the switch until SIGINT or SIGTERM; returns its counts.
 
-    Calls `listening` when frames and controllers may come, and `warn` with sentences about frames
-    that no program can do anything with. Raises `NetkvError`: a port cannot be used, or the switch
+    Calls `listening` when the ports and the P4Runtime server are open, and `warn` with sentences
+    about frames that no P4 program can process. Raises `NetkvError`: a port cannot be used, or the switch
     has ended by itself.
     """
     switch = _engine.Switch(options.bundle, options.seed, options.executor, options.pipelines)
@@ -163,7 +163,7 @@ async def _watch(
 
 
 def _warnings(ports: Sequence[Port]) -> dict[str, str]:
-    """For counts that should stay 0, what it means if they do not."""
+    """Warnings by the counter that should stay 0."""
     interfaces = ", ".join(port.name for port in ports if isinstance(port, Interface))
     offloads = (
         f"Turn that off at the other ends of {interfaces}: ethtool -K INTERFACE tx off"
@@ -181,7 +181,7 @@ def _warnings(ports: Sequence[Port]) -> dict[str, str]:
 
 @contextlib.contextmanager
 def _signals(stop: asyncio.Event) -> Iterator[None]:
-    """Meanwhile SIGINT, SIGTERM and SIGHUP set the event."""
+    """Lets SIGINT, SIGTERM and SIGHUP set the event."""
     loop = asyncio.get_running_loop()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     for number in numbers:
@@ -194,5 +194,5 @@ def _signals(stop: asyncio.Event) -> Iterator[None]:
 
 
 def _sentence(text: str) -> str:
-    """The engine's texts begin small and have no full stop."""
+    """Capitalizes a text of the engine and ends it with a full stop."""
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."

@@ -32,7 +32,7 @@ def command(address: str, device_id: int, election_id: int, rest: Sequence[str])
 
 
 def replace(words: Sequence[str]) -> None:
-    """Goes on as that program, so that terminal, signals and exit status are the shell's."""
+    """Replaces this process by the program, which gets the terminal, signals and exit status."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(words[0], list(words))

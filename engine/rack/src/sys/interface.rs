@@ -65,7 +65,7 @@ impl Interface {
             );
             io::Error::new(error.kind(), why)
         })?;
-        // A namespace belongs to a thread. A new thread need not return to the old one.
+        // setns moves the calling thread only, so a thread of its own makes the call and ends.
         std::thread::scope(|scope| {
             let thread = scope.spawn(|| {
                 // SAFETY: the call takes no pointers and concerns this thread only.

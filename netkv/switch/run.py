@@ -91,8 +91,8 @@ def run(
     """Runs the switch until SIGINT or SIGTERM; returns its counts.
 
     Calls `listening` when the ports and the P4Runtime server are open, and `warn` with sentences
-    about frames that no P4 program can process. Raises `NetkvError`: a port cannot be used, or the switch
-    has ended by itself.
+    about frames that no P4 program can process. Raises `NetkvError`: a port cannot be used, or the
+    switch has ended by itself.
     """
     switch = _engine.Switch(options.bundle, options.seed, options.executor, options.pipelines)
     try:

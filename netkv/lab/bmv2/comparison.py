@@ -3,8 +3,8 @@
 A packet is sent when the frames of the one before it have left. bmv2 has a thread for ingress and
 several for egress, so the frames of one packet are compared as a multiset for each port. What a
 packet does after its last frame (one that is dropped, or recirculated and then dropped) cannot be
-seen from outside; so a case with a difference is repeated, with time for bmv2 to come to rest
-before each packet. Only what differs then is reported.
+seen from outside; so a case with a difference is repeated, and bmv2 must be idle before
+each packet. Only what differs then is reported.
 
 bmv2 keeps the fields of a header that is invalid from earlier packets, and the engine has 0; P4
 leaves them undefined. A program that reads them is answered differently, but not if the packet is
@@ -37,11 +37,11 @@ from netkv.p4rt.client import ControllerError, P4RuntimeClient
 EXECUTORS = ("interpreter", "compiled")
 _DEVICE = 1
 _ANSWER_S = 5.0
-"""For a frame that the engine has sent, from bmv2."""
+"""Seconds that bmv2 has to send a frame that the engine has sent."""
 _REST_S = 0.02
-"""Without a frame: bmv2 has come to rest."""
+"""Seconds without a frame after which bmv2 counts as idle."""
 _PAUSE_S = 0.0003
-"""After a packet without an answer, for bmv2 to have done with it."""
+"""Seconds that bmv2 has for a packet to which the engine sends nothing."""
 
 Frames = Sequence[tuple[int, bytes]]
 
@@ -51,10 +51,10 @@ class Case:
     """Program, state and packets."""
 
     name: str
-    """Of the program."""
+    """Name of the program."""
     bundle: bytes
     setup: str
-    """STF."""
+    """The state, as commands of a packet test (STF)."""
     packets: Frames
 
 
@@ -63,10 +63,10 @@ class Difference:
     """A packet to which the switches answer differently."""
 
     number: int
-    """Of the packet in its case, from 1."""
+    """Number of the packet in its case, from 1."""
     packet: tuple[int, bytes]
     answers: dict[str, Frames]
-    """By switch: the executors, and `bmv2`."""
+    """Frames by switch: the executors, and `bmv2`."""
     alone: bool
     """Whether it is answered differently also as the first packet."""
 

@@ -67,7 +67,7 @@ fn unsigned(w: &mut Writer) -> Option<Variable> {
     w.variable(|v| v.writable && matches!(v.ty, Ty::Bit(_)))
 }
 
-/// An index into an array, mostly in range: not always, unless the program is portable. A bmv2 that is
+/// An index into an array: mostly in range, and always in a portable program, because a bmv2 that is
 /// built without assertions does not check it.
 fn index(w: &mut Writer, array: &Array) -> String {
     match w.rng.below(4) {

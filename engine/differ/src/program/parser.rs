@@ -152,8 +152,8 @@ fn transition(
     if w.rng.chance(10) {
         targets.push("reject".to_owned());
     }
-    // The last case leads on: p4c refuses a parser that cannot end.
-    let leading_on = targets.len();
+    // The default case never loops: p4c rejects a parser without a path to its end.
+    let without_loop = targets.len();
     let (mut keys, mut widths) = (Vec::new(), Vec::new());
     if let Some((stack, own)) = stack {
         targets.extend([own.to_owned(), own.to_owned(), own.to_owned()]);
@@ -221,7 +221,7 @@ fn transition(
         line!(w, "{set}: {target};");
     }
     if w.rng.chance(80) {
-        let target = w.rng.pick(&targets[..leading_on]).clone();
+        let target = w.rng.pick(&targets[..without_loop]).clone();
         line!(w, "default: {target};");
     }
     line!(w, "}}");

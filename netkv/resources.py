@@ -1,4 +1,4 @@
-"""Paths of the files of netkv that are not Python: P4 programs, scenarios, the dashboard, figures
+"""Paths of the files of netkv that are not Python: P4 programs, RTL, scenarios, dashboard, figures
 of papers.
 
 All but the last are in top-level folders of the repository, and inside the package under `data/`:
@@ -12,7 +12,7 @@ from typing import Literal
 
 from netkv.errors import NetkvError
 
-Resource = Literal["p4", "papers", "scenarios", "web"]
+Resource = Literal["fpga", "p4", "papers", "scenarios", "web"]
 
 _PACKAGE = Path(__file__).resolve().parent
 

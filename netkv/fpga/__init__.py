@@ -1,0 +1,1 @@
+"""FPGA designs: translation of their RTL to C++, builds, manifests and registers."""

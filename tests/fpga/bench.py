@@ -1,0 +1,112 @@
+"""Builds a module with cocotb's entry point and runs a bench of `fpga/bench` on it."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from types import ModuleType
+
+import cocotb_tools.config
+import find_libpython
+
+from netkv.fpga import sources, verilate
+from netkv.fpga.tools import verilator
+
+BENCHES = sources.folder() / "bench"
+CACHE = Path(__file__).resolve().parents[2] / ".cache" / "fpga"
+# Small modules run for milliseconds: the time of the compiler counts.
+FLAGS = ("-O1", "-DVM_TRACE=0")
+
+
+def load(name: str) -> ModuleType:
+    """The module of a bench: it names its TOP and its PARAMETERS."""
+    spec = importlib.util.spec_from_file_location(name, BENCHES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    sys.path.insert(0, str(BENCHES))
+    try:
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(BENCHES))
+    return module
+
+
+def build(top: str, parameters: dict[str, int]) -> Path:
+    """The simulation of module `top` under cocotb. Kept until a source of it changes."""
+    files, options = sources.of(top)
+    rtl = sorted(sources.folder().glob("rtl/**/*.sv")) + sorted(
+        sources.folder().glob("models/*.sv")
+    )
+    content = b"".join(each.read_bytes() for each in rtl)
+    key = hashlib.sha256(
+        content + repr((top, sorted(parameters.items()), FLAGS, verilator().version)).encode()
+    ).hexdigest()[:16]
+    folder = CACHE / f"bench-{top}-{key}"
+    program = folder / "sim"
+    if program.exists():
+        return program
+    verilate.translate(
+        files,
+        top,
+        folder,
+        parameters=parameters,
+        options=(*options, "--vpi", "--public-flat-rw", "--timing", "-O3"),
+    )
+    main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
+    generated = [*sorted(folder.glob("*.cpp")), Path(main)]
+    objects = verilate.compile_all(generated, folder, flags=FLAGS, includes=[folder])
+    libraries = cocotb_tools.config.libs_dir
+    verilate.link(
+        [
+            *objects,
+            *verilate.runtime(
+                CACHE,
+                flags=FLAGS,
+                parts=(
+                    "verilated_vpi.cpp",
+                    "verilated_timing.cpp",
+                    "verilated_random.cpp",
+                    "verilated_dpi.cpp",
+                ),
+            ),
+        ],
+        program,
+        flags=(f"-Wl,-rpath,{libraries}", f"-L{libraries}", "-lcocotbvpi_verilator"),
+    )
+    return program
+
+
+def run(name: str, top: str, parameters: dict[str, int], folder: Path, seed: int = 1) -> None:
+    """Runs the bench `name`; raises AssertionError with cocotb's words if a test of it fails."""
+    results = folder / "results.xml"
+    environment = {
+        **os.environ,
+        "COCOTB_TOPLEVEL": top,
+        "COCOTB_TEST_MODULES": name,
+        "COCOTB_RESULTS_FILE": str(results),
+        "COCOTB_RANDOM_SEED": str(seed),
+        "COCOTB_LOG_LEVEL": "WARNING",
+        "COCOTB_TRUST_INERTIAL_WRITES": "1",
+        "TOPLEVEL_LANG": "verilog",
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "PYTHONPATH": os.pathsep.join([str(BENCHES), *sys.path]),
+        "GPI_USERS": f"{find_libpython.find_libpython()};{cocotb_tools.config.pygpi_entry_point()}",
+    }
+    done = subprocess.run(
+        [build(top, parameters)], env=environment, cwd=folder, capture_output=True, text=True
+    )
+    printed = (done.stdout + done.stderr)[-6000:]
+    assert results.exists(), f"the simulation ended without results:\n{printed}"
+    cases = ElementTree.parse(results).getroot().iter("testcase")
+    failed = [
+        case.get("name")
+        for case in cases
+        if case.find("failure") is not None or case.find("error") is not None
+    ]
+    assert not failed, f"{', '.join(map(str, failed))} of {name} with {parameters}:\n{printed}"

@@ -15,7 +15,8 @@ package lake_pkg;
   localparam int ADDRESS_BITS = 30;  // of a line
   localparam int GUARD_BITS = 12;
   localparam int VERSION_BITS = 24;
-  localparam int TIME_BITS = 32;
+  localparam int TIME_BITS = 32;  // of the times that services keep
+  localparam int NOW_BITS = 48;   // of the clock
   localparam int EPOCH_BITS = 48;
   localparam int MAX_KEY_BYTES = 250;
 
@@ -39,11 +40,10 @@ package lake_pkg;
 
   // The first 32 bytes of a chunk; key and value follow.
   typedef struct packed {
-    logic [15:0]           unused;
     logic [15:0]           value_sum;  // one's complement sum of the value, first byte at even offset
-    logic [31:0]           sequence;   // number of the store operation, to tell reuses of a chunk apart
+    logic [31:0]           store_id;   // tells the uses of a chunk apart
     logic [EPOCH_BITS-1:0] epoch;
-    logic [TIME_BITS-1:0]  stored_time;
+    logic [NOW_BITS-1:0]   stored_time;
     logic [63:0]           cas;
     logic [31:0]           flags;
     logic [15:0]           value_length;
@@ -68,7 +68,7 @@ package lake_pkg;
     logic [ADDRESS_BITS-1:0] chunk;
   } slab_response_t;
 
-  // Guard table. ACK has no response.
+  // Guard table. Every command has a response.
   typedef enum logic [1:0] {
     GUARD_READ,
     GUARD_MUTATE,
@@ -87,39 +87,86 @@ package lake_pkg;
     logic                    uncacheable;
   } guard_response_t;
 
-  // Miss table. WRITE_KEY and RELEASE have no response.
+  // Miss table. WRITE_KEY, RELEASE and MARK have no response.
+  //
+  // A tag is {opcode, opaque, client address, client port}. Two requests with one tag cannot be told
+  // apart by their replies, so an entry is ambiguous if another request with its tag may still be
+  // answered: a live entry, or a MARK within the lifetime (kept in a small table by the tag's hash).
+  // INSERT makes the older entry ambiguous, too. A live entry is never replaced: with a full table
+  // INSERT answers hit = 0, and marks the tag.
   typedef enum logic [2:0] {
-    MISS_INSERT,     // -> slot; replaces the oldest entry, if none is free
+    MISS_INSERT,     // -> hit (stored), slot
     MISS_WRITE_KEY,  // key window of `slot`
-    MISS_TAKE,       // by opaque, address and port -> hit, slot, entry; it matches no more
+    MISS_TAKE,       // -> hit, ambiguous, slot, entry; the entry matches no more
     MISS_READ_KEY,   // -> key window of `slot`
-    MISS_RELEASE     // `slot` may be used again after a TAKE
+    MISS_RELEASE,    // `slot` may be used again after a TAKE
+    MISS_MARK        // a request with this tag passed that has no entry
   } miss_command_t;
 
+  typedef enum logic [1:0] {
+    REQUEST_GET,
+    REQUEST_SET,      // its value is stored, pending
+    REQUEST_MUTATION  // any other mutation with a reply
+  } request_kind_t;
+
   typedef struct packed {
-    logic                    is_set;    // a SET without reply yet; otherwise a GET
+    request_kind_t           kind;
     logic [31:0]             hash;      // CRC32 of the key
     logic [7:0]              key_length;
     logic [VERSION_BITS-1:0] version;   // of the guard table when the request passed
-    logic [31:0]             sequence;  // SET: of the chunk
+    logic [31:0]             store_id;  // SET: of the chunk
     logic [ADDRESS_BITS-1:0] chunk;     // SET
   } miss_entry_t;
+
+  typedef struct packed {
+    logic [7:0]  opcode;
+    logic [31:0] opaque;
+    logic [31:0] client_address;
+    logic [15:0] client_port;
+  } miss_tag_t;
 
   typedef struct packed {
     miss_command_t          command;
     logic [7:0]             slot;
     logic [2:0]             window;
-    logic [31:0]            opaque;
-    logic [31:0]            client_address;
-    logic [15:0]            client_port;
+    miss_tag_t              tag;
     miss_entry_t            entry;
     logic [WINDOW_BITS-1:0] key;
   } miss_request_t;
 
   typedef struct packed {
     logic                   hit;
+    logic                   ambiguous;
     logic [7:0]             slot;
     miss_entry_t            entry;
     logic [WINDOW_BITS-1:0] key;
   } miss_response_t;
+
+  // Settings of the module, from its registers.
+  typedef struct packed {
+    logic                    udp_header;   // datagrams begin with memcached's frame header of 8 bytes
+    logic                    safe_writes;  // a SET is visible after its acknowledgement only
+    logic                    fill;         // replies to misses are stored
+    logic                    bypass;       // no hits
+    logic [NOW_BITS-1:0]     max_age;      // of a value that is served; 0: no limit
+    logic [ADDRESS_BITS-1:0] bucket_mask;
+  } settings_t;
+
+  // One bit for each event of a PE, high for a cycle.
+  typedef struct packed {
+    logic hit;
+    logic miss;
+    logic stored;       // a SET wrote its value
+    logic visible;      // an acknowledgement made it visible
+    logic filled;       // a reply to a miss wrote its value
+    logic fill_refused; // the guard table, the epoch or an ambiguous tag forbade it
+    logic invalidated;
+    logic evicted;
+    logic uncached;     // no chunk was free
+    logic malformed;
+    logic forwarded;
+    logic replied;
+    logic advance_epoch;
+    logic delayed_flush;
+  } events_t;
 endpackage

@@ -142,6 +142,37 @@ package lake_pkg;
     logic [WINDOW_BITS-1:0] key;
   } miss_response_t;
 
+  localparam logic [7:0] OPCODE_GET = 8'h00;
+  localparam logic [7:0] OPCODE_SET = 8'h01;
+  localparam logic [7:0] OPCODE_GETQ = 8'h09;
+  localparam logic [7:0] OPCODE_GETK = 8'h0c;
+  localparam logic [7:0] OPCODE_GETKQ = 8'h0d;
+  localparam int MAX_ITEM_BYTES = 480;  // key and value that fit the largest chunk
+
+  // One operation of memcached's binary protocol, decoded. Fields that are passed on (opaque, cas,
+  // flags) keep the order of their bytes on the wire.
+  typedef struct packed {
+    logic        ok;             // its lengths fit the datagram and each other
+    logic        last;           // it ends where the datagram ends
+    logic        response;
+    logic [7:0]  opcode;
+    logic [7:0]  key_length;
+    logic [7:0]  extras_length;
+    logic [15:0] body_length;
+    logic        status_ok;
+    logic [31:0] opaque;
+    logic [63:0] cas;
+    logic [31:0] flags;
+    logic        get;
+    logic        echoes_key;     // its reply repeats the key
+    logic        quiet;          // it has no reply if all is well (GETQ: on a miss)
+    logic        flush;
+    logic        delayed_flush;
+    logic        mutation;       // it may change the item of its key
+    logic        storable;       // a SET that is unconditional, without expiry, and fits a chunk
+    logic        expiring;       // a mutation that may give its item an expiry
+  } operation_t;
+
   // Settings of the module, from its registers.
   typedef struct packed {
     logic                    udp_header;   // datagrams begin with memcached's frame header of 8 bytes

@@ -1,0 +1,943 @@
+// A processing element of LaKe (paper, sections II-C to II-F, figure 4): it takes one frame at a
+// time, does what the cache has to do, and sends the frame on or the reply back.
+//
+// A frame leaves after its work is done, so no later read can overtake an invalidation. Operations
+// on one bucket of the hash table are ordered by the scoreboard. A GET of a 4-byte key that hits
+// the shared caches takes about 35 cycles.
+//
+// Requests from the network:
+//   GET alone in its datagram   hit: reply. Miss: entry in the miss table, forward.
+//   SET alone, storable         store (pending, if writes are safe), entry in the miss table, forward.
+//   any other mutation          invalidate, forward.
+//   several operations          invalidate the key of each mutation, forward.
+//   malformed, FLUSH            advance the epoch, forward.
+// Replies from the host:
+//   to a GET that missed        store, if no mutation of the key passed or is unanswered; forward.
+//   to a mutation               acknowledge it to the guard table; a pending SET becomes visible.
+module lake_pe #(
+    parameter logic [3:0] ID = 4'd0,
+    parameter int FRAME_WORDS = 64  // 32 bytes each
+) (
+    input  logic                            clk,
+    input  logic                            rst,
+
+    input  lake_pkg::settings_t             settings,
+    input  logic [lake_pkg::NOW_BITS-1:0]   now,
+    input  logic [lake_pkg::EPOCH_BITS-1:0] epoch,
+    input  logic                            quiet,  // no unseen mutation can still be on its way
+    output lake_pkg::events_t               events,
+
+    input  logic                            s_valid,
+    output logic                            s_ready,
+    input  logic [255:0]                    s_data,
+    input  logic                            s_last,
+    input  net_pkg::meta_t                  s_meta,
+    input  logic                            s_response,  // the frame comes from the host
+
+    output logic                            m_valid,
+    input  logic                            m_ready,
+    output logic [255:0]                    m_data,
+    output logic                            m_last,
+    output net_pkg::meta_t                  m_meta,
+
+    output logic                            declare_valid,  // until `finish`
+    output logic                            declare_all,
+    output logic [lake_pkg::ADDRESS_BITS-1:0] declare_bucket,
+    input  logic                            granted,
+    output logic                            finish,
+
+    output logic                            hash_valid,
+    input  logic                            hash_ready,
+    output lake_pkg::line_request_t         hash_request,
+    input  logic                            hash_response_valid,
+    input  logic [lake_pkg::LINE_BITS-1:0]  hash_response,
+
+    output logic                            data_valid,
+    input  logic                            data_ready,
+    output lake_pkg::line_request_t         data_request,
+    input  logic                            data_response_valid,
+    input  logic [lake_pkg::LINE_BITS-1:0]  data_response,
+
+    output logic                            slab_valid,
+    input  logic                            slab_ready,
+    output lake_pkg::slab_request_t         slab_request,
+    input  logic                            slab_response_valid,
+    input  lake_pkg::slab_response_t        slab_response,
+
+    output logic                            guard_valid,
+    input  logic                            guard_ready,
+    output lake_pkg::guard_request_t        guard_request,
+    input  logic                            guard_response_valid,
+    input  lake_pkg::guard_response_t       guard_response,
+
+    output logic                            miss_valid,
+    input  logic                            miss_ready,
+    output lake_pkg::miss_request_t         miss_request,
+    input  logic                            miss_response_valid,
+    input  lake_pkg::miss_response_t        miss_response
+);
+  typedef enum logic [5:0] {
+    RECEIVE, START, OPERATION, DECIDE, KEY_LATCH, KEY_CRC, KEY_FETCH, DECLARE,
+    GUARD, GUARD_WAIT, BUCKET, BUCKET_WAIT, SEARCH, LINE, LINE_WAIT, COMPARE, FOUND,
+    FREE, SLOT, ALLOCATE, ALLOCATE_WAIT, WINDOW, WINDOW_LATCH, LINE_WRITE, HEADER_WRITE,
+    BUCKET_WRITE, STORED, INSERT, INSERT_WAIT, INSERT_KEY, MARK, NEXT,
+    TAKE, TAKE_WAIT, KEY_READ, KEY_READ_WAIT, RELEASE, SUM, REPLY, FORWARD
+  } state_t;
+
+  // What a frame, or an operation of it, asks of the hash table.
+  typedef enum logic [2:0] {
+    PLAN_GET,
+    PLAN_SET,
+    PLAN_INVALIDATE,
+    PLAN_FILL,        // store the reply to a GET
+    PLAN_ACKNOWLEDGE  // make a SET visible, or remove it
+  } plan_t;
+
+  localparam int OFFSET_BITS = $clog2(FRAME_WORDS) + 5;
+
+  state_t state;
+  plan_t  plan;
+
+  // ---- the frame -------------------------------------------------------------------------------
+  logic [511:0]            head;  // its first 64 bytes
+  net_pkg::meta_t          meta;
+  logic                    response;
+  logic [OFFSET_BITS-5:0]  words;         // received so far
+  logic [15:0]             payload;       // offset of the first operation
+  logic [15:0]             payload_end;
+  logic                    header_ok;
+  logic [15:0]             ip_length;
+  logic [15:0]             udp_length;
+  logic [15:0]             operation_offset;
+  logic                    several;       // operations in this datagram
+  lake_pkg::operation_t    decoded;
+  lake_pkg::operation_t    operation;
+
+  logic                    frame_read;
+  logic [OFFSET_BITS-1:0]  frame_offset;
+  logic [255:0]            frame_window;
+  logic                    receive;
+
+  assign s_ready    = state == RECEIVE;
+  assign receive    = s_ready && s_valid;
+  assign ip_length  = {head[135:128], head[143:136]};
+  assign udp_length = {head[311:304], head[319:312]};
+  assign payload    = settings.udp_header ? 16'd50 : 16'd42;
+  assign header_ok  = ip_length >= payload + 16'd10 && meta.length >= ip_length + 16'd14
+      && udp_length + 16'd20 == ip_length && !head[7]
+      // Sequence number 0 of 1 datagram.
+      && (!settings.udp_header || head[383:352] == 32'h0100_0000);
+
+  window_buffer #(.WORDS(FRAME_WORDS)) frame_buffer (
+      .clk,
+      .write      ({receive && words[0], receive && !words[0]}),
+      .write_row  ({2{words[OFFSET_BITS-6:1]}}),
+      .write_data ({2{s_data}}),
+      .read       (frame_read),
+      .read_offset(frame_offset),
+      .window     (frame_window)
+  );
+
+  pe_operation decode (
+      .window   (frame_window),
+      .remaining(payload_end - operation_offset),
+      .operation(decoded)
+  );
+
+  // ---- key -------------------------------------------------------------------------------------
+  logic [15:0]         key_offset;
+  logic [7:0]          key_length;
+  logic [2:0]          key_window;     // which window of the key is at hand
+  logic [2:0]          key_windows;    // number of its last window
+  logic [255:0]        key_ram [8];
+  logic                key_write;
+  logic [255:0]        key_write_data;
+  logic [255:0]        key_rest;       // bytes of this window that are not hashed yet
+  logic [7:0]          key_left;       // bytes of the key that are not hashed yet
+  logic [1:0]          key_step;
+  logic [31:0]         crc;
+  logic [31:0]         crc_next;
+  logic [31:0]         hash;
+  logic [15:0]         key_sum;
+  logic [lake_pkg::ADDRESS_BITS-1:0] bucket_index;
+
+  assign key_offset   = operation_offset + 16'd24 + 16'(operation.extras_length);
+  assign key_windows  = 3'((key_length - 8'd1) >> 5);
+  assign bucket_index = hash[lake_pkg::ADDRESS_BITS-1:0] & settings.bucket_mask;
+
+  crc32 key_crc (
+      .state(crc),
+      .data (key_rest[63:0]),
+      .bytes(key_left >= 8'd8 ? 4'd8 : key_left[3:0]),
+      .next (crc_next)
+  );
+
+  always_ff @(posedge clk) begin
+    if (key_write) key_ram[key_window] <= key_write_data;
+  end
+
+  // Ones for the bytes of window `index` that are below `length`.
+  function automatic logic [255:0] below(input logic [15:0] length, input logic [15:0] offset);
+    for (int i = 0; i < 32; i++) begin
+      below[8*i+:8] = {8{offset + 16'(i) < length}};
+    end
+  endfunction
+
+  function automatic logic [15:0] add(input logic [15:0] left, input logic [15:0] right);
+    logic [16:0] both;
+    both = {1'b0, left} + {1'b0, right};
+    add  = both[15:0] + {15'd0, both[16]};
+  endfunction
+
+  // ---- hash table ------------------------------------------------------------------------------
+  lake_pkg::descriptor_t [7:0]        bucket;
+  lake_pkg::descriptor_t [7:0]        arrived;
+  lake_pkg::descriptor_t              probed;      // the descriptor of `way`
+  logic [7:0]                         candidates;  // ways that may hold the key
+  logic [7:0]                         matching;
+  logic [2:0]                         way;
+  logic [2:0]                         victim;
+  logic                               found;
+  logic                               storing;     // a chunk is to be written
+  logic [lake_pkg::VERSION_BITS-1:0]  version;     // of the key, when the request passed
+  lake_pkg::miss_entry_t              entry;
+  logic [7:0]                         slot;
+  logic [lake_pkg::EPOCH_BITS-1:0]    stored_epoch;
+  logic                               acknowledged;  // the SET may become visible
+
+  assign probed = bucket[way];
+
+  assign arrived = hash_response;
+  always_comb begin
+    for (int i = 0; i < 8; i++) begin
+      matching[i] = arrived[i].valid && (plan == PLAN_ACKNOWLEDGE ? arrived[i].chunk == entry.chunk
+          : arrived[i].key_length == key_length && arrived[i].signature == hash[31:16]);
+    end
+  end
+
+  function automatic logic [2:0] lowest(input logic [7:0] bits);
+    lowest = 3'd0;
+    for (int i = 7; i >= 0; i--) begin
+      if (bits[i]) lowest = 3'(i);
+    end
+  endfunction
+
+  // ---- chunk -----------------------------------------------------------------------------------
+  lake_pkg::chunk_header_t  item;          // header of the chunk that was read
+  lake_pkg::chunk_header_t  new_header;
+  logic [255:0]             first_window;  // beside the header in the first line
+  logic [255:0]             low_window;
+  logic [255:0]             merged;
+  logic [255:0]             merged_line;
+  logic [255:0]             value_window;
+  logic [15:0]              window_total;
+  logic [15:0]              value_sum;
+  logic [3:0]               line_index;
+  logic [3:0]               lines_wanted;  // number of the last line to be read
+  logic                     same;          // the lines so far hold the key
+  logic                     equal;
+  logic                     usable;
+  logic [3:0]               store_window;
+  logic [3:0]               last_window;
+  logic [15:0]              item_length;
+  logic [15:0]              value_length;
+  logic [15:0]              value_offset;
+  lake_pkg::chunk_class_t   needed;
+  logic [lake_pkg::ADDRESS_BITS-1:0] chunk;
+
+  assign value_offset = key_offset + 16'(operation.key_length);
+  assign value_length = operation.body_length - 16'(operation.extras_length)
+      - 16'(operation.key_length);
+  assign item_length  = 16'(key_length) + value_length;
+  assign last_window  = 4'((item_length - 16'd1) >> 5);
+
+  always_comb begin
+    if (item_length <= 16'd32) needed = lake_pkg::CHUNK_64;
+    else if (item_length <= 16'd96) needed = lake_pkg::CHUNK_128;
+    else if (item_length <= 16'd224) needed = lake_pkg::CHUNK_256;
+    else needed = lake_pkg::CHUNK_512;
+  end
+
+  // A chunk is served if it is visible, of this epoch and not too old.
+  assign usable = !probed.pending && item.epoch == epoch && !settings.bypass
+      && (settings.max_age == '0 || now - item.stored_time <= settings.max_age);
+
+  // The lines of a chunk hold, behind the header, windows of key and value: line n holds the
+  // windows 2n - 1 and 2n.
+  logic [255:0] low_mask;
+  logic [255:0] high_mask;
+  assign low_mask  = line_index == 4'd0 ? '0
+      : below(16'(key_length), {6'd0, line_index, 6'd0} - 16'd32);
+  assign high_mask = below(16'(key_length), {6'd0, line_index, 6'd0});
+  assign equal = ((data_response[255:0] ^ key_ram[3'({line_index, 1'b0} - 5'd1)]) & low_mask) == '0
+      && ((data_response[511:256] ^ key_ram[3'({line_index, 1'b0})]) & high_mask) == '0;
+
+  logic                item_write;
+  logic                item_read;
+  logic [8:0]          item_offset;
+  logic [255:0]        item_window;
+
+  assign item_write = state == LINE_WAIT && data_response_valid;
+
+  window_buffer #(.WORDS(16)) item_buffer (
+      .clk,
+      .write      ({item_write && line_index != 4'd0, item_write}),
+      .write_row  ({line_index[2:0] - 3'd1, line_index[2:0]}),
+      .write_data ({data_response[255:0], data_response[511:256]}),
+      .read       (item_read),
+      .read_offset(item_offset),
+      .window     (item_window)
+  );
+
+  // Window `store_window` of the item that is to be stored: the key from its RAM, the value from
+  // the frame.
+  assign merged = (key_ram[store_window[2:0]] & below(16'(key_length), {7'd0, store_window, 5'd0}))
+      | value_window;
+  assign value_window = frame_window & below(item_length, {7'd0, store_window, 5'd0})
+      & ~below(16'(key_length), {7'd0, store_window, 5'd0});
+
+  // ---- reply -----------------------------------------------------------------------------------
+  logic [767:0] reply_head;
+  logic [767:0] reply;        // with checksums
+  logic [15:0]  reply_length;
+  logic [15:0]  reply_body;
+  logic [15:0]  head_length;
+  logic [15:0]  ip_sum;
+  logic [15:0]  udp_sum;
+  logic [1:0]   sum_step;
+  logic [255:0] sum_window;
+
+  assign head_length = settings.udp_header ? 16'd78 : 16'd70;
+
+  pe_reply_head build_reply (
+      .request     (head),
+      .udp_header  (settings.udp_header),
+      .operation,
+      .item,
+      .key_length,
+      .head        (reply_head),
+      .frame_length(reply_length),
+      .body_start  (reply_body)
+  );
+
+  // The windows of key, value and head are summed by one adder.
+  always_comb begin
+    case (state)
+      KEY_LATCH:    sum_window = frame_window & below(16'(key_length), {8'd0, key_window, 5'd0});
+      WINDOW_LATCH: sum_window = value_window;
+      default: begin
+        case (sum_step)
+          2'd0:    sum_window = {reply_head[255:208], 208'd0};  // addresses
+          2'd1:    sum_window = reply_head[511:256];
+          2'd2:    sum_window = reply_head[767:512];
+          default: sum_window = {96'd0, reply_head[271:112]};   // the header of IPv4
+        endcase
+      end
+    endcase
+  end
+
+  window_sum adder (
+      .window(sum_window),
+      .sum   (window_total)
+  );
+
+  function automatic logic [15:0] swapped(input logic odd, input logic [15:0] value);
+    swapped = odd ? {value[7:0], value[15:8]} : value;
+  endfunction
+
+  always_comb begin
+    reply = reply_head;
+    reply[192+:16] = {~ip_sum[7:0], ~ip_sum[15:8]};
+    reply[320+:16] = udp_sum == 16'hffff ? 16'hffff : {~udp_sum[7:0], ~udp_sum[15:8]};
+  end
+
+  // ---- sending ---------------------------------------------------------------------------------
+  logic                   sending;
+  logic                   advance;
+  logic [OFFSET_BITS-5:0] send_word;    // to be read next
+  logic [OFFSET_BITS-5:0] send_words;
+  logic [OFFSET_BITS-5:0] shown_word;   // at the output
+
+  assign sending    = state == REPLY || state == FORWARD;
+  assign advance    = sending && (!m_valid || m_ready);
+  assign send_words = (OFFSET_BITS-4)'((m_meta.length + 16'd31) >> 5);
+
+  always_comb begin
+    if (state == REPLY) begin
+      // The head covers two words and the beginning of the third.
+      m_data = item_window;
+      if (shown_word == 0) m_data = reply[255:0];
+      if (shown_word == 1) m_data = reply[511:256];
+      if (shown_word == 2) begin
+        m_data = (item_window & ~below(head_length, 16'd64))
+            | (reply[767:512] & below(head_length, 16'd64));
+      end
+    end else begin
+      m_data = frame_window;
+    end
+  end
+
+  always_comb begin
+    m_meta = meta;
+    if (state == REPLY) begin
+      m_meta.length      = reply_length;
+      m_meta.source      = '0;
+      m_meta.destination = meta.source;
+    end
+  end
+
+  // ---- requests --------------------------------------------------------------------------------
+  assign hash_valid           = state == BUCKET || state == BUCKET_WRITE;
+  assign hash_request.write   = state == BUCKET_WRITE;
+  assign hash_request.address = bucket_index;
+  assign hash_request.data    = bucket;
+
+  logic [3:0] store_line;
+  assign store_line = (store_window + 4'd1) >> 1;
+
+  assign data_valid         = state == LINE || state == LINE_WRITE || state == HEADER_WRITE;
+  assign data_request.write = state != LINE;
+  assign data_request.address = state == LINE ? probed.chunk + 30'(line_index)
+      : state == LINE_WRITE ? chunk + 30'(store_line) : chunk;
+  assign data_request.data  = state == HEADER_WRITE ? {first_window, new_header}
+      : store_window[0] ? {256'd0, low_window} : {merged_line, low_window};
+
+  assign slab_valid = state == FREE || state == ALLOCATE;
+  assign slab_request.free        = state == FREE;
+  assign slab_request.chunk_class = state == FREE ? probed.chunk_class : needed;
+  assign slab_request.chunk       = probed.chunk;
+
+  assign guard_valid            = state == GUARD;
+  assign guard_request.index    = hash[31-:lake_pkg::GUARD_BITS];
+  assign guard_request.expiring = operation.expiring;
+  always_comb begin
+    case (plan)
+      PLAN_GET, PLAN_FILL: guard_request.command = lake_pkg::GUARD_READ;
+      PLAN_ACKNOWLEDGE:    guard_request.command = lake_pkg::GUARD_ACK;
+      default:             guard_request.command = lake_pkg::GUARD_MUTATE;
+    endcase
+  end
+
+  assign miss_valid = state == INSERT || state == INSERT_KEY || state == MARK || state == TAKE
+      || state == KEY_READ || state == RELEASE;
+  always_comb begin
+    miss_request         = '0;
+    miss_request.slot    = slot;
+    miss_request.window  = key_window;
+    miss_request.key     = key_ram[key_window];
+    // A request comes from the client, a reply goes to it.
+    miss_request.tag.opcode         = operation.opcode;
+    miss_request.tag.opaque         = operation.opaque;
+    miss_request.tag.client_address = response ? head[271:240] : head[239:208];
+    miss_request.tag.client_port    = response ? head[303:288] : head[287:272];
+    miss_request.entry.kind       = plan == PLAN_GET ? lake_pkg::REQUEST_GET
+        : plan == PLAN_SET ? lake_pkg::REQUEST_SET : lake_pkg::REQUEST_MUTATION;
+    miss_request.entry.hash       = hash;
+    miss_request.entry.key_length = key_length;
+    miss_request.entry.version    = version;
+    miss_request.entry.store_id   = new_header.store_id;
+    miss_request.entry.chunk      = chunk;
+    case (state)
+      INSERT_KEY: miss_request.command = lake_pkg::MISS_WRITE_KEY;
+      MARK:       miss_request.command = lake_pkg::MISS_MARK;
+      TAKE:       miss_request.command = lake_pkg::MISS_TAKE;
+      KEY_READ:   miss_request.command = lake_pkg::MISS_READ_KEY;
+      RELEASE:    miss_request.command = lake_pkg::MISS_RELEASE;
+      default:    miss_request.command = lake_pkg::MISS_INSERT;
+    endcase
+  end
+
+  assign declare_bucket = bucket_index;
+
+  // ---- reads of the buffers --------------------------------------------------------------------
+  always_comb begin
+    frame_read   = 1'b0;
+    frame_offset = OFFSET_BITS'(operation_offset);
+    item_read    = 1'b0;
+    item_offset  = 9'(reply_body + {11'd0, send_word[4:0] & 5'h1f} * 16'd32 - head_length);
+    case (state)
+      START: begin
+        frame_read   = 1'b1;
+        frame_offset = OFFSET_BITS'(payload);
+      end
+      NEXT: begin
+        frame_read   = 1'b1;
+        frame_offset = OFFSET_BITS'(operation_offset + 16'd24 + operation.body_length);
+      end
+      DECIDE, KEY_FETCH: begin
+        frame_read   = 1'b1;
+        frame_offset = OFFSET_BITS'(key_offset + {8'd0, key_window, 5'd0});
+      end
+      WINDOW: begin
+        frame_read   = 1'b1;
+        frame_offset = OFFSET_BITS'(value_offset + {7'd0, store_window, 5'd0} - 16'(key_length));
+      end
+      REPLY: item_read = advance;
+      FORWARD: begin
+        frame_read   = advance;
+        frame_offset = OFFSET_BITS'({send_word, 5'd0});
+      end
+      default: ;
+    endcase
+  end
+
+  // The key's RAM is filled from the frame of a request, or from the miss table.
+  assign key_write      = state == KEY_LATCH || (state == KEY_READ_WAIT && miss_response_valid);
+  assign key_write_data = state == KEY_LATCH ? frame_window : miss_response.key;
+
+  logic [27:0] store_count;
+  logic        takes;         // a reply that may have an entry in the miss table
+  logic        inserts;       // a request that gets one
+  logic        fill_allowed;
+  logic        set_visible;
+  logic [7:0]  invalid_ways;
+  logic [7:0]  class_ways;    // ways whose chunk has the size that is needed
+
+  assign takes = decoded.ok && decoded.last && !decoded.quiet && (decoded.get || decoded.mutation);
+  assign inserts = !several && !operation.quiet;
+  assign fill_allowed = settings.fill && quiet && !guard_response.uncacheable
+      && guard_response.version == entry.version
+      && (!settings.safe_writes || guard_response.inflight == 8'd0);
+  assign set_visible = operation.status_ok && quiet && guard_response.version == entry.version
+      && (!settings.safe_writes || guard_response.inflight == 8'd0);
+
+  always_comb begin
+    for (int i = 0; i < 8; i++) begin
+      invalid_ways[i] = !bucket[i].valid;
+      class_ways[i]   = bucket[i].valid && bucket[i].chunk_class == needed;
+    end
+  end
+
+  lake_pkg::descriptor_t new_descriptor;
+  always_comb begin
+    new_descriptor             = '0;
+    new_descriptor.valid       = 1'b1;
+    new_descriptor.pending     = plan == PLAN_SET && settings.safe_writes;
+    new_descriptor.chunk_class = needed;
+    new_descriptor.key_length  = key_length;
+    new_descriptor.signature   = hash[31:16];
+    new_descriptor.chunk       = chunk;
+  end
+
+  always_comb begin
+    if (plan == PLAN_ACKNOWLEDGE) begin
+      new_header     = item;
+      new_header.cas = operation.cas;
+    end else begin
+      new_header.value_length = value_length;
+      new_header.flags        = operation.flags;
+      new_header.cas          = plan == PLAN_FILL ? operation.cas : 64'd0;
+      new_header.stored_time  = now;
+      new_header.epoch        = stored_epoch;
+      new_header.store_id     = {ID, store_count};
+      new_header.value_sum    = swapped(key_length[0], value_sum);
+    end
+  end
+
+  always_ff @(posedge clk) begin
+    events <= '0;
+    finish <= 1'b0;
+
+    case (state)
+      RECEIVE: begin
+        if (receive) begin
+          if (words == 0) head[255:0] <= s_data;
+          if (words == 1) head[511:256] <= s_data;
+          meta     <= s_meta;
+          response <= s_response;
+          words    <= words + 1'b1;
+          if (s_last) state <= START;
+        end
+      end
+
+      START: begin
+        words            <= '0;
+        send_word        <= '0;
+        operation_offset <= payload;
+        payload_end      <= ip_length + 16'd14;
+        several          <= 1'b0;
+        declare_all      <= 1'b0;
+        key_window       <= '0;
+        key_sum          <= '0;
+        crc              <= '1;
+        if (header_ok) begin
+          state <= OPERATION;
+        end else begin
+          events.malformed     <= !response;
+          events.advance_epoch <= !response;
+          state                <= FORWARD;
+        end
+      end
+
+      OPERATION: begin
+        operation  <= decoded;
+        key_length <= decoded.key_length;
+        key_left   <= decoded.key_length;
+        state      <= DECIDE;
+        if (response) begin
+          state <= takes && operation_offset == payload && decoded.response ? TAKE : FORWARD;
+        end
+      end
+
+      DECIDE: begin
+        several      <= several || !operation.last;
+        stored_epoch <= epoch;
+        if (!operation.ok) begin
+          events.malformed     <= 1'b1;
+          events.advance_epoch <= 1'b1;
+          state                <= FORWARD;
+        end else begin
+          plan <= PLAN_INVALIDATE;
+          if (!several && operation.last) begin
+            if (operation.get) plan <= PLAN_GET;
+            else if (operation.storable && quiet) plan <= PLAN_SET;
+          end
+          events.advance_epoch <= operation.flush;
+          events.delayed_flush <= operation.delayed_flush;
+          if (operation.mutation || (operation.get && !several && operation.last)) begin
+            state <= KEY_LATCH;
+          end else if (operation.get && !operation.quiet) begin
+            state <= MARK;
+          end else begin
+            state <= NEXT;
+          end
+        end
+      end
+
+      KEY_FETCH: state <= KEY_LATCH;
+
+      KEY_LATCH: begin
+        key_rest <= frame_window;
+        key_sum  <= add(key_sum, window_total);
+        key_step <= '0;
+        state    <= KEY_CRC;
+      end
+
+      KEY_CRC: begin
+        crc      <= crc_next;
+        hash     <= ~crc_next;
+        key_rest <= key_rest >> 64;
+        key_step <= key_step + 1'b1;
+        key_left <= key_left - 8'd8;
+        if (key_left <= 8'd8) begin
+          key_window <= '0;
+          state      <= DECLARE;
+        end else if (key_step == 2'd3) begin
+          key_window <= key_window + 1'b1;
+          state      <= KEY_FETCH;
+        end
+      end
+
+      DECLARE: begin
+        declare_valid <= 1'b1;
+        declare_all   <= several;
+        if (declare_valid && granted) begin
+          state <= plan == PLAN_GET ? BUCKET : GUARD;
+        end
+      end
+
+      GUARD: if (guard_ready) state <= GUARD_WAIT;
+
+      GUARD_WAIT: begin
+        if (guard_response_valid) begin
+          version      <= guard_response.version;
+          // A SET took the epoch of its arrival: a mutation that passed since may be the later one.
+          if (response) stored_epoch <= epoch;
+          acknowledged <= set_visible;
+          case (plan)
+            PLAN_GET: state <= INSERT;
+            PLAN_FILL: begin
+              events.fill_refused <= !fill_allowed;
+              state               <= fill_allowed ? BUCKET : RELEASE;
+            end
+            PLAN_ACKNOWLEDGE: state <= entry.kind == lake_pkg::REQUEST_SET ? BUCKET : RELEASE;
+            default: state <= BUCKET;
+          endcase
+        end
+      end
+
+      BUCKET: if (hash_ready) state <= BUCKET_WAIT;
+
+      BUCKET_WAIT: begin
+        storing <= plan == PLAN_SET || plan == PLAN_FILL;
+        found   <= 1'b0;
+        if (hash_response_valid) begin
+          bucket     <= hash_response;
+          candidates <= matching;
+          state      <= SEARCH;
+        end
+      end
+
+      SEARCH: begin
+        way                        <= lowest(candidates);
+        candidates[lowest(candidates)] <= 1'b0;
+        line_index                 <= '0;
+        same                       <= 1'b1;
+        lines_wanted               <= plan == PLAN_ACKNOWLEDGE ? 4'd0
+            : 4'((16'(key_length) + 16'd31) >> 6);
+        state                      <= candidates == 8'd0 ? FOUND : LINE;
+      end
+
+      LINE: if (data_ready) state <= LINE_WAIT;
+
+      LINE_WAIT: begin
+        if (data_response_valid) begin
+          if (line_index == 4'd0) begin
+            item         <= data_response[255:0];
+            first_window <= data_response[511:256];
+          end
+          same  <= same && (equal || plan == PLAN_ACKNOWLEDGE);
+          state <= COMPARE;
+        end
+      end
+
+      COMPARE: begin
+        if (plan == PLAN_ACKNOWLEDGE ? item.store_id != entry.store_id : !same) begin
+          state <= SEARCH;
+        end else if (line_index != lines_wanted) begin
+          line_index <= line_index + 1'b1;
+          state      <= LINE;
+        end else if (!found && plan == PLAN_GET && usable) begin
+          // The key is there: read the rest of the value.
+          found        <= 1'b1;
+          lines_wanted <= 4'((16'(key_length) + item.value_length + 16'd31) >> 6);
+        end else begin
+          found <= plan != PLAN_GET || found;
+          state <= FOUND;
+        end
+      end
+
+      FOUND: begin
+        store_window <= '0;
+        value_sum    <= '0;
+        sum_step     <= '0;
+        case (plan)
+          PLAN_GET: begin
+            events.hit  <= found;
+            events.miss <= !found;
+            if (found) state <= SUM;
+            else if (operation.quiet) state <= FORWARD;
+            else state <= GUARD;
+          end
+          PLAN_ACKNOWLEDGE: begin
+            chunk <= entry.chunk;
+            if (!found) begin
+              state <= RELEASE;
+            end else if (acknowledged) begin
+              events.visible      <= probed.pending;
+              bucket[way].pending <= 1'b0;
+              state               <= HEADER_WRITE;
+            end else begin
+              state <= FREE;
+            end
+          end
+          default: begin
+            events.invalidated <= found && plan == PLAN_INVALIDATE;
+            if (found) state <= FREE;
+            else state <= storing ? SLOT : STORED;
+          end
+        endcase
+      end
+
+      FREE: begin
+        if (slab_ready) begin
+          bucket[way].valid <= 1'b0;
+          state             <= storing ? SLOT : BUCKET_WRITE;
+        end
+      end
+
+      SLOT: begin
+        if (invalid_ways != 8'd0) begin
+          way   <= lowest(invalid_ways);
+          state <= ALLOCATE;
+        end else begin
+          // The bucket is full: another entry leaves.
+          way            <= victim;
+          victim         <= victim + 3'd1;
+          events.evicted <= 1'b1;
+          chunk          <= bucket[victim].chunk;
+          state          <= bucket[victim].chunk_class == needed ? WINDOW : FREE;
+        end
+      end
+
+      ALLOCATE: if (slab_ready) state <= ALLOCATE_WAIT;
+
+      ALLOCATE_WAIT: begin
+        if (slab_response_valid) begin
+          if (slab_response.ok) begin
+            chunk <= slab_response.chunk;
+            state <= WINDOW;
+          end else if (class_ways != 8'd0) begin
+            way            <= lowest(class_ways);
+            chunk          <= bucket[lowest(class_ways)].chunk;
+            events.evicted <= 1'b1;
+            state          <= WINDOW;
+          end else begin
+            events.uncached <= 1'b1;
+            storing         <= 1'b0;
+            state           <= BUCKET_WRITE;
+          end
+        end
+      end
+
+      WINDOW: state <= WINDOW_LATCH;
+
+      WINDOW_LATCH: begin
+        value_sum   <= add(value_sum, window_total);
+        merged_line <= merged;
+        if (store_window == 4'd0) first_window <= merged;
+        if (store_window[0]) low_window <= merged;
+        if (store_window != 4'd0 && (store_window == last_window || !store_window[0])) begin
+          state <= LINE_WRITE;
+        end else if (store_window == last_window) begin
+          state <= HEADER_WRITE;
+        end else begin
+          store_window <= store_window + 4'd1;
+          state        <= WINDOW;
+        end
+      end
+
+      LINE_WRITE: begin
+        if (data_ready) begin
+          store_window <= store_window + 4'd1;
+          state        <= store_window == last_window ? HEADER_WRITE : WINDOW;
+        end
+      end
+
+      HEADER_WRITE: begin
+        if (data_ready) begin
+          if (plan != PLAN_ACKNOWLEDGE) bucket[way] <= new_descriptor;
+          events.stored <= plan == PLAN_SET;
+          events.filled <= plan == PLAN_FILL;
+          state         <= BUCKET_WRITE;
+        end
+      end
+
+      BUCKET_WRITE: if (hash_ready) state <= STORED;
+
+      STORED: begin
+        case (plan)
+          PLAN_FILL, PLAN_ACKNOWLEDGE: state <= RELEASE;
+          default: begin
+            // A SET that found no chunk is acknowledged as any other mutation.
+            if (plan == PLAN_SET && !storing) plan <= PLAN_INVALIDATE;
+            if (inserts) state <= INSERT;
+            else state <= operation.quiet ? NEXT : MARK;
+          end
+        endcase
+      end
+
+      INSERT: if (miss_ready) state <= INSERT_WAIT;
+
+      INSERT_WAIT: begin
+        if (miss_response_valid) begin
+          slot        <= miss_response.slot;
+          store_count <= store_count + 28'd1;
+          state       <= miss_response.hit && plan == PLAN_GET ? INSERT_KEY : FORWARD;
+        end
+      end
+
+      INSERT_KEY: begin
+        if (miss_ready) begin
+          key_window <= key_window + 3'd1;
+          if (key_window == key_windows) state <= FORWARD;
+        end
+      end
+
+      MARK: if (miss_ready) state <= NEXT;
+
+      NEXT: begin
+        operation_offset <= operation_offset + 16'd24 + operation.body_length;
+        key_window       <= '0;
+        crc              <= '1;
+        state            <= operation.last ? FORWARD : OPERATION;
+      end
+
+      TAKE: if (miss_ready) state <= TAKE_WAIT;
+
+      TAKE_WAIT: begin
+        if (miss_response_valid) begin
+          slot       <= miss_response.slot;
+          entry      <= miss_response.entry;
+          hash       <= miss_response.entry.hash;
+          key_length <= miss_response.entry.key_length;
+          plan       <= miss_response.entry.kind == lake_pkg::REQUEST_GET ? PLAN_FILL
+              : PLAN_ACKNOWLEDGE;
+          if (!miss_response.hit) begin
+            state <= FORWARD;
+          end else if (miss_response.ambiguous) begin
+            events.fill_refused <= miss_response.entry.kind == lake_pkg::REQUEST_GET;
+            state               <= RELEASE;
+          end else if (miss_response.entry.kind != lake_pkg::REQUEST_GET) begin
+            state <= DECLARE;
+          end else begin
+            state <= operation.status_ok && operation.extras_length == 8'd4
+                && 16'(miss_response.entry.key_length) + value_length
+                   <= 16'(lake_pkg::MAX_ITEM_BYTES) ? KEY_READ : RELEASE;
+          end
+        end
+      end
+
+      KEY_READ: if (miss_ready) state <= KEY_READ_WAIT;
+
+      KEY_READ_WAIT: begin
+        if (miss_response_valid) begin
+          key_window <= key_window + 3'd1;
+          state      <= key_window == key_windows ? DECLARE : KEY_READ;
+        end
+      end
+
+      RELEASE: if (miss_ready) state <= FORWARD;
+
+      SUM: begin
+        sum_step <= sum_step + 2'd1;
+        case (sum_step)
+          // The pseudo header has the addresses, the protocol and the length.
+          2'd0: udp_sum <= add(window_total, 16'd17);
+          2'd1: udp_sum <= add(add(udp_sum, window_total), reply_length - 16'd34);
+          2'd2: begin
+            udp_sum <= add(add(udp_sum, window_total), operation.echoes_key
+                ? add(key_sum, swapped(key_length[0], item.value_sum)) : item.value_sum);
+          end
+          default: begin
+            ip_sum <= window_total;
+            state  <= REPLY;
+          end
+        endcase
+      end
+
+      REPLY, FORWARD: begin
+        if (advance) begin
+          m_valid    <= send_word != send_words;
+          m_last     <= send_word + 1'b1 == send_words;
+          shown_word <= send_word;
+          if (send_word != send_words) send_word <= send_word + 1'b1;
+        end
+        if (m_valid && m_ready && m_last) begin
+          m_valid          <= 1'b0;
+          declare_valid    <= 1'b0;
+          finish           <= 1'b1;
+          events.forwarded <= state == FORWARD;
+          events.replied   <= state == REPLY;
+          state            <= RECEIVE;
+        end
+      end
+
+      default: state <= RECEIVE;
+    endcase
+
+    if (rst) begin
+      state         <= RECEIVE;
+      words         <= '0;
+      m_valid       <= 1'b0;
+      declare_valid <= 1'b0;
+      finish        <= 1'b0;
+      events        <= '0;
+      victim        <= '0;
+      store_count   <= '0;
+    end
+  end
+
+  logic unused;
+  assign unused = &{1'b0, probed, entry};
+endmodule

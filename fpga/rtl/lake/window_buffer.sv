@@ -1,0 +1,49 @@
+// A buffer of bytes that is read in windows of 32 bytes at any byte offset.
+// Two banks hold the even and the odd words, so that a window across two words takes one cycle.
+// A write may fill one word of each bank. Offsets wrap at the end of the buffer.
+module window_buffer #(
+    parameter int WORDS = 64  // of 32 bytes; a power of two, at least 4
+) (
+    input  logic                            clk,
+
+    input  logic [1:0]                      write,  // bit 0: bank of even words, bit 1: odd words
+    input  logic [1:0][$clog2(WORDS)-2:0]   write_row,
+    input  logic [1:0][255:0]               write_data,
+
+    input  logic                            read,
+    input  logic [$clog2(WORDS)+4:0]        read_offset,  // in bytes
+    output logic [255:0]                    window        // from the next cycle to the next read
+);
+  localparam int ROW_BITS = $clog2(WORDS) - 1;
+
+  logic [255:0]        even_bank [WORDS/2];
+  logic [255:0]        odd_bank  [WORDS/2];
+  logic [255:0]        even_word;
+  logic [255:0]        odd_word;
+  logic [ROW_BITS:0]   word;
+  logic [4:0]          shift;
+  logic                starts_odd;
+
+  assign word = read_offset[ROW_BITS+5:5];
+
+  always_ff @(posedge clk) begin
+    if (write[0]) even_bank[write_row[0]] <= write_data[0];
+    if (write[1]) odd_bank[write_row[1]] <= write_data[1];
+    if (read) begin
+      // The window starts in word `word`; the word after it is in the other bank.
+      even_word  <= even_bank[word[ROW_BITS:1] + ROW_BITS'(word[0])];
+      odd_word   <= odd_bank[word[ROW_BITS:1]];
+      shift      <= read_offset[4:0];
+      starts_odd <= word[0];
+    end
+  end
+
+  logic [511:0] both;
+  logic [511:0] shifted;
+  assign both    = starts_odd ? {even_word, odd_word} : {odd_word, even_word};
+  assign shifted = both >> {shift, 3'b000};
+  assign window  = shifted[255:0];
+
+  logic unused;
+  assign unused = &{1'b0, shifted[511:256]};
+endmodule

@@ -123,6 +123,8 @@ class Manifest(Spec):
     """Parameters of the module, without NETWORK_PORTS and BYTES."""
     synthesis_top: Identifier | None = None
     """Module that is synthesised, if it is another one: the top without its memory models."""
+    synthesis_parameters: dict[Identifier, Parameter] | None = None
+    """All parameters of that module, if they are others."""
     clock_mhz: Annotated[float, Field(gt=0, le=2000), Unit("MHz")]
     """Clock of the design."""
     word_bytes: Annotated[int, Field(ge=8, le=256, multiple_of=8), Unit("bytes")] = 32

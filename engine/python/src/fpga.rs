@@ -218,6 +218,7 @@ impl FpgaNode {
         port_counts(py, &self.with(py, move |design| design.counters(port))?)
     }
 
+    #[pyo3(signature = (cycles = 16))]
     fn reset(&self, py: Python<'_>, cycles: u32) -> PyResult<()> {
         self.with(py, move |design| design.reset(cycles))
     }

@@ -86,7 +86,7 @@ def synthesise(manifest: Manifest, progress: Progress | None = None) -> Synthesi
     if manifest.synthesis_parameters is not None:
         parameters = dict(manifest.synthesis_parameters)
     try:
-        files = sources.closure(top)
+        files = sources.closure(top, manifest.rtl)
     except FileNotFoundError as error:
         raise NetkvError(f"'{manifest.name}' cannot be synthesised: {error}.") from error
     models = [each for each in files if each.parent.name == "models"]

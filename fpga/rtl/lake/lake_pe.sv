@@ -190,11 +190,12 @@ module lake_pe #(
   endfunction
 
   // ---- hash table ------------------------------------------------------------------------------
-  lake_pkg::descriptor_t [7:0]        bucket;
-  lake_pkg::descriptor_t [7:0]        arrived;
+  logic [lake_pkg::LINE_BITS-1:0]     bucket;      // eight descriptors
   lake_pkg::descriptor_t              probed;      // the descriptor of `way`
   logic [7:0]                         candidates;  // ways that may hold the key
   logic [7:0]                         matching;
+  logic [7:0]                         invalid_ways;
+  logic [7:0]                         class_ways;  // ways whose chunk has the size that is needed
   logic [2:0]                         way;
   logic [2:0]                         victim;
   logic                               found;
@@ -205,14 +206,20 @@ module lake_pe #(
   logic [lake_pkg::EPOCH_BITS-1:0]    stored_epoch;
   logic                               acknowledged;  // the SET may become visible
 
-  assign probed = bucket[way];
+  assign probed = bucket[{way, 6'd0}+:64];
 
-  assign arrived = hash_response;
-  always_comb begin
-    for (int i = 0; i < 8; i++) begin
-      matching[i] = arrived[i].valid && (plan == PLAN_ACKNOWLEDGE ? arrived[i].chunk == entry.chunk
-          : arrived[i].key_length == key_length && arrived[i].signature == hash[31:16]);
-    end
+  for (genvar i = 0; i < 8; i++) begin : ways
+    lake_pkg::descriptor_t arrived;
+    lake_pkg::descriptor_t held;
+    assign arrived = hash_response[64*i+:64];
+    assign held    = bucket[64*i+:64];
+    assign matching[i] = arrived.valid && (plan == PLAN_ACKNOWLEDGE ? arrived.chunk == entry.chunk
+        : arrived.key_length == key_length && arrived.signature == hash[31:16]);
+    assign invalid_ways[i] = !held.valid;
+    assign class_ways[i]   = held.valid && held.chunk_class == needed;
+
+    logic unused;
+    assign unused = &{1'b0, arrived, held};
   end
 
   function automatic logic [2:0] lowest(input logic [7:0] bits);
@@ -490,8 +497,6 @@ module lake_pe #(
   logic        inserts;       // a request that gets one
   logic        fill_allowed;
   logic        set_visible;
-  logic [7:0]  invalid_ways;
-  logic [7:0]  class_ways;    // ways whose chunk has the size that is needed
 
   assign takes = decoded.ok && decoded.last && !decoded.quiet && (decoded.get || decoded.mutation);
   assign inserts = !several && !operation.quiet;
@@ -501,11 +506,14 @@ module lake_pe #(
   assign set_visible = operation.status_ok && quiet && guard_response.version == entry.version
       && (!settings.safe_writes || guard_response.inflight == 8'd0);
 
+  lake_pkg::descriptor_t leaving;    // the descriptor of `victim`
+  lake_pkg::descriptor_t reused;     // one whose chunk has the size that is needed
+  lake_pkg::descriptor_t now_visible;
+  assign leaving = bucket[{victim, 6'd0}+:64];
+  assign reused  = bucket[{lowest(class_ways), 6'd0}+:64];
   always_comb begin
-    for (int i = 0; i < 8; i++) begin
-      invalid_ways[i] = !bucket[i].valid;
-      class_ways[i]   = bucket[i].valid && bucket[i].chunk_class == needed;
-    end
+    now_visible         = probed;
+    now_visible.pending = 1'b0;
   end
 
   lake_pkg::descriptor_t new_descriptor;
@@ -725,7 +733,7 @@ module lake_pe #(
               state <= RELEASE;
             end else if (acknowledged) begin
               events.visible      <= probed.pending;
-              bucket[way].pending <= 1'b0;
+              bucket[{way, 6'd0}+:64]  <= now_visible;
               state               <= HEADER_WRITE;
             end else begin
               state <= FREE;
@@ -741,8 +749,8 @@ module lake_pe #(
 
       FREE: begin
         if (slab_ready) begin
-          bucket[way].valid <= 1'b0;
-          state             <= storing ? SLOT : BUCKET_WRITE;
+          bucket[{way, 6'd0}+:64] <= '0;
+          state              <= storing ? SLOT : BUCKET_WRITE;
         end
       end
 
@@ -755,8 +763,8 @@ module lake_pe #(
           way            <= victim;
           victim         <= victim + 3'd1;
           events.evicted <= 1'b1;
-          chunk          <= bucket[victim].chunk;
-          state          <= bucket[victim].chunk_class == needed ? WINDOW : FREE;
+          chunk          <= leaving.chunk;
+          state          <= leaving.chunk_class == needed ? WINDOW : FREE;
         end
       end
 
@@ -769,7 +777,7 @@ module lake_pe #(
             state <= WINDOW;
           end else if (class_ways != 8'd0) begin
             way            <= lowest(class_ways);
-            chunk          <= bucket[lowest(class_ways)].chunk;
+            chunk          <= reused.chunk;
             events.evicted <= 1'b1;
             state          <= WINDOW;
           end else begin
@@ -806,7 +814,7 @@ module lake_pe #(
 
       HEADER_WRITE: begin
         if (data_ready) begin
-          if (plan != PLAN_ACKNOWLEDGE) bucket[way] <= new_descriptor;
+          if (plan != PLAN_ACKNOWLEDGE) bucket[{way, 6'd0}+:64] <= new_descriptor;
           events.stored <= plan == PLAN_SET;
           events.filled <= plan == PLAN_FILL;
           state         <= BUCKET_WRITE;
@@ -939,5 +947,5 @@ module lake_pe #(
   end
 
   logic unused;
-  assign unused = &{1'b0, probed, entry};
+  assign unused = &{1'b0, probed, entry, leaving, reused};
 endmodule

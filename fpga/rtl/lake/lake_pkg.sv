@@ -1,5 +1,6 @@
 // Types of the LaKe module: kinds of frames, memory lines, and the requests of processing elements
 // (PEs) to the shared services.
+// verilator lint_off UNUSEDPARAM  // no module uses all constants of a package
 package lake_pkg;
   typedef enum logic [1:0] {
     KIND_NORMAL,    // not for LaKe
@@ -201,3 +202,4 @@ package lake_pkg;
     logic delayed_flush;
   } events_t;
 endpackage
+// verilator lint_on UNUSEDPARAM

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from netkv.errors import NetkvError
 from netkv.fpga.tools import compiler, compiler_version, verilator
 
 RUNTIME = ("verilated.cpp", "verilated_threads.cpp")
@@ -23,7 +24,7 @@ LANGUAGE = ("-std=gnu++20", "-DVERILATOR=1", "-fPIC", "-w")
 WARNINGS = ("--Wall", "-Wno-UNUSEDPARAM")
 
 
-class BuildError(RuntimeError):
+class BuildError(NetkvError):
     """Verilator or the compiler refused the sources; the text is theirs."""
 
 
@@ -105,8 +106,12 @@ def compile_all(
     flags: Sequence[str],
     includes: Sequence[Path] = (),
     jobs: int | None = None,
+    done: Callable[[], None] | None = None,
 ) -> list[Path]:
-    """Compiles each C++ source to an object file in `into`; those files in the same order."""
+    """Compiles each C++ source to an object file in `into`; those files in the same order.
+
+    Calls `done` after each source, from several threads.
+    """
     program = compiler()
     folders = [
         f"-I{each}" for each in (*includes, verilator().include, verilator().include / "vltstd")
@@ -115,6 +120,8 @@ def compile_all(
     def one(source: Path) -> Path:
         target = into / (source.stem + ".o")
         _run([program, *LANGUAGE, *flags, *folders, "-c", source, "-o", target])
+        if done is not None:
+            done()
         return target
 
     into.mkdir(parents=True, exist_ok=True)

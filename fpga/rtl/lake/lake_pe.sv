@@ -138,7 +138,7 @@ module lake_pe #(
       .window     (frame_window)
   );
 
-  pe_operation decode (
+  operation_decoder decode (
       .window   (frame_window),
       .remaining(payload_end - operation_offset),
       .operation(decoded)
@@ -304,7 +304,7 @@ module lake_pe #(
       & ~below(16'(key_length), {7'd0, store_window, 5'd0});
 
   // ---- reply -----------------------------------------------------------------------------------
-  logic [767:0] reply_head;
+  logic [767:0] unsummed_head;
   logic [767:0] reply;        // with checksums
   logic [15:0]  reply_length;
   logic [15:0]  reply_body;
@@ -314,18 +314,24 @@ module lake_pe #(
   logic [1:0]   sum_step;
   logic [255:0] sum_window;
 
-  assign head_length = settings.udp_header ? 16'd78 : 16'd70;
-
-  pe_reply_head build_reply (
+  reply_head build_reply (
       .request     (head),
       .udp_header  (settings.udp_header),
-      .operation,
-      .item,
-      .key_length,
-      .head        (reply_head),
-      .frame_length(reply_length),
-      .body_start  (reply_body)
+      .opcode      (operation.opcode),
+      .status      (16'd0),
+      .opaque      (operation.opaque),
+      .cas         (item.cas),
+      .with_flags  (1'b1),
+      .flags       (item.flags),
+      .key_bytes   (operation.echoes_key ? key_length : 8'd0),
+      .value_bytes (item.value_length),
+      .head        (unsummed_head),
+      .head_length,
+      .frame_length(reply_length)
   );
+
+  // The body of the reply begins here in the item.
+  assign reply_body = operation.echoes_key ? 16'd0 : 16'(key_length);
 
   // The windows of key, value and head are summed by one adder.
   always_comb begin
@@ -334,10 +340,10 @@ module lake_pe #(
       WINDOW_LATCH: sum_window = value_window;
       default: begin
         case (sum_step)
-          2'd0:    sum_window = {reply_head[255:208], 208'd0};  // addresses
-          2'd1:    sum_window = reply_head[511:256];
-          2'd2:    sum_window = reply_head[767:512];
-          default: sum_window = {96'd0, reply_head[271:112]};   // the header of IPv4
+          2'd0:    sum_window = {unsummed_head[255:208], 208'd0};  // addresses
+          2'd1:    sum_window = unsummed_head[511:256];
+          2'd2:    sum_window = unsummed_head[767:512];
+          default: sum_window = {96'd0, unsummed_head[271:112]};   // the header of IPv4
         endcase
       end
     endcase
@@ -353,7 +359,7 @@ module lake_pe #(
   endfunction
 
   always_comb begin
-    reply = reply_head;
+    reply = unsummed_head;
     reply[192+:16] = {~ip_sum[7:0], ~ip_sum[15:8]};
     reply[320+:16] = udp_sum == 16'hffff ? 16'hffff : {~udp_sum[7:0], ~udp_sum[15:8]};
   end
@@ -947,5 +953,5 @@ module lake_pe #(
   end
 
   logic unused;
-  assign unused = &{1'b0, probed, entry, leaving, reused};
+  assign unused = &{1'b0, probed, entry, leaving, reused, operation.response};
 endmodule

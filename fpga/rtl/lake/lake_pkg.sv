@@ -201,6 +201,7 @@ package lake_pkg;
     logic advance_epoch;
     logic delayed_flush;
   } events_t;
+  localparam int EVENTS = 14;
 
   // Totals of `events_t`, in the same order.
   typedef struct packed {

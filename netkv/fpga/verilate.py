@@ -20,6 +20,9 @@ from netkv.fpga.tools import compiler, compiler_version, verilator
 RUNTIME = ("verilated.cpp", "verilated_threads.cpp")
 LANGUAGE = ("-std=gnu++20", "-DVERILATOR=1", "-fPIC", "-w")
 
+# Every module gets all packages, and uses few of their constants.
+WARNINGS = ("--Wall", "-Wno-UNUSEDPARAM")
+
 
 class BuildError(NetkvError):
     """Verilator or the compiler refused the sources; the text is theirs."""
@@ -57,7 +60,7 @@ def translate(
         [
             found.program,
             "--cc",
-            "--Wall",
+            *WARNINGS,
             "--prefix",
             "Vtop",
             "--top-module",
@@ -91,7 +94,7 @@ def lint(
     found = verilator()
     values = [f"-G{name}={value}" for name, value in (parameters or {}).items()]
     _run(
-        [found.program, "--lint-only", "--Wall", "--top-module", top, *options, *values, *sources],
+        [found.program, "--lint-only", *WARNINGS, "--top-module", top, *options, *values, *sources],
         root=found.root,
     )
 

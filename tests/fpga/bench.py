@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -37,13 +38,23 @@ def load(name: str) -> ModuleType:
     return module
 
 
+def needed(top: str) -> list[Path]:
+    """The files of module `top`: packages, its own, and those of the modules that they name."""
+    modules = {each.stem: each for folder in sources.libraries() for each in folder.glob("*.sv")}
+    found: dict[str, Path] = {}
+    rest = [top]
+    while rest:
+        name = rest.pop()
+        if name not in found and name in modules:
+            found[name] = modules[name]
+            rest += set(re.findall(r"\w+", modules[name].read_text()))
+    return [*sources.packages(), *sorted(found.values())]
+
+
 def build(top: str, parameters: dict[str, int]) -> Path:
     """The simulation of module `top` under cocotb. Kept until a source of it changes."""
     files, options = sources.of(top)
-    rtl = sorted(sources.folder().glob("rtl/**/*.sv")) + sorted(
-        sources.folder().glob("models/*.sv")
-    )
-    content = b"".join(each.read_bytes() for each in rtl)
+    content = b"".join(each.read_bytes() for each in needed(top))
     key = hashlib.sha256(
         content + repr((top, sorted(parameters.items()), FLAGS, verilator().version)).encode()
     ).hexdigest()[:16]
@@ -59,8 +70,10 @@ def build(top: str, parameters: dict[str, int]) -> Path:
         options=(*options, "--vpi", "--public-flat-rw", "--timing", "-O3"),
     )
     main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
-    generated = [*sorted(folder.glob("*.cpp")), Path(main)]
-    objects = verilate.compile_all(generated, folder, flags=FLAGS, includes=[folder])
+    # One unit: most of the time would go into the headers, which all files share.
+    unit = folder / "unit.cc"
+    unit.write_text("".join(f'#include "{each}"\n' for each in [*folder.glob("*.cpp"), main]))
+    objects = verilate.compile_all([unit], folder, flags=FLAGS, includes=[folder])
     libraries = cocotb_tools.config.libs_dir
     verilate.link(
         [

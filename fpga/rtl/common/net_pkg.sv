@@ -1,5 +1,8 @@
 // Types that every stream of frames shares.
+// verilator lint_off UNUSEDPARAM  // no module uses all constants of a package
 package net_pkg;
+  localparam int META_BITS = 32;  // of meta_t
+
   // What travels beside each word of a frame, unchanged from its first word to its last.
   typedef struct packed {
     logic [15:0] length;       // bytes of the frame, without FCS
@@ -7,3 +10,4 @@ package net_pkg;
     logic [7:0]  destination;  // one bit for each port: where it goes; 0 until the lookup
   } meta_t;
 endpackage
+// verilator lint_on UNUSEDPARAM

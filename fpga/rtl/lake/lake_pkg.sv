@@ -201,5 +201,46 @@ package lake_pkg;
     logic advance_epoch;
     logic delayed_flush;
   } events_t;
+  localparam int EVENTS = 14;
+
+  // Totals of `events_t`, in the same order.
+  typedef struct packed {
+    logic [31:0] hit;
+    logic [31:0] miss;
+    logic [31:0] stored;
+    logic [31:0] visible;
+    logic [31:0] filled;
+    logic [31:0] fill_refused;
+    logic [31:0] invalidated;
+    logic [31:0] evicted;
+    logic [31:0] uncached;
+    logic [31:0] malformed;
+    logic [31:0] forwarded;
+    logic [31:0] replied;
+    logic [31:0] advance_epoch;
+    logic [31:0] delayed_flush;
+  } counters_t;
+
+  // Counters of the memory system.
+  typedef struct packed {
+    logic [31:0]      hash_hits;
+    logic [31:0]      hash_misses;
+    logic [31:0]      hash_fills;
+    logic [31:0]      data_hits;
+    logic [31:0]      data_misses;
+    logic [31:0]      data_fills;
+    logic [31:0]      dram_reads;
+    logic [31:0]      dram_writes;
+    logic [31:0]      sram_reads;
+    logic [31:0]      sram_writes;
+    logic [31:0]      alloc_failures;
+    logic [31:0]      lost_chunks;
+    logic [31:0]      miss_inserts;
+    logic [31:0]      miss_full;
+    logic [31:0]      miss_ambiguous;
+    logic [31:0]      miss_expired;
+    logic [3:0][31:0] chunks_in_use;
+    logic [31:0]      miss_live;
+  } memory_counters_t;
 endpackage
 // verilator lint_on UNUSEDPARAM

@@ -20,7 +20,7 @@ async def counts_and_hysteresis(dut: Any) -> None:
     dut.threshold_on.value = 20
     dut.threshold_off.value = 10
     await bench.start()
-    high, seen = False, set()
+    high, last, seen = False, 0, set()
     for number in range(150):
         probability = rng.choice((0.0, 0.25, 0.33, 0.5, 0.6, 0.7, 1.0))
         # Exact thresholds are common.

@@ -258,13 +258,14 @@ class Sink:
         shared: bool = False,
         beside: Sequence[str] = (),
         meta_bits: int = 32,
+        meta_name: str = "meta",
     ) -> None:
         def signal(name: str) -> Any:
             return getattr(bench.dut, f"{prefix}_{name}")
 
         self._bench = bench
         self._valid, self._ready = signal("valid"), signal("ready")
-        self._data, self._last, self._meta = signal("data"), signal("last"), signal("meta")
+        self._data, self._last, self._meta = signal("data"), signal("last"), signal(meta_name)
         self._beside = [(name, getattr(bench.dut, name)) for name in beside]
         self._prefix, self._width, self._lanes, self._shared = prefix, width, lanes, shared
         self._meta_bits = meta_bits

@@ -151,3 +151,8 @@ def udp_frame(
     packet = ipv4(datagram, UDP, source=source, destination=target)
     from_mac, to_mac = (server_mac, client_mac) if response else (client_mac, server_mac)
     return ethernet(packet, source=from_mac, destination=to_mac)
+
+
+def datagram(*operations: bytes, request_id: int = 0, header: bool = True) -> bytes:
+    """The payload of a UDP datagram: memcached's frame header (if `header`) and operations."""
+    return (struct.pack("!HHHH", request_id, 0, 1, 0) if header else b"") + b"".join(operations)

@@ -195,6 +195,8 @@ module lake_module #(
   lake_pkg::miss_response_t          miss_response;
 
   for (genvar i = 0; i < PES; i++) begin : elements
+    lake_pkg::events_t pe_events;
+
     lake_pe #(
         .ID(4'(i))
     ) pe (
@@ -204,7 +206,7 @@ module lake_module #(
         .now,
         .epoch,
         .quiet               (quiet && !advance),
-        .events              (events[i]),
+        .events              (pe_events),
         .s_valid             (pe_valid[i]),
         .s_ready             (pe_ready[i]),
         .s_data,
@@ -247,8 +249,9 @@ module lake_module #(
         .miss_response_valid (miss_response_valid[i]),
         .miss_response
     );
-    assign flushes[i]         = events[i].advance_epoch;
-    assign delayed_flushes[i] = events[i].delayed_flush;
+    assign events[i]          = pe_events;
+    assign flushes[i]         = pe_events.advance_epoch;
+    assign delayed_flushes[i] = pe_events.delayed_flush;
   end
 
   scoreboard #(

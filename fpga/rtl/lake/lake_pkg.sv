@@ -144,6 +144,7 @@ package lake_pkg;
 
   localparam logic [7:0] OPCODE_GET = 8'h00;
   localparam logic [7:0] OPCODE_SET = 8'h01;
+  localparam logic [7:0] OPCODE_DELETE = 8'h04;
   localparam logic [7:0] OPCODE_GETQ = 8'h09;
   localparam logic [7:0] OPCODE_GETK = 8'h0c;
   localparam logic [7:0] OPCODE_GETKQ = 8'h0d;

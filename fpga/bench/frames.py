@@ -14,9 +14,22 @@ SERVER_IP = "10.0.0.254"
 
 TCP, UDP, ICMP = 6, 17, 1
 
-GET, SET, ADD, REPLACE, DELETE, INCREMENT, DECREMENT, QUIT, FLUSH, GETQ, NOOP, VERSION, GETK, GETKQ = (
-    range(14)
-)
+(
+    GET,
+    SET,
+    ADD,
+    REPLACE,
+    DELETE,
+    INCREMENT,
+    DECREMENT,
+    QUIT,
+    FLUSH,
+    GETQ,
+    NOOP,
+    VERSION,
+    GETK,
+    GETKQ,
+) = range(14)
 APPEND, PREPEND, STAT, SETQ, TOUCH, GAT = 0x0E, 0x0F, 0x10, 0x11, 0x1C, 0x1D
 
 
@@ -143,7 +156,9 @@ def udp_frame(
     response: bool = False,
 ) -> bytes:
     """A UDP datagram between a client and a server, as a frame; `response`: from the server."""
-    (source, source_port), (target, target_port) = (server, client) if response else (client, server)
+    (source, source_port), (target, target_port) = (
+        (server, client) if response else (client, server)
+    )
     datagram = udp(
         payload,
         source_port=source_port,

@@ -13,6 +13,7 @@ from netkv.cli import (
     bench,
     calibrate,
     evaluate,
+    fpga,
     gateway,
     lab,
     logs,
@@ -62,6 +63,7 @@ p4.app.command("fuzz")(p4_fuzz.fuzz)
 p4.app.command("record")(p4_fuzz.record)
 app.add_typer(p4.app, name="p4")
 app.add_typer(switch.app, name="switch")
+app.add_typer(fpga.app, name="fpga")
 app.add_typer(bench.app, name="bench")
 app.command("evaluate")(evaluate.evaluate)
 app.command("soak")(soak.soak)

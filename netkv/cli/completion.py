@@ -67,6 +67,17 @@ def schemes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG0
 
 
 @_safe
+def designs(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+    """The designs for FPGAs that ship, and .toml files."""
+    from netkv import resources
+
+    names = sorted(file.stem for file in (resources.path("fpga") / "designs").glob("*.toml"))
+    yield from names
+    if not any(name.startswith(incomplete) for name in names):
+        yield from _files(incomplete, (".toml",))
+
+
+@_safe
 def runs(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """The newest runs of the store, and their groups.
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from netkv import resources
+
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def folder() -> Path:
@@ -35,7 +39,41 @@ def find(module: str) -> Path:
     raise FileNotFoundError(f"no module '{module}' in {', '.join(map(str, libraries()))}")
 
 
+def closure(top: str) -> list[Path]:
+    """The files that module `top` needs: packages in an order that compiles, then modules.
+
+    A file needs every module and package that it names. So a name that is only text, such as that
+    of a signal, may add a file, but none is missing.
+
+    Raises:
+        FileNotFoundError: there is no such module.
+    """
+    known = {each.stem: each for library in libraries() for each in sorted(library.glob("*.sv"))}
+    known.update({each.stem: each for each in packages()})
+    found: dict[Path, None] = {}
+    open_files: set[Path] = set()
+
+    def visit(file: Path) -> None:
+        if file in found or file in open_files:
+            return
+        open_files.add(file)
+        text = _COMMENT.sub(" ", file.read_text(encoding="utf-8"))
+        for name in dict.fromkeys(_WORD.findall(text)):
+            if name in known:
+                visit(known[name])
+        open_files.discard(file)
+        found[file] = None
+
+    visit(find(top))
+    return sorted(found, key=lambda file: not file.stem.endswith("_pkg"))
+
+
+def waivers() -> list[Path]:
+    """Files of lint waivers that concern all modules."""
+    return sorted(folder().glob("rtl/*.vlt"))
+
+
 def of(top: str) -> tuple[list[Path], list[str]]:
     """What Verilator needs for module `top`: source files, and options that name the folders."""
     options = [word for each in libraries() for word in ("-y", str(each))]
-    return [*packages(), find(top)], options
+    return [*waivers(), *closure(top)], options

@@ -11,12 +11,18 @@ import importlib.util
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from netkv.errors import NetkvError
 
-class MissingToolError(RuntimeError):
+TRACE_HEADERS = ("zlib.h", "lz4.h")
+"""Headers that the writer of FST files needs."""
+
+
+class MissingToolError(NetkvError):
     """A program that a build needs is not on this machine; the text says how to get it."""
 
 
@@ -95,3 +101,23 @@ def compiler_version(program: str) -> str:
     """The first line of what `program --version` prints."""
     printed = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     return printed.stdout.splitlines()[0]
+
+
+def require_headers(headers: Iterable[str] = TRACE_HEADERS) -> None:
+    """Checks that the compiler finds headers of libraries.
+
+    Raises:
+        MissingToolError: one is missing.
+    """
+    for header in headers:
+        found = subprocess.run(
+            [compiler(), "-E", "-x", "c++", "-"],
+            input=f"#include <{header}>\n",
+            capture_output=True,
+            text=True,
+        )
+        if found.returncode:
+            raise MissingToolError(
+                f"The header {header} is missing: the writer of FST files needs it. "
+                "Install the libraries zlib and lz4 (Debian: apt install zlib1g-dev liblz4-dev)."
+            )

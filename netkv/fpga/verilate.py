@@ -10,17 +10,21 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from netkv.errors import NetkvError
 from netkv.fpga.tools import compiler, compiler_version, verilator
 
 RUNTIME = ("verilated.cpp", "verilated_threads.cpp")
 LANGUAGE = ("-std=gnu++20", "-DVERILATOR=1", "-fPIC", "-w")
 
+# Every module gets all packages, and uses few of their constants.
+WARNINGS = ("--Wall", "-Wno-UNUSEDPARAM")
 
-class BuildError(RuntimeError):
+
+class BuildError(NetkvError):
     """Verilator or the compiler refused the sources; the text is theirs."""
 
 
@@ -56,7 +60,7 @@ def translate(
         [
             found.program,
             "--cc",
-            "--Wall",
+            *WARNINGS,
             "--prefix",
             "Vtop",
             "--top-module",
@@ -90,7 +94,7 @@ def lint(
     found = verilator()
     values = [f"-G{name}={value}" for name, value in (parameters or {}).items()]
     _run(
-        [found.program, "--lint-only", "--Wall", "--top-module", top, *options, *values, *sources],
+        [found.program, "--lint-only", *WARNINGS, "--top-module", top, *options, *values, *sources],
         root=found.root,
     )
 
@@ -102,8 +106,12 @@ def compile_all(
     flags: Sequence[str],
     includes: Sequence[Path] = (),
     jobs: int | None = None,
+    done: Callable[[], None] | None = None,
 ) -> list[Path]:
-    """Compiles each C++ source to an object file in `into`; those files in the same order."""
+    """Compiles each C++ source to an object file in `into`; those files in the same order.
+
+    Calls `done` after each source, from several threads.
+    """
     program = compiler()
     folders = [
         f"-I{each}" for each in (*includes, verilator().include, verilator().include / "vltstd")
@@ -112,6 +120,8 @@ def compile_all(
     def one(source: Path) -> Path:
         target = into / (source.stem + ".o")
         _run([program, *LANGUAGE, *flags, *folders, "-c", source, "-o", target])
+        if done is not None:
+            done()
         return target
 
     into.mkdir(parents=True, exist_ok=True)

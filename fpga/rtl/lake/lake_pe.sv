@@ -138,7 +138,7 @@ module lake_pe #(
       .window     (frame_window)
   );
 
-  pe_operation decode (
+  operation_decoder decode (
       .window   (frame_window),
       .remaining(payload_end - operation_offset),
       .operation(decoded)
@@ -190,11 +190,12 @@ module lake_pe #(
   endfunction
 
   // ---- hash table ------------------------------------------------------------------------------
-  lake_pkg::descriptor_t [7:0]        bucket;
-  lake_pkg::descriptor_t [7:0]        arrived;
+  logic [lake_pkg::LINE_BITS-1:0]     bucket;      // eight descriptors
   lake_pkg::descriptor_t              probed;      // the descriptor of `way`
   logic [7:0]                         candidates;  // ways that may hold the key
   logic [7:0]                         matching;
+  logic [7:0]                         invalid_ways;
+  logic [7:0]                         class_ways;  // ways whose chunk has the size that is needed
   logic [2:0]                         way;
   logic [2:0]                         victim;
   logic                               found;
@@ -205,14 +206,20 @@ module lake_pe #(
   logic [lake_pkg::EPOCH_BITS-1:0]    stored_epoch;
   logic                               acknowledged;  // the SET may become visible
 
-  assign probed = bucket[way];
+  assign probed = bucket[{way, 6'd0}+:64];
 
-  assign arrived = hash_response;
-  always_comb begin
-    for (int i = 0; i < 8; i++) begin
-      matching[i] = arrived[i].valid && (plan == PLAN_ACKNOWLEDGE ? arrived[i].chunk == entry.chunk
-          : arrived[i].key_length == key_length && arrived[i].signature == hash[31:16]);
-    end
+  for (genvar i = 0; i < 8; i++) begin : ways
+    lake_pkg::descriptor_t arrived;
+    lake_pkg::descriptor_t held;
+    assign arrived = hash_response[64*i+:64];
+    assign held    = bucket[64*i+:64];
+    assign matching[i] = arrived.valid && (plan == PLAN_ACKNOWLEDGE ? arrived.chunk == entry.chunk
+        : arrived.key_length == key_length && arrived.signature == hash[31:16]);
+    assign invalid_ways[i] = !held.valid;
+    assign class_ways[i]   = held.valid && held.chunk_class == needed;
+
+    logic unused;
+    assign unused = &{1'b0, arrived, held};
   end
 
   function automatic logic [2:0] lowest(input logic [7:0] bits);
@@ -297,7 +304,7 @@ module lake_pe #(
       & ~below(16'(key_length), {7'd0, store_window, 5'd0});
 
   // ---- reply -----------------------------------------------------------------------------------
-  logic [767:0] reply_head;
+  logic [767:0] unsummed_head;
   logic [767:0] reply;        // with checksums
   logic [15:0]  reply_length;
   logic [15:0]  reply_body;
@@ -307,18 +314,24 @@ module lake_pe #(
   logic [1:0]   sum_step;
   logic [255:0] sum_window;
 
-  assign head_length = settings.udp_header ? 16'd78 : 16'd70;
-
-  pe_reply_head build_reply (
+  reply_head build_reply (
       .request     (head),
       .udp_header  (settings.udp_header),
-      .operation,
-      .item,
-      .key_length,
-      .head        (reply_head),
-      .frame_length(reply_length),
-      .body_start  (reply_body)
+      .opcode      (operation.opcode),
+      .status      (16'd0),
+      .opaque      (operation.opaque),
+      .cas         (item.cas),
+      .with_flags  (1'b1),
+      .flags       (item.flags),
+      .key_bytes   (operation.echoes_key ? key_length : 8'd0),
+      .value_bytes (item.value_length),
+      .head        (unsummed_head),
+      .head_length,
+      .frame_length(reply_length)
   );
+
+  // The body of the reply begins here in the item.
+  assign reply_body = operation.echoes_key ? 16'd0 : 16'(key_length);
 
   // The windows of key, value and head are summed by one adder.
   always_comb begin
@@ -327,10 +340,10 @@ module lake_pe #(
       WINDOW_LATCH: sum_window = value_window;
       default: begin
         case (sum_step)
-          2'd0:    sum_window = {reply_head[255:208], 208'd0};  // addresses
-          2'd1:    sum_window = reply_head[511:256];
-          2'd2:    sum_window = reply_head[767:512];
-          default: sum_window = {96'd0, reply_head[271:112]};   // the header of IPv4
+          2'd0:    sum_window = {unsummed_head[255:208], 208'd0};  // addresses
+          2'd1:    sum_window = unsummed_head[511:256];
+          2'd2:    sum_window = unsummed_head[767:512];
+          default: sum_window = {96'd0, unsummed_head[271:112]};   // the header of IPv4
         endcase
       end
     endcase
@@ -346,7 +359,7 @@ module lake_pe #(
   endfunction
 
   always_comb begin
-    reply = reply_head;
+    reply = unsummed_head;
     reply[192+:16] = {~ip_sum[7:0], ~ip_sum[15:8]};
     reply[320+:16] = udp_sum == 16'hffff ? 16'hffff : {~udp_sum[7:0], ~udp_sum[15:8]};
   end
@@ -490,8 +503,6 @@ module lake_pe #(
   logic        inserts;       // a request that gets one
   logic        fill_allowed;
   logic        set_visible;
-  logic [7:0]  invalid_ways;
-  logic [7:0]  class_ways;    // ways whose chunk has the size that is needed
 
   assign takes = decoded.ok && decoded.last && !decoded.quiet && (decoded.get || decoded.mutation);
   assign inserts = !several && !operation.quiet;
@@ -501,11 +512,14 @@ module lake_pe #(
   assign set_visible = operation.status_ok && quiet && guard_response.version == entry.version
       && (!settings.safe_writes || guard_response.inflight == 8'd0);
 
+  lake_pkg::descriptor_t leaving;    // the descriptor of `victim`
+  lake_pkg::descriptor_t reused;     // one whose chunk has the size that is needed
+  lake_pkg::descriptor_t now_visible;
+  assign leaving = bucket[{victim, 6'd0}+:64];
+  assign reused  = bucket[{lowest(class_ways), 6'd0}+:64];
   always_comb begin
-    for (int i = 0; i < 8; i++) begin
-      invalid_ways[i] = !bucket[i].valid;
-      class_ways[i]   = bucket[i].valid && bucket[i].chunk_class == needed;
-    end
+    now_visible         = probed;
+    now_visible.pending = 1'b0;
   end
 
   lake_pkg::descriptor_t new_descriptor;
@@ -725,7 +739,7 @@ module lake_pe #(
               state <= RELEASE;
             end else if (acknowledged) begin
               events.visible      <= probed.pending;
-              bucket[way].pending <= 1'b0;
+              bucket[{way, 6'd0}+:64]  <= now_visible;
               state               <= HEADER_WRITE;
             end else begin
               state <= FREE;
@@ -741,8 +755,8 @@ module lake_pe #(
 
       FREE: begin
         if (slab_ready) begin
-          bucket[way].valid <= 1'b0;
-          state             <= storing ? SLOT : BUCKET_WRITE;
+          bucket[{way, 6'd0}+:64] <= '0;
+          state              <= storing ? SLOT : BUCKET_WRITE;
         end
       end
 
@@ -755,8 +769,8 @@ module lake_pe #(
           way            <= victim;
           victim         <= victim + 3'd1;
           events.evicted <= 1'b1;
-          chunk          <= bucket[victim].chunk;
-          state          <= bucket[victim].chunk_class == needed ? WINDOW : FREE;
+          chunk          <= leaving.chunk;
+          state          <= leaving.chunk_class == needed ? WINDOW : FREE;
         end
       end
 
@@ -769,7 +783,7 @@ module lake_pe #(
             state <= WINDOW;
           end else if (class_ways != 8'd0) begin
             way            <= lowest(class_ways);
-            chunk          <= bucket[lowest(class_ways)].chunk;
+            chunk          <= reused.chunk;
             events.evicted <= 1'b1;
             state          <= WINDOW;
           end else begin
@@ -806,7 +820,7 @@ module lake_pe #(
 
       HEADER_WRITE: begin
         if (data_ready) begin
-          if (plan != PLAN_ACKNOWLEDGE) bucket[way] <= new_descriptor;
+          if (plan != PLAN_ACKNOWLEDGE) bucket[{way, 6'd0}+:64] <= new_descriptor;
           events.stored <= plan == PLAN_SET;
           events.filled <= plan == PLAN_FILL;
           state         <= BUCKET_WRITE;
@@ -939,5 +953,5 @@ module lake_pe #(
   end
 
   logic unused;
-  assign unused = &{1'b0, probed, entry};
+  assign unused = &{1'b0, probed, entry, leaving, reused, operation.response};
 endmodule

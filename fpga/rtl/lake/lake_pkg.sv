@@ -145,6 +145,7 @@ package lake_pkg;
 
   localparam logic [7:0] OPCODE_GET = 8'h00;
   localparam logic [7:0] OPCODE_SET = 8'h01;
+  localparam logic [7:0] OPCODE_DELETE = 8'h04;
   localparam logic [7:0] OPCODE_GETQ = 8'h09;
   localparam logic [7:0] OPCODE_GETK = 8'h0c;
   localparam logic [7:0] OPCODE_GETKQ = 8'h0d;
@@ -201,5 +202,46 @@ package lake_pkg;
     logic advance_epoch;
     logic delayed_flush;
   } events_t;
+  localparam int EVENTS = 14;
+
+  // Totals of `events_t`, in the same order.
+  typedef struct packed {
+    logic [31:0] hit;
+    logic [31:0] miss;
+    logic [31:0] stored;
+    logic [31:0] visible;
+    logic [31:0] filled;
+    logic [31:0] fill_refused;
+    logic [31:0] invalidated;
+    logic [31:0] evicted;
+    logic [31:0] uncached;
+    logic [31:0] malformed;
+    logic [31:0] forwarded;
+    logic [31:0] replied;
+    logic [31:0] advance_epoch;
+    logic [31:0] delayed_flush;
+  } counters_t;
+
+  // Counters of the memory system.
+  typedef struct packed {
+    logic [31:0]      hash_hits;
+    logic [31:0]      hash_misses;
+    logic [31:0]      hash_fills;
+    logic [31:0]      data_hits;
+    logic [31:0]      data_misses;
+    logic [31:0]      data_fills;
+    logic [31:0]      dram_reads;
+    logic [31:0]      dram_writes;
+    logic [31:0]      sram_reads;
+    logic [31:0]      sram_writes;
+    logic [31:0]      alloc_failures;
+    logic [31:0]      lost_chunks;
+    logic [31:0]      miss_inserts;
+    logic [31:0]      miss_full;
+    logic [31:0]      miss_ambiguous;
+    logic [31:0]      miss_expired;
+    logic [3:0][31:0] chunks_in_use;
+    logic [31:0]      miss_live;
+  } memory_counters_t;
 endpackage
 // verilator lint_on UNUSEDPARAM

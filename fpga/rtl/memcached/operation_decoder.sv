@@ -1,6 +1,6 @@
 // Decodes one operation of memcached's binary protocol and says what the cache does with it.
 // Combinational. Fields that are passed on keep the order of their bytes on the wire.
-module pe_operation (
+module operation_decoder (
     input  logic [255:0]           window,     // from the first byte of the operation
     input  logic [15:0]            remaining,  // bytes from there to the end of the datagram
     output lake_pkg::operation_t   operation

@@ -1,0 +1,590 @@
+// The interface of netkv_fpga.h around a design that Verilator has translated to class Vtop.
+//
+// NETKV_PORTS, NETKV_WORD_BYTES and NETKV_TRACE are set by the build.
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include "Vtop.h"
+#include "mac.h"
+#include "netkv_fpga.h"
+#include "verilated.h"
+#if NETKV_TRACE
+#include "verilated_fst_c.h"
+#endif
+
+namespace {
+
+using netkv::Frame;
+using netkv::Mac;
+using netkv::MAX_FRAME;
+using netkv::MAX_QUEUED;
+using netkv::MIN_FRAME;
+using netkv::NEVER;
+
+constexpr uint32_t PORTS = NETKV_PORTS;
+constexpr uint32_t WORD = NETKV_WORD_BYTES;
+constexpr uint64_t ALL_PORTS = PORTS == 64 ? UINT64_MAX : (uint64_t{1} << PORTS) - 1;
+constexpr uint32_t RESET_CYCLES = 16;
+
+static_assert(std::endian::native == std::endian::little, "signals are bytes, the lowest first");
+static_assert(2 <= PORTS && PORTS <= 64, "a design has 2 to 64 ports");
+static_assert(WORD >= 8 && WORD % 8 == 0, "a word has a multiple of 8 bytes");
+static_assert(sizeof(std::remove_reference_t<decltype(Vtop::rx_data)>) == PORTS * WORD,
+              "the ports or bytes of a word differ between manifest and module");
+static_assert(sizeof(std::remove_reference_t<decltype(Vtop::tx_data)>) == PORTS * WORD,
+              "the ports or bytes of a word differ between manifest and module");
+
+// What the design has printed last, for the text of a failure.
+thread_local std::string printed;
+
+// The design cannot go on.
+struct DesignFailure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The caller cannot have what it wants.
+struct Refusal {
+  int code;
+  std::string text;
+};
+
+[[noreturn]] void fail(const char* what, const char* file, int line) {
+  std::string text = std::string("The design has stopped: ") + what;
+  if (file && *file) text += " at " + std::string(file) + ":" + std::to_string(line);
+  if (!printed.empty()) text += ": " + printed;
+  throw DesignFailure(text + ".");
+}
+
+uint32_t words_of(uint32_t length) { return (length + WORD - 1) / WORD; }
+
+}  // namespace
+
+extern "C" int netkv_fpga_print(const char* format, ...) {
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  std::fputs(text, stderr);
+  printed = text;
+  while (!printed.empty() && (printed.back() == '\n' || printed.back() == '.')) printed.pop_back();
+  return length;
+}
+
+void vl_finish(const char* file, int line, const char*) { fail("$finish", file, line); }
+void vl_stop(const char* file, int line, const char*) { fail("$stop or an assertion", file, line); }
+void vl_fatal(const char* file, int line, const char*, const char* text) { fail(text, file, line); }
+
+struct netkv_fpga {
+  explicit netkv_fpga(uint32_t seed) : top_(prepared(seed)) {
+    rx_data_ = reinterpret_cast<uint8_t*>(&top_.rx_data);
+    rx_length_ = reinterpret_cast<uint8_t*>(&top_.rx_meta_length);
+    tx_data_ = reinterpret_cast<const uint8_t*>(&top_.tx_data);
+    tx_length_ = reinterpret_cast<const uint8_t*>(&top_.tx_meta_length);
+    top_.seed = seed;
+    reset(RESET_CYCLES);
+    cycle_ = 0;
+  }
+
+  ~netkv_fpga() {
+    try {
+      trace_close();
+      top_.final();
+    } catch (...) {
+      // A design that has failed may fail again.
+    }
+  }
+
+  void reset(uint32_t cycles) {
+    for (Mac& mac : macs_) {
+      while (!mac.coming.empty()) spares_.give(mac.coming.pop());
+      while (!mac.received.empty()) spares_.give(mac.received.pop());
+      while (!mac.sent.empty()) spares_.give(mac.sent.pop());
+      mac.last_arrival = 0;
+      mac.rx_word = mac.tx_word = 0;
+      mac.tx_malformed = false;
+      mac.tx_release = NEVER;
+      mac.rx_line.reset();
+      mac.tx_line.reset();
+    }
+    pending_rx_ = 0;
+    ready_tx_ = 0;
+    next_event_ = NEVER;
+    rx_valid_ = 0;
+    tx_ready_ = 0;
+    apply();
+    top_.reg_read = top_.reg_write = 0;
+    top_.rst = 1;
+    for (uint32_t at = 0; at < cycles; ++at) tick();
+    top_.rst = 0;
+    tx_ready_ = ALL_PORTS;
+    apply();
+  }
+
+  void set(uint32_t port, const netkv_fpga_port_settings& settings) {
+    if (settings.rx_frames > MAX_QUEUED || settings.tx_frames > MAX_QUEUED) {
+      throw Refusal{NETKV_FPGA_ARGUMENT, "A queue has at most " + std::to_string(MAX_QUEUED) +
+                                             " frames."};
+    }
+    Mac& mac = at(port);
+    mac.rx_line.set_rate(settings.bits_per_1000_cycles, cycle_);
+    mac.tx_line.set_rate(settings.bits_per_1000_cycles, cycle_);
+    mac.rx_limit = settings.rx_frames ? settings.rx_frames : MAX_QUEUED;
+    mac.tx_limit = settings.tx_frames ? settings.tx_frames : MAX_QUEUED;
+  }
+
+  uint64_t receive(uint32_t port, const uint8_t* bytes, uint32_t length, uint64_t not_before) {
+    Mac& mac = at(port);
+    if (!bytes) throw Refusal{NETKV_FPGA_ARGUMENT, "The frame is a null pointer."};
+    if (length < MIN_FRAME || length > MAX_FRAME) {
+      throw Refusal{NETKV_FPGA_ARGUMENT, "A frame of " + std::to_string(length) +
+                                             " bytes is not possible; it has " +
+                                             std::to_string(MIN_FRAME) + " to " +
+                                             std::to_string(MAX_FRAME) + " bytes."};
+    }
+    if (not_before > (uint64_t{1} << 46)) {
+      throw Refusal{NETKV_FPGA_ARGUMENT, "Cycle " + std::to_string(not_before) +
+                                             " is too late; the last one is 2^46."};
+    }
+    if (mac.coming.size() >= MAX_QUEUED) {
+      throw Refusal{NETKV_FPGA_FULL, "Port " + std::to_string(port) + " has " +
+                                         std::to_string(MAX_QUEUED) + " frames queued already."};
+    }
+    const uint32_t size = words_of(length) * WORD;
+    Frame frame = spares_.take(size);
+    std::memcpy(frame.bytes.get(), bytes, length);
+    std::memset(frame.bytes.get() + length, 0, size - length);
+    frame.length = length;
+    const uint64_t start = not_before > cycle_ ? not_before : cycle_;
+    frame.cycle = mac.rx_line.send(start, length).end;
+    // Without a rate, a frame does not overtake an earlier one that starts later.
+    if (frame.cycle < mac.last_arrival) frame.cycle = mac.last_arrival;
+    mac.last_arrival = frame.cycle;
+    const uint64_t presented = frame.cycle;
+    if (presented < next_event_) next_event_ = presented;
+    mac.coming.push(std::move(frame));
+    ++pending_rx_;
+    return presented;
+  }
+
+  void transmitted(uint32_t port, netkv_fpga_frame& out) {
+    Mac& mac = at(port);
+    if (mac.sent.empty()) {
+      throw Refusal{NETKV_FPGA_EMPTY, "Port " + std::to_string(port) + " has sent no frame."};
+    }
+    spares_.give(std::move(mac.taken));
+    mac.taken = mac.sent.pop();
+    if (mac.sent.empty()) ready_tx_ &= ~(uint64_t{1} << port);
+    const Frame& frame = mac.taken;
+    out = {frame.bytes.get(), frame.length, frame.first_cycle, frame.cycle, frame.wire_cycle};
+  }
+
+  uint64_t step(uint64_t cycles, bool until_frame) {
+    frame_sent_ = false;
+    uint64_t done = 0;
+    while (done < cycles) {
+      tick();
+      ++done;
+      if (until_frame && frame_sent_) break;
+    }
+    return done;
+  }
+
+  uint32_t register_read(uint16_t address) {
+    top_.reg_address = address;
+    top_.reg_read = 1;
+    tick();
+    top_.reg_read = 0;
+    return top_.reg_rdata;
+  }
+
+  void register_write(uint16_t address, uint32_t value) {
+    top_.reg_address = address;
+    top_.reg_wdata = value;
+    top_.reg_write = 1;
+    tick();
+    top_.reg_write = 0;
+  }
+
+  void trace_open(const char* path) {
+#if NETKV_TRACE
+    if (!path) throw Refusal{NETKV_FPGA_ARGUMENT, "The path is a null pointer."};
+    if (trace_) throw Refusal{NETKV_FPGA_TRACE, "The design is traced already."};
+    // The writer ends the process if it cannot open the file, so try before.
+    std::FILE* file = std::fopen(path, "wb");
+    if (!file) {
+      throw Refusal{NETKV_FPGA_TRACE, std::string(path) + " cannot be written: " +
+                                          std::strerror(errno) + "."};
+    }
+    std::fclose(file);
+    trace_ = std::make_unique<VerilatedFstC>();
+    top_.trace(trace_.get(), 99);
+    trace_->open(path);
+#else
+    (void)path;
+    throw Refusal{NETKV_FPGA_TRACE, "This library was built without tracing."};
+#endif
+  }
+
+  void trace_close() {
+#if NETKV_TRACE
+    if (trace_) {
+      trace_->close();
+      trace_.reset();
+    }
+#endif
+  }
+
+  Mac& at(uint32_t port) {
+    if (port >= PORTS) {
+      throw Refusal{NETKV_FPGA_ARGUMENT, "There is no port " + std::to_string(port) +
+                                             "; the ports are 0 to " +
+                                             std::to_string(PORTS - 1) + "."};
+    }
+    return macs_[port];
+  }
+
+  // Calls `work`; a code of netkv_fpga.h.
+  template <typename Work>
+  int guarded(bool needs_clock, Work&& work) {
+    if (failed_ && needs_clock) return NETKV_FPGA_DESIGN;
+    try {
+      work(*this);
+      return NETKV_FPGA_OK;
+    } catch (const Refusal& refusal) {
+      error_ = refusal.text;
+      return refusal.code;
+    } catch (const std::bad_alloc&) {
+      error_ = "There is not enough memory.";
+      return NETKV_FPGA_FULL;
+    } catch (const std::exception& failure) {
+      error_ = failure.what();
+    } catch (...) {
+      error_ = "The design has stopped for an unknown reason.";
+    }
+    failed_ = true;
+    return NETKV_FPGA_DESIGN;
+  }
+
+  uint64_t cycle() const { return cycle_; }
+  uint64_t pending_rx() const { return pending_rx_; }
+  uint64_t ready_tx() const { return ready_tx_; }
+  const char* error() const { return error_.c_str(); }
+
+  uint64_t pending_tx() const {
+    uint64_t count = 0;
+    for (const Mac& mac : macs_) count += mac.sent.size() + (mac.tx_word > 0);
+    return count;
+  }
+
+ private:
+  VerilatedContext* prepared(uint32_t seed) {
+    printed.clear();
+    context_.randReset(2);
+    // 0 would draw the seed from the clock.
+    context_.randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
+    context_.fatalOnError(false);
+#if NETKV_TRACE
+    context_.traceEverOn(true);
+#endif
+    return &context_;
+  }
+
+  // One cycle: its inputs are set; what they lead to, then the clock edge, then new inputs.
+  void tick() {
+    if (cycle_ >= next_event_) events();
+    top_.clk = 0;
+    top_.eval();
+    dump(0);
+    const uint64_t ready = top_.rx_ready;
+    const uint64_t valid = top_.tx_valid;
+    const uint64_t accepted = rx_valid_ & ready;
+    if (const uint64_t stalled = rx_valid_ & ~ready) {
+      for_each(stalled, [&](uint32_t port) { ++macs_[port].counters.rx_stalls; });
+    }
+    if (const uint64_t waiting = valid & ~tx_ready_) {
+      for_each(waiting, [&](uint32_t port) { ++macs_[port].counters.tx_stalls; });
+    }
+    const uint64_t ready_before = tx_ready_;
+    for_each(valid & tx_ready_, [&](uint32_t port) { take_word(port); });
+    top_.clk = 1;
+    top_.eval();
+    dump(5);
+    ++cycle_;
+    if (accepted) {
+      for_each(accepted, [&](uint32_t port) { next_word(port); });
+      apply();
+    } else if (tx_ready_ != ready_before) {
+      apply();
+    }
+  }
+
+  template <typename Work>
+  static void for_each(uint64_t ports, Work&& work) {
+    for (; ports; ports &= ports - 1) work(static_cast<uint32_t>(std::countr_zero(ports)));
+  }
+
+  void dump([[maybe_unused]] uint64_t offset) {
+#if NETKV_TRACE
+    if (trace_) trace_->dump(10 * cycle_ + offset);
+#endif
+  }
+
+  void apply() {
+    top_.rx_valid = static_cast<std::remove_reference_t<decltype(top_.rx_valid)>>(rx_valid_);
+    top_.rx_last = static_cast<std::remove_reference_t<decltype(top_.rx_last)>>(rx_last_);
+    top_.tx_ready = static_cast<std::remove_reference_t<decltype(top_.tx_ready)>>(tx_ready_);
+  }
+
+  // Frames that are whole now go to receive buffers; lines that are free now take frames.
+  void events() {
+    next_event_ = NEVER;
+    for (uint32_t port = 0; port < PORTS; ++port) {
+      Mac& mac = macs_[port];
+      while (!mac.coming.empty() && mac.coming.front().cycle <= cycle_) {
+        Frame frame = mac.coming.pop();
+        if (mac.received.size() >= mac.rx_limit) {
+          ++mac.counters.rx_drops;
+          --pending_rx_;
+          spares_.give(std::move(frame));
+          continue;
+        }
+        mac.received.push(std::move(frame));
+        if (mac.received.size() == 1) {
+          mac.rx_word = 0;
+          present(port);
+        }
+      }
+      if (!mac.coming.empty()) next_event_ = std::min(next_event_, mac.coming.front().cycle);
+      if (mac.tx_release <= cycle_) {
+        mac.tx_release = NEVER;
+        tx_ready_ |= uint64_t{1} << port;
+      }
+      next_event_ = std::min(next_event_, mac.tx_release);
+    }
+    apply();
+  }
+
+  // Sets the inputs of a port to the present word of its first received frame.
+  void present(uint32_t port) {
+    const Mac& mac = macs_[port];
+    const Frame& frame = mac.received.front();
+    const uint64_t bit = uint64_t{1} << port;
+    const uint32_t offset = mac.rx_word * WORD;
+    std::memcpy(rx_data_ + port * WORD, frame.bytes.get() + offset, WORD);
+    if (mac.rx_word == 0) {
+      const auto length = static_cast<uint16_t>(frame.length);
+      std::memcpy(rx_length_ + port * sizeof length, &length, sizeof length);
+    }
+    rx_valid_ |= bit;
+    rx_last_ = offset + WORD >= frame.length ? rx_last_ | bit : rx_last_ & ~bit;
+  }
+
+  // The design has taken the presented word.
+  void next_word(uint32_t port) {
+    Mac& mac = macs_[port];
+    if (++mac.rx_word < words_of(mac.received.front().length)) {
+      present(port);
+      return;
+    }
+    Frame frame = mac.received.pop();
+    ++mac.counters.rx_frames;
+    mac.counters.rx_bytes += frame.length;
+    --pending_rx_;
+    spares_.give(std::move(frame));
+    mac.rx_word = 0;
+    if (mac.received.empty()) {
+      rx_valid_ &= ~(uint64_t{1} << port);
+    } else {
+      present(port);
+    }
+  }
+
+  // The design hands over a word of a frame.
+  void take_word(uint32_t port) {
+    Mac& mac = macs_[port];
+    if (mac.tx_word == 0) {
+      uint16_t length;
+      std::memcpy(&length, tx_length_ + port * sizeof length, sizeof length);
+      mac.tx_malformed = length < MIN_FRAME || length > MAX_FRAME;
+      mac.sending = spares_.take(mac.tx_malformed ? WORD : words_of(length) * WORD);
+      mac.sending.length = length;
+      mac.sending.first_cycle = cycle_;
+    }
+    if (mac.tx_word >= words_of(mac.sending.length)) mac.tx_malformed = true;
+    if (!mac.tx_malformed) {
+      std::memcpy(mac.sending.bytes.get() + mac.tx_word * WORD, tx_data_ + port * WORD, WORD);
+    }
+    ++mac.tx_word;
+    const uint64_t last = top_.tx_last;
+    if (last >> port & 1) finish_frame(port);
+  }
+
+  void finish_frame(uint32_t port) {
+    Mac& mac = macs_[port];
+    Frame frame = std::move(mac.sending);
+    const bool whole = !mac.tx_malformed && mac.tx_word == words_of(frame.length);
+    mac.tx_word = 0;
+    if (!whole) {
+      ++mac.counters.tx_malformed;
+      spares_.give(std::move(frame));
+      return;
+    }
+    frame.cycle = cycle_;
+    const auto [start, end] = mac.tx_line.send(cycle_, frame.length);
+    frame.wire_cycle = end;
+    // A frame waits for the line, so the MAC takes no other before it is on the line.
+    if (start > cycle_ + 1) {
+      mac.tx_release = start;
+      next_event_ = std::min(next_event_, start);
+      tx_ready_ &= ~(uint64_t{1} << port);
+    }
+    if (mac.sent.size() >= mac.tx_limit) {
+      ++mac.counters.tx_drops;
+      spares_.give(std::move(frame));
+      return;
+    }
+    ++mac.counters.tx_frames;
+    mac.counters.tx_bytes += frame.length;
+    mac.sent.push(std::move(frame));
+    ready_tx_ |= uint64_t{1} << port;
+    frame_sent_ = true;
+  }
+
+  VerilatedContext context_;
+  Vtop top_;
+  uint8_t* rx_data_;
+  uint8_t* rx_length_;
+  const uint8_t* tx_data_;
+  const uint8_t* tx_length_;
+
+  uint64_t cycle_ = 0;
+  uint64_t next_event_ = NEVER;  // first cycle in which a MAC has something to do
+  uint64_t rx_valid_ = 0;        // a bit for each port, as the inputs of the design
+  uint64_t rx_last_ = 0;
+  uint64_t tx_ready_ = 0;
+  uint64_t ready_tx_ = 0;
+  uint64_t pending_rx_ = 0;
+  bool frame_sent_ = false;
+  bool failed_ = false;
+  Mac macs_[PORTS];
+  netkv::Spares spares_;
+  std::string error_;
+#if NETKV_TRACE
+  std::unique_ptr<VerilatedFstC> trace_;
+#endif
+};
+
+namespace {
+
+int null_pointer() { return NETKV_FPGA_ARGUMENT; }
+
+}  // namespace
+
+extern "C" {
+
+uint32_t netkv_fpga_abi(void) { return NETKV_FPGA_ABI; }
+
+netkv_fpga* netkv_fpga_create(uint32_t seed) {
+  try {
+    return new netkv_fpga(seed);
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+void netkv_fpga_destroy(netkv_fpga* design) { delete design; }
+
+const char* netkv_fpga_error(const netkv_fpga* design) {
+  return design ? design->error() : "The design is a null pointer.";
+}
+
+int netkv_fpga_describe(netkv_fpga* design, netkv_fpga_description* out) {
+  if (!design || !out) return null_pointer();
+  *out = {PORTS, WORD, MAX_FRAME, MAX_QUEUED, NETKV_TRACE};
+  return NETKV_FPGA_OK;
+}
+
+int netkv_fpga_reset(netkv_fpga* design, uint32_t cycles) {
+  if (!design) return null_pointer();
+  return design->guarded(true, [&](netkv_fpga& it) { it.reset(cycles); });
+}
+
+int netkv_fpga_port_set(netkv_fpga* design, uint32_t port,
+                        const netkv_fpga_port_settings* settings) {
+  if (!design || !settings) return null_pointer();
+  return design->guarded(false, [&](netkv_fpga& it) { it.set(port, *settings); });
+}
+
+int netkv_fpga_port_rx(netkv_fpga* design, uint32_t port, const uint8_t* bytes, uint32_t length,
+                       uint64_t not_before, uint64_t* presented) {
+  if (!design) return null_pointer();
+  return design->guarded(false, [&](netkv_fpga& it) {
+    const uint64_t cycle = it.receive(port, bytes, length, not_before);
+    if (presented) *presented = cycle;
+  });
+}
+
+int netkv_fpga_port_tx(netkv_fpga* design, uint32_t port, netkv_fpga_frame* out) {
+  if (!design || !out) return null_pointer();
+  return design->guarded(false, [&](netkv_fpga& it) { it.transmitted(port, *out); });
+}
+
+int netkv_fpga_port_count(netkv_fpga* design, uint32_t port, netkv_fpga_port_counters* out) {
+  if (!design || !out) return null_pointer();
+  return design->guarded(false, [&](netkv_fpga& it) { *out = it.at(port).counters; });
+}
+
+int netkv_fpga_step(netkv_fpga* design, uint64_t cycles, int until_frame, uint64_t* done) {
+  if (!design) return null_pointer();
+  const uint64_t before = design->cycle();
+  const int code =
+      design->guarded(true, [&](netkv_fpga& it) { it.step(cycles, until_frame != 0); });
+  if (done) *done = design->cycle() - before;
+  return code;
+}
+
+uint64_t netkv_fpga_cycle(const netkv_fpga* design) { return design ? design->cycle() : 0; }
+
+uint64_t netkv_fpga_pending_rx(const netkv_fpga* design) {
+  return design ? design->pending_rx() : 0;
+}
+
+uint64_t netkv_fpga_pending_tx(const netkv_fpga* design) {
+  return design ? design->pending_tx() : 0;
+}
+
+uint64_t netkv_fpga_ready_tx(const netkv_fpga* design) { return design ? design->ready_tx() : 0; }
+
+int netkv_fpga_register_read(netkv_fpga* design, uint16_t address, uint32_t* value) {
+  if (!design || !value) return null_pointer();
+  return design->guarded(true, [&](netkv_fpga& it) { *value = it.register_read(address); });
+}
+
+int netkv_fpga_register_write(netkv_fpga* design, uint16_t address, uint32_t value) {
+  if (!design) return null_pointer();
+  return design->guarded(true, [&](netkv_fpga& it) { it.register_write(address, value); });
+}
+
+int netkv_fpga_trace_open(netkv_fpga* design, const char* path) {
+  if (!design) return null_pointer();
+  return design->guarded(true, [&](netkv_fpga& it) { it.trace_open(path); });
+}
+
+int netkv_fpga_trace_close(netkv_fpga* design) {
+  if (!design) return null_pointer();
+  return design->guarded(false, [&](netkv_fpga& it) { it.trace_close(); });
+}
+
+}  // extern "C"

@@ -1,0 +1,365 @@
+// The LaKe module (paper, figure 3): PE network, processing elements (PEs), memory network with its
+// services. It takes memcached requests and the host's replies, and gives what is to be sent on:
+// those frames, unchanged, or replies to clients.
+//
+// `epoch` numbers the times at which data may have changed unseen. An advance makes everything that
+// is stored invalid; until `lifetime` has passed since, nothing is stored.
+module lake_module #(
+    parameter int PES = 5,
+    parameter int HOST_PORT = 4,     // replies come from there
+    parameter int PRESCALE = 10,     // `now` counts 2^PRESCALE cycles
+    parameter int USE_DRAM = 1,
+    parameter int USE_SRAM = 1,
+    parameter int HASH_BITS = 12,
+    parameter int CHUNKS_64 = 4096,
+    parameter int CHUNKS_128 = 4096,
+    parameter int CHUNKS_256 = 2048,
+    parameter int CHUNKS_512 = 1024,
+    parameter int FREE_ENTRIES = 0,
+    parameter int CACHE_LINES = 1024,
+    parameter int MISS_ENTRIES = 256,
+    parameter int SRAM_LATENCY = 8,
+    parameter int SRAM_ADDRESS_BITS = 16,
+    localparam int TAG_BITS = PES > 1 ? $clog2(PES) : 1
+) (
+    input  logic                              clk,
+    input  logic                              rst,
+    output logic                              initialized,  // until then no frame is taken
+
+    input  logic [PES-1:0]                    enabled,
+    input  logic                              udp_header,
+    input  logic                              safe_writes,
+    input  logic                              fill,
+    input  logic                              cache_enable,
+    input  logic [lake_pkg::NOW_BITS-1:0]     max_age,
+    input  logic [lake_pkg::TIME_BITS-1:0]    lifetime,
+    input  logic                              foreign_write,  // pulse: data may have changed unseen
+    input  logic                              clear_bypass,   // pulse: serve again after a delayed flush
+
+    input  logic                              s_valid,
+    output logic                              s_ready,
+    input  logic [255:0]                      s_data,
+    input  logic                              s_last,
+    input  net_pkg::meta_t                    s_meta,
+
+    output logic                              m_valid,
+    input  logic                              m_ready,
+    output logic [255:0]                      m_data,
+    output logic                              m_last,
+    output net_pkg::meta_t                    m_meta,
+
+    output logic                              dram_valid,
+    input  logic                              dram_ready,
+    output logic                              dram_write,
+    output logic [lake_pkg::ADDRESS_BITS-1:0] dram_address,
+    output logic [lake_pkg::LINE_BITS-1:0]    dram_wdata,
+    output logic [TAG_BITS:0]                 dram_tag,
+    input  logic                              dram_response_valid,
+    input  logic [lake_pkg::LINE_BITS-1:0]    dram_response_rdata,
+    input  logic [TAG_BITS:0]                 dram_response_tag,
+
+    output logic                              sram_enable,
+    output logic                              sram_write,
+    output logic [SRAM_ADDRESS_BITS-1:0]      sram_address,
+    output logic [31:0]                       sram_wdata,
+    input  logic [31:0]                       sram_rdata,
+
+    output logic                              bypass,
+    output logic                              quiet,
+    output logic [31:0]                       epoch_count,
+    output logic [31:0]                       busy_cycles,     // of all PEs
+    output logic [31:0]                       starved_cycles,  // a frame waited for a PE
+    output lake_pkg::counters_t               counters,
+    output lake_pkg::memory_counters_t        memory_counters
+);
+  // ---- time and epoch --------------------------------------------------------------------------
+  logic [PRESCALE-1:0]             fraction;
+  logic [lake_pkg::NOW_BITS-1:0]   now;
+  logic [lake_pkg::EPOCH_BITS-1:0] epoch;
+  logic [lake_pkg::TIME_BITS-1:0]  quiet_left;  // units until `quiet`
+  lake_pkg::events_t [PES-1:0]     events;
+  logic [PES-1:0]                  flushes;
+  logic [PES-1:0]                  delayed_flushes;
+  logic                            advance;
+
+  assign advance     = foreign_write || flushes != '0;
+  assign quiet       = quiet_left == '0;
+  assign epoch_count = epoch[31:0];
+
+  always_ff @(posedge clk) begin
+    fraction <= fraction + 1'b1;
+    if (fraction == '1) now <= now + 1'b1;
+    // One unit more than the lifetime: the first may be nearly over.
+    if (advance) quiet_left <= lifetime + 1'b1;
+    else if (fraction == '1 && !quiet) quiet_left <= quiet_left - 1'b1;
+    if (advance) epoch <= epoch + 1'b1;
+    if (delayed_flushes != '0) bypass <= 1'b1;
+    else if (clear_bypass) bypass <= 1'b0;
+    if (rst) begin
+      fraction   <= '0;
+      now        <= '0;
+      epoch      <= '0;
+      quiet_left <= '0;
+      bypass     <= 1'b0;
+    end
+  end
+
+  lake_pkg::settings_t settings;
+  always_comb begin
+    settings.udp_header  = udp_header;
+    settings.safe_writes = safe_writes;
+    settings.fill        = fill;
+    settings.bypass      = bypass;
+    settings.max_age     = max_age;
+    settings.bucket_mask = (lake_pkg::ADDRESS_BITS)'((1 << HASH_BITS) - 1);
+  end
+
+  // ---- PE network ------------------------------------------------------------------------------
+  logic [PES-1:0]            pe_valid;
+  logic [PES-1:0]            pe_ready;
+  logic [PES-1:0]            dispatch;
+  logic                      starved;
+  logic                      open_ready;
+  logic [PES-1:0]            out_valid;
+  logic [PES-1:0]            out_ready;
+  logic [PES-1:0][255:0]     out_data;
+  logic [PES-1:0]            out_last;
+  net_pkg::meta_t [PES-1:0]  out_meta;
+
+  assign s_ready = open_ready && initialized;
+
+  pe_dispatcher #(
+      .PES(PES)
+  ) dispatcher (
+      .clk,
+      .rst,
+      .enabled,
+      .s_valid (s_valid && initialized),
+      .s_ready (open_ready),
+      .s_last,
+      .m_valid (pe_valid),
+      .m_ready (pe_ready),
+      .dispatch,
+      .starved
+  );
+
+  frame_mux #(
+      .PORTS(PES)
+  ) collector (
+      .clk,
+      .rst,
+      .s_valid(out_valid),
+      .s_ready(out_ready),
+      .s_data (out_data),
+      .s_last (out_last),
+      .s_meta (out_meta),
+      .m_valid,
+      .m_ready,
+      .m_data,
+      .m_last,
+      .m_meta,
+      .m_port ()
+  );
+
+  // ---- processing elements ---------------------------------------------------------------------
+  logic [PES-1:0]                             declare_valid;
+  logic [PES-1:0]                             declare_all;
+  logic [PES-1:0][lake_pkg::ADDRESS_BITS-1:0] declare_bucket;
+  logic [PES-1:0]                             granted;
+  logic [PES-1:0]                             finish;
+
+  logic [PES-1:0]                    hash_valid;
+  logic [PES-1:0]                    hash_ready;
+  lake_pkg::line_request_t [PES-1:0] hash_request;
+  logic [PES-1:0]                    hash_response_valid;
+  logic [lake_pkg::LINE_BITS-1:0]    hash_response;
+  logic [PES-1:0]                    data_valid;
+  logic [PES-1:0]                    data_ready;
+  lake_pkg::line_request_t [PES-1:0] data_request;
+  logic [PES-1:0]                    data_response_valid;
+  logic [lake_pkg::LINE_BITS-1:0]    data_response;
+  logic [PES-1:0]                    slab_valid;
+  logic [PES-1:0]                    slab_ready;
+  lake_pkg::slab_request_t [PES-1:0] slab_request;
+  logic [PES-1:0]                    slab_response_valid;
+  lake_pkg::slab_response_t          slab_response;
+  logic [PES-1:0]                    guard_valid;
+  logic [PES-1:0]                    guard_ready;
+  lake_pkg::guard_request_t [PES-1:0] guard_request;
+  logic [PES-1:0]                    guard_response_valid;
+  lake_pkg::guard_response_t         guard_response;
+  logic [PES-1:0]                    miss_valid;
+  logic [PES-1:0]                    miss_ready;
+  lake_pkg::miss_request_t [PES-1:0] miss_request;
+  logic [PES-1:0]                    miss_response_valid;
+  lake_pkg::miss_response_t          miss_response;
+
+  for (genvar i = 0; i < PES; i++) begin : elements
+    lake_pkg::events_t pe_events;
+
+    lake_pe #(
+        .ID(4'(i))
+    ) pe (
+        .clk,
+        .rst,
+        .settings,
+        .now,
+        .epoch,
+        .quiet               (quiet && !advance),
+        .events              (pe_events),
+        .s_valid             (pe_valid[i]),
+        .s_ready             (pe_ready[i]),
+        .s_data,
+        .s_last,
+        .s_meta,
+        .s_response          (s_meta.source[HOST_PORT]),
+        .m_valid             (out_valid[i]),
+        .m_ready             (out_ready[i]),
+        .m_data              (out_data[i]),
+        .m_last              (out_last[i]),
+        .m_meta              (out_meta[i]),
+        .declare_valid       (declare_valid[i]),
+        .declare_all         (declare_all[i]),
+        .declare_bucket      (declare_bucket[i]),
+        .granted             (granted[i]),
+        .finish              (finish[i]),
+        .hash_valid          (hash_valid[i]),
+        .hash_ready          (hash_ready[i]),
+        .hash_request        (hash_request[i]),
+        .hash_response_valid (hash_response_valid[i]),
+        .hash_response,
+        .data_valid          (data_valid[i]),
+        .data_ready          (data_ready[i]),
+        .data_request        (data_request[i]),
+        .data_response_valid (data_response_valid[i]),
+        .data_response,
+        .slab_valid          (slab_valid[i]),
+        .slab_ready          (slab_ready[i]),
+        .slab_request        (slab_request[i]),
+        .slab_response_valid (slab_response_valid[i]),
+        .slab_response,
+        .guard_valid         (guard_valid[i]),
+        .guard_ready         (guard_ready[i]),
+        .guard_request       (guard_request[i]),
+        .guard_response_valid(guard_response_valid[i]),
+        .guard_response,
+        .miss_valid          (miss_valid[i]),
+        .miss_ready          (miss_ready[i]),
+        .miss_request        (miss_request[i]),
+        .miss_response_valid (miss_response_valid[i]),
+        .miss_response
+    );
+    assign events[i]          = pe_events;
+    assign flushes[i]         = pe_events.advance_epoch;
+    assign delayed_flushes[i] = pe_events.delayed_flush;
+  end
+
+  scoreboard #(
+      .PES(PES),
+      .BUCKET_BITS(lake_pkg::ADDRESS_BITS)
+  ) order (
+      .clk,
+      .rst,
+      .dispatch,
+      .declare_valid,
+      .declare_all,
+      .declare_bucket,
+      .granted,
+      .finish
+  );
+
+  // ---- memory network --------------------------------------------------------------------------
+  memory_system #(
+      .PES(PES),
+      .USE_DRAM(USE_DRAM),
+      .USE_SRAM(USE_SRAM),
+      .HASH_BITS(HASH_BITS),
+      .CHUNKS_64(CHUNKS_64),
+      .CHUNKS_128(CHUNKS_128),
+      .CHUNKS_256(CHUNKS_256),
+      .CHUNKS_512(CHUNKS_512),
+      .FREE_ENTRIES(FREE_ENTRIES),
+      .CACHE_LINES(CACHE_LINES),
+      .MISS_ENTRIES(MISS_ENTRIES),
+      .SRAM_LATENCY(SRAM_LATENCY),
+      .SRAM_ADDRESS_BITS(SRAM_ADDRESS_BITS)
+  ) memory (
+      .clk,
+      .rst,
+      .initialized,
+      .cache_enable,
+      .now(now[lake_pkg::TIME_BITS-1:0]),
+      .lifetime,
+      .hash_valid,
+      .hash_ready,
+      .hash_request,
+      .hash_response_valid,
+      .hash_response,
+      .data_valid,
+      .data_ready,
+      .data_request,
+      .data_response_valid,
+      .data_response,
+      .slab_valid,
+      .slab_ready,
+      .slab_request,
+      .slab_response_valid,
+      .slab_response,
+      .guard_valid,
+      .guard_ready,
+      .guard_request,
+      .guard_response_valid,
+      .guard_response,
+      .miss_valid,
+      .miss_ready,
+      .miss_request,
+      .miss_response_valid,
+      .miss_response,
+      .dram_valid,
+      .dram_ready,
+      .dram_write,
+      .dram_address,
+      .dram_wdata,
+      .dram_tag,
+      .dram_response_valid,
+      .dram_response_rdata,
+      .dram_response_tag,
+      .sram_enable,
+      .sram_write,
+      .sram_address,
+      .sram_wdata,
+      .sram_rdata,
+      .hash_hits     (memory_counters.hash_hits),
+      .hash_misses   (memory_counters.hash_misses),
+      .hash_fills    (memory_counters.hash_fills),
+      .data_hits     (memory_counters.data_hits),
+      .data_misses   (memory_counters.data_misses),
+      .data_fills    (memory_counters.data_fills),
+      .dram_reads    (memory_counters.dram_reads),
+      .dram_writes   (memory_counters.dram_writes),
+      .sram_reads    (memory_counters.sram_reads),
+      .sram_writes   (memory_counters.sram_writes),
+      .alloc_failures(memory_counters.alloc_failures),
+      .lost_chunks   (memory_counters.lost_chunks),
+      .miss_inserts  (memory_counters.miss_inserts),
+      .miss_full     (memory_counters.miss_full),
+      .miss_ambiguous(memory_counters.miss_ambiguous),
+      .miss_expired  (memory_counters.miss_expired),
+      .chunks_in_use (memory_counters.chunks_in_use),
+      .miss_live     (memory_counters.miss_live)
+  );
+
+  // ---- counters --------------------------------------------------------------------------------
+  lake_counters #(
+      .PES(PES)
+  ) count (
+      .clk,
+      .rst,
+      .events,
+      .busy(~pe_ready),
+      .starved,
+      .counters,
+      .busy_cycles,
+      .starved_cycles
+  );
+endmodule

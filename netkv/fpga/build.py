@@ -1,0 +1,241 @@
+"""Shared libraries of designs, and the cache of them.
+
+A library is known by the hash of everything that it follows from: sources of the design and of the
+harness, parameters, flags, versions of Verilator and the compiler. It stays in
+`$NETKV_HOME/cache/fpga/HASH/design.so`. A lock on the hash lets one of several processes build.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from netkv.errors import NetkvError
+from netkv.fpga import sources, verilate
+from netkv.fpga.manifest import Manifest
+from netkv.fpga.tools import compiler, compiler_version, require_headers, verilator
+from netkv.lab import state
+
+Progress = Callable[[int, int, str], None]
+"""Gets the step (from 0), the number of steps, and a label."""
+
+LIBRARY, ABOUT = "design.so", "about.json"
+TRANSLATION = ("-O3", "--no-timing", "--output-split", "20000", "--output-split-cfuncs", "2000")
+FAST = ("-O3", "-fno-semantic-interposition")
+SLOW = ("-O1",)
+"""For code that runs once, such as the initialisation of a design."""
+HIDDEN = ("-fvisibility=hidden", "-DVL_USER_FINISH", "-DVL_USER_STOP", "-DVL_USER_FATAL")
+TRACE_PARTS = ("verilated_fst_c.cpp",)
+
+
+@dataclass(frozen=True)
+class Library:
+    """A design that was built."""
+
+    path: Path
+    manifest: Manifest
+    trace: bool
+    """Whether it can record signals."""
+    cached: bool
+    """Whether it was there already."""
+    seconds: float
+    """Time of the build, also of an earlier one."""
+
+
+def build(
+    manifest: Manifest,
+    *,
+    trace: bool = False,
+    progress: Progress | None = None,
+) -> Library:
+    """The shared library of a design, from the cache or newly built.
+
+    Raises `NetkvError`: a tool is missing, or the sources are wrong.
+    """
+    show = progress or _quiet
+    place = cache() / key(manifest, trace=trace)
+    if (place / LIBRARY).is_file():
+        return _found(place, manifest, trace, cached=True)
+    if trace:
+        require_headers()
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(place, lambda: show(0, 1, "waiting for another build of this design")):
+            if (place / LIBRARY).is_file():
+                return _found(place, manifest, trace, cached=True)
+            folder = Path(tempfile.mkdtemp(dir=place.parent, prefix=".new-"))
+            try:
+                _build(manifest, trace, folder, show)
+                folder.rename(place)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise NetkvError(f"The design cannot be kept in {place.parent}: {error}.") from error
+    return _found(place, manifest, trace, cached=False)
+
+
+def _quiet(at: int, count: int, label: str) -> None:
+    pass
+
+
+def cache() -> Path:
+    """The folder of all built designs."""
+    return state.home() / "cache" / "fpga"
+
+
+def key(manifest: Manifest, *, trace: bool) -> str:
+    """The hash of everything that a library follows from."""
+    content = [each.read_bytes() for each in _files(manifest.top)]
+    facts = [
+        manifest.top,
+        sorted(manifest.module_parameters.items()),
+        len(manifest.ports),
+        (TRANSLATION, FAST, SLOW, HIDDEN, TRACE_PARTS, trace),
+        (verilator().version, compiler_version(compiler()), platform.machine()),
+        [hashlib.sha256(each).hexdigest() for each in content],
+    ]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
+
+
+def harness() -> list[Path]:
+    """The sources of the C interface, `fpga/harness`."""
+    return sorted((sources.folder() / "harness").glob("*.*"))
+
+
+def _files(top: str) -> list[Path]:
+    return [*sources.waivers(), *sources.closure(top), *harness()]
+
+
+def _build(manifest: Manifest, trace: bool, folder: Path, progress: Progress) -> None:
+    began = time.monotonic()
+    work = folder / "work"
+    progress(0, 1, f"{manifest.name}: translating {manifest.top} to C++")
+    options = (*TRANSLATION, *(("--trace-fst",) if trace else ()))
+    files, search = sources.of(manifest.top)
+    try:
+        verilate.translate(
+            files,
+            manifest.top,
+            work,
+            parameters=manifest.module_parameters,
+            options=(*search, *options),
+        )
+    except verilate.BuildError as error:
+        raise verilate.BuildError(f"Verilator refuses '{manifest.name}':\n{error}") from error
+    objects = _compile(manifest, trace, work, progress)
+    libraries = ("-lz", "-llz4") if trace else ()
+    verilate.link(objects, folder / LIBRARY, flags=("-shared", *libraries))
+    shutil.rmtree(work)
+    about = {
+        "design": manifest.name,
+        "parameters": manifest.module_parameters,
+        "trace": trace,
+        "verilator": verilator().version,
+        "compiler": compiler_version(compiler()),
+        "seconds": round(time.monotonic() - began, 1),
+    }
+    (folder / ABOUT).write_text(json.dumps(about, indent=2) + "\n")
+
+
+def _compile(manifest: Manifest, trace: bool, work: Path, progress: Progress) -> list[Path]:
+    header = sources.folder() / "harness" / "print.h"
+    common = (
+        *HIDDEN,
+        f"-DVM_TRACE={int(trace)}",
+        f"-DVM_TRACE_FST={int(trace)}",
+        f"-DNETKV_PORTS={len(manifest.ports)}",
+        f"-DNETKV_WORD_BYTES={manifest.word_bytes}",
+        f"-DNETKV_TRACE={int(trace)}",
+        "-include",
+        str(header),
+    )
+    generated = sorted(work.glob("*.cpp"))
+    slow = [each for each in generated if each.stem.endswith(("__Slow", "__Syms"))]
+    fast = [each for each in generated if each not in slow]
+    own = [each for each in harness() if each.suffix == ".cpp"]
+    count = len(generated) + len(own) + 2
+    done, lock = [1], threading.Lock()
+
+    def compiled() -> None:
+        with lock:
+            done[0] += 1
+            progress(done[0], count, f"{manifest.name}: compiling")
+
+    progress(1, count, f"{manifest.name}: compiling")
+    runtime = verilate.runtime(
+        cache(),
+        # The runtime is the same for all designs.
+        flags=(*FAST, *HIDDEN, f"-DVM_TRACE={int(trace)}", "-include", str(header)),
+        parts=TRACE_PARTS if trace else (),
+    )
+    includes = [work, header.parent]
+    try:
+        objects = [
+            # The largest first, so that no processor is idle at the end.
+            *verilate.compile_all(
+                sorted(fast, key=lambda each: -each.stat().st_size),
+                work,
+                flags=(*FAST, *common),
+                includes=includes,
+                done=compiled,
+            ),
+            *verilate.compile_all(
+                own, work, flags=(*FAST, *common), includes=includes, done=compiled
+            ),
+            *verilate.compile_all(
+                slow, work, flags=(*SLOW, *common), includes=includes, done=compiled
+            ),
+        ]
+    except verilate.BuildError as error:
+        raise _explained(manifest, str(error)) from error
+    progress(count - 1, count, f"{manifest.name}: linking")
+    return [*objects, *runtime]
+
+
+def _explained(manifest: Manifest, report: str) -> verilate.BuildError:
+    """The compiler's report about the harness means that the module has other ports."""
+    missing = re.search(r"class Vtop\W[^\n]*no member named", report)
+    if missing or "differ between manifest and module" in report:
+        return verilate.BuildError(
+            f"The module '{manifest.top}' does not have the ports of a design with "
+            f"{len(manifest.ports)} ports and words of {manifest.word_bytes} bytes "
+            f"(docs/fpga.md lists them):\n{report}"
+        )
+    return verilate.BuildError(f"The C++ of '{manifest.name}' does not compile:\n{report}")
+
+
+@contextlib.contextmanager
+def _locked(place: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Holds the lock of a build."""
+    descriptor = os.open(place.with_name(f".{place.name}.lock"), os.O_CREAT | os.O_RDWR, 0o666)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            waiting()
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _found(place: Path, manifest: Manifest, trace: bool, *, cached: bool) -> Library:
+    about = json.loads((place / ABOUT).read_text())
+    return Library(place / LIBRARY, manifest, trace, cached, float(about["seconds"]))
+
+
+def built(manifests: Iterable[Manifest]) -> dict[str, bool]:
+    """Whether the library of each design, by name, is in the cache."""
+    return {each.name: (cache() / key(each, trace=False) / LIBRARY).is_file() for each in manifests}

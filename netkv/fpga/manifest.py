@@ -1,0 +1,337 @@
+"""Manifests of designs, `fpga/designs/NAME.toml`: what a bitstream is to a board.
+
+A manifest names the top-level module and its parameters, clock, ports, memory models, registers and
+the resources that synthesis should find. The module has the parameters NETWORK_PORTS and BYTES,
+which follow from the ports and `word_bytes`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from netkv.errors import FieldError, UsageError, suggest
+from netkv.fpga import sources
+from netkv.options import Spec, Unit
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Parameter = int | str
+REGISTER_BYTES = 4
+
+
+class Port(Spec):
+    """A port of a design; the host port is the last one."""
+
+    name: Name
+    """Name of the port in commands."""
+    kind: Literal["network", "host"]
+    """What is at its other end: the network, or the host that the board is in."""
+    rate_gbps: Annotated[float, Field(gt=0, le=1000), Unit("Gbit/s")] | None = None
+    """Line rate. Without it frames take no time on the line."""
+
+
+class Memory(Spec):
+    """A memory outside of the FPGA."""
+
+    name: Name
+    """Name in documents, such as dram."""
+    model: Identifier
+    """Module of `fpga/models` that stands for it in simulations."""
+    description: str = ""
+    """Size, latency, and what the design keeps in it."""
+
+
+class Register(Spec):
+    """A register, or several of the same kind."""
+
+    name: Name
+    """Name of the register in commands."""
+    address: Annotated[int, Field(ge=0, lt=1 << 16, multiple_of=REGISTER_BYTES)]
+    """Address of the (first) register, in bytes."""
+    count: Annotated[int, Field(ge=1, le=1 << 14)] = 1
+    """Number of registers. If there are several, they have an index, as in `frames.2`."""
+    stride: Annotated[int, Field(ge=REGISTER_BYTES, multiple_of=REGISTER_BYTES)] = REGISTER_BYTES
+    """Bytes between two of them."""
+    access: Literal["ro", "rw", "wo"]
+    """Read, read and written, or written only."""
+    kind: Literal["counter", "setting", "status", "command"]
+    """A counter counts up and wraps; a setting keeps what was written; a status may change at any
+    time; a command acts when it is written."""
+    values: dict[Name, Annotated[int, Field(ge=0, lt=1 << 32)]] = Field(default_factory=dict)
+    """Names of values."""
+    description: str
+    """What it counts or sets, with the unit."""
+
+    def addresses(self) -> Iterator[tuple[str, int]]:
+        """Name and address of each of them."""
+        if self.count == 1:
+            yield self.name, self.address
+            return
+        for index in range(self.count):
+            yield f"{self.name}.{index}", self.address + index * self.stride
+
+    @model_validator(mode="after")
+    def _fits(self) -> Register:
+        if self.address + (self.count - 1) * self.stride >= 1 << 16:
+            raise FieldError("the last register has an address above 0xffff", "count")
+        return self
+
+
+class Band(Spec):
+    """What a resource should be, and how far it may be off."""
+
+    expected: Annotated[float, Field(ge=0)]
+    """The expected number."""
+    tolerance: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of the expected number by which it may be off."""
+    paper: Annotated[float, Field(ge=0)] | None = None
+    """The number that the paper reports for its board."""
+
+    def holds(self, found: float) -> bool:
+        """Whether a number is within the band."""
+        return abs(found - self.expected) <= self.expected * self.tolerance
+
+
+class Resources(Spec):
+    """Resources of the FPGA that synthesis should find."""
+
+    lut: Band | None = None
+    """Look-up tables."""
+    ff: Band | None = None
+    """Flip-flops."""
+    bram: Band | None = None
+    """Block RAMs of 36 kbit; one of 18 kbit counts a half."""
+
+
+class Manifest(Spec):
+    """A design."""
+
+    name: Name
+    """Name of the design, that of its file."""
+    title: str
+    """One line for lists."""
+    description: str = ""
+    """What it does, in sentences."""
+    top: Identifier
+    """Top-level module, with the ports that docs/fpga.md lists."""
+    parameters: dict[Identifier, Parameter] = Field(default_factory=dict)
+    """Parameters of the module, without NETWORK_PORTS and BYTES."""
+    synthesis_top: Identifier | None = None
+    """Module that is synthesised, if it is another one: the top without its memory models."""
+    clock_mhz: Annotated[float, Field(gt=0, le=2000), Unit("MHz")]
+    """Clock of the design."""
+    word_bytes: Annotated[int, Field(ge=8, le=256, multiple_of=8), Unit("bytes")] = 32
+    """Bytes that cross a port in a cycle."""
+    ports: Annotated[list[Port], Field(min_length=2, max_length=64)]
+    """Ports in order. The last one is the host port."""
+    memories: list[Memory] = Field(default_factory=list)
+    """Memories outside of the FPGA."""
+    registers: list[Register] = Field(default_factory=list)
+    """Registers."""
+    resources: Resources = Resources()
+    """Expected resources."""
+
+    @property
+    def module_parameters(self) -> dict[str, Parameter]:
+        """All parameters of the top-level module."""
+        return {
+            "NETWORK_PORTS": len(self.ports) - 1,
+            "BYTES": self.word_bytes,
+            **self.parameters,
+        }
+
+    def bits_per_1000_cycles(self, port: Port) -> int:
+        """The line rate as the harness takes it; 0 for none."""
+        return 0 if port.rate_gbps is None else round(port.rate_gbps * 1e6 / self.clock_mhz)
+
+    def port(self, name: str) -> int:
+        """Index of a port given by name or index; raises `UsageError`."""
+        names = [port.name for port in self.ports]
+        if name in names:
+            return names.index(name)
+        if name.isascii() and name.isdigit() and int(name) < len(names):
+            return int(name)
+        raise UsageError(
+            f"'{self.name}' has no port '{name}'.\n  {suggest(name, names, label='Ports')}"
+        )
+
+    def register(self, name: str) -> tuple[Register, int]:
+        """A register and its address, by name or address; raises `UsageError`."""
+        every = {
+            each: (register, at) for register in self.registers for each, at in register.addresses()
+        }
+        if name in every:
+            return every[name]
+        names = [register.name for register in self.registers]
+        raise UsageError(
+            f"'{self.name}' has no register '{name}'.\n  {suggest(name, names, label='Registers')}"
+        )
+
+    @model_validator(mode="after")
+    def _host_is_last(self) -> Manifest:
+        for index, port in enumerate(self.ports):
+            last = index == len(self.ports) - 1
+            if (port.kind == "host") != last:
+                raise FieldError(
+                    "the last port, and no other, is the host port", "ports", index, "kind"
+                )
+            if port.name in [other.name for other in self.ports[:index]]:
+                raise FieldError(f"'{port.name}' is there twice", "ports", index, "name")
+        return self
+
+    @model_validator(mode="after")
+    def _registers_are_apart(self) -> Manifest:
+        owners: dict[int, str] = {}
+        names: set[str] = set()
+        for index, register in enumerate(self.registers):
+            if register.name in names:
+                raise FieldError(f"'{register.name}' is there twice", "registers", index, "name")
+            names.add(register.name)
+            for name, address in register.addresses():
+                if address in owners:
+                    raise FieldError(
+                        f"{name} has the address {address:#06x} of {owners[address]}",
+                        *("registers", index, "address"),
+                    )
+                owners[address] = name
+        return self
+
+    @model_validator(mode="after")
+    def _own_parameters(self) -> Manifest:
+        for name in ("NETWORK_PORTS", "BYTES"):
+            if name in self.parameters:
+                raise FieldError("it follows from 'ports' and 'word_bytes'", "parameters", name)
+        return self
+
+
+def files() -> dict[str, Path]:
+    """The manifests that ship, by name."""
+    return {file.stem: file for file in sorted((sources.folder() / "designs").glob("*.toml"))}
+
+
+def find(name: str) -> Manifest:
+    """The manifest of a design given by name, or by the path of a .toml file.
+
+    Raises `UsageError`: there is none, or it is wrong.
+    """
+    if name.endswith(".toml"):
+        file = Path(name)
+        if not file.is_file():
+            raise UsageError(f"There is no manifest '{name}'.")
+        return load(file)
+    known = files()
+    if name not in known:
+        raise UsageError(
+            f"There is no design '{name}'.\n  {suggest(name, known, label='Designs')} "
+            f"A path to a .toml file works too."
+        )
+    return load(known[name])
+
+
+def load(file: Path) -> Manifest:
+    """Reads and checks a manifest; raises `UsageError` with a list of all errors."""
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: cannot be read: {error}.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{file}: is not TOML: {error}.") from error
+    manifest = _validated(data, str(file))
+    if manifest.name != file.stem:
+        raise UsageError(
+            f"{file}: 'name' is '{manifest.name}'; it should be '{file.stem}', as the file."
+        )
+    for field, module in _modules(manifest):
+        try:
+            sources.find(module)
+        except FileNotFoundError as error:
+            raise UsageError(f"{file}: '{field}': there is {error}.") from error
+    return manifest
+
+
+def override(manifest: Manifest, changes: Iterable[str]) -> Manifest:
+    """The manifest with `NAME=VALUE` in place of parameters, `clock_mhz` or `word_bytes`.
+
+    Raises `UsageError`.
+    """
+    data = manifest.model_dump(mode="json", exclude_unset=True)
+    parameters = data.setdefault("parameters", {})
+    changed = list(changes)
+    for change in changed:
+        name, equals, text = change.partition("=")
+        if not equals or not name or not text:
+            raise UsageError(f"--set {change}: should look like PES=4.")
+        try:
+            value: int | float | str = int(text, 0)
+        except ValueError:
+            value = text
+        if name in ("clock_mhz", "word_bytes"):
+            data[name] = _number(change, text)
+        elif name in manifest.parameters:
+            parameters[name] = value
+        else:
+            names = [*manifest.parameters, "clock_mhz", "word_bytes"]
+            raise UsageError(
+                f"--set {change}: '{manifest.name}' has no parameter '{name}'.\n  "
+                f"{suggest(name, names, label='Parameters')}"
+            )
+    return _validated(data, " ".join(f"--set {change}" for change in changed))
+
+
+def _number(change: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(f"--set {change}: '{text}' is not a number.") from None
+    return int(value) if value.is_integer() else value
+
+
+def _modules(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    yield "top", manifest.top
+    if manifest.synthesis_top is not None:
+        yield "synthesis_top", manifest.synthesis_top
+    for index, memory in enumerate(manifest.memories):
+        yield f"memories.{index}.model", memory.model
+
+
+def _validated(data: Mapping[str, Any], where: str) -> Manifest:
+    try:
+        return Manifest.model_validate(data)
+    except ValidationError as error:
+        wrong = [f"{where}: {_sentence(each)}" for each in error.errors(include_url=False)]
+        raise UsageError("\n".join(wrong)) from error
+
+
+def _sentence(item: Mapping[str, Any]) -> str:
+    cause = item.get("ctx", {}).get("error")
+    path = (*item["loc"], *(cause.path if isinstance(cause, FieldError) else ()))
+    name = ".".join(map(str, path))
+    text = str(item["msg"]).removeprefix("Value error, ")
+    match item["type"]:
+        case "missing":
+            return f"'{name}' is missing."
+        case "extra_forbidden":
+            return f"'{name}' is not a field. {suggest(str(path[-1]), _siblings(path))}"
+        case "value_error":
+            return f"'{name}': {text}."
+    text = text.replace("Input should be", "it should be").replace("String should", "it should")
+    return f"'{name}' is {item.get('input')!r}; {text}."
+
+
+def _siblings(path: tuple[str | int, ...]) -> Iterable[str]:
+    models: dict[str, type[Spec]] = {
+        "ports": Port,
+        "memories": Memory,
+        "registers": Register,
+        "resources": Resources,
+    }
+    if len(path) == 1:
+        return Manifest.model_fields
+    if path[0] == "resources" and len(path) == 3:
+        return Band.model_fields
+    return models.get(str(path[0]), Manifest).model_fields

@@ -15,9 +15,17 @@ PARAMETERS = [{"PES": 5, "BUCKET_BITS": 30}, {"PES": 13, "BUCKET_BITS": 4}]
 
 class Frame:
     def __init__(
-        self, *, pe: int, bucket: int, covers_all: bool, declare_at: int, work: int
+        self,
+        *,
+        pe: int,
+        bucket: int,
+        covers_all: bool,
+        reads: bool,
+        declare_at: int,
+        work: int,
     ) -> None:
         self.pe, self.bucket, self.covers_all, self.work = pe, bucket, covers_all, work
+        self.reads = reads
         self.declare_at = declare_at  # cycle; negative: it ends then, and never declares
         self.declared: int | None = None  # cycle in which the declaration was first there
         self.granted: int | None = None
@@ -26,14 +34,17 @@ class Frame:
 def blocks(earlier: Frame, frame: Frame, cycle: int) -> bool:
     if earlier.declared is None or earlier.declared >= cycle:
         return True
-    return earlier.covers_all or frame.covers_all or earlier.bucket == frame.bucket
+    same = earlier.bucket == frame.bucket and not (earlier.reads and frame.reads)
+    return earlier.covers_all or frame.covers_all or same
 
 
 @cocotb.test()
 async def grants_follow_the_order_of_frames(dut: Any) -> None:
     rng = random.Random(cocotb.RANDOM_SEED)
     pes, bits = len(dut.dispatch.value), PARAMETERS[len(dut.dispatch.value) == 13]["BUCKET_BITS"]
-    await start(dut, dispatch=0, declare_valid=0, declare_all=0, declare_bucket=0, finish=0)
+    await start(
+        dut, dispatch=0, declare_valid=0, declare_all=0, declare_read=0, declare_bucket=0, finish=0
+    )
     order: list[Frame] = []  # active, as dispatched
     quiet, granted_frames, at_once = 0, 0, 0
     for cycle in range(5000):
@@ -54,6 +65,7 @@ async def grants_follow_the_order_of_frames(dut: Any) -> None:
                 pe=rng.choice(free),
                 bucket=rng.randrange(4) if rng.random() < 0.6 else rng.getrandbits(bits),
                 covers_all=rng.random() < 0.08,
+                reads=rng.random() < 0.5,
                 declare_at=-declare_at if rng.random() < 0.1 else declare_at,
                 work=rng.randrange(15),
             )
@@ -69,6 +81,7 @@ async def grants_follow_the_order_of_frames(dut: Any) -> None:
         dut.dispatch.value = 1 << new.pe if new else 0
         dut.declare_valid.value = sum(1 << frame.pe for frame in declaring)
         dut.declare_all.value = sum(1 << frame.pe for frame in declaring if frame.covers_all)
+        dut.declare_read.value = sum(1 << frame.pe for frame in declaring if frame.reads)
         dut.declare_bucket.value = join(buckets, bits)
         dut.finish.value = finish
         await RisingEdge(dut.clk)

@@ -104,7 +104,7 @@ module dram_model #(
       refresh <= refresh + REFRESH_INTERVAL;
     end
     if (accept) begin
-      if (32'(address) >= LINES) begin
+      if (!rst && 32'(address) >= LINES) begin
         $error("dram_model: line %0d of %0d", address, LINES);
       end
       random <= random_2 ^ (random_2 << 5);

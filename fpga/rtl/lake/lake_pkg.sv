@@ -242,4 +242,12 @@ package lake_pkg;
     logic [3:0][31:0] chunks_in_use;
     logic [31:0]      miss_live;
   } memory_counters_t;
+
+  // Widths of the requests: yosys takes no arrays of structs, so arrays of requests are arrays of bits.
+  localparam int LINE_REQUEST_BITS = 1 + ADDRESS_BITS + LINE_BITS;
+  localparam int SLAB_REQUEST_BITS = 3 + ADDRESS_BITS;
+  localparam int GUARD_REQUEST_BITS = 3 + GUARD_BITS;
+  localparam int MISS_TAG_BITS = 88;
+  localparam int MISS_ENTRY_BITS = 74 + VERSION_BITS + ADDRESS_BITS;
+  localparam int MISS_REQUEST_BITS = 14 + MISS_TAG_BITS + MISS_ENTRY_BITS + WINDOW_BITS;
 endpackage

@@ -9,7 +9,9 @@
 //
 // Variants: USE_DRAM = 0 puts both regions into on-chip memory, without caches; USE_SRAM = 0 puts the
 // free lists into on-chip memory. The ports of memories that are not used stay idle.
-// DRAM: lines [0, 2^HASH_BITS) are the hash table, the data region follows.
+// DRAM: lines [0, 2^HASH_BITS) are the hash table, the data region follows. The paper's variant without
+// external memory has HASH_BITS 9 (4,096 descriptors), 512 chunks, and with FREE_ENTRIES 20 a free list
+// of 144 entries (20 and a FIFO of 16 for each class), which loses chunks; 0 keeps them all.
 //
 // After reset `initialized` is low until hash table, caches and tables are cleared. Requests wait until
 // their service is ready.
@@ -42,31 +44,31 @@ module memory_system #(
     // Services.
     input  logic [PES-1:0]                         hash_valid,
     output logic [PES-1:0]                         hash_ready,
-    input  lake_pkg::line_request_t [PES-1:0]      hash_request,
+    input  logic [PES-1:0][lake_pkg::LINE_REQUEST_BITS-1:0] hash_request,
     output logic [PES-1:0]                         hash_response_valid,
     output logic [lake_pkg::LINE_BITS-1:0]         hash_response,
 
     input  logic [PES-1:0]                         data_valid,
     output logic [PES-1:0]                         data_ready,
-    input  lake_pkg::line_request_t [PES-1:0]      data_request,
+    input  logic [PES-1:0][lake_pkg::LINE_REQUEST_BITS-1:0] data_request,
     output logic [PES-1:0]                         data_response_valid,
     output logic [lake_pkg::LINE_BITS-1:0]         data_response,
 
     input  logic [PES-1:0]                         slab_valid,
     output logic [PES-1:0]                         slab_ready,
-    input  lake_pkg::slab_request_t [PES-1:0]      slab_request,
+    input  logic [PES-1:0][lake_pkg::SLAB_REQUEST_BITS-1:0] slab_request,
     output logic [PES-1:0]                         slab_response_valid,
     output lake_pkg::slab_response_t               slab_response,
 
     input  logic [PES-1:0]                         guard_valid,
     output logic [PES-1:0]                         guard_ready,
-    input  lake_pkg::guard_request_t [PES-1:0]     guard_request,
+    input  logic [PES-1:0][lake_pkg::GUARD_REQUEST_BITS-1:0] guard_request,
     output logic [PES-1:0]                         guard_response_valid,
     output lake_pkg::guard_response_t              guard_response,
 
     input  logic [PES-1:0]                         miss_valid,
     output logic [PES-1:0]                         miss_ready,
-    input  lake_pkg::miss_request_t [PES-1:0]      miss_request,
+    input  logic [PES-1:0][lake_pkg::MISS_REQUEST_BITS-1:0] miss_request,
     output logic [PES-1:0]                         miss_response_valid,
     output lake_pkg::miss_response_t               miss_response,
 
@@ -134,11 +136,9 @@ module memory_system #(
   logic [TAG_BITS-1:0]            data_memory_response_tag;
   logic                           hash_cleared;
 
-  localparam int LINE_REQUEST_BITS = $bits(hash_service_request);
-
   service_network #(
       .PES(PES),
-      .REQUEST_BITS(LINE_REQUEST_BITS),
+      .REQUEST_BITS(lake_pkg::LINE_REQUEST_BITS),
       .RESPONSE_BITS(lake_pkg::LINE_BITS)
   ) hash_network (
       .clk,
@@ -176,7 +176,7 @@ module memory_system #(
 
   service_network #(
       .PES(PES),
-      .REQUEST_BITS(LINE_REQUEST_BITS),
+      .REQUEST_BITS(lake_pkg::LINE_REQUEST_BITS),
       .RESPONSE_BITS(lake_pkg::LINE_BITS)
   ) data_network (
       .clk,
@@ -365,7 +365,7 @@ module memory_system #(
 
   service_network #(
       .PES(PES),
-      .REQUEST_BITS($bits(slab_service_request)),
+      .REQUEST_BITS(lake_pkg::SLAB_REQUEST_BITS),
       .RESPONSE_BITS($bits(slab_service_response))
   ) slab_network (
       .clk,
@@ -420,8 +420,11 @@ module memory_system #(
     assign sram_wdata   = free_wdata;
     assign free_rdata   = sram_rdata;
   end else begin : gen_no_sram
+    localparam int FREE_WORDS = CHUNKS_64 + CHUNKS_128 + CHUNKS_256 + CHUNKS_512;
+    localparam int FREE_BITS = $clog2(FREE_WORDS);
+
     logic unused_sram;
-    assign unused_sram  = &{1'b0, sram_rdata};
+    assign unused_sram  = &{1'b0, sram_rdata, free_address};
     assign sram_enable  = 1'b0;
     assign sram_write   = 1'b0;
     assign sram_address = '0;
@@ -429,14 +432,14 @@ module memory_system #(
 
     ram_sdp #(
         .WIDTH(32),
-        .DEPTH(1 << SRAM_ADDRESS_BITS)
+        .DEPTH(1 << FREE_BITS)
     ) free_lists (
         .clk,
         .write_enable(free_enable && free_write),
-        .write_address(free_address),
+        .write_address(free_address[FREE_BITS-1:0]),
         .write_data(free_wdata),
         .read_enable(free_enable && !free_write),
-        .read_address(free_address),
+        .read_address(free_address[FREE_BITS-1:0]),
         .read_data(free_rdata)
     );
   end
@@ -452,7 +455,7 @@ module memory_system #(
 
   service_network #(
       .PES(PES),
-      .REQUEST_BITS($bits(guard_service_request)),
+      .REQUEST_BITS(lake_pkg::GUARD_REQUEST_BITS),
       .RESPONSE_BITS($bits(guard_service_response))
   ) guard_network (
       .clk,
@@ -504,7 +507,7 @@ module memory_system #(
 
   service_network #(
       .PES(PES),
-      .REQUEST_BITS($bits(miss_service_request)),
+      .REQUEST_BITS(lake_pkg::MISS_REQUEST_BITS),
       .RESPONSE_BITS($bits(miss_service_response))
   ) miss_network (
       .clk,

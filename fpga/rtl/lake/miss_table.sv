@@ -44,7 +44,6 @@ module miss_table #(
   localparam int SLOT_BITS = $clog2(ENTRIES);
   localparam int MARK_BITS = $clog2(MARKS);
   localparam int WINDOW_SELECT_BITS = 3;
-  localparam int MISS_TAG_BITS = $bits(s_request.tag);
 
   typedef struct packed {
     logic                           valid;
@@ -53,10 +52,10 @@ module miss_table #(
 
   // The tag, folded by exclusive or.
   function automatic logic [MARK_BITS-1:0] mark_hash(input lake_pkg::miss_tag_t tag);
-    logic [MISS_TAG_BITS+MARK_BITS-1:0] rest;
+    logic [lake_pkg::MISS_TAG_BITS+MARK_BITS-1:0] rest;
     rest = {{MARK_BITS{1'b0}}, tag};
     mark_hash = '0;
-    for (int at = 0; at < MISS_TAG_BITS; at += MARK_BITS) begin
+    for (int at = 0; at < lake_pkg::MISS_TAG_BITS; at += MARK_BITS) begin
       mark_hash ^= rest[at+:MARK_BITS];
     end
   endfunction
@@ -67,7 +66,7 @@ module miss_table #(
   endfunction
 
   // State of the slots.
-  logic [MISS_TAG_BITS-1:0]   tags[ENTRIES];
+  logic [lake_pkg::MISS_TAG_BITS-1:0]   tags[ENTRIES];
   logic [ENTRIES-1:0]         live;
   logic [ENTRIES-1:0]         held;       // taken, not released yet
   logic [ENTRIES-1:0]         ambiguous;
@@ -181,7 +180,7 @@ module miss_table #(
   );
 
   ram_sdp #(
-      .WIDTH($bits(entry)),
+      .WIDTH(lake_pkg::MISS_ENTRY_BITS),
       .DEPTH(ENTRIES)
   ) entries (
       .clk,
@@ -207,7 +206,7 @@ module miss_table #(
   );
 
   ram_sdp #(
-      .WIDTH($bits(mark)),
+      .WIDTH(1 + lake_pkg::TIME_BITS),
       .DEPTH(MARKS)
   ) marks (
       .clk,

@@ -6,9 +6,9 @@
 // first, by a pointer; freed chunks go to the class's FIFO, and to its stack in the SRAM while the
 // FIFO is full. The FIFO is refilled from the stack when it is half empty.
 //
-// Without SRAM: connect on-chip RAM of SRAM_LATENCY 1. FREE_ENTRIES limits the stack of a class
-// (the paper's variant has 144 entries in total); 0 means no limit, so that no chunk is lost. A chunk
-// that finds no place is counted (`lost_event`).
+// Without SRAM: connect on-chip RAM of SRAM_LATENCY 1. FREE_ENTRIES limits the stack of a class; 0
+// means no limit, so that no chunk is lost. A chunk that finds no place is counted (`lost_event`). The
+// SRAM holds the stacks one behind the other: it needs a word for each chunk.
 // Throughput: one request a cycle; an allocation waits while FIFO is empty and a read of the SRAM is
 // under way, and a free while a word comes from the SRAM. Latency: one cycle.
 module slab_allocator #(
@@ -49,10 +49,6 @@ module slab_allocator #(
   localparam int COUNT_BITS = SRAM_ADDRESS_BITS + 1;
   localparam int FIFO_BITS = $clog2(PREFETCH);
 
-  typedef logic [3:0][WIDTH-1:0] addresses_t;
-  typedef logic [3:0][SRAM_ADDRESS_BITS-1:0] bases_t;
-  typedef logic [3:0][COUNT_BITS-1:0] counts_t;
-
   function automatic int stack_size(input int chunks);
     stack_size = FREE_ENTRIES == 0 || chunks < FREE_ENTRIES ? chunks : FREE_ENTRIES;
   endfunction
@@ -61,28 +57,36 @@ module slab_allocator #(
   localparam int END_128 = END_64 + 2 * CHUNKS_128;
   localparam int END_256 = END_128 + 4 * CHUNKS_256;
   localparam int END_512 = END_256 + 8 * CHUNKS_512;
-  localparam addresses_t REGION_START = {WIDTH'(END_256), WIDTH'(END_128), WIDTH'(END_64), WIDTH'(0)};
-  localparam addresses_t REGION_END = {
-    WIDTH'(END_512), WIDTH'(END_256), WIDTH'(END_128), WIDTH'(END_64)
-  };
   localparam int STACK_128 = stack_size(CHUNKS_64);
   localparam int STACK_256 = STACK_128 + stack_size(CHUNKS_128);
   localparam int STACK_512 = STACK_256 + stack_size(CHUNKS_256);
-  localparam bases_t STACK_START = {
+
+  // Constants of each class; yosys takes no two-dimensional parameters.
+  logic [3:0][WIDTH-1:0]             region_start;
+  logic [3:0][WIDTH-1:0]             region_end;
+  logic [3:0][SRAM_ADDRESS_BITS-1:0] stack_start;
+  logic [3:0][COUNT_BITS-1:0]        stack_limit;
+  assign region_start = {WIDTH'(END_256), WIDTH'(END_128), WIDTH'(END_64), WIDTH'(0)};
+  assign region_end   = {WIDTH'(END_512), WIDTH'(END_256), WIDTH'(END_128), WIDTH'(END_64)};
+  assign stack_start = {
     SRAM_ADDRESS_BITS'(STACK_512),
     SRAM_ADDRESS_BITS'(STACK_256),
     SRAM_ADDRESS_BITS'(STACK_128),
     SRAM_ADDRESS_BITS'(0)
   };
-  localparam counts_t STACK_SIZE = {
+  assign stack_limit = {
     COUNT_BITS'(stack_size(CHUNKS_512)),
     COUNT_BITS'(stack_size(CHUNKS_256)),
     COUNT_BITS'(stack_size(CHUNKS_128)),
     COUNT_BITS'(stack_size(CHUNKS_64))
   };
 
-  addresses_t                fresh;        // the next chunk that was never in use
-  counts_t                   stacked;      // words in the SRAM
+  if (STACK_512 + stack_size(CHUNKS_512) > 1 << SRAM_ADDRESS_BITS) begin : gen_check
+    $error("slab_allocator: the SRAM is too small for the free lists");
+  end
+
+  logic [3:0][WIDTH-1:0]      fresh;        // the next chunk that was never in use
+  logic [3:0][COUNT_BITS-1:0] stacked;      // words in the SRAM
   logic [3:0][FIFO_BITS:0]   queued;       // words in the FIFO
   logic [3:0][FIFO_BITS:0]   claimed;      // and those on their way to it
   logic [3:0][FIFO_BITS-1:0] head;
@@ -116,7 +120,7 @@ module slab_allocator #(
   assign unused_bits = &{1'b0, sram_rdata[31:WIDTH]};
 
   assign chunk_class = s_request.chunk_class;
-  assign has_fresh   = fresh[chunk_class] != REGION_END[chunk_class];
+  assign has_fresh   = fresh[chunk_class] != region_end[chunk_class];
   assign has_queued  = queued[chunk_class] != '0;
   assign coming      = claimed[chunk_class] != '0 || stacked[chunk_class] != '0;
 
@@ -126,7 +130,7 @@ module slab_allocator #(
   assign pop      = allocate && !has_fresh && has_queued;
   assign push     = accept && s_request.free && !claimed[chunk_class][FIFO_BITS];
   assign spill    = accept && s_request.free && claimed[chunk_class][FIFO_BITS]
-      && stacked[chunk_class] != STACK_SIZE[chunk_class];
+      && stacked[chunk_class] != stack_limit[chunk_class];
 
   assign arrival       = flight[SRAM_LATENCY];
   assign arrival_class = flight_class[SRAM_LATENCY];
@@ -168,13 +172,13 @@ module slab_allocator #(
 
     sram_write   <= spill;
     sram_address <= spill
-        ? STACK_START[chunk_class] + stacked[chunk_class][SRAM_ADDRESS_BITS-1:0]
-        : STACK_START[refill_class] + stacked[refill_class][SRAM_ADDRESS_BITS-1:0] - 1'b1;
+        ? stack_start[chunk_class] + stacked[chunk_class][SRAM_ADDRESS_BITS-1:0]
+        : stack_start[refill_class] + stacked[refill_class][SRAM_ADDRESS_BITS-1:0] - 1'b1;
     sram_wdata   <= 32'(s_request.chunk);
     flight_class <= {flight_class[SRAM_LATENCY-1:0], refill_class};
 
     if (rst) begin
-      fresh            <= REGION_START;
+      fresh            <= region_start;
       flight           <= '0;
       sram_enable      <= 1'b0;
       s_response_valid <= 1'b0;

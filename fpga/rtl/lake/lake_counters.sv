@@ -4,17 +4,15 @@ module lake_counters #(
 ) (
     input  logic                        clk,
     input  logic                        rst,
-    input  lake_pkg::events_t [PES-1:0] events,
+    input  logic [PES-1:0][lake_pkg::EVENTS-1:0] events,
     input  logic [PES-1:0]              busy,
     input  logic                        starved,
     output lake_pkg::counters_t         counters,
     output logic [31:0]                 busy_cycles,
     output logic [31:0]                 starved_cycles
 );
-  logic [PES-1:0][lake_pkg::EVENTS-1:0] bits;
   logic [lake_pkg::EVENTS-1:0][31:0]    totals;
 
-  assign bits     = events;
   assign counters = totals;
 
   function automatic logic [31:0] ones(input logic [PES-1:0] mask);
@@ -25,7 +23,7 @@ module lake_counters #(
   for (genvar i = 0; i < lake_pkg::EVENTS; i++) begin : each
     logic [PES-1:0] raised;
     for (genvar pe = 0; pe < PES; pe++) begin : elements
-      assign raised[pe] = bits[pe][i];
+      assign raised[pe] = events[pe][i];
     end
     always_ff @(posedge clk) begin
       totals[i] <= rst ? '0 : totals[i] + ones(raised);

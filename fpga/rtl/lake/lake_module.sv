@@ -77,7 +77,7 @@ module lake_module #(
   logic [lake_pkg::NOW_BITS-1:0]   now;
   logic [lake_pkg::EPOCH_BITS-1:0] epoch;
   logic [lake_pkg::TIME_BITS-1:0]  quiet_left;  // units until `quiet`
-  lake_pkg::events_t [PES-1:0]     events;
+  logic [PES-1:0][lake_pkg::EVENTS-1:0] events;
   logic [PES-1:0]                  flushes;
   logic [PES-1:0]                  delayed_flushes;
   logic                            advance;
@@ -124,7 +124,7 @@ module lake_module #(
   logic [PES-1:0]            out_ready;
   logic [PES-1:0][255:0]     out_data;
   logic [PES-1:0]            out_last;
-  net_pkg::meta_t [PES-1:0]  out_meta;
+  logic [PES-1:0][net_pkg::META_BITS-1:0] out_meta;
   logic [PES-1:0]            from_pe;
 
   assign s_ready = open_ready && initialized;
@@ -172,27 +172,27 @@ module lake_module #(
 
   logic [PES-1:0]                    hash_valid;
   logic [PES-1:0]                    hash_ready;
-  lake_pkg::line_request_t [PES-1:0] hash_request;
+  logic [PES-1:0][lake_pkg::LINE_REQUEST_BITS-1:0] hash_request;
   logic [PES-1:0]                    hash_response_valid;
   logic [lake_pkg::LINE_BITS-1:0]    hash_response;
   logic [PES-1:0]                    data_valid;
   logic [PES-1:0]                    data_ready;
-  lake_pkg::line_request_t [PES-1:0] data_request;
+  logic [PES-1:0][lake_pkg::LINE_REQUEST_BITS-1:0] data_request;
   logic [PES-1:0]                    data_response_valid;
   logic [lake_pkg::LINE_BITS-1:0]    data_response;
   logic [PES-1:0]                    slab_valid;
   logic [PES-1:0]                    slab_ready;
-  lake_pkg::slab_request_t [PES-1:0] slab_request;
+  logic [PES-1:0][lake_pkg::SLAB_REQUEST_BITS-1:0] slab_request;
   logic [PES-1:0]                    slab_response_valid;
   lake_pkg::slab_response_t          slab_response;
   logic [PES-1:0]                    guard_valid;
   logic [PES-1:0]                    guard_ready;
-  lake_pkg::guard_request_t [PES-1:0] guard_request;
+  logic [PES-1:0][lake_pkg::GUARD_REQUEST_BITS-1:0] guard_request;
   logic [PES-1:0]                    guard_response_valid;
   lake_pkg::guard_response_t         guard_response;
   logic [PES-1:0]                    miss_valid;
   logic [PES-1:0]                    miss_ready;
-  lake_pkg::miss_request_t [PES-1:0] miss_request;
+  logic [PES-1:0][lake_pkg::MISS_REQUEST_BITS-1:0] miss_request;
   logic [PES-1:0]                    miss_response_valid;
   lake_pkg::miss_response_t          miss_response;
 

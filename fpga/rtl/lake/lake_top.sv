@@ -343,7 +343,7 @@ module lake_top #(
   logic                   lookup_drop_eligible;
   logic [PORTS-1:0][31:0] transmitted;
   logic [PORTS-1:0][31:0] queue_dropped;
-  net_pkg::meta_t [PORTS-1:0] tx_meta;
+  logic [PORTS-1:0][net_pkg::META_BITS-1:0] tx_meta;
 
   output_arbiter merge (
       .clk,

@@ -1047,6 +1047,124 @@ class SwitchNode:
         """
 
 @type_check_only
+class FpgaDescription(TypedDict):
+    """What a library says about its design."""
+
+    ports: int
+    """Number of ports; the host port is the last."""
+    word_bytes: int
+    """Bytes that cross a port in a cycle."""
+    max_frame: int
+    """Bytes of the longest frame."""
+    max_queued: int
+    """Frames that `FpgaDesign.rx` queues at most, for each port."""
+    can_trace: bool
+
+class FpgaDesign:
+    """A design for an FPGA in virtual time, simulated cycle by cycle (docs/fpga.md).
+
+    Calls raise ValueError for a wrong argument, RuntimeError for a full queue and for a design
+    that has failed (an assertion, `$stop`), OSError for a library or trace that cannot be used; the
+    text is a sentence.
+    """
+
+    def __init__(self, library: str, seed: int = 1) -> None:
+        """Load a library that `netkv.fpga.build` has made; the new design has been reset.
+
+        `seed` seeds memory models, and registers and memories without reset value.
+        """
+
+    def describe(self) -> FpgaDescription: ...
+    def reset(self, cycles: int = 16) -> None:
+        """Hold reset for some cycles. Frames in queues are dropped."""
+
+    def set_port(
+        self,
+        port: int,
+        bits_per_1000_cycles: int = 0,
+        rx_frames: int = 0,
+        tx_frames: int = 0,
+    ) -> None:
+        """Set line rate (0: frames take no time), frames of the MAC's receive buffer, and sent
+        frames that wait for `tx` (0: 65,536)."""
+
+    def rx(self, port: int, frame: bytes, not_before: int = 0) -> int:
+        """Queue a frame whose first byte is on the line at cycle `not_before` or later.
+
+        Returns the first cycle in which the MAC presents it, if the design has taken earlier ones.
+        """
+
+    def step(self, cycles: int, until_frame: bool = False) -> int:
+        """Run cycles, or until the design has sent a frame; returns the number that ran."""
+
+    def tx(self) -> list[tuple[int, bytes, int, int, int]]:
+        """All frames that the design has sent since the last call.
+
+        For each: port, frame, cycle of its first word, cycle of its last word, and cycle in which
+        its last byte is on the line.
+        """
+
+    @property
+    def cycle(self) -> int:
+        """Cycles since the design was made."""
+
+    @property
+    def pending_rx(self) -> int:
+        """Received frames that the design has not taken whole."""
+
+    @property
+    def pending_tx(self) -> int:
+        """Sent frames that wait for `tx`, and frames that the design is sending."""
+
+    def counters(self, port: int) -> dict[str, int]:
+        """ "rx_frames", "rx_bytes", "rx_drops" (receive buffer full), "tx_frames", "tx_bytes",
+        "tx_drops" (nobody called `tx`), "tx_malformed" (length and words differ), "rx_stalls" and
+        "tx_stalls" (cycles in which a word waited)."""
+
+    def read_register(self, address: int) -> int:
+        """Takes a cycle."""
+
+    def write_register(self, address: int, value: int) -> None:
+        """Takes a cycle."""
+
+    def trace_open(self, path: str) -> None:
+        """Record all signals in an FST file; for libraries with tracing."""
+
+    def trace_close(self) -> None: ...
+    def run_live(self, ports: Sequence[tuple[int, str, str]], idle_cycles: int = 4096) -> FpgaNode:
+        """Open the links of ports; the node has the design from now on, also after an error.
+
+        A port is described as for `SwitchNode`, or (port, "tap", "DEVICE") for a TAP device. The
+        clock runs for `idle_cycles` after the last frame.
+        """
+
+class FpgaNode:
+    """A design that runs live. Its calls wait for the end of a round of some 256 cycles."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None:
+        """Stop the clock and close the links. Nothing happens the second time."""
+
+    def failure(self) -> str | None:
+        """Why the design has stopped by itself, as a sentence; None while it has not."""
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since start.
+
+        "received", "received_bytes", "sent", "sent_bytes"; "malformed" (shorter than 14 bytes, or
+        longer than 2048), "refused" (by the design's queue), "send_drops" (peer gone, or buffer
+        full), "unconnected" (sent at a port without link), "receive_drops" (a socket's buffer was
+        full), "rounds", "cycles", "cpu_ns".
+        """
+
+    def counters(self, port: int) -> dict[str, int]:
+        """As `FpgaDesign.counters`."""
+
+    def reset(self, cycles: int = 16) -> None: ...
+    def read_register(self, address: int) -> int: ...
+    def write_register(self, address: int, value: int) -> None: ...
+
+@type_check_only
 class StorageBackend(Protocol):
     """What `ServerNode.start` takes as `store`. All calls come from the node's one thread."""
 

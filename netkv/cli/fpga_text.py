@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from netkv.cli.output import stdout
 
@@ -10,6 +11,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from netkv.fpga.manifest import Band, Manifest
+    from netkv.fpga.replay import Replay
+    from netkv.fpga.synth import Synthesis
+
+_MAX_FRAMES = 40
+_FRAME_BYTES = 24
 
 
 def show(manifest: Manifest) -> None:
@@ -68,6 +74,55 @@ def show_registers(manifest: Manifest, values: dict[str, int] | None = None) -> 
                 cells = [name, f"{address:#06x}", f"{value}{meaning}"]
                 table.add_row(*cells, register.kind, register.description)
     stdout().print(table)
+
+
+def show_replay(manifest: Manifest, done: Replay) -> None:
+    """Prints the frames that a design has sent, and the counts of its ports."""
+    out = stdout()
+    if done.sent:
+        table = _table("port", "first word", "last word", "on the line", "bytes", "frame")
+        for sent in done.sent[:_MAX_FRAMES]:
+            table.add_row(
+                manifest.ports[sent.port].name,
+                *(f"{cycle:,}" for cycle in (sent.first_cycle, sent.cycle, sent.wire_cycle)),
+                str(len(sent.frame)),
+                _hex(sent.frame),
+            )
+        out.print(table)
+        if len(done.sent) > _MAX_FRAMES:
+            out.print(f"and {len(done.sent) - _MAX_FRAMES:,} more (--json has all)")
+    else:
+        out.print("The design has sent no frame.")
+    names = ("rx_frames", "rx_drops", "rx_stalls", "tx_frames", "tx_drops", "tx_stalls")
+    table = _table("port", *(name.replace("_", " ") for name in names))
+    for port, counts in done.counters.items():
+        table.add_row(port, *(f"{counts[name]:,}" for name in names))
+    out.print(table)
+    microseconds = done.cycles / manifest.clock_mhz
+    out.print(f"{done.cycles:,} cycles, {microseconds:,.2f} us at {manifest.clock_mhz:g} MHz")
+
+
+def show_synthesis(found: Synthesis, verdicts: Mapping[str, Mapping[str, Any]]) -> None:
+    """Prints the resources of a design beside what is expected."""
+    table = _table("resource", "found", "expected", "paper", "")
+    for name, each in verdicts.items():
+        expected, paper = each["expected"], each["paper"]
+        band = "" if expected is None else f"{expected:g} ± {100 * each['tolerance']:g} %"
+        table.add_row(
+            name.upper(),
+            f"{each['found']:g}",
+            band,
+            "" if paper is None else f"{paper:g}",
+            "" if expected is None else "ok" if each["ok"] else "out of its band",
+        )
+    stdout().print(table)
+    if found.latches:
+        stdout().print(f"{found.latches} latches: the design has none if it is right")
+
+
+def _hex(frame: bytes) -> str:
+    text = frame[:_FRAME_BYTES].hex()
+    return text if len(frame) <= _FRAME_BYTES else f"{text}..."
 
 
 def _band(band: Band) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 import sys
 import time
 from collections.abc import Iterator
@@ -14,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netkv.cli import completion
+from netkv.cli.frames import read
 from netkv.cli.output import Json, notify, print_json, stderr
-from netkv.cli.p4 import Defines, Includes, Program, compiled, hex_bytes, read_text
+from netkv.cli.p4 import Defines, Includes, Program, compiled, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 _POLL_S = 0.1
 _SECONDS = 60.0
 """Default duration of a search."""
-
-Frames = list[tuple[int, bytes]]
 
 
 def fuzz(
@@ -189,7 +187,7 @@ def record(
     bundle = compiled(program, include, define)
     state = "" if setup is None else read_text(setup)
     if packets is not None:
-        frames = _frames(packets, port)
+        frames = read(packets, port)
     else:
         random_state, frames = _engine.sample_packets(bundle, seed, random, p4runtime=False)
         state = random_state if setup is None else state
@@ -264,67 +262,3 @@ def _progress(seconds: float | None) -> Iterator[Callable[[FuzzProgress, float],
             bars.update(task, total=total, completed=completed, figures=figures)
 
         yield show
-
-
-def _frames(file: Path, port: int) -> Frames:
-    """Packets of a file in any of the formats that `record` accepts."""
-    from netkv import _engine
-    from netkv.errors import UsageError
-
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror or error}.") from error
-    if (order := _PCAP.get(content[:4])) is not None:
-        return [(port, frame) for frame in _pcap(content, order, file)]
-    text = read_text(file)
-    if any(line.split(maxsplit=1)[:1] == ["packet"] for line in text.splitlines()):
-        try:
-            return _engine.stf_frames(text, str(file))
-        except ValueError as error:
-            raise UsageError(str(error)) from error
-    frames: Frames = []
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.partition("#")[0].split(maxsplit=1)
-        if not words:
-            continue
-        try:
-            frames.append((int(words[0]), hex_bytes(words[1])))
-        except (IndexError, ValueError):
-            raise UsageError(
-                f"{file}:{number}: '{line.strip()[:60]}' is not PORT HEXBYTES, as in '1 ffff0800'."
-            ) from None
-        if not 0 <= frames[-1][0] <= 511:
-            raise UsageError(f"{file}:{number}: port {frames[-1][0]} is not 0 to 511.")
-    return frames
-
-
-_PCAP = {
-    b"\xd4\xc3\xb2\xa1": "<",
-    b"\x4d\x3c\xb2\xa1": "<",
-    b"\xa1\xb2\xc3\xd4": ">",
-    b"\xa1\xb2\x3c\x4d": ">",
-}
-"""Byte order by the first four bytes; micro- and nanoseconds."""
-_PCAP_HEAD = 24
-_PCAP_RECORD = 16
-_ETHERNET = 1
-
-
-def _pcap(content: bytes, order: str, file: Path) -> Iterator[bytes]:
-    """The frames of a pcap file (the classic form, Ethernet)."""
-    from netkv.errors import UsageError
-
-    kind = struct.unpack_from(f"{order}I", content, 20)[0] if len(content) >= _PCAP_HEAD else None
-    if kind != _ETHERNET:
-        raise UsageError(f"{file} is a pcap file, but not of Ethernet frames.")
-    at = _PCAP_HEAD
-    while at < len(content):
-        if at + _PCAP_RECORD > len(content):
-            raise UsageError(f"{file} ends in the middle of a packet.")
-        length = struct.unpack_from(f"{order}I", content, at + 8)[0]
-        frame = content[at + _PCAP_RECORD : at + _PCAP_RECORD + length]
-        if len(frame) < length:
-            raise UsageError(f"{file} ends in the middle of a packet.")
-        yield frame
-        at += _PCAP_RECORD + length

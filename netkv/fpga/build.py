@@ -97,7 +97,7 @@ def cache() -> Path:
 
 def key(manifest: Manifest, *, trace: bool) -> str:
     """The hash of everything that a library follows from."""
-    content = [each.read_bytes() for each in _files(manifest.top)]
+    content = [each.read_bytes() for each in _files(manifest)]
     facts = [
         manifest.top,
         sorted(manifest.module_parameters.items()),
@@ -114,8 +114,8 @@ def harness() -> list[Path]:
     return sorted((sources.folder() / "harness").glob("*.*"))
 
 
-def _files(top: str) -> list[Path]:
-    return [*sources.waivers(), *sources.closure(top), *harness()]
+def _files(manifest: Manifest) -> list[Path]:
+    return [*sources.waivers(), *sources.closure(manifest.top, manifest.rtl), *harness()]
 
 
 def _build(manifest: Manifest, trace: bool, folder: Path, progress: Progress) -> None:
@@ -123,7 +123,7 @@ def _build(manifest: Manifest, trace: bool, folder: Path, progress: Progress) ->
     work = folder / "work"
     progress(0, 1, f"{manifest.name}: translating {manifest.top} to C++")
     options = (*TRANSLATION, *(("--trace-fst",) if trace else ()))
-    files, search = sources.of(manifest.top)
+    files, search = sources.of(manifest.top, manifest.rtl)
     try:
         verilate.translate(
             files,

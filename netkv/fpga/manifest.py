@@ -119,10 +119,14 @@ class Manifest(Spec):
     """What it does, in sentences."""
     top: Identifier
     """Top-level module, with the ports that docs/fpga.md lists."""
+    rtl: list[Path] = Field(default_factory=list)
+    """Folders of RTL, relative to the manifest, that are searched before netkv's own."""
     parameters: dict[Identifier, Parameter] = Field(default_factory=dict)
     """Parameters of the module, without NETWORK_PORTS and BYTES."""
     synthesis_top: Identifier | None = None
     """Module that is synthesised, if it is another one: the top without its memory models."""
+    synthesis_parameters: dict[Identifier, Parameter] | None = None
+    """All parameters of that module, if they are others."""
     clock_mhz: Annotated[float, Field(gt=0, le=2000), Unit("MHz")]
     """Clock of the design."""
     word_bytes: Annotated[int, Field(ge=8, le=256, multiple_of=8), Unit("bytes")] = 32
@@ -246,9 +250,14 @@ def load(file: Path) -> Manifest:
         raise UsageError(
             f"{file}: 'name' is '{manifest.name}'; it should be '{file.stem}', as the file."
         )
+    folders = [file.absolute().parent / each for each in manifest.rtl]
+    for index, folder in enumerate(folders):
+        if not folder.is_dir():
+            raise UsageError(f"{file}: 'rtl.{index}': there is no folder '{folder}'.")
+    manifest = manifest.model_copy(update={"rtl": folders})
     for field, module in _modules(manifest):
         try:
-            sources.find(module)
+            sources.find(module, manifest.rtl)
         except FileNotFoundError as error:
             raise UsageError(f"{file}: '{field}': there is {error}.") from error
     return manifest

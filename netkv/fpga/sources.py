@@ -1,8 +1,12 @@
-"""Where the RTL is: packages first, then folders in which each file holds one module."""
+"""Where the RTL is: packages first, then folders in which each file holds one module.
+
+Functions take further folders, for designs that are not netkv's own.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from netkv import resources
@@ -16,30 +20,31 @@ def folder() -> Path:
     return resources.path("fpga")
 
 
-def packages() -> list[Path]:
+def packages(further: Sequence[Path] = ()) -> list[Path]:
     """The files of SystemVerilog packages. They come first in every command line."""
-    return sorted(folder().glob("rtl/**/*_pkg.sv"))
+    return [file for each in libraries(further) for file in sorted(each.glob("*_pkg.sv"))]
 
 
-def libraries() -> list[Path]:
+def libraries(further: Sequence[Path] = ()) -> list[Path]:
     """The folders that are searched for modules by their names."""
     rtl = sorted(each for each in folder().glob("rtl/*") if each.is_dir())
-    return [*rtl, folder() / "models"]
+    return [*further, *rtl, folder() / "models"]
 
 
-def find(module: str) -> Path:
+def find(module: str, further: Sequence[Path] = ()) -> Path:
     """The file of a module.
 
     Raises:
         FileNotFoundError: no folder of `libraries` has it.
     """
-    for each in libraries():
+    folders = libraries(further)
+    for each in folders:
         if (each / f"{module}.sv").exists():
             return each / f"{module}.sv"
-    raise FileNotFoundError(f"no module '{module}' in {', '.join(map(str, libraries()))}")
+    raise FileNotFoundError(f"no module '{module}' in {', '.join(map(str, folders))}")
 
 
-def closure(top: str) -> list[Path]:
+def closure(top: str, further: Sequence[Path] = ()) -> list[Path]:
     """The files that module `top` needs: packages in an order that compiles, then modules.
 
     A file needs every module and package that it names. So a name that is only text, such as that
@@ -48,8 +53,10 @@ def closure(top: str) -> list[Path]:
     Raises:
         FileNotFoundError: there is no such module.
     """
-    known = {each.stem: each for library in libraries() for each in sorted(library.glob("*.sv"))}
-    known.update({each.stem: each for each in packages()})
+    known: dict[str, Path] = {}
+    for library in libraries(further):
+        for file in sorted(library.glob("*.sv")):
+            known.setdefault(file.stem, file)
     found: dict[Path, None] = {}
     open_files: set[Path] = set()
 
@@ -64,7 +71,7 @@ def closure(top: str) -> list[Path]:
         open_files.discard(file)
         found[file] = None
 
-    visit(find(top))
+    visit(find(top, further))
     return sorted(found, key=lambda file: not file.stem.endswith("_pkg"))
 
 
@@ -73,7 +80,7 @@ def waivers() -> list[Path]:
     return sorted(folder().glob("rtl/*.vlt"))
 
 
-def of(top: str) -> tuple[list[Path], list[str]]:
+def of(top: str, further: Sequence[Path] = ()) -> tuple[list[Path], list[str]]:
     """What Verilator needs for module `top`: source files, and options that name the folders."""
-    options = [word for each in libraries() for word in ("-y", str(each))]
-    return [*waivers(), *closure(top)], options
+    options = [word for each in libraries(further) for word in ("-y", str(each))]
+    return [*waivers(), *closure(top, further)], options

@@ -128,7 +128,7 @@ async def _serve(
         include_dirs=options.include_dirs,
     )
     stop = asyncio.Event()
-    with _signals(stop):
+    with stop_signals(stop):
         try:
             served = await server.start(options.tcp_port, options.host)
         except OSError as error:
@@ -180,7 +180,7 @@ def _warnings(ports: Sequence[Port]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _signals(stop: asyncio.Event) -> Iterator[None]:
+def stop_signals(stop: asyncio.Event) -> Iterator[None]:
     """Lets SIGINT, SIGTERM and SIGHUP set the event."""
     loop = asyncio.get_running_loop()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

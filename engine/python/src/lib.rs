@@ -6,6 +6,7 @@ mod budget;
 mod bundle;
 mod digests;
 mod errors;
+mod fpga;
 mod fuzz;
 mod groups;
 mod json;
@@ -36,6 +37,8 @@ mod _engine {
     use crate::bundle::{compile_p4, compile_source, program_text, run_stf};
     #[pymodule_export]
     use crate::errors::{CompileError, ControlError, MalformedFrameError};
+    #[pymodule_export]
+    use crate::fpga::{FpgaDesign, FpgaNode};
     #[pymodule_export]
     use crate::fuzz::{Fuzzer, generate_p4, record_stf, sample_packets, stf_frames};
     #[pymodule_export]

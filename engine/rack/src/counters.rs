@@ -22,7 +22,8 @@ impl Count {
     }
 }
 
-/// Makes a struct of [`Count`]s that can be read by name.
+/// Makes a struct of [`counters::Count`](crate::counters::Count)s that can be read by name.
+#[macro_export]
 macro_rules! counters {
     ($(#[$doc:meta])* pub struct $name:ident { $($field:ident),* $(,)? }) => {
         $(#[$doc])*
@@ -38,7 +39,7 @@ macro_rules! counters {
         }
     };
 }
-pub(crate) use counters;
+pub use counters;
 
 /// Counts by name as JSON.
 pub(crate) fn document(counts: &[(&'static str, u64)]) -> Value {

@@ -1,6 +1,7 @@
 //! The system calls of the nodes: sending and receiving datagrams in batches, waiting, waking.
 //!
-//! A link is a UDP socket, where a datagram is a frame, or a network interface ([`Link`]).
+//! A link is a UDP socket, where a datagram is a frame, a network interface, or a TAP device
+//! ([`Link`]).
 //!
 //! This is the only module with `unsafe` code. Its interface is safe: buffers are owned, lengths
 //! that the kernel reports are bounded by the size of the buffer, descriptors close with their
@@ -21,6 +22,7 @@ mod poll;
 mod receive;
 mod send;
 mod socket;
+mod tap;
 mod xdp;
 
 use std::io;

@@ -68,16 +68,16 @@ module wire_top #(
                                                    input logic [PORT_BITS-1:0] port);
     logic [PORT_BITS-1:0] neighbour;
     neighbour = port ^ PORT_BITS'(1);
-    if (wires == MODE_PAIRS && int'(neighbour) < PORTS) begin
-      return neighbour;
+    partner = port;
+    if (wires == MODE_PAIRS && 32'(neighbour) < PORTS) begin
+      partner = neighbour;
     end
     if (wires == MODE_HOST && port == '0) begin
-      return LAST_PORT;
+      partner = LAST_PORT;
     end
     if (wires == MODE_HOST && port == LAST_PORT) begin
-      return '0;
+      partner = '0;
     end
-    return port;
   endfunction
 
   assign accept = (wanted_mode == mode) ? '1 : in_frame;

@@ -1,4 +1,4 @@
-//! Links of ports and nodes: a UDP socket, or a network interface.
+//! Links of ports and nodes: a UDP socket, a network interface, or a TAP device.
 
 use std::io;
 use std::net::SocketAddrV4;
@@ -6,6 +6,7 @@ use std::os::fd::RawFd;
 
 use super::interface::Interface;
 use super::packet::{Form, PacketSocket};
+use super::tap::TapDevice;
 use super::xdp::XdpSocket;
 use super::{Received, Sender, Sent, Socket, Watched};
 
@@ -33,6 +34,11 @@ pub enum Plug {
         /// The interface.
         interface: Interface,
     },
+    /// A TAP device, which is created if it does not exist.
+    Tap {
+        /// The device.
+        interface: Interface,
+    },
 }
 
 impl Plug {
@@ -42,16 +48,17 @@ impl Plug {
     }
 
     /// Parses the two words of a configuration: a UDP address and the address of the peer (or
-    /// `any`), or a ring (`xdp`, `packet`, `packet-v3`) and an interface.
+    /// `any`), or a ring (`xdp`, `packet`, `packet-v3`) or `tap` and an interface.
     ///
     /// # Errors
     ///
     /// A sentence about the invalid word. It names the `owner` of the link (e.g. "switch port 3").
     pub fn parse(owner: &str, first: &str, second: &str, trains: bool) -> Result<Self, String> {
-        let form = match first {
-            "xdp" => None,
-            "packet" => Some(Form::Frames),
-            "packet-v3" => Some(Form::Blocks),
+        let around: fn(Interface) -> Self = match first {
+            "xdp" => |interface| Self::Xdp { interface },
+            "packet" => |interface| Self::Packets { interface, form: Form::Frames },
+            "packet-v3" => |interface| Self::Packets { interface, form: Form::Blocks },
+            "tap" => |interface| Self::Tap { interface },
             _ => {
                 let bind = address(first, owner)?;
                 let peer = match second {
@@ -61,11 +68,7 @@ impl Plug {
                 return Ok(Self::Datagrams { bind, peer, trains });
             }
         };
-        let interface = Interface::parse(second).map_err(|text| format!("{owner}: {text}."))?;
-        Ok(match form {
-            None => Self::Xdp { interface },
-            Some(form) => Self::Packets { interface, form },
-        })
+        Interface::parse(second).map(around).map_err(|text| format!("{owner}: {text}."))
     }
 }
 
@@ -85,6 +88,8 @@ pub enum Link {
     Packets(PacketSocket),
     /// See [`Plug::Xdp`].
     Xdp(XdpSocket),
+    /// See [`Plug::Tap`].
+    Tap(TapDevice),
 }
 
 impl Link {
@@ -103,6 +108,9 @@ impl Link {
             Plug::Xdp { interface } => XdpSocket::open(interface)
                 .map(Self::Xdp)
                 .map_err(|error| unusable(owner, interface, &without_xdp(error))),
+            Plug::Tap { interface } => TapDevice::open(interface)
+                .map(Self::Tap)
+                .map_err(|error| unusable(owner, interface, &without_tap(error))),
         }
     }
 
@@ -118,7 +126,7 @@ impl Link {
     pub fn unsummed(&self) -> u64 {
         match self {
             Self::Packets(socket) => socket.unsummed(),
-            Self::Datagrams(_) | Self::Xdp(_) => 0,
+            Self::Datagrams(_) | Self::Xdp(_) | Self::Tap(_) => 0,
         }
     }
 
@@ -128,6 +136,8 @@ impl Link {
             Self::Datagrams(socket) => socket.receive_drops(),
             Self::Packets(socket) => socket.receive_drops(),
             Self::Xdp(socket) => socket.receive_drops(),
+            // The device counts them; see `ip -s link`.
+            Self::Tap(_) => 0,
         }
     }
 }
@@ -157,6 +167,19 @@ fn without_xdp(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{why} ({error})"))
 }
 
+/// The kernel's error, with its meaning for TAP devices.
+fn without_tap(error: io::Error) -> io::Error {
+    let why = match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => {
+            "this kernel has no TAP devices (/dev/net/tun)"
+        }
+        Some(libc::EBUSY) => "another process has it open",
+        Some(libc::EINVAL) => "it exists and is not a TAP device",
+        _ => return error,
+    };
+    io::Error::new(error.kind(), format!("{why} ({error})"))
+}
+
 /// A link that sends and receives batches of frames.
 pub trait Carrier: Watched {
     /// See [`Received::fill`].
@@ -172,6 +195,7 @@ impl Watched for Link {
             Self::Datagrams(socket) => socket.raw(),
             Self::Packets(socket) => socket.raw(),
             Self::Xdp(socket) => socket.raw(),
+            Self::Tap(device) => device.raw(),
         }
     }
 }
@@ -182,6 +206,7 @@ impl Carrier for Link {
             Self::Datagrams(socket) => socket.receive(into),
             Self::Packets(socket) => Ok(socket.receive(into)),
             Self::Xdp(socket) => Ok(socket.receive(into)),
+            Self::Tap(device) => device.receive(into),
         }
     }
 
@@ -190,6 +215,7 @@ impl Carrier for Link {
             Self::Datagrams(socket) => socket.transmit(sender, bytes, frames),
             Self::Packets(socket) => sender.messages(socket.raw(), bytes, frames),
             Self::Xdp(socket) => socket.transmit(bytes, frames),
+            Self::Tap(device) => device.transmit(bytes, frames),
         }
     }
 }

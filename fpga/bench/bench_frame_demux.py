@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cocotb
-from streams import Bench, Frame, Sink, Source, random_frame
+from streams import Bench, Frame, Sink, Source, random_frame, valid_without_ready
 
 TOP = "frame_demux"
 PARAMETERS = [{"PORTS": 3}]
@@ -77,5 +77,6 @@ async def reset_in_a_frame_leaves_nothing(dut: Any) -> None:
             frames.clear()
         frame = random_frame(bench.rng, s_select=1 << bench.rng.randrange(ports))
         source.send(frame)
+        await valid_without_ready(bench, sink)
         await bench.until(lambda: sink.count == 1, 2000)
         assert [copies([frame], port) for port in range(ports)] == sink.frames

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cocotb
-from streams import Bench, Frame, Sink, Source, random_frame, words_of
+from streams import Bench, Frame, Sink, Source, random_frame, valid_without_ready, words_of
 
 TOP = "frame_fifo"
 PARAMETERS = [
@@ -77,7 +77,7 @@ async def full_fifo_loses_only_what_does_not_fit(dut: Any) -> None:
     else:
         assert int(dut.dropped.value) == len(sent) - len(expected)
     # Then everything comes out, a word a cycle.
-    sink._paces[0]._fixed = 1.0
+    sink.paces[0].fixed = 1.0
     await bench.until(lambda: sink.count == len(expected), 4 * depth * len(expected))
     await bench.step(5)
     assert sink.frames[0] == expected
@@ -103,13 +103,21 @@ async def one_word_a_cycle(dut: Any) -> None:
 @cocotb.test()
 async def reset_in_a_frame_leaves_nothing(dut: Any) -> None:
     bench = Bench(dut)
-    width, _ = words(dut)
+    width, depth = words(dut)
     source, sink = Source(bench, width=width), Sink(bench, width=width)
     await bench.start()
-    for _ in range(10):
+    for turn in range(10):
         for _ in range(4):
             source.send(random_frame(bench.rng))
+        # In some turns the frame is too long: its rest is discarded.
+        source.send(Frame(bench.rng.randbytes(3 * width * depth)))
+        if turn % 2:
+            sink.paces[0].fixed = 0.0
         await bench.step(bench.rng.randrange(5, 80))
+        if turn % 2 and drops(dut):
+            await bench.until(lambda: source.sent[0] >= 4 or source.idle, 3000)
+            await bench.step(3 * depth)
+        sink.paces[0].fixed = None
         await bench.until(lambda: source.in_frame or source.idle, 500)
         await bench.reset()
         sink.frames[0].clear()
@@ -117,6 +125,7 @@ async def reset_in_a_frame_leaves_nothing(dut: Any) -> None:
         assert int(dut.level.value) == 0
         frame = Frame(bench.rng.randbytes(100), 1, 2)
         source.send(frame)
+        await valid_without_ready(bench, sink)
         await bench.until(lambda: sink.count == 1, 200)
         assert sink.frames[0] == [frame]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cocotb
-from streams import Bench, Frame, Sink, Source, random_frame
+from streams import Bench, Frame, Sink, Source, random_frame, valid_without_ready
 
 TOP = "frame_mux"
 PARAMETERS = [{"PORTS": 4, "STRICT": 0}, {"PORTS": 2, "STRICT": 1}]
@@ -82,5 +82,6 @@ async def reset_in_a_frame_leaves_nothing(dut: Any) -> None:
         lane = bench.rng.randrange(ports)
         frame = random_frame(bench.rng, source=lane)
         source.send(frame, lane)
+        await valid_without_ready(bench, sink)
         await bench.until(lambda: sink.count == 1, 2000)
         assert sink.frames[0] == [frame]

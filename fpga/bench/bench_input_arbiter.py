@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cocotb
-from streams import Bench, Frame, Sink, Source, random_frame
+from streams import Bench, Frame, Sink, Source, random_frame, valid_without_ready
 
 TOP = "input_arbiter"
 PARAMETERS = [{"PORTS": 5, "BYTES": 32}]
@@ -59,7 +59,7 @@ async def minimal_frames_use_every_cycle(dut: Any) -> None:
 @cocotb.test()
 async def a_slow_port_does_not_hold_up_others(dut: Any) -> None:
     bench, ports, source, sink = drivers(dut, pace=1.0)
-    source._paces[0]._fixed = 0.05
+    source.paces[0].fixed = 0.05
     await bench.start()
     source.send(Frame(bench.rng.randbytes(1600)), 0)
     await bench.until(lambda: source.in_frame, 200)
@@ -84,5 +84,6 @@ async def reset_in_a_frame_leaves_nothing(dut: Any) -> None:
         port = bench.rng.randrange(ports)
         frame = random_frame(bench.rng, 1 << port, 0)
         source.send(frame, port)
+        await valid_without_ready(bench, sink)
         await bench.until(lambda: sink.count == 1, 3000)
         assert sink.frames[0] == [frame]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cocotb
-from streams import Bench, Frame, Sink, Source, random_frame
+from streams import Bench, Frame, Sink, Source, random_frame, valid_without_ready
 
 TOP = "output_arbiter"
 PARAMETERS = [{"BYTES": 32}]
@@ -74,5 +74,6 @@ async def reset_in_a_frame_leaves_nothing(dut: Any) -> None:
         sink.frames[0].clear()
         frame = random_frame(bench.rng)
         normal.send(frame)
+        await valid_without_ready(bench, sink)
         await bench.until(lambda: sink.count == 1, 2000)
         assert sink.frames[0] == [frame]

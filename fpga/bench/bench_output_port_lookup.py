@@ -6,7 +6,7 @@ from typing import Any
 
 import cocotb
 import frames
-from streams import Bench, Frame, Sink, Source, random_length
+from streams import Bench, Frame, Sink, Source, random_length, valid_without_ready
 
 TOP = "output_port_lookup"
 PARAMETERS = [{"NETWORK_PORTS": 4, "ENTRIES": 64}, {"NETWORK_PORTS": 2, "ENTRIES": 8, "BYTES": 64}]
@@ -148,5 +148,9 @@ async def reset_forgets_addresses_and_frames(dut: Any) -> None:
         lab.source.send(lab.frame(5, 6, 0))
         await lab.bench.until(lambda: lab.source.in_frame or lab.source.idle, 200)
         await lab.bench.reset()
+        lab.sink.frames[0].clear()
+        lab.source.send(lab.frame(5, 6, 0, destination=1))
+        await valid_without_ready(lab.bench, lab.sink)
+        await lab.bench.until(lambda: lab.sink.count == 1, 1000)
         lab.model = Model(lab.ports - 1, int(dut.ENTRIES.value))
         await lab.check([lab.frame(2, 7, 1), lab.frame(1, 8, 0)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import cocotb
-from streams import Bench, Frame, Sink, Source, random_frame, words_of
+from streams import Bench, Frame, Sink, Source, random_frame, valid_without_ready, words_of
 
 TOP = "output_queues"
 PARAMETERS = [{"PORTS": 5, "DEPTH": 128, "RESERVED": 64}]
@@ -57,7 +57,7 @@ async def frames_go_to_the_ports_of_their_mask(dut: Any) -> None:
 async def overload_drops_whole_frames_at_the_full_port_only(dut: Any) -> None:
     bench, ports, source, sink = drivers(dut, pace=1.0)
     # The last port is never full.
-    sink._paces[ports - 1]._fixed = 1.0
+    sink.paces[ports - 1].fixed = 1.0
     await bench.start()
     sent = [
         random_frame(
@@ -91,7 +91,7 @@ async def normal_frames_find_space_behind_many_of_lake(dut: Any) -> None:
     # The queue takes LaKe's frames until half of it is left: 64 words, and one more frame.
     room = (DEPTH - RESERVED) // 2 + 1
     assert room <= len(lake) - dropped <= room + 1
-    sink._paces[0]._fixed = 1.0
+    sink.paces[0].fixed = 1.0
     await bench.until(lambda: sink.count == 131 - dropped, 400)
     assert [frame for frame in sink.frames[0] if frame.source == 2] == normal
     assert words_of(60, 32) == 2
@@ -127,5 +127,6 @@ async def reset_in_a_frame_leaves_nothing(dut: Any) -> None:
         assert sum(counts(dut.dropped)) == 0
         frame = random_frame(bench.rng, destination=1 << ports - 1, s_drop_eligible=0)
         source.send(frame)
+        await valid_without_ready(bench, sink)
         await bench.until(lambda: sink.count == 1, 2000)
         assert sink.frames[ports - 1] == [frame]

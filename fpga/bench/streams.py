@@ -96,13 +96,13 @@ class Pace:
 
     def __init__(self, rng: random.Random, pace: float | None) -> None:
         self._rng = rng
-        self._fixed = pace
+        self.fixed = pace
         self._pace = 1.0
         self._left = 0
 
     def active(self) -> bool:
-        if self._fixed is not None:
-            return self._fixed >= 1 or self._rng.random() < self._fixed
+        if self.fixed is not None:
+            return self.fixed >= 1 or self._rng.random() < self.fixed
         if not self._left:
             self._left = self._rng.randrange(1, 60)
             self._pace = self._rng.choice((0.1, 0.5, 0.9, 1.0))
@@ -150,7 +150,7 @@ class Source:
         self._width, self._lanes = width, lanes
         self._rng = bench.rng
         self._meta_of, self._meta_bits = meta, meta_bits
-        self._paces = [Pace(bench.rng, pace) for _ in range(lanes)]
+        self.paces = [Pace(bench.rng, pace) for _ in range(lanes)]
         self.queues: list[deque[Frame]] = [deque() for _ in range(lanes)]
         self._words: list[deque[tuple[int, int]]] = [deque() for _ in range(lanes)]
         self._frames: list[Frame | None] = [None] * lanes
@@ -189,7 +189,7 @@ class Source:
             words = self._words[lane]
             if offered >> lane & 1 or not (words or self.queues[lane]):
                 continue
-            if not self._paces[lane].active():
+            if not self.paces[lane].active():
                 continue
             if not words:
                 self._begin(lane, self.queues[lane].popleft())
@@ -269,7 +269,7 @@ class Sink:
         self._beside = [(name, getattr(bench.dut, name)) for name in beside]
         self._prefix, self._width, self._lanes, self._shared = prefix, width, lanes, shared
         self._meta_bits = meta_bits
-        self._paces = [Pace(bench.rng, pace) for _ in range(lanes)]
+        self.paces = [Pace(bench.rng, pace) for _ in range(lanes)]
         self.frames: list[list[Frame]] = [[] for _ in range(lanes)]
         self.cycles: list[list[int]] = [[] for _ in range(lanes)]  # of the last words
         self.words = 0
@@ -288,18 +288,20 @@ class Sink:
             self._parts[lane].clear()
             self._waiting[lane] = None
         self._accepts = 0
+        self.offered = False  # a word, in the last cycle
         self._ready.value = 0
 
     def drive(self) -> None:
         accepts = 0
         for lane in range(self._lanes):
-            accepts |= self._paces[lane].active() << lane
+            accepts |= self.paces[lane].active() << lane
         if accepts != self._accepts:
             self._accepts = accepts
             self._ready.value = accepts
 
     def sample(self) -> None:
         valid = int(self._valid.value)
+        self.offered = valid != 0
         for lane in range(self._lanes):
             if self._waiting[lane] is not None:
                 assert valid >> lane & 1, f"{self._prefix}_valid[{lane}] fell before ready"
@@ -363,3 +365,16 @@ def random_frame(
         rng.randrange(256) if destination is None else destination,
         beside,
     )
+
+
+async def valid_without_ready(bench: Bench, sink: Sink, limit: int = 200) -> None:
+    """Checks that the module offers a word while no reader is ready.
+
+    Call it with a frame in the queue of a source. It leaves the sink as it was.
+    """
+    paces = [pace.fixed for pace in sink.paces]
+    for pace in sink.paces:
+        pace.fixed = 0.0
+    await bench.until(lambda: sink.offered, limit)
+    for pace, before in zip(sink.paces, paces, strict=True):
+        pace.fixed = before

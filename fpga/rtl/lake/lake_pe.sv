@@ -177,11 +177,11 @@ module lake_pe #(
     if (key_write) key_ram[key_window] <= key_write_data;
   end
 
-  // Ones for the bytes of window `index` that are below `length`.
+  // Ones for the bytes of a window at `offset` that are below `length`.
   function automatic logic [255:0] below(input logic [15:0] length, input logic [15:0] offset);
-    for (int i = 0; i < 32; i++) begin
-      below[8*i+:8] = {8{offset + 16'(i) < length}};
-    end
+    logic [15:0] rest;
+    rest  = length > offset ? length - offset : 16'd0;
+    below = ~(~256'd0 << {rest > 16'd32 ? 6'd32 : rest[5:0], 3'd0});
   endfunction
 
   function automatic logic [15:0] add(input logic [15:0] left, input logic [15:0] right);

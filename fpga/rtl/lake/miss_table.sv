@@ -144,9 +144,11 @@ module miss_table #(
   assign marked = mark.valid && !older(now - mark.inserted, lifetime);
   always_comb begin
     matched_slot = '0;
-    for (int slot = ENTRIES - 1; slot >= 0; slot--) begin
-      if (matching[slot]) begin
-        matched_slot = SLOT_BITS'(slot);
+    if (matched) begin
+      for (int slot = ENTRIES - 1; slot >= 0; slot--) begin
+        if (matching[slot]) begin
+          matched_slot = SLOT_BITS'(slot);
+        end
       end
     end
   end

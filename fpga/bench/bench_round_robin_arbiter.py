@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import cocotb
-from streams import Bench
 from cocotb.triggers import ReadOnly, RisingEdge
+from streams import Bench
 
 TOP = "round_robin_arbiter"
 PARAMETERS = [{"REQUESTS": 5}]

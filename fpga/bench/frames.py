@@ -1,4 +1,4 @@
-"""Builds Ethernet frames for benches: ARP, IPv4, IPv6, UDP, TCP, and memcached's binary protocol."""
+"""Builds Ethernet frames for benches: ARP, IPv4, IPv6, UDP and TCP."""
 
 from __future__ import annotations
 
@@ -13,24 +13,6 @@ CLIENT_IP = "10.0.0.1"
 SERVER_IP = "10.0.0.254"
 
 TCP, UDP, ICMP = 6, 17, 1
-
-(
-    GET,
-    SET,
-    ADD,
-    REPLACE,
-    DELETE,
-    INCREMENT,
-    DECREMENT,
-    QUIT,
-    FLUSH,
-    GETQ,
-    NOOP,
-    VERSION,
-    GETK,
-    GETKQ,
-) = range(14)
-APPEND, PREPEND, STAT, SETQ, TOUCH, GAT = 0x0E, 0x0F, 0x10, 0x11, 0x1C, 0x1D
 
 
 def ones_complement_sum(data: bytes) -> int:
@@ -169,48 +151,6 @@ def udp_frame(
     packet = ipv4(datagram, UDP, source=source, destination=target)
     from_mac, to_mac = (server_mac, client_mac) if response else (client_mac, server_mac)
     return ethernet(packet, source=from_mac, destination=to_mac)
-
-
-def operation(
-    opcode: int,
-    key: bytes = b"",
-    *,
-    extras: bytes = b"",
-    value: bytes = b"",
-    opaque: int = 0,
-    cas: int = 0,
-    status: int = 0,
-    response: bool = False,
-) -> bytes:
-    """One operation of memcached's binary protocol, or its response."""
-    head = struct.pack(
-        "!BBHBBHIIQ",
-        0x81 if response else 0x80,
-        opcode,
-        len(key),
-        len(extras),
-        0,
-        status,
-        len(extras) + len(key) + len(value),
-        opaque,
-        cas,
-    )
-    return head + extras + key + value
-
-
-def store(
-    key: bytes,
-    value: bytes,
-    *,
-    opcode: int = SET,
-    flags: int = 0,
-    expiry: int = 0,
-    opaque: int = 0,
-    cas: int = 0,
-) -> bytes:
-    """SET, ADD or REPLACE."""
-    extras = struct.pack("!II", flags, expiry)
-    return operation(opcode, key, extras=extras, value=value, opaque=opaque, cas=cas)
 
 
 def datagram(*operations: bytes, request_id: int = 0, header: bool = True) -> bytes:

@@ -124,7 +124,8 @@ class Source:
         width: bytes of a word.
         pace: the probability of a word in a cycle; None: random phases.
         beside: names of further signals that go with each word of a frame.
-        meta: makes the value of the signal `meta`.
+        meta: makes the value of the metadata.
+        meta_name: of the signal of the metadata, behind the prefix.
     """
 
     def __init__(
@@ -138,12 +139,13 @@ class Source:
         beside: Sequence[str] = (),
         meta: Callable[[Frame], int] = lambda frame: frame.meta,
         meta_bits: int = 32,
+        meta_name: str = "meta",
     ) -> None:
         def signal(name: str) -> Any:
             return getattr(bench.dut, f"{prefix}_{name}")
 
         self._valid, self._ready = signal("valid"), signal("ready")
-        self._data, self._last, self._meta = signal("data"), signal("last"), signal("meta")
+        self._data, self._last, self._meta = signal("data"), signal("last"), signal(meta_name)
         self._beside = [(name, getattr(bench.dut, name)) for name in beside]
         self._width, self._lanes = width, lanes
         self._rng = bench.rng
@@ -241,6 +243,8 @@ class Sink:
     Args:
         shared: the lanes have `valid` and `ready` each, and share data, last and meta.
         beside: names of further signals that go with each word of a frame; not with lanes.
+        meta_bits: of the metadata: 32, or 16 if they are the length only.
+        meta_name: of the signal of the metadata, behind the prefix.
     """
 
     def __init__(
@@ -254,13 +258,14 @@ class Sink:
         shared: bool = False,
         beside: Sequence[str] = (),
         meta_bits: int = 32,
+        meta_name: str = "meta",
     ) -> None:
         def signal(name: str) -> Any:
             return getattr(bench.dut, f"{prefix}_{name}")
 
         self._bench = bench
         self._valid, self._ready = signal("valid"), signal("ready")
-        self._data, self._last, self._meta = signal("data"), signal("last"), signal("meta")
+        self._data, self._last, self._meta = signal("data"), signal("last"), signal(meta_name)
         self._beside = [(name, getattr(bench.dut, name)) for name in beside]
         self._prefix, self._width, self._lanes, self._shared = prefix, width, lanes, shared
         self._meta_bits = meta_bits
@@ -328,11 +333,12 @@ class Sink:
         assert self._first[lane] == (meta, beside), f"{self._prefix}: metadata changed in a frame"
         parts.append(data.to_bytes(self._width, "little"))
         self.words += 1
-        length = meta >> 16 & 0xFFFF
+        length = meta >> 16 if self._meta_bits == 32 else meta
         ends = len(parts) >= words_of(length, self._width)
         assert bool(last) == ends, f"{self._prefix}_last with word {len(parts)} of {length} bytes"
         if last:
-            frame = Frame(b"".join(parts)[:length], meta >> 8 & 255, meta & 255, beside)
+            source, destination = (meta >> 8 & 255, meta & 255) if self._meta_bits == 32 else (0, 0)
+            frame = Frame(b"".join(parts)[:length], source, destination, beside)
             self.frames[lane].append(frame)
             self.cycles[lane].append(self._bench.cycle)
             parts.clear()

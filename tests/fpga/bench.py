@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
-import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -38,23 +37,10 @@ def load(name: str) -> ModuleType:
     return module
 
 
-def needed(top: str) -> list[Path]:
-    """The files of module `top`: packages, its own, and those of the modules that they name."""
-    modules = {each.stem: each for folder in sources.libraries() for each in folder.glob("*.sv")}
-    found: dict[str, Path] = {}
-    rest = [top]
-    while rest:
-        name = rest.pop()
-        if name not in found and name in modules:
-            found[name] = modules[name]
-            rest += set(re.findall(r"\w+", modules[name].read_text()))
-    return [*sources.packages(), *sorted(found.values())]
-
-
 def build(top: str, parameters: dict[str, int]) -> Path:
     """The simulation of module `top` under cocotb. Kept until a source of it changes."""
     files, options = sources.of(top)
-    content = b"".join(each.read_bytes() for each in needed(top))
+    content = b"".join(each.read_bytes() for each in sources.closure(top))
     key = hashlib.sha256(
         content + repr((top, sorted(parameters.items()), FLAGS, verilator().version)).encode()
     ).hexdigest()[:16]

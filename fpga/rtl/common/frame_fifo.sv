@@ -84,7 +84,7 @@ module frame_fifo #(
         dropped       <= dropped + 32'd1;
       end else if (discarding) begin
         discarding <= !(s_valid && s_last);
-      end else if (full) begin
+      end else if (!DROP && full) begin
         committed <= write_pointer;
       end
     end

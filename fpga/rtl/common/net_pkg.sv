@@ -1,5 +1,4 @@
 // Types that every stream of frames shares.
-// verilator lint_off UNUSEDPARAM  // no module uses all constants of a package
 package net_pkg;
   localparam int META_BITS = 32;  // of meta_t
 
@@ -10,4 +9,3 @@ package net_pkg;
     logic [7:0]  destination;  // one bit for each port: where it goes; 0 until the lookup
   } meta_t;
 endpackage
-// verilator lint_on UNUSEDPARAM

@@ -6,7 +6,6 @@
 // is stored invalid; until `lifetime` has passed since, nothing is stored.
 module lake_module #(
     parameter int PES = 5,
-    parameter int HOST_PORT = 4,     // replies come from there
     parameter int PRESCALE = 10,     // `now` counts 2^PRESCALE cycles
     parameter int USE_DRAM = 1,
     parameter int USE_SRAM = 1,
@@ -27,6 +26,7 @@ module lake_module #(
     output logic                              initialized,  // until then no frame is taken
 
     input  logic [PES-1:0]                    enabled,
+    input  logic [7:0]                        server_ports,  // mask: replies come from there
     input  logic                              udp_header,
     input  logic                              safe_writes,
     input  logic                              fill,
@@ -125,6 +125,7 @@ module lake_module #(
   logic [PES-1:0][255:0]     out_data;
   logic [PES-1:0]            out_last;
   net_pkg::meta_t [PES-1:0]  out_meta;
+  logic [PES-1:0]            from_pe;
 
   assign s_ready = open_ready && initialized;
 
@@ -158,12 +159,13 @@ module lake_module #(
       .m_data,
       .m_last,
       .m_meta,
-      .m_port ()
+      .m_port (from_pe)
   );
 
   // ---- processing elements ---------------------------------------------------------------------
   logic [PES-1:0]                             declare_valid;
   logic [PES-1:0]                             declare_all;
+  logic [PES-1:0]                             declare_read;
   logic [PES-1:0][lake_pkg::ADDRESS_BITS-1:0] declare_bucket;
   logic [PES-1:0]                             granted;
   logic [PES-1:0]                             finish;
@@ -212,7 +214,7 @@ module lake_module #(
         .s_data,
         .s_last,
         .s_meta,
-        .s_response          (s_meta.source[HOST_PORT]),
+        .s_response          ((s_meta.source & server_ports) != '0),
         .m_valid             (out_valid[i]),
         .m_ready             (out_ready[i]),
         .m_data              (out_data[i]),
@@ -220,6 +222,7 @@ module lake_module #(
         .m_meta              (out_meta[i]),
         .declare_valid       (declare_valid[i]),
         .declare_all         (declare_all[i]),
+        .declare_read        (declare_read[i]),
         .declare_bucket      (declare_bucket[i]),
         .granted             (granted[i]),
         .finish              (finish[i]),
@@ -263,6 +266,7 @@ module lake_module #(
       .dispatch,
       .declare_valid,
       .declare_all,
+      .declare_read,
       .declare_bucket,
       .granted,
       .finish
@@ -362,4 +366,7 @@ module lake_module #(
       .busy_cycles,
       .starved_cycles
   );
+
+  logic unused;
+  assign unused = &{1'b0, from_pe};
 endmodule

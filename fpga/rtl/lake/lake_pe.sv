@@ -42,6 +42,7 @@ module lake_pe #(
 
     output logic                            declare_valid,  // until `finish`
     output logic                            declare_all,
+    output logic                            declare_read,
     output logic [lake_pkg::ADDRESS_BITS-1:0] declare_bucket,
     input  logic                            granted,
     output logic                            finish,
@@ -461,6 +462,7 @@ module lake_pe #(
   end
 
   assign declare_bucket = bucket_index;
+  assign declare_read   = plan == PLAN_GET;
 
   // ---- reads of the buffers --------------------------------------------------------------------
   always_comb begin

@@ -1,6 +1,5 @@
 // Types of the LaKe module: kinds of frames, memory lines, and the requests of processing elements
 // (PEs) to the shared services.
-// verilator lint_off UNUSEDPARAM  // no module uses all constants of a package
 package lake_pkg;
   typedef enum logic [1:0] {
     KIND_NORMAL,    // not for LaKe
@@ -244,4 +243,3 @@ package lake_pkg;
     logic [31:0]      miss_live;
   } memory_counters_t;
 endpackage
-// verilator lint_on UNUSEDPARAM

@@ -21,15 +21,15 @@ module pe_dispatcher #(
   logic [PES-1:0] grant;
   logic [PES-1:0] chosen;   // takes the rest of the frame
   logic [PES-1:0] target;
-  logic           within;   // a frame is on its way
+  logic           in_frame;   // a frame is on its way
   logic           first;
 
-  assign target   = within ? chosen : grant;
+  assign target   = in_frame ? chosen : grant;
   assign m_valid  = s_valid ? target : '0;
   assign s_ready  = |(target & m_ready);
-  assign first    = s_valid && s_ready && !within;
+  assign first    = s_valid && s_ready && !in_frame;
   assign dispatch = first ? grant : '0;
-  assign starved  = s_valid && !within && grant == '0;
+  assign starved  = s_valid && !in_frame && grant == '0;
 
   round_robin_arbiter #(
       .REQUESTS(PES)
@@ -43,7 +43,7 @@ module pe_dispatcher #(
 
   always_ff @(posedge clk) begin
     if (first) chosen <= grant;
-    if (s_valid && s_ready) within <= !s_last;
-    if (rst) within <= 1'b0;
+    if (s_valid && s_ready) in_frame <= !s_last;
+    if (rst) in_frame <= 1'b0;
   end
 endmodule

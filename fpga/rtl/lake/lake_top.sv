@@ -1,0 +1,429 @@
+// LaKe in the data path of the NetFPGA (paper, figure 2): ports, classifier, LaKe module, output
+// port lookup, output queues and registers. Memories off the chip are behind the ports `dram_*` and
+// `sram_*`.
+//
+// Frames for LaKe wait in a FIFO that drops what does not fit, so LaKe never slows down the normal
+// path; where both meet, normal frames go first.
+//
+// Registers, one word of 4 bytes each:
+//   0 mode           1:0 cache (0 off, 1 on, 2 by rate), 4 forwarding (0 NIC, 1 switch)
+//   1 options        0 memcached's frame header, 1 safe writes, 2 fill, 3 shared caches
+//   2 pe_mask        one bit for each processing element (PE)
+//   3 memcached_port
+//   4 server_ports   one bit for each port behind which servers are
+//   5 lifetime       longest time that a packet is on its way to a server and back, in units
+//   6 max_age        of a value that is served, in units; 0: no limit
+//   7 threshold_on   queries in a window of 2^16 cycles; for cache mode 2
+//   8 threshold_off
+//   9 command        a write of 1: everything stored is invalid; of 2: serve after a delayed flush
+//   10...            read only: see `status`
+// A unit is 2^PRESCALE cycles.
+module lake_top #(
+    parameter int NETWORK_PORTS = 4,  // the host port is the next one
+    parameter int PES = 5,
+    parameter int PRESCALE = 10,
+    parameter int USE_DRAM = 1,
+    parameter int USE_SRAM = 1,
+    parameter int HASH_BITS = 12,
+    parameter int CHUNKS_64 = 4096,
+    parameter int CHUNKS_128 = 4096,
+    parameter int CHUNKS_256 = 2048,
+    parameter int CHUNKS_512 = 1024,
+    parameter int FREE_ENTRIES = 0,
+    parameter int CACHE_LINES = 1024,
+    parameter int MISS_ENTRIES = 256,
+    parameter int SRAM_LATENCY = 8,
+    parameter int SRAM_ADDRESS_BITS = 16,
+    parameter int FIFO_WORDS = 256,   // of the path to LaKe
+    localparam int PORTS = NETWORK_PORTS + 1,
+    localparam int TAG_BITS = PES > 1 ? $clog2(PES) : 1
+) (
+    input  logic                              clk,
+    input  logic                              rst,
+
+    input  logic [PORTS-1:0]                  rx_valid,
+    output logic [PORTS-1:0]                  rx_ready,
+    input  logic [PORTS-1:0][255:0]           rx_data,
+    input  logic [PORTS-1:0]                  rx_last,
+    input  logic [PORTS-1:0][15:0]            rx_meta_length,
+
+    output logic [PORTS-1:0]                  tx_valid,
+    input  logic [PORTS-1:0]                  tx_ready,
+    output logic [PORTS-1:0][255:0]           tx_data,
+    output logic [PORTS-1:0]                  tx_last,
+    output logic [PORTS-1:0][15:0]            tx_meta_length,
+
+    input  logic [15:0]                       reg_address,
+    input  logic                              reg_write,
+    input  logic [31:0]                       reg_wdata,
+    input  logic                              reg_read,
+    output logic [31:0]                       reg_rdata,
+
+    output logic                              dram_valid,
+    input  logic                              dram_ready,
+    output logic                              dram_write,
+    output logic [lake_pkg::ADDRESS_BITS-1:0] dram_address,
+    output logic [lake_pkg::LINE_BITS-1:0]    dram_wdata,
+    output logic [TAG_BITS:0]                 dram_tag,
+    input  logic                              dram_response_valid,
+    input  logic [lake_pkg::LINE_BITS-1:0]    dram_response_rdata,
+    input  logic [TAG_BITS:0]                 dram_response_tag,
+
+    output logic                              sram_enable,
+    output logic                              sram_write,
+    output logic [SRAM_ADDRESS_BITS-1:0]      sram_address,
+    output logic [31:0]                       sram_wdata,
+    input  logic [31:0]                       sram_rdata
+);
+  localparam logic [15:0] MAX_FRAME = 16'd2048;  // longest that a PE can hold
+
+  // ---- registers -------------------------------------------------------------------------------
+  localparam int CONTROLS = 10;
+  localparam int MODULE_STATUSES = 8;
+  localparam int MEMORY_STATUSES = 21;
+  localparam int STATUSES = MODULE_STATUSES + lake_pkg::EVENTS + MEMORY_STATUSES + 3 * PORTS;
+  localparam logic [31:0] DEFAULT_LIFETIME = 32'd20_000;  // 0.1 s at 200 MHz
+
+  logic [CONTROLS-1:0][31:0] control;
+  logic [STATUSES-1:0][31:0] status;
+  logic                      command;
+  logic                      invalidate;
+  logic                      clear_bypass;
+
+  assign command      = reg_write && reg_address == 16'd36;
+  assign invalidate   = command && reg_wdata == 32'd1;
+  assign clear_bypass = command && reg_wdata == 32'd2;
+
+  register_file #(
+      .CONTROLS(CONTROLS),
+      .STATUSES(STATUSES),
+      .RESET({
+        32'd0, 32'd0, 32'd0, 32'd0, DEFAULT_LIFETIME, 32'd1 << NETWORK_PORTS, 32'd11211,
+        (32'd1 << PES) - 32'd1, 32'hf, 32'd1
+      })
+  ) registers (
+      .clk,
+      .rst,
+      .address(reg_address),
+      .write  (reg_write),
+      .wdata  (reg_wdata),
+      .read   (reg_read),
+      .rdata  (reg_rdata),
+      .control,
+      .status
+  );
+
+  // ---- input and classification ----------------------------------------------------------------
+  logic                   arbiter_valid;
+  logic                   arbiter_ready;
+  logic [255:0]           arbiter_data;
+  logic                   arbiter_last;
+  net_pkg::meta_t         arbiter_meta;
+  logic [PORTS-1:0][31:0] received;
+
+  logic                   class_valid;
+  logic                   class_ready;
+  logic [255:0]           class_data;
+  logic                   class_last;
+  net_pkg::meta_t         class_meta;
+  lake_pkg::kind_t        class_kind;
+  logic                   cache_on;
+  logic [31:0]            rate;
+  logic                   opaque_write;
+
+  input_arbiter #(
+      .PORTS(PORTS)
+  ) arbiter (
+      .clk,
+      .rst,
+      .s_valid (rx_valid),
+      .s_ready (rx_ready),
+      .s_data  (rx_data),
+      .s_last  (rx_last),
+      .s_length(rx_meta_length),
+      .m_valid (arbiter_valid),
+      .m_ready (arbiter_ready),
+      .m_data  (arbiter_data),
+      .m_last  (arbiter_last),
+      .m_meta  (arbiter_meta),
+      .received
+  );
+
+  packet_classifier classifier (
+      .clk,
+      .rst,
+      .mode          (netfpga_pkg::cache_mode_t'(control[0][1:0])),
+      .memcached_port(control[3][15:0]),
+      .server_ports  (control[4][7:0]),
+      .threshold_on  (control[7]),
+      .threshold_off (control[8]),
+      .enabled       (cache_on),
+      .rate,
+      .foreign_write (opaque_write),
+      .s_valid       (arbiter_valid),
+      .s_ready       (arbiter_ready),
+      .s_data        (arbiter_data),
+      .s_last        (arbiter_last),
+      .s_meta        (arbiter_meta),
+      .m_valid       (class_valid),
+      .m_ready       (class_ready),
+      .m_data        (class_data),
+      .m_last        (class_last),
+      .m_meta        (class_meta),
+      .m_kind        (class_kind)
+  );
+
+  // A frame that is too long for a PE takes the normal path; what it changes is not seen.
+  logic for_lake;
+  logic too_long;
+  logic to_lake;
+  logic long_write;
+  logic foreign_write;
+
+  assign for_lake   = class_kind == lake_pkg::KIND_QUERY || class_kind == lake_pkg::KIND_RESPONSE;
+  assign too_long   = class_meta.length > MAX_FRAME;
+  assign to_lake    = for_lake && !too_long;
+  assign long_write = class_valid && class_ready && class_last && too_long
+      && class_kind == lake_pkg::KIND_QUERY;
+  assign foreign_write = opaque_write || long_write || invalidate;
+
+  // ---- normal path -----------------------------------------------------------------------------
+  logic           normal_in_ready;
+  logic           normal_valid;
+  logic           normal_ready;
+  logic [255:0]   normal_data;
+  logic           normal_last;
+  net_pkg::meta_t normal_meta;
+  logic [6:0]     normal_level;
+  logic [31:0]    normal_accepted;
+  logic [31:0]    normal_dropped;  // 0: this FIFO stalls
+
+  assign class_ready = to_lake || normal_in_ready;
+
+  frame_fifo #(
+      .DEPTH(64),
+      .CUT_THROUGH(1'b1)
+  ) normal_fifo (
+      .clk,
+      .rst,
+      .s_valid (class_valid && !to_lake),
+      .s_ready (normal_in_ready),
+      .s_data  (class_data),
+      .s_last  (class_last),
+      .s_meta  (class_meta),
+      .m_valid (normal_valid),
+      .m_ready (normal_ready),
+      .m_data  (normal_data),
+      .m_last  (normal_last),
+      .m_meta  (normal_meta),
+      .level   (normal_level),
+      .accepted(normal_accepted),
+      .dropped (normal_dropped)
+  );
+
+  // ---- LaKe ------------------------------------------------------------------------------------
+  logic           query_valid;
+  logic           query_ready;
+  logic [255:0]   query_data;
+  logic           query_last;
+  net_pkg::meta_t query_meta;
+  logic           lake_valid;
+  logic           lake_ready;
+  logic [255:0]   lake_data;
+  logic           lake_last;
+  net_pkg::meta_t lake_meta;
+  logic           fifo_ready;      // always 1: this FIFO drops
+  logic [$clog2(FIFO_WORDS):0] fifo_level;
+  logic [31:0]    lake_accepted;
+  logic [31:0]    lake_dropped;
+  logic           initialized;
+  logic           bypass;
+  logic           quiet;
+  logic [31:0]    epoch_count;
+  logic [31:0]    busy_cycles;
+  logic [31:0]    starved_cycles;
+  lake_pkg::counters_t        counters;
+  lake_pkg::memory_counters_t memory_counters;
+
+  frame_fifo #(
+      .DEPTH(FIFO_WORDS),
+      .DROP(1'b1)
+  ) lake_fifo (
+      .clk,
+      .rst,
+      .s_valid (class_valid && to_lake),
+      .s_ready (fifo_ready),
+      .s_data  (class_data),
+      .s_last  (class_last),
+      .s_meta  (class_meta),
+      .m_valid (query_valid),
+      .m_ready (query_ready),
+      .m_data  (query_data),
+      .m_last  (query_last),
+      .m_meta  (query_meta),
+      .level   (fifo_level),
+      .accepted(lake_accepted),
+      .dropped (lake_dropped)
+  );
+
+  lake_module #(
+      .PES(PES),
+      .PRESCALE(PRESCALE),
+      .USE_DRAM(USE_DRAM),
+      .USE_SRAM(USE_SRAM),
+      .HASH_BITS(HASH_BITS),
+      .CHUNKS_64(CHUNKS_64),
+      .CHUNKS_128(CHUNKS_128),
+      .CHUNKS_256(CHUNKS_256),
+      .CHUNKS_512(CHUNKS_512),
+      .FREE_ENTRIES(FREE_ENTRIES),
+      .CACHE_LINES(CACHE_LINES),
+      .MISS_ENTRIES(MISS_ENTRIES),
+      .SRAM_LATENCY(SRAM_LATENCY),
+      .SRAM_ADDRESS_BITS(SRAM_ADDRESS_BITS)
+  ) lake (
+      .clk,
+      .rst,
+      .initialized,
+      .enabled     (control[2][PES-1:0]),
+      .server_ports(control[4][7:0]),
+      .udp_header  (control[1][0]),
+      .safe_writes (control[1][1]),
+      .fill        (control[1][2]),
+      .cache_enable(control[1][3]),
+      .lifetime    (control[5]),
+      .max_age     (lake_pkg::NOW_BITS'(control[6])),
+      .foreign_write,
+      .clear_bypass,
+      .s_valid     (query_valid),
+      .s_ready     (query_ready),
+      .s_data      (query_data),
+      .s_last      (query_last),
+      .s_meta      (query_meta),
+      .m_valid     (lake_valid),
+      .m_ready     (lake_ready),
+      .m_data      (lake_data),
+      .m_last      (lake_last),
+      .m_meta      (lake_meta),
+      .dram_valid,
+      .dram_ready,
+      .dram_write,
+      .dram_address,
+      .dram_wdata,
+      .dram_tag,
+      .dram_response_valid,
+      .dram_response_rdata,
+      .dram_response_tag,
+      .sram_enable,
+      .sram_write,
+      .sram_address,
+      .sram_wdata,
+      .sram_rdata,
+      .bypass,
+      .quiet,
+      .epoch_count,
+      .busy_cycles,
+      .starved_cycles,
+      .counters,
+      .memory_counters
+  );
+
+  // ---- output ----------------------------------------------------------------------------------
+  logic                   merged_valid;
+  logic                   merged_ready;
+  logic [255:0]           merged_data;
+  logic                   merged_last;
+  net_pkg::meta_t         merged_meta;
+  logic                   merged_drop_eligible;
+  logic                   lookup_valid;
+  logic                   lookup_ready;
+  logic [255:0]           lookup_data;
+  logic                   lookup_last;
+  net_pkg::meta_t         lookup_meta;
+  logic                   lookup_drop_eligible;
+  logic [PORTS-1:0][31:0] transmitted;
+  logic [PORTS-1:0][31:0] queue_dropped;
+  net_pkg::meta_t [PORTS-1:0] tx_meta;
+
+  output_arbiter merge (
+      .clk,
+      .rst,
+      .normal_valid,
+      .normal_ready,
+      .normal_data,
+      .normal_last,
+      .normal_meta,
+      .lake_valid,
+      .lake_ready,
+      .lake_data,
+      .lake_last,
+      .lake_meta,
+      .m_valid        (merged_valid),
+      .m_ready        (merged_ready),
+      .m_data         (merged_data),
+      .m_last         (merged_last),
+      .m_meta         (merged_meta),
+      .m_drop_eligible(merged_drop_eligible)
+  );
+
+  output_port_lookup #(
+      .NETWORK_PORTS(NETWORK_PORTS)
+  ) lookup (
+      .clk,
+      .rst,
+      .forwarding     (netfpga_pkg::forwarding_t'(control[0][4])),
+      .s_valid        (merged_valid),
+      .s_ready        (merged_ready),
+      .s_data         (merged_data),
+      .s_last         (merged_last),
+      .s_meta         (merged_meta),
+      .s_drop_eligible(merged_drop_eligible),
+      .m_valid        (lookup_valid),
+      .m_ready        (lookup_ready),
+      .m_data         (lookup_data),
+      .m_last         (lookup_last),
+      .m_meta         (lookup_meta),
+      .m_drop_eligible(lookup_drop_eligible)
+  );
+
+  output_queues #(
+      .PORTS(PORTS)
+  ) queues (
+      .clk,
+      .rst,
+      .s_valid        (lookup_valid),
+      .s_ready        (lookup_ready),
+      .s_data         (lookup_data),
+      .s_last         (lookup_last),
+      .s_meta         (lookup_meta),
+      .s_drop_eligible(lookup_drop_eligible),
+      .m_valid        (tx_valid),
+      .m_ready        (tx_ready),
+      .m_data         (tx_data),
+      .m_last         (tx_last),
+      .m_meta         (tx_meta),
+      .accepted       (transmitted),
+      .dropped        (queue_dropped)
+  );
+
+  for (genvar i = 0; i < PORTS; i++) begin : ports
+    net_pkg::meta_t meta;
+    logic           unused;
+    assign meta              = tx_meta[i];
+    assign tx_meta_length[i] = meta.length;
+    assign unused            = &{1'b0, meta};
+  end
+
+  // Read-only registers, from the lowest address on.
+  assign status = {
+    queue_dropped, transmitted, received,
+    memory_counters, counters,
+    starved_cycles, busy_cycles, lake_dropped, lake_accepted, rate, epoch_count,
+    {28'd0, bypass, quiet, cache_on, initialized},
+    32'h4c61_4b65  // "LaKe"
+  };
+
+  logic unused;
+  assign unused = &{1'b0, control, normal_level, normal_accepted, normal_dropped, fifo_ready,
+                    fifo_level};
+endmodule

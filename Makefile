@@ -44,7 +44,7 @@ tools:
 $(VENV)/.packages: pyproject.toml uv.lock | tools
 	@echo "==> installing the locked Python packages into $(VENV)"
 	@[ -x $(BIN)/python ] || $(UV) venv -q --python $(PYTHON) $(VENV)
-	@$(UV) sync -q --frozen
+	@$(UV) sync -q --frozen --all-extras
 	@touch $@
 
 $(VENV)/.engine: $(VENV)/.packages $(ENGINE_SOURCES)
@@ -68,6 +68,11 @@ test-tools:
 	    echo "==> apt: installing iproute2, iputils-ping, iperf3, ethtool and tcpdump (for the tests of switches between interfaces)"; \
 	    $(SUDO) apt-get update -qq; \
 	    $(SUDO) apt-get install -y -qq --no-install-recommends iproute2 iputils-ping iperf3 ethtool tcpdump; fi
+
+	@if ! command -v c++ >/dev/null || ! printf '#include <%s>\n' lz4.h zlib.h | c++ -E -x c++ - >/dev/null 2>&1; then \
+	    echo "==> apt: installing g++, zlib and lz4 (designs for FPGAs and their waves are compiled)"; \
+	    $(SUDO) apt-get update -qq; \
+	    $(SUDO) apt-get install -y -qq --no-install-recommends g++ zlib1g-dev liblz4-dev; fi
 
 test: setup test-tools test-engine test-python ## Set up, then run every test
 

@@ -79,11 +79,12 @@ extern "C" int netkv_fpga_print(const char* format, ...) {
   std::fputs(text, stderr);
   printed = text;
   while (!printed.empty() && (printed.back() == '\n' || printed.back() == '.')) printed.pop_back();
+  printed.erase(0, printed.rfind('\n') + 1);
   return length;
 }
 
 void vl_finish(const char* file, int line, const char*) { fail("$finish", file, line); }
-void vl_stop(const char* file, int line, const char*) { fail("$stop or an assertion", file, line); }
+void vl_stop(const char* file, int line, const char*) { fail("an assertion, or $stop", file, line); }
 void vl_fatal(const char* file, int line, const char*, const char* text) { fail(text, file, line); }
 
 struct netkv_fpga {
@@ -259,6 +260,8 @@ struct netkv_fpga {
   template <typename Work>
   int guarded(bool needs_clock, Work&& work) {
     if (failed_ && needs_clock) return NETKV_FPGA_DESIGN;
+    // Random numbers of the design come from the context of the thread.
+    Verilated::threadContextp(&context_);
     try {
       work(*this);
       return NETKV_FPGA_OK;
@@ -322,6 +325,7 @@ struct netkv_fpga {
     top_.eval();
     dump(5);
     ++cycle_;
+    context_.timeInc(1);
     if (accepted) {
       for_each(accepted, [&](uint32_t port) { next_word(port); });
       apply();

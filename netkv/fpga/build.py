@@ -38,6 +38,13 @@ SLOW = ("-O1",)
 """For code that runs once, such as the initialisation of a design."""
 HIDDEN = ("-fvisibility=hidden", "-DVL_USER_FINISH", "-DVL_USER_STOP", "-DVL_USER_FATAL")
 TRACE_PARTS = ("verilated_fst_c.cpp",)
+PORTS = (
+    *("clk", "rst", "seed"),
+    *(f"{side}_{name}" for side in ("rx", "tx") for name in ("valid", "ready", "data", "last")),
+    *("rx_meta_length", "tx_meta_length"),
+    *("reg_address", "reg_write", "reg_wdata", "reg_read", "reg_rdata"),
+)
+"""Ports of a top-level module."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +141,7 @@ def _build(manifest: Manifest, trace: bool, folder: Path, progress: Progress) ->
         )
     except verilate.BuildError as error:
         raise verilate.BuildError(f"Verilator refuses '{manifest.name}':\n{error}") from error
+    _check_ports(manifest, work / "Vtop.h")
     objects = _compile(manifest, trace, work, progress)
     libraries = ("-lz", "-llz4") if trace else ()
     verilate.link(objects, folder / LIBRARY, flags=("-shared", *libraries))
@@ -199,21 +207,21 @@ def _compile(manifest: Manifest, trace: bool, work: Path, progress: Progress) ->
             ),
         ]
     except verilate.BuildError as error:
-        raise _explained(manifest, str(error)) from error
+        raise verilate.BuildError(
+            f"The C++ of '{manifest.name}' does not compile:\n{error}"
+        ) from error
     progress(count - 1, count, f"{manifest.name}: linking")
     return [*objects, *runtime]
 
 
-def _explained(manifest: Manifest, report: str) -> verilate.BuildError:
-    """The compiler's report about the harness means that the module has other ports."""
-    missing = re.search(r"class Vtop\W[^\n]*no member named", report)
-    if missing or "differ between manifest and module" in report:
-        return verilate.BuildError(
-            f"The module '{manifest.top}' does not have the ports of a design with "
-            f"{len(manifest.ports)} ports and words of {manifest.word_bytes} bytes "
-            f"(docs/fpga.md lists them):\n{report}"
+def _check_ports(manifest: Manifest, header: Path) -> None:
+    """Raises `BuildError` unless the translated module has the ports of a design."""
+    found = set(re.findall(r"VL_(?:IN|OUT)\w*\(&?\(?&?(\w+)", header.read_text()))
+    if missing := [name for name in PORTS if name not in found]:
+        raise verilate.BuildError(
+            f"The module '{manifest.top}' does not have the ports of a design (docs/fpga.md): "
+            f"{', '.join(missing)} missing."
         )
-    return verilate.BuildError(f"The C++ of '{manifest.name}' does not compile:\n{report}")
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ which follow from the ports and `word_bytes`.
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -293,11 +294,10 @@ def override(manifest: Manifest, changes: Iterable[str]) -> Manifest:
 
 
 def _number(change: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise UsageError(f"--set {change}: '{text}' is not a number.") from None
-    return int(value) if value.is_integer() else value
+    for kind in (lambda: int(text, 0), lambda: float(text)):
+        with contextlib.suppress(ValueError):
+            return kind()
+    raise UsageError(f"--set {change}: '{text}' is not a number.")
 
 
 def _modules(manifest: Manifest) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,57 @@
+"""What the tests of designs share: builds are kept from one run of the tests to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netkv.fpga import build, manifest
+from netkv.fpga.build import Library
+from tests.fpga.bench import CACHE
+
+RTL = Path(__file__).parent / "rtl"
+PORTS = """
+[[ports]]
+name = "net"
+kind = "network"
+[[ports]]
+name = "host"
+kind = "host"
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state directory of its own, but for the cache."""
+    place = tmp_path / "home"
+    place.mkdir()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    (place / "cache").symlink_to(CACHE)
+    monkeypatch.setenv("NETKV_HOME", str(place))
+    return place
+
+
+def write_manifest(folder: Path, name: str, top: str, rtl: str = str(RTL)) -> Path:
+    """The manifest of a design with two ports, whose module is in the folder `rtl`."""
+    file = folder / f"{name}.toml"
+    file.write_text(
+        f'name = "{name}"\ntitle = "A test"\ntop = "{top}"\nclock_mhz = 100\nrtl = ["{rtl}"]\n'
+        f"{PORTS}",
+        encoding="utf-8",
+    )
+    return file
+
+
+@pytest.fixture
+def wire(home: Path) -> Library:
+    """The example design."""
+    assert home.is_dir()
+    return build.build(manifest.find("wire"))
+
+
+@pytest.fixture
+def faulty(home: Path, tmp_path: Path) -> Library:
+    """A design that fails when it is told to."""
+    assert home.is_dir()
+    return build.build(manifest.load(write_manifest(tmp_path, "faulty", "faulty_top")))

@@ -165,7 +165,7 @@ MULTIGET_PORT: Final[int]
 """UDP port of multigets."""
 FORMAT: Final[int]
 """Version of the layout."""
-FLAG_MARKED: Final[int]
+FLAG_CACHE_METADATA: Final[int]
 FLAG_CACHE_HIT: Final[int]
 FLAG_STAMPED: Final[int]
 KEY_BYTES: Final[int]
@@ -200,8 +200,8 @@ Fields: TypeAlias = tuple[
     tuple[int, int, int, int] | None,
     tuple[int, int] | None,
 ]
-"""Operation, key, request, sender, status, mark (generation, version, bitmap), length, value
-without padding, cache hit, stamp (incarnation, number, generation, bits) and place (entry,
+"""Operation, key, request, sender, status, cache metadata (generation, version, bitmap), length,
+value without padding, cache hit, stamp (incarnation, number, generation, bits) and slot (entry,
 number)."""
 
 def write_frame(
@@ -213,18 +213,18 @@ def write_frame(
     *,
     sender: int = ...,
     status: int = 0,
-    mark: tuple[int, int, int] | None = None,
+    cache_metadata: tuple[int, int, int] | None = None,
     length: int = 0,
     value: bytes = b"",
     cache_hit: bool = False,
     stamp: tuple[int, int, int, int] | None = None,
-    place: tuple[int, int] | None = None,
+    slot: tuple[int, int] | None = None,
 ) -> bytes:
     """The whole Ethernet frame of a message, by default from the controller to the service.
 
     `Fields` has the tuples. MAC addresses follow from the IPv4 ones. The value is padded to whole
     chunks. Raises ValueError for a key of another length, a value that is too long, and a message
-    about an entry without stamp and place.
+    about an entry without stamp and slot.
     """
 
 def read_frame(frame: bytes) -> tuple[int, int, Fields]:

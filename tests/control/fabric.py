@@ -29,7 +29,7 @@ from netkv.control.base import (
     TableWritten,
     Timer,
 )
-from netkv.control.messages import Mark, Message, Op, Status, decode, encode
+from netkv.control.messages import CacheMetadata, Message, Op, Status, decode, encode
 from netkv.control.network import Network
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, Host, Topology
 from netkv.p4rt import p4info
@@ -77,28 +77,28 @@ class Server:
         carried = value if message.op is Op.GET else b""
         reply = message.reply(length=length, value=carried)
         self.send(encode(reply, self.host.ip, datagram.source))
-        if message.op is Op.PUT and message.mark is not None:
-            self.tell(Op.UPDATE, message.key, message.mark)
+        if message.op is Op.PUT and message.cache_metadata is not None:
+            self.tell(Op.UPDATE, message.key, message.cache_metadata)
 
     def _go_on(self, answer: Message) -> None:
         install = self.installing.get(answer.key)
         if install is None:
             return
-        if answer.op is Op.INVALIDATE_REPLY and answer.mark is not None:
-            self.tell(Op.UPDATE, answer.key, answer.mark)
+        if answer.op is Op.INVALIDATE_REPLY and answer.cache_metadata is not None:
+            self.tell(Op.UPDATE, answer.key, answer.cache_metadata)
         elif answer.op is Op.UPDATE_REPLY:
             del self.installing[answer.key]
             self.send(encode(install.reply(status=answer.status), self.host.ip, CONTROLLER_IP))
 
-    def tell(self, op: Op, key: bytes, mark: Mark | None = None) -> None:
+    def tell(self, op: Op, key: bytes, metadata: CacheMetadata | None = None) -> None:
         """A message to the switch or the controller."""
         self._request += 1
         value = self.values.get(key, b"") if op is Op.UPDATE else b""
-        if op is Op.UPDATE and mark is not None:
-            value = value.ljust(16 * mark.bitmap.bit_count(), b"\0")
+        if op is Op.UPDATE and metadata is not None:
+            value = value.ljust(16 * metadata.bitmap.bit_count(), b"\0")
         length = len(self.values.get(key, b"")) if op is Op.UPDATE else 0
         sender = 0x8000 + self.host.index
-        message = Message(op, key, self._request, sender, Status.OK, mark, length, value)
+        message = Message(op, key, self._request, sender, Status.OK, metadata, length, value)
         to = CONTROLLER_IP if op is Op.OUTGROWN else SERVICE_IP
         self.send(encode(message, self.host.ip, to))
 

@@ -4,7 +4,7 @@ import pytest
 
 from netkv.control.base import Preload
 from netkv.control.forwarding import ForwardingOnly
-from netkv.control.messages import Mark, Message, Op
+from netkv.control.messages import CacheMetadata, Message, Op
 from netkv.control.network import Network, rack, racks, spine_leaf
 from netkv.control.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
@@ -175,13 +175,13 @@ def test_outgrown_value_is_told_to_the_controller_of_the_nearest_switch(network:
     fabric = preloaded(network)
     key = KEYS[0]
     generation = next(
-        message.mark.generation
+        message.cache_metadata.generation
         for message in fabric.owner(key).answers
-        if message.key == key and message.mark is not None
+        if message.key == key and message.cache_metadata is not None
     )
     for seen in fabric.packet_ins.values():
         seen.clear()
-    fabric.owner(key).tell(Op.OUTGROWN, key, Mark(generation))
+    fabric.owner(key).tell(Op.OUTGROWN, key, CacheMetadata(generation))
     fabric.settle()
     heard = {name for name, seen in fabric.packet_ins.items() if seen}
     assert heard == {home(fabric, key)}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from netkv import schemes
 from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, compile_p4, write_frame
-from netkv.control.messages import Mark, Message, Op, Status, decode, encode
+from netkv.control.messages import CacheMetadata, Message, Op, Status, decode, encode
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, Topology
 from netkv.sim.tables import PACKET_HEADER_BYTES
 from tests.waiting import until
@@ -54,7 +54,7 @@ def kv_frame(
     destination: int,
     *,
     sender: int,
-    mark: tuple[int, int, int] | None = None,
+    cache_metadata: tuple[int, int, int] | None = None,
     stamp: tuple[int, int, int, int] | None = None,
     value: bytes = b"",
 ) -> bytes:
@@ -66,7 +66,7 @@ def kv_frame(
         source,
         destination,
         sender=sender,
-        mark=mark,
+        cache_metadata=cache_metadata,
         stamp=stamp,
         length=len(value),
         value=value,
@@ -214,8 +214,8 @@ class LocalRack:
                 generation.to_bytes(4, "big"),
             ]
             self.switch.insert_entry(table, [(1, "exact", key)], ("action", cached, params))
-            mark = Mark(generation, 0, bitmap)
-            install = Message(Op.INSTALL, key, self._request, mark=mark)
+            metadata = CacheMetadata(generation, 0, bitmap)
+            install = Message(Op.INSTALL, key, self._request, cache_metadata=metadata)
             waiting[self._request] = encode(install)
             self._request += 1
 

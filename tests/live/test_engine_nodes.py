@@ -213,7 +213,7 @@ def test_malformed_frames_at_every_port_are_counted() -> None:
             sender=1,
             request=rng.getrandbits(32),
             key=hot if rng.random() < 0.5 else rng.randbytes(16),
-            mark=rng.choice([None, (1, 1, 0xFF), (rng.getrandbits(32), 5, 3)]),
+            cache_metadata=rng.choice([None, (1, 1, 0xFF), (rng.getrandbits(32), 5, 3)]),
             value=rng.randbytes(rng.choice([0, 16, 100, 128, 1024])),
         )
         for op in (0x00, 0x02, 0x04, 0x10, 0x12, 0x20, 0x22, 0x24, 0x26, 0x30, 0x32, 0x7F)

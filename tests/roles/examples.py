@@ -89,7 +89,7 @@ class Talking(SingleKeyServer):
     def on_message(self, now: int, message: Datagram, out: RequestActions) -> bool:
         if message.message.op is not Op.FETCH:
             return False
-        reply = message.message.reply(mark=message.message.mark)
+        reply = message.message.reply(cache_metadata=message.message.cache_metadata)
         out.send(encode(reply, source=message.destination, destination=message.source))
         return True
 

@@ -11,7 +11,7 @@ import pytest
 
 from netkv import roles, schemes
 from netkv.control.base import SECOND
-from netkv.control.messages import Mark, Message, Op, decode, encode
+from netkv.control.messages import CacheMetadata, Message, Op, decode, encode
 from netkv.control.topology import CONTROLLER_IP, server_ip
 from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
@@ -118,7 +118,7 @@ def test_server_can_let_a_write_wait_for_a_timer() -> None:
 @pytest.mark.parametrize(("role", "answered"), [("Talking", True), ("Timed", False)])
 def test_server_takes_messages_of_its_own_and_rejects_others(role: str, answered: bool) -> None:
     rack = brought_up(server_role=f"{EXAMPLES}{role}")
-    request = Message(Op.FETCH, bytes(16), 7, mark=Mark(0, 1))
+    request = Message(Op.FETCH, bytes(16), 7, cache_metadata=CacheMetadata(0, 1))
     # A key that the server owns: other frames are not for it.
     owned = next(
         bytes([number]) * 16

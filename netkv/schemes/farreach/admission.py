@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from netkv.control.base import Action, DeleteEntry, InsertEntry, Nanoseconds, Note
-from netkv.control.messages import MAX_CACHED_BYTES, Bit, Message, Op, Place, Stamp, Status
+from netkv.control.messages import MAX_CACHED_BYTES, Bit, Message, Op, Slot, Stamp, Status
 from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Candidate, Entry, State
 from netkv.schemes.farreach.record import Record, record_of
@@ -81,7 +81,7 @@ class Admission:
             entry.key,
             filled,
             stamp=Stamp(record.incarnation, record.number, entry.generation, bits),
-            place=Place(entry.entry),
+            slot=Slot(entry.entry),
             value=record.value,
             insist=True,
         )

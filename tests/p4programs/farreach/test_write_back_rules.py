@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from netkv.control import base
-from netkv.control.messages import Bit, Message, Op, Place, Stamp, Status, encode
+from netkv.control.messages import Bit, Message, Op, Slot, Stamp, Status, encode
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, client_ip, key_hash
 from tests.p4programs.farreach import write_back_model as model
 from tests.p4programs.farreach.write_back import (
@@ -57,7 +57,7 @@ class Both:
         """One frame through both, byte by byte; what became of it."""
         owner, client = TOPOLOGY.owner(message.key), client_ip(1)
         route = (owner.ip, client) if message.op & 1 else (client, SERVICE_IP)
-        if message.place is not None:
+        if message.slot is not None:
             found = self.switch.process(port, packet_out(0) + encode(message))
             route = (CONTROLLER_IP, SERVICE_IP)
         else:
@@ -148,9 +148,9 @@ class Story:
         bits = Bit(self.random.choice([0, 0, Bit.DELETED, self.random.randrange(256)]))
         value = b"" if op is not Op.FILL or bits & Bit.DELETED else self.value()[:128]
         stamp = Stamp(self.incarnation(), near, generation, bits)
-        place = Place(number, self.random.choice([0, 7, 8, 9]))
+        slot = Slot(number, self.random.choice([0, 7, 8, 9]))
         return Message(
-            op, key, 9, stamp=stamp, place=place, length=len(value), value=value, **self.nonsense()
+            op, key, 9, stamp=stamp, slot=slot, length=len(value), value=value, **self.nonsense()
         )
 
     def read(self, key: bytes) -> Message:

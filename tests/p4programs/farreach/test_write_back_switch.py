@@ -135,8 +135,8 @@ def test_a_snapshot_is_the_state_at_one_moment_for_all_pipelines(pipelines: int,
             assert len(told) == len(out) - 1
             assert told in ([], [told[0]] * 3) if told else True
             for copy in told[:1]:
-                assert copy.place
-                first = originals.setdefault(copy.place.number, {})
+                assert copy.slot
+                first = originals.setdefault(copy.slot.number, {})
                 assert key not in first, "only the first write since the point reports"
                 first[key] = copy
             state[key] = value or b""

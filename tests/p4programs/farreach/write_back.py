@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from netkv.control.base import CloneSession, InsertEntry, SetDefault, TableWrite
 from netkv.control.forwarding import ForwardingOnly
-from netkv.control.messages import NO_BITS, Bit, Message, Op, Place, Stamp, Status, encode
+from netkv.control.messages import NO_BITS, Bit, Message, Op, Slot, Stamp, Status, encode
 from netkv.control.topology import (
     CONTROLLER_IP,
     CPU_PORT,
@@ -155,7 +155,7 @@ class WriteBackStf(Stf):
         self.generations += 1
         stamp = replace(stamp or Stamp(), generation=self.generations)
         message = about(Op.FILL, key, entry, stamp, value)
-        self.says(message, message.reply(stamp=stamp, place=Place(entry)))
+        self.says(message, message.reply(stamp=stamp, slot=Slot(entry)))
         self.cached(key, entry, self.generations)
         if valid:
             self.control(Op.VALIDATE, key, entry, self.generations)
@@ -166,7 +166,7 @@ class WriteBackStf(Stf):
     ) -> None:
         """VALIDATE, RETIRE, or what is answered stale."""
         message = about(op, key, entry, Stamp(generation=generation))
-        self.says(message, message.reply(stamp=message.stamp, place=Place(entry), status=status))
+        self.says(message, message.reply(stamp=message.stamp, slot=Slot(entry), status=status))
 
     def tells(
         self,
@@ -179,7 +179,7 @@ class WriteBackStf(Stf):
     ) -> None:
         """EVICT or LOAD of the filling in `record`, answered with that record."""
         message = about(op, key, entry, Stamp(generation=record.generation), snapshot=snapshot)
-        reply = message.reply(stamp=record, place=message.place, value=value, length=len(value))
+        reply = message.reply(stamp=record, slot=message.slot, value=value, length=len(value))
         self.says(message, reply)
 
     def written(self, key: bytes, value: bytes | None, client: int = 1, port: int = 1) -> int:
@@ -242,8 +242,8 @@ def about(
     op: Op, key: bytes, entry: int, stamp: Stamp, value: bytes = b"", snapshot: int = 0
 ) -> Message:
     """A message about an entry."""
-    place = Place(entry, snapshot)
-    return Message(op, key, 9, stamp=stamp, place=place, length=len(value), value=value)
+    slot = Slot(entry, snapshot)
+    return Message(op, key, 9, stamp=stamp, slot=slot, length=len(value), value=value)
 
 
 def owned_by(server: int, number: int) -> bytes:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from netkv.control.messages import Bit, Mark, Message, Op, Place, Stamp, Status, encode
+from netkv.control.messages import Bit, CacheMetadata, Message, Op, Slot, Stamp, Status, encode
 from netkv.control.topology import CPU_PORT, SERVICE_IP
 from tests.p4programs.farreach.write_back import (
     FULL,
@@ -28,7 +28,7 @@ def fillings(stf: WriteBackStf) -> None:
 
     def fill(generation: int, status: Status, value: bytes = b"v") -> None:
         message = about(Op.FILL, key, entry, Stamp(INCARNATION, 3, generation), value)
-        stf.says(message, message.reply(stamp=message.stamp, place=message.place, status=status))
+        stf.says(message, message.reply(stamp=message.stamp, slot=message.slot, status=status))
 
     def holds(generation: int, value: bytes) -> None:
         stf.tells(Op.LOAD, key, entry, Stamp(INCARNATION, 3, generation), value)
@@ -59,17 +59,17 @@ def fillings(stf: WriteBackStf) -> None:
         fill(generation, Status.OK, FULL[:length])
         holds(generation, FULL[:length])
     deleted = about(Op.FILL, key, entry, Stamp(INCARNATION, 8, 20, Bit.DELETED))
-    stf.says(deleted, deleted.reply(stamp=deleted.stamp, place=Place(entry)))
+    stf.says(deleted, deleted.reply(stamp=deleted.stamp, slot=Slot(entry)))
     stf.tells(Op.LOAD, key, entry, Stamp(INCARNATION, 8, 20, Bit.DELETED))
     stf.say("a record from before this incarnation: its sequence is not known any more")
     for incarnation in (0, INCARNATION - 2, INCARNATION + 1):
         generation = 30 + incarnation
         message = about(Op.FILL, key, entry, Stamp(incarnation, 9, generation), b"past")
-        stf.says(message, message.reply(stamp=message.stamp, place=Place(entry)))
+        stf.says(message, message.reply(stamp=message.stamp, slot=Slot(entry)))
         stf.tells(Op.LOAD, key, entry, Stamp(0, 0, generation), b"past")
     generation = 30 + INCARNATION + 2
     message = about(Op.FILL, key, entry, Stamp(INCARNATION - 1, 9, generation), b"before")
-    stf.says(message, message.reply(stamp=message.stamp, place=Place(entry)))
+    stf.says(message, message.reply(stamp=message.stamp, slot=Slot(entry)))
     stf.tells(Op.LOAD, key, entry, Stamp(INCARNATION - 1, 9, generation), b"before")
 
 
@@ -111,7 +111,7 @@ def states(stf: WriteBackStf) -> None:
         stf.forwarded(write(key, b"3", stf.fresh(), 1, Stamp(INCARNATION)))
     stf.say("a copy of the first FILL, still the same generation: ok, and nothing changes")
     message = about(Op.FILL, key, entry, Stamp(INCARNATION, 4, old), b"0")
-    stf.says(message, message.reply(stamp=message.stamp, place=Place(entry)))
+    stf.says(message, message.reply(stamp=message.stamp, slot=Slot(entry)))
     told(Op.LOAD, Bit.DIRTY, b"1", number)
     stf.say("the entry goes to another key: late copies of all messages are stale, without effect")
     other = owned_by(1, 202)
@@ -124,7 +124,7 @@ def states(stf: WriteBackStf) -> None:
             if op is Op.FILL and generation > new:
                 continue
             late = about(op, key, entry, Stamp(INCARNATION, 4, generation), value)
-            stale = late.reply(stamp=late.stamp, place=late.place, status=Status.STALE)
+            stale = late.reply(stamp=late.stamp, slot=late.slot, status=Status.STALE)
             stf.says(late, stale)
     stf.replied(reply(other, b"served", Stamp(INCARNATION, 6, new)))
     stf.hit(other, b"served", Stamp(INCARNATION, 6))
@@ -139,7 +139,7 @@ def states(stf: WriteBackStf) -> None:
 
 def counts(stf: WriteBackStf, key: bytes, entry: int, generation: int, count: int) -> None:
     message = about(Op.COUNT, key, entry, Stamp(generation=generation))
-    stf.says(message, message.reply(stamp=message.stamp, place=Place(entry, count)))
+    stf.says(message, message.reply(stamp=message.stamp, slot=Slot(entry, count)))
 
 
 def statistics(stf: WriteBackStf) -> None:
@@ -251,15 +251,15 @@ def refused(stf: WriteBackStf) -> None:
 
     stf.say("messages about entries come from the controller's port, or not at all")
     for op in range(0x40, 0x50):
-        place = Message(Op.FILL, key, 1, stamp=stamp, place=Place(510))
-        frame = bytearray(encode(place, CLIENT_1, SERVICE_IP))
+        fill = Message(Op.FILL, key, 1, stamp=stamp, slot=Slot(510))
+        frame = bytearray(encode(fill, CLIENT_1, SERVICE_IP))
         frame[43] = op
         for port in (1, 3, 31):
             stf.packet(port, bytes(frame))
         stf.packet(1, bytes(frame[:30]) + bytes([10, 0, 0, 1]) + bytes(frame[34:]))
     stf.say("from there, only those that a switch knows")
     for op in (*range(0x41, 0x50, 2), 0x4C, 0x4E):
-        frame = bytearray(encode(Message(Op.FILL, key, 1, stamp=stamp, place=Place(510))))
+        frame = bytearray(encode(Message(Op.FILL, key, 1, stamp=stamp, slot=Slot(510))))
         frame[43] = op
         stf.packet(CPU_PORT, packet_out(0) + bytes(frame))
     stf.say("no such entry; a record that no entry can take")
@@ -267,7 +267,7 @@ def refused(stf: WriteBackStf) -> None:
         for entry in (32768, 33278, 65535):
             stf.from_controller(about(op, key, entry, stamp))
     stf.from_controller(about(Op.FILL, key, 510, replace(stamp, generation=9999), b"L" * 129))
-    stf.say("requests and messages about entries without a stamp, with a mark, or cut short")
+    stf.say("requests and messages about entries without a stamp, with cache metadata, or cut short")
     fill = about(Op.FILL, key, 510, replace(stamp, generation=9999), FULL)
     put = write(key, FULL, 1, 1, Stamp(INCARNATION))
     frames = [(CPU_PORT, packet_out(0) + encode(fill))]
@@ -275,8 +275,8 @@ def refused(stf: WriteBackStf) -> None:
     for message in (read(key, 1, 1, stamp), put, write(key, None, 1, 1, stamp)):
         frames.append((1, encode(message, CLIENT_1, SERVICE_IP)))
         stf.ask(replace(message, stamp=None))
-        stf.ask(replace(message, mark=Mark(1)))
-        stf.ask(replace(message, stamp=None, mark=Mark(1)))
+        stf.ask(replace(message, cache_metadata=CacheMetadata(1)))
+        stf.ask(replace(message, stamp=None, cache_metadata=CacheMetadata(1)))
     served = reply(key, FULL, Stamp(INCARNATION, 9, generation))
     frames.append((SERVER_PORTS[0], encode(served, SERVERS[0], CLIENT_1)))
     for port, whole in frames:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from netkv.control.messages import Bit, Message, Op, Place, Stamp, Status
+from netkv.control.messages import Bit, Message, Op, Slot, Stamp, Status
 
 LATE = "late"
 SERVER, CLIENT, CONTROLLER = "server", "client", "controller"
@@ -75,8 +75,8 @@ class Switch:
             return self._write(message, stamp, snapshot)
         if message.op is Op.GET:
             return self._read(message)
-        if message.place is not None:
-            return [(CONTROLLER, self._control(message, stamp, message.place))]
+        if message.slot is not None:
+            return [(CONTROLLER, self._control(message, stamp, message.slot))]
         self._reply(message, stamp, snapshot)
         return [(CLIENT, message)]
 
@@ -131,9 +131,9 @@ class Switch:
 
     def _original(self, message: Message, entry: Entry, snapshot: int) -> Message:
         stamp = replace(entry.sequence(), generation=entry.generation, bits=entry.bits())
-        place = Place(self.lookup[message.key][0], snapshot)
+        slot = Slot(self.lookup[message.key][0], snapshot)
         value: dict[str, Any] = {"value": entry.value, "length": len(entry.value)}
-        original = replace(message, op=Op.ORIGINAL, stamp=stamp, place=place, **value)
+        original = replace(message, op=Op.ORIGINAL, stamp=stamp, slot=slot, **value)
         return replace(original, status=Status.OK, cache_hit=False)
 
     # Rules 5 and 6 (nothing is sampled)
@@ -184,12 +184,12 @@ class Switch:
 
     # Rule 8
 
-    def _control(self, message: Message, stamp: Stamp, place: Place) -> Message:
-        entry = self.entries[place.entry]
+    def _control(self, message: Message, stamp: Stamp, slot: Slot) -> Message:
+        entry = self.entries[slot.entry]
         generation = stamp.generation
-        reply = message.reply(stamp=stamp, place=place)
+        reply = message.reply(stamp=stamp, slot=slot)
         if message.op is Op.FILL and newer(generation, entry.generation):
-            self.entries[place.entry] = entry = Entry(generation)
+            self.entries[slot.entry] = entry = Entry(generation)
             entry.store(
                 message,
                 stamp.number if self._this_life(stamp.incarnation) else 0,
@@ -207,9 +207,9 @@ class Switch:
             elif message.op is Op.RETIRE:
                 entry.validity, entry.retired = INVALID, True
         if message.op is Op.COUNT:
-            return replace(reply, place=Place(place.entry, 0))
+            return replace(reply, slot=Slot(slot.entry, 0))
         if message.op not in (Op.EVICT, Op.LOAD):
             return reply
-        if entry.reported and entry.reported == place.number:
+        if entry.reported and entry.reported == slot.number:
             told = replace(told, bits=told.bits | Bit.OVERWRITTEN)
         return replace(reply, stamp=told, value=entry.value, length=len(entry.value))

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from netkv.control.messages import Bit, Message, Op, Place, Stamp
+from netkv.control.messages import Bit, Message, Op, Slot, Stamp
 from tests.p4programs.farreach.write_back import (
     FULL,
     INCARNATION,
@@ -33,8 +33,8 @@ def first_write(
     stf.came(port, message)
     stamp = Stamp(INCARNATION, stf.numbered(message.key))
     entry, snapshot, record, value = original
-    place = Place(entry, snapshot)
-    about = replace(message, op=Op.ORIGINAL, stamp=record, place=place)
+    slot = Slot(entry, snapshot)
+    about = replace(message, op=Op.ORIGINAL, stamp=record, slot=slot)
     stf.original(port, replace(about, value=value, length=len(value)))
     stf.answer(port, applied(message, stamp))
     return stamp

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from netkv.control.base import InsertEntry
-from netkv.control.messages import Mark, Message, Op, Status, encode
+from netkv.control.messages import CacheMetadata, Message, Op, Status, encode
 from netkv.control.topology import CONTROLLER_IP, SERVICE_IP
 from netkv.schemes.netcache.control_plane import LOOKUP
 from tests.p4programs.stf import CLIENT_1, EDGES, SERVER_PORTS, SERVERS, Stf
@@ -25,16 +25,20 @@ def get(key: bytes, request: int = 1, client: int = 1) -> Message:
     return Message(Op.GET, key, request, client)
 
 
-def update(key: bytes, mark: Mark, value: bytes, request: int = 1) -> Message:
-    padded = value.ljust(16 * mark.bitmap.bit_count(), b"\0")
-    return Message(Op.UPDATE, key, request, SERVER, mark=mark, length=len(value), value=padded)
+def update(key: bytes, metadata: CacheMetadata, value: bytes, request: int = 1) -> Message:
+    padded = value.ljust(16 * metadata.bitmap.bit_count(), b"\0")
+    return Message(
+        Op.UPDATE, key, request, SERVER, cache_metadata=metadata, length=len(value), value=padded
+    )
 
 
-def refresh(stf: Stf, key: bytes, mark: Mark, value: bytes, status: Status = Status.OK) -> None:
+def refresh(
+    stf: Stf, key: bytes, metadata: CacheMetadata, value: bytes, status: Status = Status.OK
+) -> None:
     """An UPDATE, and the answer that it must get."""
-    message = update(key, mark, value)
+    message = update(key, metadata, value)
     stf.from_server(message)
-    stf.to_server(message.reply(status=status, mark=mark))
+    stf.to_server(message.reply(status=status, cache_metadata=metadata))
 
 
 def hit(stf: Stf, key: bytes, room: int, value: bytes, request: int = 1) -> None:
@@ -45,59 +49,61 @@ def hit(stf: Stf, key: bytes, room: int, value: bytes, request: int = 1) -> None
     stf.answered(message.reply(length=len(value), value=padded, cache_hit=True))
 
 
-def missed(stf: Stf, key: bytes, mark: Mark | None) -> None:
+def missed(stf: Stf, key: bytes, metadata: CacheMetadata | None) -> None:
     """A read that goes on to the server."""
     stf.ask(get(key))
-    stf.reaches(replace(get(key), mark=mark))
+    stf.reaches(replace(get(key), cache_metadata=metadata))
 
 
-def written(stf: Stf, key: bytes, mark: Mark | None, op: Op = Op.PUT, value: bytes = b"v") -> None:
+def written(
+    stf: Stf, key: bytes, metadata: CacheMetadata | None, op: Op = Op.PUT, value: bytes = b"v"
+) -> None:
     """A write that goes on to the server."""
     value = b"" if op is Op.DELETE else value
     message = Message(op, key, 7, 1, length=len(value), value=value)
     stf.ask(message)
-    stf.reaches(replace(message, mark=mark))
+    stf.reaches(replace(message, cache_metadata=metadata))
 
 
 def life_of_an_entry(stf: Stf) -> None:
     """From the lookup entry to hits, through writes and updates fresh and stale."""
     stf.say("a new entry is invalid: the read goes on, marked")
-    missed(stf, KEY, Mark(7, 0, 0xFF))
+    missed(stf, KEY, CacheMetadata(7, 0, 0xFF))
     stf.say("INVALIDATE acts as a write, and tells the version to push with")
     invalidate = Message(Op.INVALIDATE, KEY, 2, SERVER)
     stf.from_server(invalidate)
-    stf.to_server(invalidate.reply(mark=Mark(7, 1, 0xFF)))
+    stf.to_server(invalidate.reply(cache_metadata=CacheMetadata(7, 1, 0xFF)))
     stf.say("UPDATE with that version makes it valid: hits, for two clients")
-    refresh(stf, KEY, Mark(7, 1, 0xFF), FULL)
+    refresh(stf, KEY, CacheMetadata(7, 1, 0xFF), FULL)
     hit(stf, KEY, 8, FULL)
     stf.ask(get(KEY, 3, 2), client=2)
     stf.answered(get(KEY, 3, 2).reply(length=128, value=FULL, cache_hit=True), client=2)
     stf.say("the same UPDATE again changes nothing")
-    refresh(stf, KEY, Mark(7, 1, 0xFF), FULL)
+    refresh(stf, KEY, CacheMetadata(7, 1, 0xFF), FULL)
     hit(stf, KEY, 8, FULL)
     for version, op in ((2, Op.PUT), (4, Op.DELETE)):
         stf.say(f"{op.name} passes marked and makes the entry invalid")
-        written(stf, KEY, Mark(7, version, 0xFF), op)
-        missed(stf, KEY, Mark(7, version, 0xFF))
+        written(stf, KEY, CacheMetadata(7, version, 0xFF), op)
+        missed(stf, KEY, CacheMetadata(7, version, 0xFF))
         stf.say("a second write before the first one's UPDATE: that is stale, the second's is not")
-        written(stf, KEY, Mark(7, version + 1, 0xFF), op)
-        refresh(stf, KEY, Mark(7, version, 0xFF), b"old", Status.STALE)
-        missed(stf, KEY, Mark(7, version + 1, 0xFF))
-        refresh(stf, KEY, Mark(7, version + 1, 0xFF), b"new")
+        written(stf, KEY, CacheMetadata(7, version + 1, 0xFF), op)
+        refresh(stf, KEY, CacheMetadata(7, version, 0xFF), b"old", Status.STALE)
+        missed(stf, KEY, CacheMetadata(7, version + 1, 0xFF))
+        refresh(stf, KEY, CacheMetadata(7, version + 1, 0xFF), b"new")
         hit(stf, KEY, 8, b"new")
         stf.say("a late copy of the stale UPDATE does not undo it")
-        refresh(stf, KEY, Mark(7, version, 0xFF), b"old", Status.STALE)
+        refresh(stf, KEY, CacheMetadata(7, version, 0xFF), b"old", Status.STALE)
         hit(stf, KEY, 8, b"new")
     stf.say("UPDATE of another insertion, or with another bitmap: not cached")
-    refresh(stf, KEY, Mark(6, 5, 0xFF), FULL, Status.NOT_CACHED)
-    refresh(stf, KEY, Mark(7, 5, 0x7F), FULL[:112], Status.NOT_CACHED)
-    refresh(stf, KEY, Mark(7, 5, 0x00), b"", Status.NOT_CACHED)
+    refresh(stf, KEY, CacheMetadata(6, 5, 0xFF), FULL, Status.NOT_CACHED)
+    refresh(stf, KEY, CacheMetadata(7, 5, 0x7F), FULL[:112], Status.NOT_CACHED)
+    refresh(stf, KEY, CacheMetadata(7, 5, 0x00), b"", Status.NOT_CACHED)
     hit(stf, KEY, 8, b"new")
     stf.say("a value of more than 128 bytes passes and invalidates")
-    written(stf, KEY, Mark(7, 6, 0xFF), value=b"L" * 1024)
-    missed(stf, KEY, Mark(7, 6, 0xFF))
+    written(stf, KEY, CacheMetadata(7, 6, 0xFF), value=b"L" * 1024)
+    missed(stf, KEY, CacheMetadata(7, 6, 0xFF))
     stf.say("an empty value is a value")
-    refresh(stf, KEY, Mark(7, 6, 0xFF), b"")
+    refresh(stf, KEY, CacheMetadata(7, 6, 0xFF), b"")
     hit(stf, KEY, 8, b"")
 
 
@@ -107,17 +113,17 @@ def not_cached(stf: Stf) -> None:
     missed(stf, OTHER, None)
     written(stf, OTHER, None)
     written(stf, OTHER, None, Op.DELETE)
-    refresh(stf, OTHER, Mark(7, 1, 0x0F), FULL[:64], Status.NOT_CACHED)
+    refresh(stf, OTHER, CacheMetadata(7, 1, 0x0F), FULL[:64], Status.NOT_CACHED)
     invalidate = Message(Op.INVALIDATE, OTHER, 2, SERVER)
     stf.from_server(invalidate)
     stf.to_server(invalidate.reply(status=Status.NOT_CACHED))
-    stf.say("a mark that a client made up is taken off, or put right")
-    forged = Mark(99, 99, 0xAA)
+    stf.say("the switch removes or corrects cache metadata that a client made up")
+    forged = CacheMetadata(99, 99, 0xAA)
     for message in (get(OTHER), Message(Op.PUT, OTHER, 4, 1, length=3, value=b"abc")):
-        stf.ask(replace(message, mark=forged))
+        stf.ask(replace(message, cache_metadata=forged))
         stf.reaches(message)
-    stf.ask(replace(Message(Op.DELETE, KEY, 4, 1), mark=forged))
-    stf.reaches(replace(Message(Op.DELETE, KEY, 4, 1), mark=Mark(7, 7, 0xFF)))
+    stf.ask(replace(Message(Op.DELETE, KEY, 4, 1), cache_metadata=forged))
+    stf.reaches(replace(Message(Op.DELETE, KEY, 4, 1), cache_metadata=CacheMetadata(7, 7, 0xFF)))
 
 
 def shared_rows(stf: Stf) -> None:
@@ -127,7 +133,7 @@ def shared_rows(stf: Stf) -> None:
         bitmap = sum(1 << (i * 3 + number) % 8 for i in range(number))
         rest = 0xFF & ~bitmap
         one, two = (bytes.fromhex(f"{half}{number:030x}") for half in ("a1", "b2"))
-        first, second = Mark(100 + number, 0, bitmap), Mark(200 + number, 0, rest)
+        first, second = CacheMetadata(100 + number, 0, bitmap), CacheMetadata(200 + number, 0, rest)
         stf.write([cached(one, 1000 + number, number, bitmap, first.generation)])
         stf.write([cached(two, 2000 + number, number, rest, second.generation)])
         value = bytes([number] * (16 * number - 3))
@@ -147,13 +153,13 @@ def reused_entry(stf: Stf) -> None:
     stf.say("two keys with entry number 77 in turn: the second is invalid until it is filled")
     one, two = bytes([1] * 16), bytes([2] * 16)
     stf.write([cached(one, 77, 77, 1, 300)])
-    refresh(stf, one, Mark(300, 0, 1), b"one")
+    refresh(stf, one, CacheMetadata(300, 0, 1), b"one")
     hit(stf, one, 1, b"one")
     stf.write([cached(two, 77, 77, 1, 301)])  # the first would have been deleted by now
     stf.ask(get(two))
-    stf.reaches(replace(get(two), mark=Mark(301, 0, 1)))
-    refresh(stf, two, Mark(300, 0, 1), b"late", Status.NOT_CACHED)
-    refresh(stf, two, Mark(301, 0, 1), b"two")
+    stf.reaches(replace(get(two), cache_metadata=CacheMetadata(301, 0, 1)))
+    refresh(stf, two, CacheMetadata(300, 0, 1), b"late", Status.NOT_CACHED)
+    refresh(stf, two, CacheMetadata(301, 0, 1), b"two")
     hit(stf, two, 1, b"two")
 
 
@@ -161,17 +167,17 @@ def statistics(stf: Stf) -> None:
     """Hit counters and epochs; every read is sampled."""
     key = bytes([3] * 16)
     stf.write([cached(key, 500, 500, 1, 400)])
-    refresh(stf, key, Mark(400, 0, 1), b"x")
+    refresh(stf, key, CacheMetadata(400, 0, 1), b"x")
 
     def counted(count: int) -> None:
         stats = Message(Op.STATS, key, 50)
         stf.from_controller(stats)
-        stf.to_controller(stats.reply(mark=Mark(400, count, 0)))
+        stf.to_controller(stats.reply(cache_metadata=CacheMetadata(400, count, 0)))
 
     def epoch(number: int) -> None:
-        message = Message(Op.EPOCH, bytes(16), 60, mark=Mark(0, number))
+        message = Message(Op.EPOCH, bytes(16), 60, cache_metadata=CacheMetadata(0, number))
         stf.from_controller(message)
-        stf.to_controller(message.reply(mark=message.mark))
+        stf.to_controller(message.reply(cache_metadata=message.cache_metadata))
 
     stf.say("reads are counted, writes are not")
     epoch(0xFFFE)
@@ -182,12 +188,12 @@ def statistics(stf: Stf) -> None:
     stf.say("reads of an invalid entry are counted too")
     invalidate = Message(Op.INVALIDATE, key, 2, SERVER)
     stf.from_server(invalidate)
-    stf.to_server(invalidate.reply(mark=Mark(400, 1, 1)))
+    stf.to_server(invalidate.reply(cache_metadata=CacheMetadata(400, 1, 1)))
     stf.ask(get(key))
-    stf.reaches(replace(get(key), mark=Mark(400, 1, 1)))
+    stf.reaches(replace(get(key), cache_metadata=CacheMetadata(400, 1, 1)))
     counted(6)
     stf.say("a new epoch clears, also across the end of the numbers; an older one does nothing")
-    refresh(stf, key, Mark(400, 1, 1), b"y")
+    refresh(stf, key, CacheMetadata(400, 1, 1), b"y")
     epoch(0xFFFF)
     counted(0)
     hit(stf, key, 1, b"y")
@@ -209,8 +215,8 @@ def statistics(stf: Stf) -> None:
 
 def malformed(stf: Stf) -> None:
     """Messages about the cache that are dropped."""
-    stf.say("UPDATE cut short anywhere in mark and chunks; EPOCH and UPDATE without a mark")
-    frame = encode(update(KEY, Mark(7, 6, 0x15), b"z" * 48), SERVERS[0], SERVICE_IP)
+    stf.say("UPDATE cut short anywhere in metadata and chunks; EPOCH and UPDATE without metadata")
+    frame = encode(update(KEY, CacheMetadata(7, 6, 0x15), b"z" * 48), SERVERS[0], SERVICE_IP)
     for length in range(70, len(frame)):
         stf.packet(3, frame[:length])
     stf.from_server(Message(Op.UPDATE, KEY, 1, SERVER, length=16, value=FULL[:16]))
@@ -227,9 +233,9 @@ def servers_and_controller(stf: Stf) -> None:
         "ADMIT, INSTALL, EVICTED of a cached key go to its owner, the replies to the controller"
     )
     for op in (Op.ADMIT, Op.INSTALL, Op.EVICTED):
-        message = Message(op, KEY, 80, mark=Mark(7, 0, 0xFF))
+        message = Message(op, KEY, 80, cache_metadata=CacheMetadata(7, 0, 0xFF))
         stf.from_controller(message)
         stf.expect(SERVER_PORTS[0], encode(message, CONTROLLER_IP, SERVERS[0]))
-        reply = message.reply(mark=Mark(7, 0, 0xFF))
+        reply = message.reply(cache_metadata=CacheMetadata(7, 0, 0xFF))
         stf.packet(SERVER_PORTS[0], encode(reply, SERVERS[0], CONTROLLER_IP))
         stf.to_controller(reply, SERVERS[0], SERVER_PORTS[0])

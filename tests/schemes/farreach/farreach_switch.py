@@ -22,7 +22,7 @@ from netkv.control.messages import (
     Datagram,
     Message,
     Op,
-    Place,
+    Slot,
     Stamp,
     decode,
     encode,
@@ -154,9 +154,9 @@ class Switch:
 
     def _note_fill(self, fill: Message) -> None:
         assert fill.stamp is not None
-        assert fill.place is not None
+        assert fill.slot is not None
         generation = fill.stamp.generation
-        entry = self._topology.owner(fill.key).port % len(self.pipelines), fill.place.entry
+        entry = self._topology.owner(fill.key).port % len(self.pipelines), fill.slot.entry
         if is_newer(generation, self._filled.get(entry, 0)):
             assert generation not in self._generations, "a generation given twice"
             self._generations.add(generation)
@@ -175,8 +175,8 @@ class Switch:
 
     def ask(self, op: Op, key: bytes, entry: int, generation: int) -> Message:
         """The answer to a message of the controller about an entry."""
-        stamp, place = Stamp(generation=generation), Place(entry)
-        message = Message(op, key, stamp=stamp, place=place)
+        stamp, slot = Stamp(generation=generation), Slot(entry)
+        message = Message(op, key, stamp=stamp, slot=slot)
         ((_, answer),) = self._process(CPU_PORT, Datagram(CONTROLLER_IP, SERVICE_IP, message))
         return answer.message
 

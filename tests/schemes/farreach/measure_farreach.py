@@ -92,7 +92,7 @@ class Script:
         match message.op:
             case Op.LOAD | Op.EVICT:
                 stamp = Stamp(2, 7, stamp.generation, BITS)
-                return message.reply(stamp=stamp, place=message.place, **carried)
+                return message.reply(stamp=stamp, slot=message.slot, **carried)
             case Op.FETCH:
                 return message.reply(stamp=Stamp(0, 0), **carried)
             case Op.COLLECT:
@@ -102,7 +102,7 @@ class Script:
                 told = replace(stamp, number=total)
                 return message.reply(stamp=told, value=value, length=len(value))
             case _:
-                return message.reply(stamp=message.stamp, place=message.place)
+                return message.reply(stamp=message.stamp, slot=message.slot)
 
     def measure(self, event: Event) -> float:
         """Microseconds for each key that an event and all that follows take."""

@@ -257,7 +257,7 @@ def test_message_about_an_entry_of_which_nothing_is_known_is_counted_and_no_more
     it = rack()
     before = it.control.statistics()["cached"]
     fill = next(message for message in it.sent if message.op is Op.FILL)
-    stray = Message(Op.EVICT_REPLY, KEYS[0], 77, stamp=fill.stamp, place=fill.place)
+    stray = Message(Op.EVICT_REPLY, KEYS[0], 77, stamp=fill.stamp, slot=fill.slot)
     it._leave(1, 510, Datagram(0x0A000064, 0x0A000001, stray))
     it.run(10 * MILLISECOND)
     assert it.control.statistics()["stray_replies"] >= 1

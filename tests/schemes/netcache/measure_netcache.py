@@ -21,7 +21,7 @@ from netkv.control.base import (
     Started,
     TableWritten,
 )
-from netkv.control.messages import CHUNK_BYTES, Mark, Op, Status, decode, encode
+from netkv.control.messages import CHUNK_BYTES, CacheMetadata, Op, Status, decode, encode
 from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.digests import HotKey
@@ -79,13 +79,13 @@ class Script:
                 if message.op is Op.ADMIT:
                     reply = message.reply(length=next(self._lengths))
                 elif message.op is Op.EPOCH:
-                    assert message.mark is not None
-                    self.epoch = message.mark.version
+                    assert message.cache_metadata is not None
+                    self.epoch = message.cache_metadata.version
                 elif message.op is Op.STATS:
                     generation = self.generations.get(message.key)
                     reply = message.reply(status=Status.NOT_CACHED)
                     if generation is not None:
-                        reply = message.reply(mark=Mark(generation, 10))
+                        reply = message.reply(cache_metadata=CacheMetadata(generation, 10))
                 yield PacketIn(1, encode(reply, SERVICE_IP, CONTROLLER_IP))
 
 

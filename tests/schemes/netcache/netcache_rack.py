@@ -29,7 +29,7 @@ from netkv.control.base import (
 )
 from netkv.control.forwarding import ForwardingOnly
 from netkv.control.message_numbers import is_newer
-from netkv.control.messages import Mark, Message, Op, Status, decode, encode
+from netkv.control.messages import CacheMetadata, Message, Op, Status, decode, encode
 from netkv.control.outstanding import WINDOW
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
 from netkv.schemes.netcache.control_plane import NetCache
@@ -210,18 +210,21 @@ class FakeRack(VirtualRack):
 
     def _at_switch(self, message: Message, destination: int) -> None:
         if message.op is Op.EPOCH:
-            assert message.mark is not None
-            if self.epoch == 0 or 0 < (message.mark.version - self.epoch) % 0x10000 < 0x8000:
-                self.epoch = message.mark.version
+            assert message.cache_metadata is not None
+            if (
+                self.epoch == 0
+                or 0 < (message.cache_metadata.version - self.epoch) % 0x10000 < 0x8000
+            ):
+                self.epoch = message.cache_metadata.version
                 self.counts.clear()
-            self._to_controller(message.reply(mark=message.mark))
+            self._to_controller(message.reply(cache_metadata=message.cache_metadata))
         elif message.op is Op.STATS:
             entry = self.entries.get(message.key)
             if entry is None:
                 self._to_controller(message.reply(status=Status.NOT_CACHED))
             else:
-                mark = Mark(entry.generation, self.counts.get(message.key, 0), 0)
-                self._to_controller(message.reply(mark=mark))
+                metadata = CacheMetadata(entry.generation, self.counts.get(message.key, 0), 0)
+                self._to_controller(message.reply(cache_metadata=metadata))
         elif message.op is not Op.OUTGROWN_REPLY and self.servers_up:
             assert destination == SERVICE_IP
             self.travel(self.network, lambda: self._at_server(message))
@@ -239,8 +242,8 @@ class FakeRack(VirtualRack):
         self._to_controller(known[1])
 
     def _serve(self, message: Message) -> Message:
-        assert message.mark is not None
-        key, generation = message.key, message.mark.generation
+        assert message.cache_metadata is not None
+        key, generation = message.key, message.cache_metadata.generation
         record = self.records.get(key)
         length = self.values.get(key)
         if message.op is Op.EVICTED:
@@ -250,7 +253,7 @@ class FakeRack(VirtualRack):
             self.forgotten.append((key, generation))
             return message.reply()
         if record is not None and is_newer(record, generation):
-            return message.reply(status=Status.REJECTED, mark=Mark(record))
+            return message.reply(status=Status.REJECTED, cache_metadata=CacheMetadata(record))
         if message.op is Op.ADMIT:
             if length is None:
                 return message.reply(status=Status.NOT_FOUND)
@@ -276,7 +279,9 @@ class FakeRack(VirtualRack):
     def outgrown(self, key: bytes) -> None:
         """The owner of `key` reports that its value no longer fits."""
         server = 0x0A020000
-        message = Message(Op.OUTGROWN, key, 1, 0x8000, mark=Mark(self.records.get(key, 0)))
+        message = Message(
+            Op.OUTGROWN, key, 1, 0x8000, cache_metadata=CacheMetadata(self.records.get(key, 0))
+        )
         frame = encode(message, source=server, destination=CONTROLLER_IP)
         self.tell(PacketIn(CPU_PORT, frame))
 

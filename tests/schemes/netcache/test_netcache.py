@@ -13,7 +13,7 @@ from netkv.control.base import (
     Preload,
     TableWritten,
 )
-from netkv.control.messages import Mark, Message, Op, Status, encode
+from netkv.control.messages import CacheMetadata, Message, Op, Status, encode
 from netkv.control.topology import CONTROLLER_IP, Topology
 from netkv.schemes.netcache.control_plane import TRIES, NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
@@ -96,7 +96,7 @@ def test_lookup_entry_comes_after_the_server_blocks_writes_and_before_it_fills_t
     installs = [m for m in it.sent if m.op is Op.INSTALL]
     assert trace == ["insert"]
     assert len(installs) == 1
-    assert installs[0].mark == Mark(it.entries[KEYS[0]].generation, 0, 0b111)
+    assert installs[0].cache_metadata == CacheMetadata(it.entries[KEYS[0]].generation, 0, 0b111)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -210,7 +210,9 @@ def test_late_outgrown_of_an_older_insertion_does_not_evict_the_new_one() -> Non
     it = started()
     it.hot(KEYS[0], 100)
     it.run(50 * MILLISECOND)
-    late = Message(Op.OUTGROWN, KEYS[0], 1, 0x8000, mark=Mark(it.records[KEYS[0]]))
+    late = Message(
+        Op.OUTGROWN, KEYS[0], 1, 0x8000, cache_metadata=CacheMetadata(it.records[KEYS[0]])
+    )
     it.outgrown(KEYS[0])
     it.run(50 * MILLISECOND)
     it.hot(KEYS[0], 100)
@@ -244,7 +246,7 @@ def test_answers_from_before_a_switch_restart_change_nothing() -> None:
     it.tell(TableWritten(3, True))
     it.run(200 * MILLISECOND)
     assert it.readable(KEYS[0])
-    assert it.entries[KEYS[0]].generation != admit.mark.generation  # type: ignore[union-attr]
+    assert it.entries[KEYS[0]].generation != admit.cache_metadata.generation  # type: ignore[union-attr]
 
 
 def test_key_without_a_value_and_value_over_128_bytes_are_not_cached() -> None:
@@ -351,7 +353,9 @@ def test_statistics_are_cleared_every_epoch_also_when_the_message_is_lost() -> N
     epoch = it.epoch
     it.run(20 * SECOND)
     assert abs(it.epoch - epoch - 20) <= 1
-    assert 0 not in {m.mark.version for m in it.sent if m.op is Op.EPOCH and m.mark}
+    assert 0 not in {
+        m.cache_metadata.version for m in it.sent if m.op is Op.EPOCH and m.cache_metadata
+    }
 
 
 def test_epoch_after_the_last_is_1_and_never_0() -> None:
@@ -377,7 +381,7 @@ def test_server_that_rejects_for_another_reason_is_not_asked_for_ever() -> None:
     it.hot(KEYS[0], 100)
     for _ in range(3):
         admit = it.sent[-1]
-        reply = admit.reply(status=Status.REJECTED, mark=admit.mark)
+        reply = admit.reply(status=Status.REJECTED, cache_metadata=admit.cache_metadata)
         it.tell(PacketIn(2, encode(reply, destination=CONTROLLER_IP)))
     assert len([m for m in it.sent if m.op is Op.ADMIT]) == 1
     assert it.control.statistics()["not_admitted"] == 1

@@ -23,7 +23,7 @@ from netkv.control.base import (
     Preload,
     SendFrame,
 )
-from netkv.control.messages import Mark, Message, Op, decode, encode
+from netkv.control.messages import CacheMetadata, Message, Op, decode, encode
 from netkv.control.topology import CONTROLLER_IP, Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
@@ -75,9 +75,13 @@ class KeepsGeneration(_Mutant):
         message = message_of(action)
         if isinstance(action, InsertEntry) and action.table == LOOKUP:
             action = replace(action, params={**action.params, "generation": 1})
-        elif message is not None and message.mark is not None and message.op is not Op.EPOCH:
-            mark = replace(message.mark, generation=1)
-            action = SendFrame(encode(replace(message, mark=mark)))
+        elif (
+            message is not None
+            and message.cache_metadata is not None
+            and message.op is not Op.EPOCH
+        ):
+            metadata = replace(message.cache_metadata, generation=1)
+            action = SendFrame(encode(replace(message, cache_metadata=metadata)))
         yield action
 
 
@@ -93,7 +97,9 @@ class TakesAnyOutgrown(_Mutant):
             datagram = decode(event.frame)
             message = datagram.message
             if message.op is Op.OUTGROWN:
-                message = replace(message, mark=Mark(self._latest.get(message.key, 0)))
+                message = replace(
+                    message, cache_metadata=CacheMetadata(self._latest.get(message.key, 0))
+                )
                 frame = encode(message, datagram.source, datagram.destination)
                 event = replace(event, frame=frame)
         return event
@@ -197,7 +203,9 @@ def switch_restarts(control: type[NetCache]) -> str:
 def late_outgrown(control: type[NetCache]) -> str:
     it = rack(control)
     cache(it, KEYS[0])
-    late = Message(Op.OUTGROWN, KEYS[0], 1, 0x8000, mark=Mark(it.records[KEYS[0]]))
+    late = Message(
+        Op.OUTGROWN, KEYS[0], 1, 0x8000, cache_metadata=CacheMetadata(it.records[KEYS[0]])
+    )
     it.outgrown(KEYS[0])
     it.run(100 * MILLISECOND)
     cache(it, KEYS[0])

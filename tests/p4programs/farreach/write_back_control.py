@@ -267,7 +267,7 @@ def refused(stf: WriteBackStf) -> None:
         for entry in (32768, 33278, 65535):
             stf.from_controller(about(op, key, entry, stamp))
     stf.from_controller(about(Op.FILL, key, 510, replace(stamp, generation=9999), b"L" * 129))
-    stf.say("requests and messages about entries without a stamp, with cache metadata, or cut short")
+    stf.say("requests and messages about entries: no stamp, with cache metadata, or cut short")
     fill = about(Op.FILL, key, 510, replace(stamp, generation=9999), FULL)
     put = write(key, FULL, 1, 1, Stamp(INCARNATION))
     frames = [(CPU_PORT, packet_out(0) + encode(fill))]

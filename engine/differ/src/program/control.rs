@@ -65,7 +65,7 @@ fn start_control(w: &mut Writer) {
 
 /// Number of cells; at least 8 if all indices must be in range.
 fn array_size(w: &mut Writer) -> usize {
-    if w.portable { 8 + w.rng.below(3) } else { 1 + w.rng.below(10) }
+    if w.features.any_index { 1 + w.rng.below(10) } else { 8 + w.rng.below(3) }
 }
 
 fn objects(w: &mut Writer) {
@@ -242,8 +242,7 @@ pub(super) fn deparser(w: &mut Writer) {
 /// Writes the complete state into the packet: metadata directly, and headers, also invalid ones, as
 /// a hash.
 fn write_state_to_packet(w: &mut Writer) {
-    // bmv2 hashes a header only at a byte boundary.
-    let validity = if w.portable { "(bit<8>)(bit<1>)" } else { "(bit<1>)" };
+    let validity = if w.features.unaligned_hash_input { "(bit<1>)" } else { "(bit<8>)(bit<1>)" };
     let mut parts = Vec::new();
     for (path, _) in w.layout.header_paths() {
         parts.push(format!("{validity}{path}.isValid()"));

@@ -115,8 +115,7 @@ fn table(w: &mut Writer, number: usize) {
         line!(w, "direct_counter(CounterType.{unit}) {name};");
         properties.push(format!("counters = {name};"));
     }
-    // p4c wants all actions to read a direct meter into one variable.
-    if w.rng.chance(25) && !w.portable {
+    if w.rng.chance(25) && w.features.direct_meters {
         let name = w.unique_name("dm");
         let unit = *w.rng.pick(&["packets", "bytes"]);
         let width = *w.rng.pick(&[2, 8, 32]);
@@ -131,7 +130,8 @@ fn table(w: &mut Writer, number: usize) {
     }
     let selector = w.rng.chance(12);
     let profile = selector || w.rng.chance(8);
-    let (selector, profile) = (selector && !w.portable, profile && !w.portable);
+    let allowed = w.features.action_profiles;
+    let (selector, profile) = (selector && allowed, profile && allowed);
     if profile {
         let name = w.unique_name("ap");
         if selector {

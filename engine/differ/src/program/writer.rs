@@ -1,5 +1,6 @@
 //! The program text under construction, and the names in scope.
 
+use super::features::Features;
 use super::layout::Layout;
 use crate::rng::Rng;
 
@@ -85,8 +86,7 @@ pub(super) struct Function {
 /// Writes one program.
 pub(super) struct Writer {
     pub(super) seed: u64,
-    /// Whether p4c takes the program, and every switch answers alike.
-    pub(super) portable: bool,
+    pub(super) features: Features,
     pub(super) rng: Rng,
     pub(super) text: String,
     pub(super) layout: Layout,
@@ -110,13 +110,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(seed: u64, portable: bool) -> Self {
+    pub(super) fn new(seed: u64, features: Features) -> Self {
         let mut rng = Rng::new(seed, "program");
         let layout = Layout::new(&mut rng);
         let has_dump = rng.chance(85);
         Self {
             seed,
-            portable,
+            features,
             rng,
             has_dump,
             text: String::new(),

@@ -113,6 +113,58 @@ def _ping(fabric: VethFabric) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=False).stdout
 
 
+@pytest.mark.parametrize("ring", RINGS)
+def test_each_dropped_frame_is_counted_once(fabric: VethFabric, ring: str) -> None:
+    """The node starts after a burst that is longer than the rings of XDP and TPACKET_V2."""
+    switch = _engine.Switch(_engine.compile_p4(str(PROGRAM)))
+    ports = [(host.port, ring, fabric.port(host.port)) for host in HOSTS]
+    node = _engine.SwitchNode(switch, ports)
+    frames = 5000
+    _send(fabric, FRAME, frames)
+    drops = node.statistics()["receive_drops"]
+    node.start()
+    try:
+        until(lambda: node.statistics()["received"] + drops >= frames, "all frames are counted")
+    finally:
+        node.stop()
+    # The hosts may have sent some frames of their own.
+    assert frames <= node.statistics()["received"] + drops < frames + 100
+
+
+@pytest.mark.parametrize("ring", RINGS)
+def test_frame_shorter_than_its_header_is_dropped(
+    fabric: VethFabric, tmp_path: Path, ring: str
+) -> None:
+    program = tmp_path / "cut.p4"
+    cut = (
+        "        if (std.packet_length == 74) { truncate(5); }\n        if (std.ingress_port == 1)"
+    )
+    text = PROGRAM.read_text().replace("        if (std.ingress_port == 1)", cut)
+    assert cut in text
+    program.write_text(text)
+    switch = _engine.Switch(_engine.compile_p4(str(program)))
+    node = _engine.SwitchNode(switch, [(host.port, ring, fabric.port(host.port)) for host in HOSTS])
+    node.start()
+    try:
+        _send(fabric, FRAME, 10)
+        until(lambda: node.statistics()["send_drops"] == 10, "ten frames are dropped")
+        assert "1 received" in _ping(fabric)
+    finally:
+        node.stop()
+
+
+FRAME = bytes.fromhex("0200000000020200000000010800") + bytes(60)
+
+
+def _send(fabric: VethFabric, frame: bytes, count: int) -> None:
+    """Host one sends a frame this often."""
+    code = (
+        "import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW);"
+        f"s.bind(('eth0', 0)); [s.send(bytes.fromhex('{frame.hex()}')) for _ in range({count})]"
+    )
+    within(fabric, "one", sys.executable, "-c", code)
+
+
 @pytest.mark.parametrize("node", ["packet"], indirect=True)
 def test_frames_without_checksums_are_counted(fabric: VethFabric, node: _engine.SwitchNode) -> None:
     skip_without("ethtool")

@@ -192,9 +192,9 @@ def _add_plots(app: FastAPI, store: Store) -> None:
 
     # Imported here: the drawing libraries take a second to import.
     def drawn(ids: list[str]) -> Drawn:
-        from netkv.report.plots import asked_for
+        from netkv.report.plots import defined
 
-        return asked_for([_found(store.record, each) for each in ids])
+        return defined([_found(store.record, each) for each in ids])
 
     @app.get("/api/plots", tags=["runs"], responses=_MISSING)
     def show_plots(run: RunIds) -> Plots:
@@ -314,14 +314,14 @@ def _look(found: style.Style) -> Look:
 
 
 def _summary(scenario: Scenario, history: walltime.History) -> ScenarioSummary:
-    takes = walltime.of_scenario(scenario, history)
+    wall_time = walltime.of_scenario(scenario, history)
     return ScenarioSummary(
         name=scenario.name,
         title=scenario.title,
         description=scenario.description,
         schemes=scenario.schemes,
-        runs=takes.runs,
-        wall_seconds=takes.wall_seconds,
-        wall_seconds_source=takes.source,
-        virtual_seconds=takes.virtual_seconds,
+        runs=wall_time.runs,
+        wall_seconds=wall_time.wall_seconds,
+        wall_seconds_source=wall_time.source,
+        virtual_seconds=wall_time.virtual_seconds,
     )

@@ -10,7 +10,7 @@ from netkv.cli import completion
 from netkv.cli.output import Json, notify, print_json
 
 if TYPE_CHECKING:
-    from netkv.gateway.client import About
+    from netkv.gateway.client import GatewayInfo
 
 
 def gateway(
@@ -46,22 +46,22 @@ def gateway(
     """
     from netkv.gateway.run import Options, run
 
-    def listening(about: About) -> None:
+    def listening(info: GatewayInfo) -> None:
         if json:
             print_json(
                 {
-                    "host": about.host,
-                    "port": about.port,
-                    "lab": about.lab,
-                    "scheme": about.scheme,
+                    "host": info.host,
+                    "port": info.port,
+                    "lab": info.lab,
+                    "scheme": info.scheme,
                 }
             )
         if allow_remote:
             notify("Warning: there is no password. Who reaches this address may read and write.")
         notify(
-            f"The lab '{about.lab}' ({about.scheme}) is served at {about.host}:{about.port}. "
+            f"The lab '{info.lab}' ({info.scheme}) is served at {info.host}:{info.port}. "
             f"Ctrl-C ends it.\n"
-            f"  redis-cli -h {about.host} -p {about.port}"
+            f"  redis-cli -h {info.host} -p {info.port}"
         )
 
     run(Options(lab, host, port, timeout, allow_remote, mset == "separate"), listening)

@@ -284,7 +284,7 @@ class Caches(Protocol):
 
 
 @runtime_checkable
-class KnowsClients(Protocol):
+class RegistersClients(Protocol):
     """A control plane where client processes register and deregister."""
 
     def clients_present(self) -> list[int]:

@@ -309,7 +309,7 @@ def _command(table: Table) -> Command:
         "What commands there are.",
         "2.8.13",
         "server",
-        catalogue.everything,
+        catalogue.all_commands,
         flags=_SERVER,
         subcommands=_subcommands(
             "command",

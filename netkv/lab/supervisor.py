@@ -109,8 +109,8 @@ class Supervisor:
         match message:
             case {"do": "status"}:
                 events = [asdict(event) for event in self._rack.events]
-                standing = self._rack.controller.standing()
-                controller = None if standing is None else {"pid": os.getpid(), **standing}
+                arbitration = self._rack.controller.arbitration()
+                controller = None if arbitration is None else {"pid": os.getpid(), **arbitration}
                 return {"events": events, "running": self._rack.running, "controller": controller}
             case {"do": "sample"}:
                 return asdict(await self._rack.sample())

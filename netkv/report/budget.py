@@ -159,7 +159,7 @@ def _delay(stages: int) -> str:
     return f" ({stages} {'stage' if stages == 1 else 'stages'} more for want of room)"
 
 
-def troubles(budget: P4Budget) -> Iterator[Text]:
+def findings(budget: P4Budget) -> Iterator[Text]:
     """Warnings with their positions in the source, and exceeded limits."""
     for name in PIPELINES:
         for warning in budget[name]["warnings"]:

@@ -33,18 +33,18 @@ class Drawn:
     left_out: list[str]
 
 
-def of_scenario(records: Sequence[RunRecord]) -> Drawn:
+def defined_or_usual(records: Sequence[RunRecord]) -> Drawn:
     """The figures that the scenarios of these runs define; if a scenario defines none, the usual
     figures."""
     return _drawn(records, lambda runs, own: own or usual(runs))
 
 
-def asked_for(records: Sequence[RunRecord]) -> Drawn:
+def defined(records: Sequence[RunRecord]) -> Drawn:
     """The figures that the scenarios of these runs define."""
     return _drawn(records, lambda _, own: own)
 
 
-def everything(records: Sequence[RunRecord]) -> Drawn:
+def defined_and_usual(records: Sequence[RunRecord]) -> Drawn:
     """The figures that the scenarios of these runs define, then the other usual figures."""
 
     def plots(runs: Sequence[RunRecord], own: list[Plot]) -> list[Plot]:

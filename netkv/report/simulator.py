@@ -16,7 +16,7 @@ from netkv.bench.simulator import (
     MemoryResult,
     SimulatorBenchmark,
     SimulatorResult,
-    most_servers,
+    max_servers,
 )
 from netkv.report import page, text
 from netkv.report.figure import Axis, Figure, Series, log_ticks
@@ -63,7 +63,7 @@ def figures(found: SimulatorBenchmark) -> list[Figure]:
     drawn: list[Figure | None] = [_bars(found)]
     drawn.append(_sweep(found, "servers", _servers, lambda each: each.keys == MAX_KEYS))
     drawn.append(
-        _sweep(found, "keys", _keys, lambda each: each.servers == most_servers(each.scheme))
+        _sweep(found, "keys", _keys, lambda each: each.servers == max_servers(each.scheme))
     )
     return [figure for figure in drawn if figure is not None]
 

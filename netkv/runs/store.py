@@ -43,7 +43,7 @@ class Store:
         self._engine = database.connect(self.url)
         try:
             database.prepare(self._engine, self.url)
-            self.settle()
+            self.fail_abandoned()
         except SQLAlchemyError as error:
             self.close()
             detail = getattr(error, "orig", None) or error
@@ -179,7 +179,7 @@ class Store:
             row = session.get(GroupRow, group)
             return None if row is None else mapping.owner(row)
 
-    def news(
+    def newer(
         self, after_sample: int, after_event: int, limit: int = 500
     ) -> tuple[list[tuple[int, str, RunSample]], list[tuple[int, str, RunEvent]]]:
         """Samples and events with higher ids, oldest first: (id, run id, sample or event)."""
@@ -250,7 +250,7 @@ class Store:
                     row.finished_at = time.time()
                     row.figures = mapping.figures_so_far(row)
 
-    def settle(self) -> None:
+    def fail_abandoned(self) -> None:
         """Mark unfinished runs of ended processes as failed."""
         query = select(RunRow).where(RunRow.status == "running")
         with Session(self._engine) as session:

@@ -46,7 +46,7 @@ _TEXTS = ("name", "title", "description")
 
 
 @dataclass(frozen=True)
-class Takes:
+class WallTime:
     """The wall time of a scenario, and its runs."""
 
     runs: int
@@ -91,13 +91,13 @@ def stored(scenario: str | None = None) -> History:
         return History(())
 
 
-def of_scenario(scenario: Scenario, history: History) -> Takes:
+def of_scenario(scenario: Scenario, history: History) -> WallTime:
     """The wall time of a scenario on this machine."""
     planned = plan(scenario)
     measured = [history.seconds(item) for item in planned]
     simulated = scenario.mode == "sim"
     seconds = _completed(planned, measured)
-    return Takes(
+    return WallTime(
         runs=len(planned),
         wall_seconds=_makespan(seconds) if simulated else sum(seconds),
         source="estimated" if None in measured else "measured",

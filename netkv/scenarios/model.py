@@ -117,8 +117,8 @@ class Scenario(Spec):
                 faults.check(self.lab, drawn.kinds, drawn.nodes, coordinator=coordinator)
             except FieldError as error:
                 raise error.below("random_faults") from None
-        event_validation.check_schemes(self.schemes, self.crash)
-        event_validation.check_coordinator(self.schemes, self.about_coordinator)
+        event_validation.check_schemes(self.schemes, self.client_crash_option)
+        event_validation.check_coordinator(self.schemes, self.coordinator_option)
         return self
 
     def timeline(self) -> list[TimelineEvent]:
@@ -126,7 +126,7 @@ class Scenario(Spec):
         return sorted(self.events, key=lambda event: event.at)
 
     @property
-    def crash(self) -> FieldPath | None:
+    def client_crash_option(self) -> FieldPath | None:
         """The first option that crashes the client; None if there is none."""
         drawn = self.random_faults.kinds if self.random_faults is not None else None
         places: list[FieldPath] = [
@@ -136,7 +136,7 @@ class Scenario(Spec):
         return next(iter(places), None)
 
     @property
-    def about_coordinator(self) -> FieldPath | None:
+    def coordinator_option(self) -> FieldPath | None:
         """The first option that concerns the coordinator; None if there is none."""
         drawn = self.random_faults.nodes if self.random_faults is not None else None
         places: list[FieldPath] = []

@@ -326,7 +326,7 @@ def test_one_client_more_than_there_may_be() -> None:
             assert three.rest() == b"-ERR max number of clients reached\r\n"
         assert one.ask("PING") == b"PONG"
         two.socket.close()
-        until(lambda: served.gateway.about.counters.connected == 1, "one client is left")
+        until(lambda: served.gateway.info.counters.connected == 1, "one client is left")
         with served.connect() as three:
             assert three.ask("PING") == b"PONG"
 
@@ -349,7 +349,7 @@ def test_gateway_survives_random_bytes(served: Served, seed: int) -> None:
                 except OSError:
                     pass
             assert healthy.ask("PING") == b"PONG"
-    until(lambda: served.gateway.about.counters.connected == 0, "no client is left")
+    until(lambda: served.gateway.info.counters.connected == 0, "no client is left")
 
 
 # The end of connections and of the gateway
@@ -372,7 +372,7 @@ def test_waiting_commands_of_a_closed_connection_are_dropped() -> None:
             until(lambda: bool(served.rack.calls), "the first write is under way")
             client.socket.shutdown(socket.SHUT_RDWR)
         served.rack.answers.set()
-        until(lambda: served.gateway.about.counters.connected == 0, "no client is left")
+        until(lambda: served.gateway.info.counters.connected == 0, "no client is left")
         with served.connect() as client:
             assert client.ask("GET", "k0") == b"v"
         # The gateway notices when it sends the first reply. Another write may have begun by then.

@@ -105,7 +105,7 @@ def test_redis_benchmark(served: Served, pipeline: int) -> None:
     ]
     assert stores.percentiles(f"{header}\n{rows[-1]}\n") is not None
     assert done.stderr == ""  # it warns about a server without CONFIG
-    counters = served.gateway.about.counters
+    counters = served.gateway.info.counters
     assert counters.errors == 0
     assert counters.commands >= 8000
     assert len(served.rack.stored) > 50

@@ -58,7 +58,7 @@ async def follow(
             yield _message("event", event_body, (sample_id, event_id))
         if silent >= _KEEP_ALIVE:
             silent = 0.0
-            yield ServerSentEvent(comment="still here")
+            yield ServerSentEvent(comment="keep-alive")
         try:
             await asyncio.wait_for(closing.wait(), _POLL)
         except TimeoutError:

@@ -247,8 +247,8 @@ class DatagramTurn:
         after = self.node.statistics()
         if seen["wrong"]:
             raise NetkvError(
-                f"{seen['wrong']} answers are no cache hits: their length is another one. "
-                f"This is a fault of netkv."
+                f"{seen['wrong']} answers have the wrong length, so they are no cache hits. "
+                f"This is an error of netkv."
             )
         received = after["received"] - before["received"]
         return Turn(

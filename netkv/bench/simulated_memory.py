@@ -1,7 +1,7 @@
 """A process that measures the memory of a simulated rack: `… -m netkv.bench.simulated_memory`.
 
-It reads a `Case` as JSON from stdin and writes its `MemoryGrowth` as JSON to stdout: the peak memory
-of the process after some virtual time under load, and after twice that time.
+It reads a `Case` as JSON from stdin and writes its `MemoryGrowth` as JSON to stdout: the peak
+memory of the process after some virtual time under load, and after twice that time.
 """
 
 from __future__ import annotations

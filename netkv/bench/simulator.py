@@ -232,7 +232,7 @@ def _measured(row: Row, module: str) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise NetkvError(f"{row}: not done after {_TIMEOUT:g} s.") from error
+        raise NetkvError(f"{row}: not finished after {_TIMEOUT:g} s.") from error
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         raise NetkvError(f"{row} cannot be simulated: {last}")

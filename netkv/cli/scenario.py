@@ -148,7 +148,7 @@ def run(
     ] = None,
     changes: Changes = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of everything random (default: the scenario's).")
+        int | None, typer.Option(min=0, help="Seed of all random draws (default: the scenario's).")
     ] = None,
     repeat: Annotated[
         int | None, typer.Option(min=1, help="Runs per scheme and sweep point.")
@@ -156,7 +156,7 @@ def run(
     mode: Annotated[
         str | None,
         typer.Option(
-            help="How time passes: live, or sim (default: the scenario's).",
+            help="Run live or in the simulator, sim (default: the scenario's).",
             autocompletion=completion.option("mode"),
         ),
     ] = None,
@@ -165,7 +165,7 @@ def run(
     plot: Plots = None,
     json: Json = False,
     group: Annotated[
-        str | None, typer.Option(hidden=True, help="Id to store the runs under.")
+        str | None, typer.Option(hidden=True, help="Id of the group in the store.")
     ] = None,
 ) -> None:
     """Run a scenario, store its runs, and compare the schemes.

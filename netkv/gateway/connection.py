@@ -227,7 +227,7 @@ class Connection(asyncio.Protocol):
             return failure_of(error)
         except Exception as error:
             traceback.print_exc()
-            return Failure(f"ERR a fault of netkv: {error!r}")
+            return Failure(f"ERR internal error of netkv: {error!r}")
 
     # Replies
 

@@ -67,6 +67,6 @@ async def _watch(lab: state.Lab, gateway: Gateway) -> None:
         now = state.load(lab.name)
         if now is None or not now.alive or now.created != lab.created:
             gateway.stop(
-                NetkvError(f"The lab '{lab.name}' has gone down, and the gateway with it.")
+                NetkvError(f"The lab '{lab.name}' is not up any more, so the gateway has ended.")
             )
             return

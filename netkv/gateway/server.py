@@ -94,7 +94,7 @@ class Gateway:
         counters.connected = len(self._connections)
         self._empty.clear()
         if self._stop.is_set():
-            return "ERR the gateway ends"
+            return "ERR the gateway is shutting down"
         if counters.connected > self.info.max_clients:
             counters.rejected += 1
             return "ERR max number of clients reached"
@@ -124,12 +124,12 @@ def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:
         )[0]
     except OSError as error:
         raise UsageError(
-            f"'{host}' is no address of this machine: {error.strerror}. Use 127.0.0.1 or ::1."
+            f"'{host}' is not an address of this machine: {error.strerror}. Use 127.0.0.1 or ::1."
         ) from error
     if not ip_address(str(address[0]).partition("%")[0]).is_loopback and not allow_remote:
         raise UsageError(
             f"The gateway has no password, and other machines could reach {host}. Use 127.0.0.1, "
-            f"or give --allow-remote if everyone who reaches it may read and write the rack."
+            f"or --allow-remote if everyone who can reach it may read and write the rack."
         )
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -21,8 +21,8 @@ _MAX_NAMED = 100
 
 _NOT_OF_RACKS = {
     **dict.fromkeys(("EX", "PX", "EXAT", "PXAT", "KEEPTTL"), "values do not expire"),
-    **dict.fromkeys(("NX", "XX"), "a write cannot depend on what is stored"),
-    "GET": "a write does not return what was stored before",
+    **dict.fromkeys(("NX", "XX"), "a write cannot depend on the stored value"),
+    "GET": "a write does not return the previous value",
 }
 
 
@@ -70,8 +70,8 @@ async def count(rack: Rack, request: Request) -> Reply:  # noqa: ARG001
     found = rack.known_keys
     if found is None:
         return Failure(
-            f"ERR DBSIZE counts the keys that were stored through this gateway, up to "
-            f"{MAX_COUNTED:,}, and there were more"
+            f"ERR DBSIZE counts up to {MAX_COUNTED:,} keys that were stored through this gateway; "
+            f"there were more"
         )
     return found
 
@@ -146,9 +146,7 @@ def check_set(request: Request) -> Failure | None:
     for word in request[3:]:
         option = word.decode(errors="replace").upper()
         if option in _NOT_OF_RACKS:
-            return Failure(
-                f"ERR SET with {option} cannot be had from a rack: {_NOT_OF_RACKS[option]}"
-            )
+            return Failure(f"ERR SET with {option} is not supported: {_NOT_OF_RACKS[option]}")
         return Failure("ERR syntax error")
     return None
 
@@ -168,6 +166,6 @@ def check_mset(request: Request) -> Failure | None:
 def _check_keys(number: int) -> Failure | None:
     if number > MAX_KEYS:
         return Failure(
-            f"ERR one command of the gateway may have {MAX_KEYS} keys, not {number}: send several"
+            f"ERR a command may have up to {MAX_KEYS} keys, not {number}: send several commands"
         )
     return None

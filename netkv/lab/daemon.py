@@ -141,7 +141,7 @@ def status(name: str) -> LabStatus:
     return LabStatus(
         name=name,
         state=lab.state if lab.alive else "dead",
-        text=lab.text if lab.alive else "Its supervisor is gone; 'netkv down' cleans up.",
+        text=lab.text if lab.alive else "Its supervisor does not run; 'netkv down' cleans up.",
         scheme=str(lab.spec.get("scheme", "")),
         nodes={
             node: {"pid": process.pid, "running": process.alive}

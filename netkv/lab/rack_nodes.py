@@ -220,7 +220,7 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
         elif storage == "lost" and durable:
             shutil.rmtree(self._rack.data(self.name), ignore_errors=True)
         lost = storage == "lost" or not durable
-        return ", without what was written to it" if lost else ""
+        return ", without its written records" if lost else ""
 
 
 class LiveCoordinator(LiveLinkedNode, nodes.Coordinator):

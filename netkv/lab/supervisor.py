@@ -153,7 +153,7 @@ def main() -> None:
         _broken(lab, str(error))
     except Exception as error:
         traceback.print_exc()
-        _broken(lab, f"a fault of netkv: {error!r}")
+        _broken(lab, f"internal error of netkv: {error!r}")
 
 
 def _broken(lab: state.Lab, text: str) -> None:

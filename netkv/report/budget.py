@@ -156,7 +156,9 @@ def _delay(stages: int) -> str:
     """Stages by which full stages delay a part of the chain, as text."""
     if not stages:
         return ""
-    return f" ({stages} {'stage' if stages == 1 else 'stages'} more for want of room)"
+    return (
+        f" ({stages} {'stage' if stages == 1 else 'stages'} later, because earlier ones are full)"
+    )
 
 
 def findings(budget: P4Budget) -> Iterator[Text]:

@@ -46,7 +46,7 @@ def choose(groups: Sequence[Group], settings: Settings, asked: str | None = None
     if asked is not None:
         named = [group for group in groups if any(run.id == asked for run in group)]
         if named:
-            sentence = f"Ratios are to {_run(named[0])}, as asked for."
+            sentence = f"Ratios are to {_run(named[0])}, as requested."
             return Baselines([named[0] for _ in groups], [sentence])
         present = dict.fromkeys(group[0].scheme for group in groups)
         if asked not in present:
@@ -98,7 +98,7 @@ def _within(
     if oldest is not None:
         text = f"Ratios are to {_run(oldest)}, the oldest of these runs{at_point}."
     elif asked is not None:
-        text = f"Ratios are to {scheme}{at_point}, as asked for."
+        text = f"Ratios are to {scheme}{at_point}, as requested."
     elif scheme == first:
         text = (
             f"Ratios are to {scheme}, the first scheme of '{scenario}'{at_point and ','}{at_point}."
@@ -109,7 +109,7 @@ def _within(
             f"among these runs."
         )
     if missing:
-        text += f" There is none where no run of {scheme} succeeded{_points(missing)}."
+        text += f" There is no ratio where no run of {scheme} succeeded{_points(missing)}."
     found.sentences.append(where + text)
 
 

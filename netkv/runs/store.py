@@ -226,7 +226,7 @@ class Store:
             for row in rows:
                 if row.status == "running" and mapping.owner(row.group).is_alive:
                     raise NetkvError(
-                        f"Run {row.id} is still going on (process {row.group.owner_pid}); "
+                        f"Run {row.id} is in progress (process {row.group.owner_pid}); "
                         f"stop it before you delete it. Nothing was deleted."
                     )
             groups = {row.group for row in rows}
@@ -270,7 +270,7 @@ class Store:
 def _row(session: Session, run_id: str) -> RunRow:
     row = session.get(RunRow, run_id)
     if row is None:
-        raise UsageError(f"There is no run '{run_id}'. 'netkv runs list' shows the runs there are.")
+        raise UsageError(f"There is no run '{run_id}'. 'netkv runs list' shows all runs.")
     return row
 
 
@@ -290,14 +290,11 @@ def _find(session: Session, prefix: str) -> list[str]:
     fits = [*run_ids, *group_ids]
     if not fits:
         raise UsageError(
-            f"No run has an id that begins with '{prefix}'. "
-            f"'netkv runs list' shows the runs there are."
+            f"No run has an id that begins with '{prefix}'. 'netkv runs list' shows all runs."
         )
     if len(fits) > 1:
         shown = ", ".join(fits[:8]) + (", ..." if len(fits) > 8 else "")
-        raise UsageError(
-            f"'{prefix}' could be any of {len(fits)}: {shown}. Give more of the id, or the whole."
-        )
+        raise UsageError(f"{len(fits)} ids begin with '{prefix}': {shown}. Give more of the id.")
     if group_ids:
         return list(session.scalars(in_group.where(RunRow.group_id == group_ids[0])))
     return run_ids

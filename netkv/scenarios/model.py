@@ -85,7 +85,7 @@ class Scenario(Spec):
             except UsageError as error:
                 raise FieldError(str(error), "schemes", index) from None
             if name in self.schemes[:index]:
-                raise FieldError(f"'{name}' is there twice", "schemes", index)
+                raise FieldError(f"'{name}' is listed twice", "schemes", index)
         return self
 
     @model_validator(mode="after")

@@ -65,14 +65,14 @@ def parse(text: str) -> Port:
     """A port as the user writes it: `N=INTERFACE`, `N=udp:ADDRESS[,PEER]`; else `UsageError`."""
     number, equals, place = text.partition("=")
     if not equals or not place or not number.isascii() or not number.isdigit():
-        raise UsageError(f"'--port {text}' is no port of a switch. {_FORM}")
+        raise UsageError(f"'--port {text}' is not a port of a switch. {_FORM}")
     if int(number) > MAX_PORT:
         raise UsageError(f"'--port {text}': ports have the numbers 0 to {MAX_PORT}.")
     if not place.startswith("udp:"):
         return Interface(int(number), place)
     addresses = place.removeprefix("udp:").split(",")
     if len(addresses) > 2 or not all(_ADDRESS.fullmatch(address) for address in addresses):
-        raise UsageError(f"'--port {text}' is no UDP port of a switch. {_FORM}")
+        raise UsageError(f"'--port {text}' is not a UDP port of a switch. {_FORM}")
     return Datagrams(int(number), addresses[0], addresses[1] if len(addresses) == 2 else None)
 
 

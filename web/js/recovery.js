@@ -13,7 +13,7 @@ export function recoveries(rows, looks) {
   if (!recovered.length) return [];
   const phases = [...new Set(recovered.flatMap((row) => Object.keys(row.recovery_phases)))];
   const longest = Math.max(...recovered.map((row) => row.recovery_time?.mean ?? 0));
-  const headings = ["recovery of the switch", "takes", ...phases, ""];
+  const headings = ["recovery of the switch", "total", ...phases, ""];
   const found = table(headings, recovered.map((row) => cells(row, phases, longest, looks)));
   found.id = "recoveries";
   // A phase is as light as in the bars.

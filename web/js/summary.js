@@ -33,7 +33,7 @@ function title(runs) {
 
 async function comparison(runs, finished) {
   if (!finished.length) {
-    const text = runs.length ? "Figures come when the run is over." : "Tick runs at the left, or start one.";
+    const text = runs.length ? "Figures are available when the run has ended." : "Select runs at the left, or start one.";
     return [make("p", { class: "empty" }, text)];
   }
   const query = finished.map((run) => `run=${encodeURIComponent(run.id)}`).join("&");
@@ -95,6 +95,6 @@ export function renderEvents(runs) {
           event.node,
           event.text,
         ]))
-      : make("p", { class: "empty" }, "Nothing happened."),
+      : make("p", { class: "empty" }, "No events."),
   );
 }

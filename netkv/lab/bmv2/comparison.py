@@ -130,13 +130,13 @@ class Bmv2:
             await self._client.write(setup.updates(self._client.names, state, name))
         except ControllerError as error:
             self._alive()
-            raise NetkvError(f"bmv2 refuses what it is set up with for {name}: {error}") from error
+            raise NetkvError(f"bmv2 refuses the state of {name}: {error}") from error
         end = time.monotonic() + _ANSWER_S
         while self._ports.watched() is None:
             self._ports.flush()
             self._alive()
             if time.monotonic() > end:
-                raise NetkvError(f"{self._switch.path} does not take frames.")
+                raise NetkvError(f"{self._switch.path} does not accept frames.")
 
     def answer(
         self, packet: tuple[int, bytes], frames: int, *, rest: bool

@@ -142,7 +142,7 @@ def _run(
         )
     if not (folder / _JSON).is_file() or not (folder / _P4INFO).is_file():
         raise NetkvError(
-            f"{compiler.path} has compiled {program} and written no program: expected "
+            f"{compiler.path} has compiled {program}, but its output is missing: expected "
             f"'{_JSON}' and '{_P4INFO}'.\n{report}"
         )
     (folder / _WARNINGS).write_text(report)

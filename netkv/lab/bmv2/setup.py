@@ -59,7 +59,7 @@ def updates(names: Names, text: str, name: str) -> list[p4r.Update]:
                 case (("packet" | "expect" | "wait" | "no_packet"), _):
                     continue
                 case _:
-                    raise ValueError("it cannot be done over P4Runtime")
+                    raise ValueError("P4Runtime has no such command for bmv2")
         except (ValueError, LookupError, RpcError) as error:
             reason = str(error).rstrip(".")
             raise UsageError(f"{name}:{number}: '{line[:60]}': {reason}.") from error

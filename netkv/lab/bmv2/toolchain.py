@@ -51,7 +51,7 @@ def compiler(program: str | None = None) -> Compiler:
     names = COMPILERS if program is None else (program,)
     found = next((path for name in names if (path := shutil.which(name))), None)
     if found is None and program is not None:
-        raise MissingError(f"'{program}' is no program that can be run: give the path of a p4c.")
+        raise MissingError(f"'{program}' cannot be executed: give the path of a p4c.")
     if found is None:
         raise MissingError(
             f"The target 'bmv2' needs p4c: neither '{COMPILERS[0]}' nor '{COMPILERS[1]}' is on "
@@ -64,16 +64,14 @@ def switch(program: str = SWITCH) -> Switch:
     """simple_switch_grpc on PATH, or at this one; raises `MissingError`."""
     found = shutil.which(program)
     if found is None and program != SWITCH:
-        raise MissingError(
-            f"'{program}' is no program that can be run: give the path of a {SWITCH}."
-        )
+        raise MissingError(f"'{program}' cannot be executed: give the path of a {SWITCH}.")
     if found is None:
         raise MissingError(f"The target 'bmv2' needs '{SWITCH}' on PATH.\n  {HOW_TO_GET}")
     options = _output(found, "--help")
     if "--dp-grpc-server-addr" not in options:
         raise NetkvError(
             f"'{found}' has no option '--dp-grpc-server-addr', through which frames get to its "
-            f"ports. Any bmv2 since 2018 has it; is this another program?"
+            f"ports. Every bmv2 since 2018 has it, so this may be another program."
         )
     version = _output(found, "--version").strip().splitlines()
     return Switch(found, version[-1] if version else "unknown", "--thrift-port" in options)

@@ -93,7 +93,8 @@ async def delete(rack: Rack, request: Request) -> Reply:
 async def put_each(rack: Rack, request: Request) -> Reply:
     """MSET key value …: one SET for each key, all concurrently.
 
-    If some fail, the error names the keys that are written and those that are not.
+    If some fail, the error names the keys that are written and those that are not. If the rack has
+    rejected some keys and written all others, the error begins with the number of written keys.
     """
     values = dict(zip(request[1::2], request[2::2], strict=True))
     results = await _each(list(values), lambda key: rack.put(key, values[key]))
@@ -104,8 +105,9 @@ async def put_each(rack: Rack, request: Request) -> Reply:
     first = next((error for error in errors if not isinstance(error, Rejected)), errors[0])
     if len(values) == 1:
         raise first
+    written = [key for key, result in results.items() if result is None]
     parts = {
-        "written": [key for key, result in results.items() if result is None],
+        "written": written,
         "perhaps written": [
             key
             for key, result in results.items()
@@ -114,7 +116,10 @@ async def put_each(rack: Rack, request: Request) -> Reply:
         "not written": [key for key, result in results.items() if isinstance(result, Rejected)],
     }
     counts = "; ".join(f"{how}: {_named(keys)}" for how, keys in parts.items())
-    return Failure(f"{failure_of(first).text} (Of this MSET's {len(values)} keys, {counts}.)")
+    code, _, sentence = failure_of(first).text.partition(" ")
+    if written and isinstance(first, Rejected):
+        sentence = f"only {len(written)} of {len(values)} keys are written: {sentence}"
+    return Failure(f"{code} {sentence} (Of this MSET's {len(values)} keys, {counts}.)")
 
 
 async def _each(

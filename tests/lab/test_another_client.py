@@ -163,7 +163,7 @@ async def test_status_shows_the_controller_and_the_primary(home: Path) -> None:
     await asyncio.to_thread(daemon.request, "lab", {"do": "stop-node", "node": "controller"})
     document, text = await asyncio.to_thread(shown)
     assert document["controller"] is None
-    assert "gone" in text
+    assert "not running" in text
 
 
 @dataclass

@@ -398,11 +398,11 @@ def test_without_plots_in_the_scenario_the_usual_ones_are_drawn(store: Store) ->
         ({"y": "served_by"}, {"server_load": []}, "none of the 2 runs has 'served_by'"),
         ({"y": "latency_us", "kind": "distribution"}, {"latency_histogram": ""}, "latency_us"),
         ({}, {"status": "failed"}, "all 2 runs failed"),
-        ({}, {"status": "running"}, "2 of the 2 runs still go on"),
+        ({}, {"status": "running"}, "2 of the 2 runs are in progress"),
         ({"relative_to": {"scheme": "farreach"}}, {}, "relative to FarReach, which is not among"),
         ({"x": "workload.zipf", "log": ["x"]}, {"params": {"workload.zipf": 0}}, "cannot show 0"),
-        ({"y": "server_load", "x": "time"}, {}, "is none that netkv can draw"),
-        ({"y": "no_such_metric"}, {}, "is none that netkv can draw"),
+        ({"y": "server_load", "x": "time"}, {}, "cannot be drawn"),
+        ({"y": "no_such_metric"}, {}, "cannot be drawn"),
     ],
 )
 def test_figure_without_values_is_reported(

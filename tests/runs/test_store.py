@@ -202,7 +202,7 @@ def test_deleting_takes_series_events_and_empty_group_with_it(store: Store, url:
 def test_running_run_is_not_deleted(store: Store) -> None:
     with StoreSink(store) as sink:
         sink.begin(start("busy"))
-        with pytest.raises(NetkvError, match="still going on"):
+        with pytest.raises(NetkvError, match="is in progress"):
             store.delete(["busy"])
     assert store.head("busy").id == "busy"
 

@@ -266,7 +266,7 @@ def test_scheme_that_is_wrong_names_its_own_line() -> None:
     head = "name: mine\n"
     assert error_of(head + block.format("netcach")).startswith("scenarios/mine.yaml:4: There is no")
     twice = error_of(head + block.format("nocache"))
-    assert twice == "scenarios/mine.yaml:4: 'schemes.1': 'nocache' is there twice."
+    assert twice == "scenarios/mine.yaml:4: 'schemes.1': 'nocache' is listed twice."
 
 
 @pytest.mark.parametrize(
@@ -359,13 +359,13 @@ SWEEP = "sweep:\n  workload.zipf: [0, 0.9]\nplots:\n"
         ("{x: workload.zip}", "Did you mean 'workload.zipf'? Possible: scheme, time, workload."),
         ("{y: server_load, x: time}", "over 'time' take 'load_imbalance'"),
         ("{y: latency_us, x: workload.zipf}", "over 'workload.zipf' take 'latency_p99_us'"),
-        ("{kind: stacked}", "'served_by' and 'recovery_time' go with kind 'stacked'"),
+        ("{kind: stacked}", "kind 'stacked' is for 'served_by' and 'recovery_time'"),
         ("{y: served_by, x: time}", "exists only for whole runs"),
         ("{y: recovery_time, x: time}", "exists only for whole runs"),
-        ("{y: recovery_time, kind: lines}", "go with kind 'stacked'"),
+        ("{y: recovery_time, kind: lines}", "kind 'stacked' is for"),
         ("{x: time, kind: bars}", "over time there are lines"),
         ("{kind: lines}", "schemes have no order"),
-        ("{y: hit_ratio, kind: distribution}", "a distribution is one of 'latency_us'"),
+        ("{y: hit_ratio, kind: distribution}", "only 'latency_us' can be drawn as a distribution"),
         ("{x: workload.zipf, log: [x]}", "'plots.0.log': a logarithmic axis cannot show 0 of"),
         ("{x: time, log: [x]}", "needs lines over the numbers of a sweep"),
         ("{relative_to: {}}", "has a 'scheme', a 'point' of the sweep, or both"),

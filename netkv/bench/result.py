@@ -57,6 +57,10 @@ class Machine(BaseModel):
     kernel: str
     memory_bytes: int
 
+    def __str__(self) -> str:
+        """`PROCESSOR, 8 cores, KERNEL`."""
+        return f"{self.processor}, {self.cores} cores, {self.kernel}"
+
 
 class Benchmark(BaseModel):
     """The whole document."""

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from netkv.cli import completion
+from netkv.cli.executor import EngineExecutor
 from netkv.cli.output import Json, notify, print_json, stdout
 from netkv.cli.plotting import Plots, destinations, write
 
@@ -19,7 +20,7 @@ def e2e(
         float, typer.Option(min=0.1, max=600, help="Seconds of load for each row.")
     ] = 3.0,
     executor: Annotated[
-        Literal["compiled", "interpreter"], typer.Option(help="How the engine runs the program.")
+        EngineExecutor, typer.Option(help="How the engine runs the program.")
     ] = "compiled",
     program: Annotated[
         str | None,

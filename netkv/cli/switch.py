@@ -1,14 +1,16 @@
-"""`netkv switch`: the engine as a P4 switch of its own, and a shell for it."""
+"""`netkv switch`: runs the engine as a P4 switch, and opens a P4Runtime shell on a switch."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netkv.cli import p4
+from netkv.cli.executor import EngineExecutor
 from netkv.cli.output import Json, notify, print_json
+from netkv.switch.ports import Ring
 
 if TYPE_CHECKING:
     from netkv.switch.run import Running
@@ -47,7 +49,7 @@ def run(
         int, typer.Option(min=0, max=510, help="The port of packet-in and packet-out.")
     ] = 510,
     ring: Annotated[
-        Literal["xdp", "packet", "packet-v3"],
+        Ring,
         typer.Option(help="How frames of interfaces reach the engine: AF_XDP, AF_PACKET."),
     ] = "packet",
     pcap: Annotated[
@@ -55,7 +57,7 @@ def run(
         typer.Option(metavar="DIR", help="Record each port in DIR/port-N.pcapng."),
     ] = None,
     executor: Annotated[
-        Literal["compiled", "interpreter"], typer.Option(help="How the engine runs the P4 program.")
+        EngineExecutor, typer.Option(help="How the engine runs the P4 program.")
     ] = "compiled",
     pipelines: Annotated[int, typer.Option(help="Pipelines of the switch: 1, 2 or 4.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random().")] = 1,

@@ -10,7 +10,7 @@ order. The driver guarantees:
    P4Runtime batch. Writes and saves begin only after the frames before them are sent.
    The driver refuses a write while `MAX_WRITES` others are unanswered.
    In a switch of several pipelines the pipelines get a write one after the other. Meanwhile some
-   packets meet the new entry and others do not; `TableWritten` means that all pipelines have it.
+   packets match the new entry and others do not; `TableWritten` means that all pipelines have it.
 2. When `deadline()` is reached, the driver calls `handle(now, Timer())`. An early or superfluous
    timer has no effect.
 3. After the switch has lost its state (restart, new pipeline), the driver sends `SwitchRestarted`

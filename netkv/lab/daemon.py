@@ -59,7 +59,7 @@ class LabStatus:
 
     @property
     def warnings(self) -> list[str]:
-        """What p4c has printed about the program."""
+        """The warnings of p4c about the program."""
         return [str(event["text"]) for event in self.events if event["node"] == COMPILER]
 
     def to_json(self) -> dict[str, Any]:

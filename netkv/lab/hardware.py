@@ -93,7 +93,7 @@ class SwitchSpec(Spec):
     ports: list[SwitchPort] = Field(default_factory=list)
     """Its ports, one for each node."""
     config: str = "bmv2"
-    """What the controller loads: `bmv2`, the program as p4c compiles it; `bundle`, for netkv's own
+    """The program for the controller to load: `bmv2`, as p4c compiles it; `bundle`, for netkv's own
     switch; or a file that another compiler has made for this switch, with `p4info`."""
     p4info: str | None = None
     """The file with the P4Info of `config`, a serialized message."""

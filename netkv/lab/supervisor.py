@@ -142,7 +142,8 @@ class Supervisor:
 def main() -> None:
     """Runs the supervisor of the lab named on the command line."""
     name = state.check_name(sys.argv[1])
-    # `up` writes who we are under the lock; before that, lab.json is not ours to write.
+    # `up` stores the identity of this process under the lock; until then only `up` may write
+    # lab.json.
     with state.locked():
         lab = state.load(name)
     if lab is None:

@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Self
 
 from sqlalchemy import func, select
@@ -62,12 +61,7 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextmanager

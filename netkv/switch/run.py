@@ -26,7 +26,7 @@ class Options:
     bundle: bytes
     """The compiled program."""
     include_dirs: Sequence[str]
-    """Where programs that a controller sends as source find what they include."""
+    """Include directories for programs that a controller sends as source."""
     ports: Sequence[Port]
     ring: Ring
     host: str

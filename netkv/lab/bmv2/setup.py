@@ -30,10 +30,10 @@ _CALL = re.compile(r"(?P<head>.*?)\s*(?P<action>[\w.]+)\s*\((?P<arguments>[^()]*
 
 
 def updates(names: Names, text: str, name: str) -> list[p4r.Update]:
-    """The commands of a file that fill tables and groups, in order; groups come last.
+    """The updates for the commands of a file, in order; groups come last.
 
     `names` are those of the program, `name` is the file's. Raises `UsageError` with the line for a
-    command that P4Runtime has not for bmv2.
+    command that P4Runtime does not support on bmv2.
     """
     made: list[p4r.Update] = []
     groups: dict[int, list[tuple[int, int]]] = {}
@@ -75,7 +75,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _call(text: str) -> tuple[str, Call]:
-    """What comes before an action, and the action."""
+    """The text before an action, and the action."""
     found = _CALL.match(text)
     if found is None:
         raise ValueError("there is no ACTION(PARAM:VALUE, ...)")

@@ -1,4 +1,4 @@
-"""The programs that the target `bmv2` needs, where they are, and what to do where they are not."""
+"""Finds the programs that the target `bmv2` needs; errors describe how to install them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Compiler:
 
     @property
     def is_driver(self) -> bool:
-        """Whether it is `p4c`, which has to be told the target."""
+        """Whether it is `p4c`, which needs the target as an option."""
         return Path(self.path).name == "p4c"
 
 
@@ -78,7 +78,7 @@ def switch(program: str = SWITCH) -> Switch:
 
 
 def _first_version(text: str) -> str:
-    """`1.2.5 (SHA: …)` of p4c's lines about itself."""
+    """`1.2.5 (SHA: …)` from the output of `p4c --version`."""
     for line in text.splitlines():
         _, found, version = line.partition("Version ")
         if found:
@@ -88,7 +88,7 @@ def _first_version(text: str) -> str:
 
 
 def _output(program: str, option: str) -> str:
-    """What a program prints; raises `NetkvError` if it cannot run."""
+    """The output of a program; raises `NetkvError` if it cannot run."""
     try:
         done = subprocess.run(
             [program, option],

@@ -67,7 +67,7 @@ class CompileError(Exception):
     file), "column" (from 1), "message" and "source_line"."""
 
 class ControlError(Exception):
-    """A control plane call was refused. `str()` is a sentence with the reason and the right form."""
+    """A control plane call was refused. `str()` is a sentence with the reason and a correction."""
 
     code: str
     """Name of the gRPC status, e.g. "NOT_FOUND"."""
@@ -632,7 +632,7 @@ class Switch:
         """
 
     def process(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
-        """Process a frame that arrives at `port`; returns (port, frame) for each one that leaves."""
+        """Process a frame that arrives at `port`; returns (port, frame) of all that leave."""
 
     def trace(self, port: int, frame: bytes) -> tuple[list[tuple[int, bytes]], dict[str, Any], str]:
         """`process`, with every step: as a document of events, and as text for users."""
@@ -1331,7 +1331,7 @@ class LoadReport(TypedDict):
 class DatagramLoad:
     """Sends the same frames repeatedly to a switch port, as fast as a window allows.
 
-    `bind` and `peer` are those of a port of `SwitchNode`: UDP addresses, or a ring and an interface.
+    `bind` and `peer` are those of a port of `SwitchNode`: UDP addresses, or ring and interface.
     """
 
     def __init__(

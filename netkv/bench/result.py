@@ -20,7 +20,7 @@ Executor = Literal[
     "memcached",
     "gateway",
 ]
-"""What processed the packets or requests."""
+"""The software that processed the packets or requests."""
 
 
 class BenchResult(BaseModel):

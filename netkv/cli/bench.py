@@ -1,4 +1,4 @@
-"""`netkv bench`: the speed of netkv on this machine, beside alternatives."""
+"""`netkv bench`: the speed of netkv and of alternatives on this machine."""
 
 from __future__ import annotations
 

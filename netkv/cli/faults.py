@@ -30,7 +30,7 @@ def report_unexpected(error: Exception) -> None:
 
 
 def silence_stdout() -> None:
-    """Discards buffered output after the reader of stdout has gone, so that no flush fails."""
+    """Discards buffered output after the reader has closed stdout, so that no flush fails."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -30,7 +30,7 @@ def bench(
         float, typer.Option(min=0.001, max=600, help="Seconds for each executor and path.")
     ] = 0.5,
     sweep: Annotated[
-        Sweeps, typer.Option(help="What to vary of the yardstick's read hit.")
+        Sweeps, typer.Option(help="Sizes of the yardstick's read hit to vary.")
     ] = "all",
     plot: Plots = None,
     json: Json = False,

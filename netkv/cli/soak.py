@@ -30,7 +30,7 @@ def soak(
     scheme: Annotated[
         str | None,
         typer.Argument(
-            help="What to search: a scheme ('netkv scheme list').",
+            help="The scheme to search ('netkv scheme list').",
             autocompletion=completion.schemes,
         ),
     ] = None,

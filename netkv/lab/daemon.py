@@ -2,7 +2,7 @@
 
 `up` starts a detached supervisor process (`python -m netkv.lab.supervisor NAME`) that runs the rack
 and listens on the socket `control` in the lab's directory. `down` stops it and removes all its
-processes and files; it also cleans up after a supervisor that has died.
+processes and files, also after a crash of the supervisor.
 """
 
 from __future__ import annotations

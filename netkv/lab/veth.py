@@ -206,7 +206,7 @@ def check() -> None:
 
 
 def sweep() -> list[str]:
-    """Deletes the namespaces of fabrics whose owner is gone; returns their names."""
+    """Deletes the namespaces of fabrics whose owner has ended; returns their names."""
     if missing() is not None or not _NAMESPACES.is_dir():
         return []
     gone = []

@@ -142,7 +142,7 @@ def _counts(part: Part, phase: str) -> bool:
         case "measured":
             return phase == "measure"
         case "after warm-up":
-            # What is lost or retried before the measured part belongs to the warm-up.
+            # Losses and retries before the measured part belong to the warm-up.
             return phase != "warmup"
         case _:
             return True

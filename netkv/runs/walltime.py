@@ -33,7 +33,7 @@ from netkv.schemes.options import SwitchCache
 from netkv.sim import profiles, speed
 
 _NEWEST = 5
-"""The median is over so many of the newest runs."""
+"""Number of the newest runs for the median."""
 _LIVE_EXTRA = 3.0
 """Seconds to start a rack, complete requests, verify, and stop the rack."""
 _SIM_EXTRA = 0.5
@@ -47,7 +47,7 @@ _TEXTS = ("name", "title", "description")
 
 @dataclass(frozen=True)
 class WallTime:
-    """The wall time of a scenario, and its runs."""
+    """The wall time of a scenario and the number of its runs."""
 
     runs: int
     wall_seconds: float

@@ -40,7 +40,7 @@ class Scenario(Spec):
     title: str = ""
     """One line for lists and reports."""
     description: str = ""
-    """What the scenario is about, in sentences."""
+    """Description of the scenario, in sentences."""
     schemes: Annotated[list[str], Field(min_length=1)]
     """Schemes to compare, each named once; the first is the baseline."""
     mode: Mode = "live"

@@ -46,7 +46,7 @@ class Datagrams:
     bind: str
     """The switch's own end, host:port."""
     peer: str | None
-    """The only sender that it takes frames from; None: anyone, and answers go to the last one."""
+    """The only accepted sender of frames; None: all are accepted, and answers go to the last."""
 
     def plug(self, ring: Ring) -> tuple[int, str, str]:  # noqa: ARG002  # of interfaces only
         """The port as `_engine.SwitchNode` takes it."""

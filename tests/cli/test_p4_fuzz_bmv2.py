@@ -40,7 +40,7 @@ def test_a_difference_is_reported_with_its_packet(
     monkeypatch.setenv("STANDIN_FAULT", "h.i.a8 + h.i.b8=>h.i.a8 - h.i.b8")
     said = netkv("p4", "fuzz", ARITHMETIC, *BMV2, "--seed", "4", "--packets", "60")
     assert said.status == 1, said.err
-    assert "is answered differently, as the first packet, too." in said.err
+    assert "is answered differently, also as the first packet." in said.err
     for answer in ("interpreter port", "compiled    port", "bmv2        port"):
         assert answer in said.err
     assert f"Again: netkv p4 fuzz {ARITHMETIC} --seed 4 --packets 60 --bmv2 PATH" in said.err

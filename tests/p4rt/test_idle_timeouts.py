@@ -58,8 +58,10 @@ async def test_idle_notifications_that_are_dropped_have_a_counter(
     while len(session.outbox) < REPORTS_LIMIT:
         session.outbox.put(p4r.StreamMessageResponse())
     table = Names(p4info.from_bundle(direct_bundle)).schema.tables.named(FLOWS)
-    entry = (table.id, [(1, "exact", b"\1")], ("action", next(iter(table.actions)), [b"\1"]))
-    direct_switch.insert_entry(*entry, idle_timeout_ns=SHORT_NS)
+    mark = next(iter(table.actions))
+    direct_switch.insert_entry(
+        table.id, [(1, "exact", b"\1")], ("action", mark, [b"\1"]), idle_timeout_ns=SHORT_NS
+    )
 
     def dropped() -> bool:
         server.streams.poll_idle_entries()

@@ -173,7 +173,7 @@ def search(
 
 def _report(case: Case, seed: int, found: Difference, packets: int) -> str:
     port, frame = found.packet
-    before = "as the first packet, too" if found.alone else "only after the packets before it"
+    before = "also as the first packet" if found.alone else "only after the packets before it"
     lines = [
         f"Packet {found.number} is answered differently, {before}.",
         f"in    port {port}: {_hex(frame)}",

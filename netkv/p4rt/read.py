@@ -114,7 +114,7 @@ def _read(pipeline: Pipeline, wanted: p4r.Entity) -> Iterator[p4r.Entity]:
                 if wanted.extern_entry.extern_type_id:
                     raise unimplemented("v1model has no externs beyond those of P4Runtime itself")
             case _:
-                raise invalid("the request asks for an entity without saying which kind")
+                raise invalid("the request does not name a kind of entity")
     except _engine.ControlError as error:
         raise from_engine(error) from None
 
@@ -131,8 +131,8 @@ def _table_entries(pipeline: Pipeline, wanted: p4r.TableEntry) -> Iterator[p4r.E
         table = pipeline.schema.tables.get(wanted.table_id)
         if not table.idle_timeout or wanted.is_default_action:
             raise invalid(
-                f"table {table.name}: time_since_last_hit is only known of entries of a table with "
-                "support_timeout in the program"
+                f"table {table.name}: only entries of a table with support_timeout in the program "
+                "have a time_since_last_hit"
             )
     for table in _selected(pipeline.schema.tables, wanted.table_id):
         if wanted.is_default_action:
@@ -170,7 +170,7 @@ def _with_match(pipeline: Pipeline, table: Table, wanted: p4r.TableEntry) -> Ite
     if not wanted.match:
         return switch.read_entries(table.id)
     if not wanted.table_id:
-        raise invalid("a match without a table id means nothing; name the table")
+        raise invalid("a match needs a table id; name the table")
     matches = translate.matches_of(f"table {table.name}", table.keys, wanted.match)
     if wanted.priority or not table.has_priority:
         priority = wanted.priority if table.has_priority else 0

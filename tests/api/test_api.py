@@ -123,7 +123,7 @@ def test_figures_of_a_scenario_are_given_and_can_be_downloaded(served: Served) -
     [
         ("/api/plots?run=nope", 404, "There is no run 'nope'"),
         ("/api/plots", 422, "'run': Field required"),
-        ("/api/plots/throughput.svg?run=plain", 404, "no figure 'throughput' of these runs"),
+        ("/api/plots/throughput.svg?run=plain", 404, "These runs have no figure 'throughput'"),
         ("/api/plots/throughput.gif?run=plain", 422, "'svg' or 'png'"),
     ],
 )
@@ -244,7 +244,7 @@ def test_run_is_started_followed_and_finished(served: Served, tmp_path: Path) ->
     assert wait_for(served, "running")["group"] == group
     second = post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
     assert second.status_code == 409
-    assert "going on" in second.json()["error"]
+    assert "in progress" in second.json()["error"]
     (tmp_path / "hold").unlink()
     assert wait_for(served, "idle")["error"] is None
     runs = get(f"{served.url}/api/runs", params={"group": group}).json()

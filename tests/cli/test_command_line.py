@@ -124,7 +124,7 @@ def test_recoveries_are_shown_of_one_run_and_compared_of_several(netkv: Netkv) -
     with Store() as store, StoreSink(store, group="grecovered") as sink:
         record_recovery(sink, start("crash", "netcache"), collect=0.5, restore=0.25)
     shown = netkv("runs", "show", "crash").out
-    assert "switch was as before at 6.0 s" in shown
+    assert "switch was recovered at 6.0 s" in shown
     assert "recovered in 0.75 s" in shown, "among the events"
     compared = netkv("runs", "compare", "grecovered").out
     assert "collect" in compared

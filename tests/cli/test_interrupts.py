@@ -75,6 +75,6 @@ def test_stopped_simulation_reports_what_is_stored(home: Path) -> None:
 def test_stopped_search_names_the_next_seed_and_failed_ones() -> None:
     wanted = Search("netcache", 10, 100, None, ())
     clean = soak._interrupted(wanted, Tally(seeds=5, following=14))
-    assert "'netkv soak netcache --from 14' goes on" in clean
+    assert "'netkv soak netcache --from 14' continues" in clean
     failed = soak._interrupted(wanted, Tally(seeds=5, following=14, violations=[13, 11]))
     assert "Seed 11 shows a violation: 'netkv soak netcache --replay 11'." in failed

@@ -40,7 +40,7 @@ def test_a_difference_is_reported_with_its_packet(
     monkeypatch.setenv("STANDIN_FAULT", "h.i.a8 + h.i.b8=>h.i.a8 - h.i.b8")
     said = netkv("p4", "fuzz", ARITHMETIC, *BMV2, "--seed", "4", "--packets", "60")
     assert said.status == 1, said.err
-    assert "is answered differently, as the first packet, too." in said.err
+    assert "is answered differently, also as the first packet." in said.err
     for answer in ("interpreter port", "compiled    port", "bmv2        port"):
         assert answer in said.err
     assert f"Again: netkv p4 fuzz {ARITHMETIC} --seed 4 --packets 60 --bmv2 PATH" in said.err
@@ -59,10 +59,10 @@ def test_generated_programs_are_compared_too(netkv: Netkv) -> None:
 def test_what_is_missing_is_named(netkv: Netkv) -> None:
     said = netkv("p4", "fuzz", TABLES, "--bmv2", "/nowhere/simple_switch_grpc", "--seed", "1")
     assert said.status == 1
-    assert "'/nowhere/simple_switch_grpc' is no program that can be run" in said.err
+    assert "'/nowhere/simple_switch_grpc' cannot be executed" in said.err
     said = netkv("p4", "fuzz", TABLES, "--p4c", "p4c", "--seed", "1")
     assert said.status == 2
-    assert "--p4c compiles for --bmv2, which is missing." in said.err
+    assert "--p4c requires --bmv2." in said.err
 
 
 @pytest.mark.slow

@@ -72,7 +72,7 @@ def test_a_seed_without_a_violation_can_be_shown_too(netkv: Netkv) -> None:
 def test_clients_that_keep_nothing_cannot_lose_it(netkv: Netkv) -> None:
     said = netkv("soak", "nocache", "--faults", "kill,client-crash")
     assert said.status == 2
-    assert "clients of 'nocache' keep nothing" in said.err
+    assert "clients of 'nocache' keep no records" in said.err
 
 
 def test_faults_are_of_the_kinds_that_were_asked_for(netkv: Netkv) -> None:
@@ -92,14 +92,14 @@ def test_the_time_ends_a_search(netkv: Netkv) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((), "Say which scheme to search"),
+        ((), "The scheme to search is missing"),
         (("netcash",), "Did you mean 'netcache'?"),
         (("netcache", "--faults", "kill,los"), "'los' is no kind of fault"),
         (("netcache", "--program", "none.p4"), "There is no file none.p4"),
-        (("--replay", "7"), "Say 'netkv soak SCHEME --replay 7'"),
+        (("--replay", "7"), "A seed needs a scheme: 'netkv soak SCHEME --replay 7'"),
         (("--replay", "none.json"), "none.json cannot be read"),
-        (("--replay", "pyproject.toml"), "is no case of 'netkv soak'"),
-        (("netcache", "--all"), "'--all' belongs to '--replay'"),
+        (("--replay", "pyproject.toml"), "is not a case of 'netkv soak'"),
+        (("netcache", "--all"), "'--all' requires '--replay'"),
         (("netcache", "--seeds", "0"), "--seeds"),
     ],
 )
@@ -166,7 +166,7 @@ def test_interrupt_ends_a_search_and_its_processes(home: Path) -> None:
     assert "Traceback" not in said
     assert out == ""
     assert "Interrupted after" in said
-    assert re.search(r"No violation so far; 'netkv soak netcache --from \d+' goes on", said)
+    assert re.search(r"No violation so far; 'netkv soak netcache --from \d+' continues", said)
     assert not any(is_running(player) for player in running)
 
 

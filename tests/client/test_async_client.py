@@ -221,7 +221,7 @@ async def test_error_without_a_lab_or_a_place_has_advice(home: Path, bring_up: B
             NotConnected, match=r"has no places for programs.*lab\.external_clients"
         ):
             await AsyncClient.connect(lab)
-    with pytest.raises(NotConnected, match="no lab's directory"):
+    with pytest.raises(NotConnected, match="is not the directory of a lab"):
         await AsyncClient.connect(home)
     with pytest.raises(Rejected, match="A time-out of 301 s"):
         await AsyncClient.connect("other", timeout=301)

@@ -31,7 +31,7 @@ class Served:
 
     @property
     def port(self) -> int:
-        return self.gateway.about.port
+        return self.gateway.info.port
 
     def connect(self) -> Plain:
         return Plain(socket.create_connection(("127.0.0.1", self.port), PATIENCE_S))

@@ -61,7 +61,7 @@ def test_value_that_is_too_large_gets_the_racks_sentence(served: Served) -> None
 def test_option_that_a_rack_cannot_honour_is_refused(served: Served, option: str) -> None:
     with served.connect() as client:
         reply = str(client.ask("SET", "a", "b", *option.split()))
-        assert reply.startswith(f"ERR SET with {option.split()[0].upper()} cannot be had")
+        assert reply.startswith(f"ERR SET with {option.split()[0].upper()} is not supported")
         assert client.ask("GET", "a") is None
 
 
@@ -70,11 +70,11 @@ def test_what_would_have_to_be_atomic_is_refused_with_what_to_do(served: Served)
         refusal = str(client.ask("MSET", "a", "1", "b", "2"))
         assert "send SETs in a pipeline" in refusal
         assert "--mset separate" in refusal
-        assert "cannot depend on what is stored" in str(client.ask("MSETNX", "a", "1"))
+        assert "cannot depend on the stored value" in str(client.ask("MSETNX", "a", "1"))
         assert b"mset" not in client.array("COMMAND", "LIST")
         for end in ("EXEC", "DISCARD"):
             assert "without MULTI" in str(client.ask("MULTI"))
-            assert "nothing is done before" in str(client.ask("SET", "a", "1"))
+            assert "EXEC or DISCARD are not executed" in str(client.ask("SET", "a", "1"))
             assert str(client.ask(end)).startswith("EXECABORT")
         assert not served.rack.stored
         assert client.ask("SET", "a", "1") == b"OK"
@@ -130,7 +130,7 @@ def test_dbsize_beyond_what_is_counted(served: Served, monkeypatch: pytest.Monke
         for number in range(4):
             assert client.ask("DBSIZE") == number
             client.ask("SET", f"k{number}", "1")
-        assert "counts the keys that were stored through this gateway" in str(client.ask("DBSIZE"))
+        assert "counts up to 1,000,000 keys" in str(client.ask("DBSIZE"))
         assert client.ask("DEL", "k1") == 1
         assert "there were more" in str(client.ask("DBSIZE"))
 
@@ -170,7 +170,7 @@ def test_mset_is_a_write_of_each_key(separate: Served) -> None:
         assert (name, arity, keys) == (b"mset", -3, [1, -1, 2])
         assert "cannot depend" in str(client.ask("MSETNX", "c", "1"))
         assert "without MULTI" in str(client.ask("MULTI"))
-        assert "nothing is done before" in str(client.ask("MSET", "c", "1"))
+        assert "EXEC or DISCARD are not executed" in str(client.ask("MSET", "c", "1"))
 
 
 def test_mset_that_fails_in_part_names_what_is_written(separate: Served) -> None:
@@ -184,9 +184,11 @@ def test_mset_that_fails_in_part_names_what_is_written(separate: Served) -> None
         assert separate.rack.stored == {b"a": b"1", b"b": b"3"}
         reply = str(client.ask("MSET", "c", "1", "large", b"v" * 2000))
         assert reply == (
-            "ERR a value may have 1024 bytes, not 2000 (Of this MSET's 2 keys, "
-            "written: 'c'; perhaps written: none; not written: 'large'.)"
+            "ERR only 1 of 2 keys are written: a value may have 1024 bytes, not 2000 "
+            "(Of this MSET's 2 keys, written: 'c'; perhaps written: none; not written: 'large'.)"
         )
+        reply = str(client.ask("MSET", "large", b"v" * 2000, "larger", b"v" * 2000))
+        assert reply.startswith("ERR a value may have 1024 bytes, not 2000 (Of this MSET's 2 keys")
         reply = str(client.ask("MSET", "large", b"v" * 2000))
         assert reply == "ERR a value may have 1024 bytes, not 2000"
         assert client.ask("DBSIZE") == 3
@@ -326,7 +328,7 @@ def test_one_client_more_than_there_may_be() -> None:
             assert three.rest() == b"-ERR max number of clients reached\r\n"
         assert one.ask("PING") == b"PONG"
         two.socket.close()
-        until(lambda: served.gateway.about.counters.connected == 1, "one client is left")
+        until(lambda: served.gateway.info.counters.connected == 1, "one client is left")
         with served.connect() as three:
             assert three.ask("PING") == b"PONG"
 
@@ -349,7 +351,7 @@ def test_gateway_survives_random_bytes(served: Served, seed: int) -> None:
                 except OSError:
                     pass
             assert healthy.ask("PING") == b"PONG"
-    until(lambda: served.gateway.about.counters.connected == 0, "no client is left")
+    until(lambda: served.gateway.info.counters.connected == 0, "no client is left")
 
 
 # The end of connections and of the gateway
@@ -372,7 +374,7 @@ def test_waiting_commands_of_a_closed_connection_are_dropped() -> None:
             until(lambda: bool(served.rack.calls), "the first write is under way")
             client.socket.shutdown(socket.SHUT_RDWR)
         served.rack.answers.set()
-        until(lambda: served.gateway.about.counters.connected == 0, "no client is left")
+        until(lambda: served.gateway.info.counters.connected == 0, "no client is left")
         with served.connect() as client:
             assert client.ask("GET", "k0") == b"v"
         # The gateway notices when it sends the first reply. Another write may have begun by then.
@@ -447,7 +449,7 @@ def test_command_lists_the_commands(served: Served) -> None:
             b"mget",
             [
                 b"summary",
-                b"Return the values of keys, all or none.",
+                b"Return the values of several keys, or an error if one read fails.",
                 b"since",
                 b"1.0.0",
                 b"group",
@@ -477,5 +479,5 @@ def test_fault_of_the_backend_is_an_error_and_not_the_end(
 
     monkeypatch.setattr(served.rack, "put", fails)
     with served.connect() as client:
-        assert "a fault of netkv" in str(client.ask("SET", "a", "1"))
+        assert "internal error of netkv" in str(client.ask("SET", "a", "1"))
         assert client.ask("GET", "a") is None

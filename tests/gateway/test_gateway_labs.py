@@ -183,7 +183,7 @@ def test_gateway_ends_with_its_lab(bring_up: BringUp) -> None:
         daemon.down("lab")
         status, said = running.ended()
     assert status == 1
-    assert "The lab 'lab' has gone down, and the gateway with it." in said
+    assert "The lab 'lab' is not up any more, so the gateway has ended." in said
 
 
 def test_interrupted_gateway_gives_its_place_back(bring_up: BringUp) -> None:

@@ -35,7 +35,7 @@ def another_client(address: str) -> finsy.Switch:
 
 
 def standing(of: LiveRack) -> dict[str, Any]:
-    found = of.controller.standing()
+    found = of.controller.arbitration()
     assert found is not None
     return found
 
@@ -91,7 +91,7 @@ async def test_controller_that_starts_beside_another_client_waits(tmp_path: Path
     try:
         address = standing(it)["p4runtime"]
         await it.node("controller").kill()
-        assert it.controller.standing() is None
+        assert it.controller.arbitration() is None
         async with another_client(address):
             await it.node("controller").start()
             await until_async(lambda: standing(it)["state"] == "backup", "the controller waits")
@@ -163,7 +163,7 @@ async def test_status_shows_the_controller_and_the_primary(home: Path) -> None:
     await asyncio.to_thread(daemon.request, "lab", {"do": "stop-node", "node": "controller"})
     document, text = await asyncio.to_thread(shown)
     assert document["controller"] is None
-    assert "gone" in text
+    assert "not running" in text
 
 
 @dataclass

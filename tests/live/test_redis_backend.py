@@ -161,9 +161,9 @@ def test_late_batch_of_a_killed_writer_is_not_applied(
     old.execute([("put", key(1), b"old")])
     new = Redis(server.place, timeout=1.0)
     new.execute([("put", key(1), b"new")])
-    with pytest.raises(NetkvError, match="Somebody else writes"):
+    with pytest.raises(NetkvError, match="Another client writes"):
         old.execute([("put", key(1), b"late")])
-    with pytest.raises(NetkvError, match="Somebody else writes"):
+    with pytest.raises(NetkvError, match="Another client writes"):
         old.ready()
     assert new.execute([("get", key(1), None)]) == [b"new"]
     old.close()

@@ -151,7 +151,7 @@ def test_tables_pages_and_files_have_it(records: list[RunRecord]) -> None:
 
 
 def test_plots_draw_it(records: list[RunRecord]) -> None:
-    drawn = plots.of_scenario(records)
+    drawn = plots.defined_or_usual(records)
     assert drawn.left_out == []
     over_time, bars, level = drawn.figures
     assert over_time.y.label == "Writes seen"

@@ -131,7 +131,7 @@ def test_legend_and_texts_of_events_cover_no_data(figure: Figure) -> None:
         boxes = [text.get_window_extent() for text in axes.texts if not figure.sideways]
         if (legend := axes.get_legend()) is not None:
             boxes.append(legend.get_window_extent())
-        assert len(boxes) == len(layout.strip(figure)) + bool(figure.legend())
+        assert len(boxes) == len(layout.event_texts(figure)) + bool(figure.legend())
         for number, box in enumerate(boxes):
             assert box.y0 >= top - 1
             for other in boxes[:number]:

@@ -264,7 +264,7 @@ def test_recovery_phases_are_stacked_with_one_interval(
     assert collect.spread == (None,)
     assert restore.spread == pytest.approx((12.706,), rel=0.001)
     assert figure.y.title == "Recovery (s)"
-    assert "Recovery" in [each.title for each in plots.of_scenario(records).figures]
+    assert "Recovery" in [each.title for each in plots.defined_or_usual(records).figures]
     with pytest.raises(plots.NothingToPlotError, match="'recovery_time'"):
         plots.draw(plot(y="recovery_time"), store.records(["other"]))
 
@@ -365,7 +365,7 @@ def test_plots_of_a_scenario_have_distinct_names(store: Store) -> None:
         {"y": "server_load", "x": "scheme", "title": "../../etc/passwd"},
         {"y": "lost_ops", "x": "scheme", "title": "丢失"},
     )
-    drawn = plots.of_scenario(records)
+    drawn = plots.defined_or_usual(records)
     assert [figure.name for figure in drawn.figures] == [
         "throughput-50-more",
         "throughput-50-more-2",
@@ -374,17 +374,17 @@ def test_plots_of_a_scenario_have_distinct_names(store: Store) -> None:
     ]
     assert drawn.left_out == []
     other = changed(records, scenario="other")
-    assert plots.asked_for([*records, *other]).figures[4].name == "other-throughput-50-more"
+    assert plots.defined([*records, *other]).figures[4].name == "other-throughput-50-more"
 
 
 def test_without_plots_in_the_scenario_the_usual_ones_are_drawn(store: Store) -> None:
     records = store.records(record_comparison(store))
-    assert len(plots.of_scenario(records).figures) == 6
-    nocache = [figure.title for figure in plots.of_scenario(records[:1]).figures]
+    assert len(plots.defined_or_usual(records).figures) == 6
+    nocache = [figure.title for figure in plots.defined_or_usual(records[:1]).figures]
     assert "Control plane" not in nocache, "it says nothing"
-    assert plots.asked_for(records).figures == []
+    assert plots.defined(records).figures == []
     asked = with_plots(records, {"y": "throughput_ops", "x": "scheme", "title": "Mine"})
-    titles = [figure.title for figure in plots.everything(asked).figures]
+    titles = [figure.title for figure in plots.defined_and_usual(asked).figures]
     assert titles[0] == "Mine"
     assert len(titles) == 6, "none of the usual figures is drawn twice"
 
@@ -398,11 +398,11 @@ def test_without_plots_in_the_scenario_the_usual_ones_are_drawn(store: Store) ->
         ({"y": "served_by"}, {"server_load": []}, "none of the 2 runs has 'served_by'"),
         ({"y": "latency_us", "kind": "distribution"}, {"latency_histogram": ""}, "latency_us"),
         ({}, {"status": "failed"}, "all 2 runs failed"),
-        ({}, {"status": "running"}, "2 of the 2 runs still go on"),
+        ({}, {"status": "running"}, "2 of the 2 runs are in progress"),
         ({"relative_to": {"scheme": "farreach"}}, {}, "relative to FarReach, which is not among"),
         ({"x": "workload.zipf", "log": ["x"]}, {"params": {"workload.zipf": 0}}, "cannot show 0"),
-        ({"y": "server_load", "x": "time"}, {}, "is none that netkv can draw"),
-        ({"y": "no_such_metric"}, {}, "is none that netkv can draw"),
+        ({"y": "server_load", "x": "time"}, {}, "cannot be drawn"),
+        ({"y": "no_such_metric"}, {}, "cannot be drawn"),
     ],
 )
 def test_figure_without_values_is_reported(
@@ -411,7 +411,7 @@ def test_figure_without_values_is_reported(
     records = store.records(record_comparison(store))
     if "latency_us" in changes:
         changes = {"latency_us": type(records[0].latency_us)()}
-    drawn = plots.asked_for(with_plots(changed(records, **changes), {**asked, "title": "Mine"}))
+    drawn = plots.defined(with_plots(changed(records, **changes), {**asked, "title": "Mine"}))
     assert drawn.figures == []
     (said,) = drawn.left_out
     assert sentence in said

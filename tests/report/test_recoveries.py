@@ -47,7 +47,7 @@ def test_phases_of_a_run_have_bars_as_long_as_they_took(store: Store) -> None:
     run = store.record("r0")
     (table,) = recoveries.details(run)
     shown = text_of(table)
-    assert "switch was as before at 6.8 s" in shown
+    assert "switch was recovered at 6.8 s" in shown
     lines = {line.split()[0]: line for line in shown.splitlines() if line.split()}
     assert lines["collect"].count("█") == 20
     assert lines["restore"].count("█") == 10
@@ -95,3 +95,15 @@ def test_interrupted_recovery_is_shown_beside_its_successor(store: Store) -> Non
     assert "1 interrupted, recovered by the next" in shown
     assert "not recovered" not in shown
     assert CUT + "recovered by the next" in text_of(tables.run_details(records[0]))
+
+
+def test_figures_of_recoveries_are_those_of_successful_runs(store: Store) -> None:
+    with StoreSink(store) as sink:
+        again = RunEvent(time=9.0, kind="recovering", node="switch", text="recovery begins")
+        for name in ("r0", "r1"):
+            record_no_recovery(sink, start(name, "netcache"), again, recovery(9.5, collect=0.5))
+    done, other = store.records(["r0", "r1"])
+    (row,) = compare([done, other.model_copy(update={"status": "failed"})]).rows
+    assert row.failed == 1
+    assert row.recovery_phases["collect"].n == 1
+    assert row.recoveries_interrupted == 1

@@ -101,7 +101,9 @@ def test_point_without_the_baseline_has_no_ratio_and_is_named(store: Store) -> N
     compared = compare([r for r in records if (r.scheme, *r.params.values()) != ("netcache", 0.99)])
     assert ratios(compared)["nocache", 0.99] is None
     assert ratios(compared)["nocache", 0.9] == 0.4
-    assert compared.note.endswith("There is none where no run of netcache succeeded: zipf 0.99.")
+    assert compared.note.endswith(
+        "There is no ratio where no run of netcache succeeded: zipf 0.99."
+    )
 
 
 def test_failed_run_is_no_baseline(store: Store) -> None:
@@ -169,10 +171,10 @@ def test_baseline_can_be_asked_for_by_scheme_and_by_run(store: Store) -> None:
     records = stored(store, *points(0.9, 0.99))
     compared = compare(records, "nocache")
     assert ratios(compared)["netcache", 0.99] == 2.6
-    assert compared.note == "Ratios are to nocache at the same sweep point, as asked for."
+    assert compared.note == "Ratios are to nocache at the same sweep point, as requested."
     one = compare(records, "r0")
     assert {row.relative_to for row in one.rows} == {"r0"}
-    assert one.note == "Ratios are to run r0 (nocache at zipf 0.9), as asked for."
+    assert one.note == "Ratios are to run r0 (nocache at zipf 0.9), as requested."
     with pytest.raises(UsageError, match="'netcash' is neither a scheme nor a run") as caught:
         compare(records, "netcash")
     assert "netcache" in str(caught.value)

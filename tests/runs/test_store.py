@@ -202,7 +202,7 @@ def test_deleting_takes_series_events_and_empty_group_with_it(store: Store, url:
 def test_running_run_is_not_deleted(store: Store) -> None:
     with StoreSink(store) as sink:
         sink.begin(start("busy"))
-        with pytest.raises(NetkvError, match="still going on"):
+        with pytest.raises(NetkvError, match="is in progress"):
             store.delete(["busy"])
     assert store.head("busy").id == "busy"
 
@@ -210,7 +210,7 @@ def test_running_run_is_not_deleted(store: Store) -> None:
 def test_news_resumes_after_what_was_seen(store: Store) -> None:
     record_comparison(store)
     assert store.latest() == (46, 4)
-    seen, happened = store.news(44, 3)
+    seen, happened = store.newer(44, 3)
     assert [number for number, _, _ in seen] == [45, 46]
     assert [number for number, _, _ in happened] == [4]
 

@@ -13,7 +13,7 @@ import pytest
 
 from netkv.bench import simulated_rack
 from netkv.runs import Store, StoreSink, walltime
-from netkv.runs.walltime import History, Takes
+from netkv.runs.walltime import History, WallTime
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.provenance import host
@@ -62,7 +62,7 @@ def ran(store: Store, item: PlannedRun, seconds: float, **changes: Any) -> None:
         record(sink, start(f"r{len(store.heads())}", item.scheme, **fields))
 
 
-def takes(store: Store, asked: Scenario) -> Takes:
+def takes(store: Store, asked: Scenario) -> WallTime:
     return walltime.of_scenario(asked, History(store.timings()))
 
 

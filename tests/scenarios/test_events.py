@@ -133,10 +133,10 @@ def keeps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_crash_of_clients_that_keep_nothing_is_refused() -> None:
     text = error_of("{at: 1, crash: client}")
-    assert "clients of 'nocache' keep nothing" in text
+    assert "clients of 'nocache' keep no records" in text
     assert "schemes whose clients do: farreach" in text
     drawn = "random_faults: {every: 1, last: 1, kinds: [client-crash]}\n"
-    assert "clients of 'nocache' keep nothing" in error_of(more=drawn)
+    assert "clients of 'nocache' keep no records" in error_of(more=drawn)
     assert "'events.0.crash' is 'switch'" in error_of("{at: 1, crash: switch}")
 
 
@@ -161,7 +161,9 @@ async def test_crash_of_the_client_is_a_command_to_it() -> None:
     assert "schemes whose clients do: nocache, farreach" in error_of(
         "{at: 1, crash: client}", head=HEAD.replace("[nocache]", "[nocache, netcache]")
     )
-    with pytest.raises(UsageError, match=r"scenario 'mine': .* clients of 'netcache' keep nothing"):
+    with pytest.raises(
+        UsageError, match=r"scenario 'mine': .* clients of 'netcache' keep no records"
+    ):
         only_schemes(scenario, ["netcache"])
 
 

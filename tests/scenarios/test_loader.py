@@ -257,7 +257,10 @@ def test_what_only_the_simulator_can_do_names_its_line(
     assert part in str(caught.value)
     loader.loads(text, "scenarios/mine.yaml", ["mode=sim"], to_run=True)
     loader.loads(text, "scenarios/mine.yaml")
-    with pytest.raises(UsageError, match=r"^--set lab.topology.kind=racks: The topology 'racks'"):
+    with pytest.raises(
+        UsageError,
+        match=r"^--set lab.topology.kind=racks: Only the simulator supports the topology 'racks'",
+    ):
         loader.loads(GOOD, "scenarios/mine.yaml", ["lab.topology.kind=racks"], to_run=True)
 
 
@@ -266,7 +269,7 @@ def test_scheme_that_is_wrong_names_its_own_line() -> None:
     head = "name: mine\n"
     assert error_of(head + block.format("netcach")).startswith("scenarios/mine.yaml:4: There is no")
     twice = error_of(head + block.format("nocache"))
-    assert twice == "scenarios/mine.yaml:4: 'schemes.1': 'nocache' is there twice."
+    assert twice == "scenarios/mine.yaml:4: 'schemes.1': 'nocache' is listed twice."
 
 
 @pytest.mark.parametrize(
@@ -307,7 +310,7 @@ def test_shift_of_many_keys_needs_no_top_that_it_does_not_use() -> None:
 def test_more_keys_than_a_store_takes_name_their_line() -> None:
     more = GOOD.replace("keys: 1000", "keys: 200_000_000").replace("servers: 4", "backend: redis")
     text = error_of(more)
-    assert text.startswith("scenarios/mine.yaml:6: 'workload.keys': 200,000,000 keys"), text
+    assert text.startswith("scenarios/mine.yaml:6: 'workload.keys': all 200,000,000 keys"), text
 
 
 def test_wrong_value_of_a_sweep_names_its_own_line() -> None:
@@ -357,15 +360,15 @@ SWEEP = "sweep:\n  workload.zipf: [0, 0.9]\nplots:\n"
         ("{y: throughput}", "'plots.0.y' is 'throughput'; it should be 'throughput_ops', "),
         ("{x: workload.writes}", "'plots.0.x': 'workload.writes' is not swept"),
         ("{x: workload.zip}", "Did you mean 'workload.zipf'? Possible: scheme, time, workload."),
-        ("{y: server_load, x: time}", "over 'time' take 'load_imbalance'"),
-        ("{y: latency_us, x: workload.zipf}", "over 'workload.zipf' take 'latency_p99_us'"),
-        ("{kind: stacked}", "'served_by' and 'recovery_time' go with kind 'stacked'"),
+        ("{y: server_load, x: time}", "over 'time' use 'load_imbalance'"),
+        ("{y: latency_us, x: workload.zipf}", "over 'workload.zipf' use 'latency_p99_us'"),
+        ("{kind: stacked}", "kind 'stacked' is for 'served_by' and 'recovery_time'"),
         ("{y: served_by, x: time}", "exists only for whole runs"),
         ("{y: recovery_time, x: time}", "exists only for whole runs"),
-        ("{y: recovery_time, kind: lines}", "go with kind 'stacked'"),
+        ("{y: recovery_time, kind: lines}", "kind 'stacked' is for"),
         ("{x: time, kind: bars}", "over time there are lines"),
         ("{kind: lines}", "schemes have no order"),
-        ("{y: hit_ratio, kind: distribution}", "a distribution is one of 'latency_us'"),
+        ("{y: hit_ratio, kind: distribution}", "only 'latency_us' can be drawn as a distribution"),
         ("{x: workload.zipf, log: [x]}", "'plots.0.log': a logarithmic axis cannot show 0 of"),
         ("{x: time, log: [x]}", "needs lines over the numbers of a sweep"),
         ("{relative_to: {}}", "has a 'scheme', a 'point' of the sweep, or both"),

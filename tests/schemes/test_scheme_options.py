@@ -71,10 +71,10 @@ def test_patience_with_clients_follows_the_scale_of_the_lab() -> None:
 @pytest.mark.parametrize(
     ("scheme", "lab", "complaint"),
     [
-        ("farreach", {"cache_entries": 32_769}, "room for 32768 of 'lab.cache_entries'"),
+        ("farreach", {"cache_entries": 32_769}, "supports 'lab.cache_entries' up to 32768"),
         ("farreach", {"cache_entries": 0}, "Schemes without a cache: nocache"),
         ("netcache", {"cache_entries": 0}, "Schemes without a cache: nocache"),
-        ("farreach", {"topology": TopologySpec(kind="racks")}, "made for one switch"),
+        ("farreach", {"topology": TopologySpec(kind="racks")}, "supports one switch only"),
         ("farreach", {"topology": TopologySpec(kind="spine-leaf")}, "must be 'rack'"),
     ],
 )

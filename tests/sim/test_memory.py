@@ -9,11 +9,11 @@ import sys
 import pytest
 
 from netkv import schemes
-from netkv.bench.simulated_memory import Grown
+from netkv.bench.simulated_memory import MemoryGrowth
 from netkv.bench.simulated_rack import Case
 
 
-def grown(**options: object) -> Grown:
+def grown(**options: object) -> MemoryGrowth:
     """Memory of a rack with writes only, in a separate process."""
     usual = {"servers": 2, "writes": 1.0, "cache_entries": 100, "window": 100, "seconds": 0.01}
     case = Case.model_validate({**usual, **options})
@@ -25,7 +25,7 @@ def grown(**options: object) -> Grown:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return Grown.model_validate_json(done.stdout)
+    return MemoryGrowth.model_validate_json(done.stdout)
 
 
 @pytest.mark.parametrize("scheme", [scheme.name for scheme in schemes.all_schemes()])

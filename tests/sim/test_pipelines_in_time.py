@@ -197,7 +197,7 @@ def test_table_write_is_in_all_pipelines_or_none_after_a_kill(
     found.controller.start([])
     while not found.seen:
         found.run(10e-6)
-    found.controller.die()
+    found.controller.controller_stopped()
     found.run()
     assert found.entries() == [1, 1, 1, 1]
     assert found.writer.heard == []

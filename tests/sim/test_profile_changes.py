@@ -31,5 +31,5 @@ def test_unknown_figure_is_refused_with_the_known_ones() -> None:
 
 
 def test_an_impossible_figure_is_refused_with_its_place() -> None:
-    with pytest.raises(UsageError, match=r"makes 'server\.cores'.*impossible"):
+    with pytest.raises(UsageError, match=r"makes 'server\.cores'.*invalid"):
         profiles.of(lab(server__cores=0))

@@ -138,7 +138,7 @@ def test_save_exists_before_its_answer_and_takes_time_by_size(
     disk.save(SECOND, base.Save(2, bytes(size)))
     dies = SECOND + round(dies_at * MILLISECOND)
     assert disk.advance(dies) == []
-    disk.controller_dies(dies)
+    disk.controller_stopped(dies)
     assert disk.saved == (bytes(size) if survives else b"old")
     assert disk.deadline is None
     assert disk.advance(2 * SECOND) == []

@@ -120,7 +120,7 @@ def test_a_case_in_a_file_is_the_same_case(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", ["", "{}", '{"seed": 1, "rack": {"schem": "netcache"}}', "[1]"])
 def test_a_file_that_is_no_case_is_an_error_in_words(tmp_path: Path, content: str) -> None:
     (tmp_path / "case.json").write_text(content)
-    with pytest.raises(UsageError, match="is no case of 'netkv soak'"):
+    with pytest.raises(UsageError, match="is not a case of 'netkv soak'"):
         cases.load(tmp_path / "case.json")
     with pytest.raises(UsageError, match="cannot be read"):
         cases.load(tmp_path / "none.json")

@@ -1,8 +1,8 @@
-"""P4 programs compiled by p4c for bmv2, and the cache of what it made.
+"""Compiles P4 programs by p4c for bmv2, with a cache of the output.
 
-A compilation is known by the hash of everything that it follows from: compiler, source with its
-includes, macros, options. Its files stay in `$NETKV_HOME/cache/p4c/HASH`: `program.json` for bmv2,
-`program.p4info.bin` for P4Runtime, and `warnings.txt`, which is shown each time.
+The key of the cache is a hash of all inputs: compiler, source with its includes, macros, options.
+The files are in `$NETKV_HOME/cache/p4c/HASH`: `program.json` for bmv2, `program.p4info.bin` for
+P4Runtime, and `warnings.txt`, which is shown each time.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class Compiled:
     p4info: Path
     """P4Info, a serialized protobuf message."""
     warnings: str
-    """What p4c has printed beside."""
+    """The warnings that p4c has printed."""
     cached: bool
-    """Whether they were there already."""
+    """Whether the files were in the cache."""
 
 
 def compile_program(
@@ -67,7 +67,7 @@ def compile_program(
         folder = Path(tempfile.mkdtemp(dir=place.parent, prefix=".new-"))
         try:
             _run(compiler, program, defines, includes, folder)
-            # Another process may have been quicker: then its files are as good.
+            # Another process may have stored the same files in the meantime.
             if not place.exists():
                 folder.rename(place)
         finally:
@@ -142,7 +142,7 @@ def _run(
         )
     if not (folder / _JSON).is_file() or not (folder / _P4INFO).is_file():
         raise NetkvError(
-            f"{compiler.path} has compiled {program} and written no program: expected "
+            f"{compiler.path} has compiled {program}, but its output is missing: expected "
             f"'{_JSON}' and '{_P4INFO}'.\n{report}"
         )
     (folder / _WARNINGS).write_text(report)

@@ -33,7 +33,7 @@ class Admission:
     2. The switch answers no request with the record of FILL: the entry is outdated until a write or
        the reply to a read updates it. So the record may be old, and writes need not wait.
     3. Every filling of an entry has a new generation.
-    4. If the controller dies between two steps, the entry has no lookup entry, or the server has
+    4. If the controller crashes between two steps, the entry has no lookup entry, or the server has
        its record. The next controller empties the switch.
     """
 

@@ -43,8 +43,8 @@ class Lifecycle:
        has confirmed that. Then the server gets EVICTED. EVICTED may be lost: the server detects the
        eviction by itself.
     3. Every insertion has a new generation. Messages with another generation have no effect.
-    4. If the controller dies between two steps, a server blocks writes to the key until its lease
-       ends, at most. The next controller's program load removes all other traces.
+    4. If the controller crashes between two steps, a server blocks writes to the key until its
+       lease ends, at most. The next controller's program load removes all other traces.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Lifecycle:
             self._forget(record)
             later = reply.cache_metadata if reply and reply.status is Status.REJECTED else None
             if later is not None and is_newer(later.generation, record.generation):
-                # The server knows a later generation than this one: go on above it.
+                # The server has seen a later generation: continue above it.
                 self._numbers.go_above(later.generation)
                 self._decisions.put_first(candidate)
             else:

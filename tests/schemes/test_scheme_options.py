@@ -69,7 +69,7 @@ def test_patience_with_clients_follows_the_scale_of_the_lab() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scheme", "lab", "complaint"),
+    ("scheme", "lab", "error"),
     [
         ("farreach", {"cache_entries": 32_769}, "room for 32768 of 'lab.cache_entries'"),
         ("farreach", {"cache_entries": 0}, "Schemes without a cache: nocache"),
@@ -79,9 +79,9 @@ def test_patience_with_clients_follows_the_scale_of_the_lab() -> None:
     ],
 )
 def test_lab_that_does_not_suit_the_scheme_is_refused(
-    scheme: str, lab: dict[str, Any], complaint: str
+    scheme: str, lab: dict[str, Any], error: str
 ) -> None:
-    with pytest.raises(UsageError, match=complaint):
+    with pytest.raises(UsageError, match=error):
         schemes.get(scheme).check(LabSpec(**lab), WorkloadSpec())
 
 
@@ -93,7 +93,7 @@ def test_lab_that_suits_is_not_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "complaint"),
+    ("options", "error"),
     [
         ({"capacity": 0}, "1 to 32768"),
         ({"capacity": 32_769}, "1 to 32768"),
@@ -106,6 +106,6 @@ def test_lab_that_suits_is_not_refused() -> None:
         ({"max_bulk": 0}, "at least 1"),
     ],
 )
-def test_option_that_cannot_be_is_refused(options: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
+def test_option_that_cannot_be_is_refused(options: dict[str, Any], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
         FarReachParameters(**options)

@@ -16,8 +16,8 @@ class Network:
     """Impairments of a network; shares of 0 to 1."""
 
     loss: float = 0.0
-    doubling: float = 0.0
-    slowest: Nanoseconds = MILLISECOND
+    duplication: float = 0.0
+    max_delay: Nanoseconds = MILLISECOND
 
 
 class VirtualRack(ABC):
@@ -33,7 +33,7 @@ class VirtualRack(ABC):
         """Set the time to 0."""
         self.now: Nanoseconds = 0
         self.random = Random(seed)
-        self.dead = False
+        self.controller_down = False
         self.steps = 0
         self.switch_up = True
         self._queue: list[tuple[Nanoseconds, int, Callable[[], None]]] = []
@@ -45,9 +45,9 @@ class VirtualRack(ABC):
 
     def kill_controller(self) -> None:
         """The controller dies and loses its state."""
-        self.dead = True
+        self.controller_down = True
 
-    def tell(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Pass an event to the control plane and carry out its actions."""
         if self._dies():
             return
@@ -62,7 +62,7 @@ class VirtualRack(ABC):
             if self.steps_left == 0:
                 self.kill_controller()
             self.steps_left -= 1
-        return self.dead
+        return self.controller_down
 
     def after(self, delay: Nanoseconds, what: Callable[[], None]) -> None:
         """Do something later."""
@@ -76,16 +76,16 @@ class VirtualRack(ABC):
         is_lost: Callable[[], bool] = lambda: False,
     ) -> None:
         """Send a frame over a network. `is_lost`: decides about losses besides random ones."""
-        copies = 2 if self.random.random() < network.doubling else 1
+        copies = 2 if self.random.random() < network.duplication else 1
         for _ in range(copies):
             if self.random.random() >= network.loss and not is_lost():
-                self.after(self.random.randrange(1, network.slowest), arrive)
+                self.after(self.random.randrange(1, network.max_delay), arrive)
 
     def run(self, duration: Nanoseconds) -> None:
         """Advance the time."""
         end = self.now + duration
         while True:
-            timer = None if self.dead or not self.switch_up else self.control.deadline()
+            timer = None if self.controller_down or not self.switch_up else self.control.deadline()
             due = self._queue[0][0] if self._queue else end + 1
             if timer is not None and timer < due:
                 due = timer
@@ -95,8 +95,8 @@ class VirtualRack(ABC):
             if self._queue and self._queue[0][0] <= self.now:
                 heappop(self._queue)[2]()
             else:
-                self.tell(Timer())
-                later = None if self.dead else self.control.deadline()
+                self.handle(Timer())
+                later = None if self.controller_down else self.control.deadline()
                 assert later is None or later > self.now, "the timer must move on"
         self.now = end
 

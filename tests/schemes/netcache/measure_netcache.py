@@ -46,14 +46,14 @@ class Script:
         self.epoch = 0
         self.keys = 0  # that were asked for
         self._lengths = lengths
-        self.tell(Started())
+        self.handle(Started())
 
     def new_key(self) -> bytes:
         """A key that was never asked for."""
         self.keys += 1
         return key_of(self.keys)
 
-    def tell(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Hand an event over, then everything that follows from it."""
         events = deque([event])
         while events:
@@ -93,7 +93,7 @@ def fill(script: Script) -> float:
     """Preload as many keys as there are entries; microseconds for each."""
     keys = tuple(script.new_key() for _ in range(script.control.parameters.capacity))
     script.seconds = 0.0
-    script.tell(Preload(keys))
+    script.handle(Preload(keys))
     return script.seconds / len(keys) * 1e6
 
 
@@ -101,7 +101,7 @@ def storm(script: Script, keys: int) -> float:
     """Hot keys against a full cache, each hotter than all in it; microseconds for each."""
     script.seconds = 0.0
     for _ in range(keys):
-        script.tell(encode_hot_key(HotKey(script.new_key(), 100, script.epoch)))
+        script.handle(encode_hot_key(HotKey(script.new_key(), 100, script.epoch)))
     return script.seconds / keys * 1e6
 
 

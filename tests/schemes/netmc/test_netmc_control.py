@@ -112,9 +112,9 @@ def test_a_server_of_another_rack_is_none_of_this_ones(network: Network) -> None
             frame = whole.frame(fabric.fields, client_ip(1), splitter_ip(number))
             assert fabric.send("client-1", frame) == {}
             assert fabric.switches[switch].drops()[8] > 0
-    for nobody in (0, max(numbers) + 1, 255):
-        whole = replace(multiget.request(((0, 1),)), rack=nobody)
-        frame = whole.frame(fabric.fields, client_ip(1), splitter_ip(nobody or 255))
+    for unknown in (0, max(numbers) + 1, 255):
+        whole = replace(multiget.request(((0, 1),)), rack=unknown)
+        frame = whole.frame(fabric.fields, client_ip(1), splitter_ip(unknown or 255))
         assert fabric.send("client-1", frame) == {}
 
 
@@ -171,7 +171,7 @@ class Driver:
         self.notes: list[Note] = []
         self.now = 0
 
-    def hear(self, event: Started | SwitchRestarted, steps: int | None = None) -> int:
+    def handle(self, event: Started | SwitchRestarted, steps: int | None = None) -> int:
         """Pass an event to the control plane and carry out its first writes (default: all).
 
         Returns how many it carried out."""
@@ -201,26 +201,26 @@ ALL = tuple((server, 2) for server in range(5))
 
 
 def test_a_switch_that_has_lost_its_tables_drops_requests_until_it_has_them_again() -> None:
-    rig = Driver()
-    rig.hear(Started())
-    assert rig.control.ready()
-    assert rig.ask(ALL) == {11, 12, 13, 14, 15}
-    rig.switch.restart()
-    assert rig.ask(ALL) == set()
-    rig.hear(SwitchRestarted())
-    assert rig.control.ready()
-    assert rig.ask(ALL) == {11, 12, 13, 14, 15}
-    assert rig.notes == [Note("tables ready"), Note("switch restarted"), Note("tables ready")]
+    driver = Driver()
+    driver.handle(Started())
+    assert driver.control.ready()
+    assert driver.ask(ALL) == {11, 12, 13, 14, 15}
+    driver.switch.restart()
+    assert driver.ask(ALL) == set()
+    driver.handle(SwitchRestarted())
+    assert driver.control.ready()
+    assert driver.ask(ALL) == {11, 12, 13, 14, 15}
+    assert driver.notes == [Note("tables ready"), Note("switch restarted"), Note("tables ready")]
 
 
 def test_a_request_is_split_whole_or_not_at_all_while_the_tables_fill() -> None:
-    writes = Driver().hear(Started(), steps=0)
+    writes = Driver().handle(Started(), steps=0)
     for steps in range(writes + 1):
-        rig = Driver()
-        rig.hear(Started(), steps)
-        assert rig.ask(ALL) == ({11, 12, 13, 14, 15} if steps == writes else set())
-        assert rig.control.ready() is (steps == writes)
-        assert rig.switch.engine.statistics()["unknown_multicast_groups"] == 0
+        driver = Driver()
+        driver.handle(Started(), steps)
+        assert driver.ask(ALL) == ({11, 12, 13, 14, 15} if steps == writes else set())
+        assert driver.control.ready() is (steps == writes)
+        assert driver.switch.engine.statistics()["unknown_multicast_groups"] == 0
 
 
 def test_a_write_that_the_switch_refuses_is_noted_and_it_is_not_ready() -> None:
@@ -253,12 +253,12 @@ def test_racks_that_the_header_has_no_room_for_are_refused() -> None:
 
 
 def test_a_request_of_one_key_does_not_come_round() -> None:
-    rig = Driver()
-    rig.hear(Started())
+    driver = Driver()
+    driver.handle(Started())
     for op in (multiget.GET, multiget.PUT, multiget.DELETE, multiget.MGET):
         whole: Multiget = multiget.request(((4, 1),), op)
-        ((port, frame),) = rig.switch.ask(whole)
+        ((port, frame),) = driver.switch.ask(whole)
         assert port == 15
         sub = replace(whole, keyidx=0)
         assert frame == sub.frame(8, client_ip(1), server_ip(4))
-    assert rig.switch.engine.statistics()["recirculated"] == 0
+    assert driver.switch.engine.statistics()["recirculated"] == 0

@@ -1,5 +1,6 @@
-"""What the test racks of control planes share: virtual time, impaired networks, and a controller
-that may die after any event or action.
+"""The base of the test racks of control planes.
+
+It has virtual time, impaired networks, and a controller that may crash after any event or action.
 """
 
 from abc import ABC, abstractmethod
@@ -13,7 +14,7 @@ from netkv.control.base import MILLISECOND, SECOND, Action, ControlPlane, Event,
 
 @dataclass
 class Network:
-    """Impairments of a network; shares of 0 to 1."""
+    """Impairments of a network; `loss` and `duplication` are probabilities."""
 
     loss: float = 0.0
     duplication: float = 0.0
@@ -23,7 +24,7 @@ class Network:
 class VirtualRack(ABC):
     """Runs a control plane in virtual time, from one seed.
 
-    `steps_left`: events and actions before the controller dies; None: it does not die.
+    `steps_left`: events and actions before the controller crashes; None: it does not crash.
     """
 
     control: ControlPlane
@@ -44,19 +45,19 @@ class VirtualRack(ABC):
         """Carry out an action of the control plane."""
 
     def kill_controller(self) -> None:
-        """The controller dies and loses its state."""
+        """Kill the controller; it loses its state."""
         self.controller_down = True
 
     def handle(self, event: Event) -> None:
         """Pass an event to the control plane and carry out its actions."""
-        if self._dies():
+        if self._crashes():
             return
         for action in self.control.handle(self.now, event):
-            if self._dies():
+            if self._crashes():
                 return
             self.carry_out(action)
 
-    def _dies(self) -> bool:
+    def _crashes(self) -> bool:
         self.steps += 1
         if self.steps_left is not None:
             if self.steps_left == 0:
@@ -64,10 +65,10 @@ class VirtualRack(ABC):
             self.steps_left -= 1
         return self.controller_down
 
-    def after(self, delay: Nanoseconds, what: Callable[[], None]) -> None:
-        """Do something later."""
+    def after(self, delay: Nanoseconds, call: Callable[[], None]) -> None:
+        """Call a function after a delay."""
         self._order += 1
-        heappush(self._queue, (self.now + delay, self._order, what))
+        heappush(self._queue, (self.now + delay, self._order, call))
 
     def travel(
         self,
@@ -97,7 +98,7 @@ class VirtualRack(ABC):
             else:
                 self.handle(Timer())
                 later = None if self.controller_down else self.control.deadline()
-                assert later is None or later > self.now, "the timer must move on"
+                assert later is None or later > self.now, "the deadline does not advance"
         self.now = end
 
     def run_until(self, condition: Callable[[], bool], limit: Nanoseconds = 60 * SECOND) -> None:

@@ -64,7 +64,7 @@ class Window:
     known: dict[int, tuple[Message, Message]] = field(default_factory=dict)
 
     def is_late(self, request: int) -> bool:
-        """Whether the window has moved past `request`; moves it if it is newer."""
+        """Whether `request` is older than the window. A newer request moves the window."""
         if is_newer(request, self.newest):
             self.newest = request
             for number in list(self.known):
@@ -93,13 +93,11 @@ class NetCacheRack(VirtualRack):
         self.records: dict[bytes, int] = {}  # server: key → generation
         self.evicted: list[tuple[bytes, int]] = []
         self.generations: set[int] = set()
-        self.leases: dict[bytes, Nanoseconds] = {}  # server: key → end of its lease
-        self.admitted_lengths: dict[
-            int, int
-        ] = {}  # generation → length that the server answered to ADMIT
-        self.late_messages = 0  # messages that a server took for late copies
+        self.leases: dict[bytes, Nanoseconds] = {}  # key → end of its lease
+        self.admitted_lengths: dict[int, int] = {}  # generation → length in the reply to ADMIT
+        self.late_messages = 0  # messages that servers dropped as late copies
         self.windows: dict[int, Window] = {}
-        self._numbers_before: int | None = None  # the newest of the controllers before this one
+        self._numbers_before: int | None = None  # the newest number of earlier controllers
         self._newest: int | None = None
         self._restarts = 0
         self._power_on()
@@ -119,7 +117,7 @@ class NetCacheRack(VirtualRack):
         self.handle(Started())
 
     def restart_switch(self) -> None:
-        """The switch loses its state; table writes on their way are lost."""
+        """Restart the switch: it loses its state, and pending table writes are lost."""
         self._power_on()
         self.handle(SwitchRestarted())
 
@@ -136,7 +134,7 @@ class NetCacheRack(VirtualRack):
         self.handle(Started())
 
     def hot(self, key: bytes, count: int) -> None:
-        """The switch reports a hot key."""
+        """Report a hot key to the controller, as the switch does."""
         self.handle(encode_hot_key(HotKey(key, count, self.epoch)))
 
     def blocked(self, key: bytes) -> bool:
@@ -269,7 +267,7 @@ class NetCacheRack(VirtualRack):
         if entry is None:
             self.records.pop(key, None)
             return message.reply(status=Status.NOT_CACHED)
-        # The server takes the generation from INVALIDATE, which the switch has marked.
+        # The server gets the generation from INVALIDATE, which the switch has marked.
         self.records[key] = entry.generation
         if length is None or length > entry.bitmap.bit_count() * 16:
             return message.reply(status=Status.TOO_LARGE)
@@ -278,7 +276,7 @@ class NetCacheRack(VirtualRack):
         return message.reply(status=Status.OK if ours else Status.NOT_CACHED)
 
     def outgrown(self, key: bytes) -> None:
-        """The owner of `key` reports that its value no longer fits."""
+        """Report to the controller, as the owner of `key`, that its value no longer fits."""
         server = 0x0A020000
         message = Message(Op.OUTGROWN, key, 1, 0x8000, mark=Mark(self.records.get(key, 0)))
         frame = encode(message, source=server, destination=CONTROLLER_IP)

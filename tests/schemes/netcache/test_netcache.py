@@ -1,4 +1,4 @@
-"""NetCache's control plane in the test rack."""
+"""NetCache's control plane in the test rack: admission, eviction, restarts, faults."""
 
 from typing import Any
 
@@ -77,7 +77,8 @@ def test_hot_key_is_served_by_the_switch() -> None:
     assert [m.op for m in rack.sent if m.key == KEYS[0]] == [Op.ADMIT, Op.INSTALL]
 
 
-def test_lookup_entry_comes_after_the_server_blocks_writes_and_before_it_fills_the_entry() -> None:
+def test_lookup_entry_is_inserted_between_admit_and_install() -> None:
+    """The server blocks writes before the insertion and fills the entry after it."""
     control = NetCache(TOPOLOGY)
     rack = NetCacheRack(control, {KEYS[0]: 40})
     rack.start()
@@ -102,14 +103,12 @@ def test_lookup_entry_comes_after_the_server_blocks_writes_and_before_it_fills_t
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_everything_wanted_gets_cached_over_a_network_that_loses_doubles_and_reorders(
-    seed: int,
-) -> None:
+def test_preload_completes_on_an_impaired_network(seed: int) -> None:
     rack = make_rack(IMPAIRED, seed, max_in_flight=16)
     rack.start()
     rack.handle(Preload(tuple(KEYS[:100])))
     rack.run_until(rack.control.ready, 60 * SECOND)
-    # Eight tries may all be lost; such a key is given up, and nothing else.
+    # All eight tries of a key may be lost; the key is then given up.
     statistics = rack.control.statistics()
     lost = statistics.get("not_admitted", 0) + statistics.get("not_installed", 0)
     assert len(cached(rack)) == 100 - lost
@@ -118,25 +117,25 @@ def test_everything_wanted_gets_cached_over_a_network_that_loses_doubles_and_reo
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_cache_stays_consistent_under_churn_restarts_and_faults(seed: int) -> None:
+def test_cache_is_consistent_after_restarts_and_faults(seed: int) -> None:
     rack = make_rack(IMPAIRED, seed, capacity=40, rows=24, max_in_flight=8, hot_threshold=10)
     rack.values = {key: rack.random.choice((1, 16, 17, 50, 128, 300)) for key in KEYS}
     rack.start()
     rack.handle(Preload(tuple(KEYS[:30])))
     for _ in range(300):
-        what = rack.random.random()
+        draw = rack.random.random()
         key = rack.random.choice(KEYS)
-        if what < 0.80:
+        if draw < 0.80:
             for entry in rack.entries:
                 rack.counts[entry] = rack.random.randrange(50)
             rack.hot(key, rack.random.randrange(10, 100))
-        elif what < 0.90:
+        elif draw < 0.90:
             rack.outgrown(key)
-        elif what < 0.95:
+        elif draw < 0.95:
             rack.values[key] = rack.random.choice((1, 16, 128, 300))
             if key in rack.entries and rack.values[key] > rack.entries[key].bitmap.bit_count() * 16:
                 rack.outgrown(key)
-        elif what < 0.97:
+        elif draw < 0.97:
             rack.restart_switch()
         else:
             rack.servers_up = not rack.servers_up
@@ -146,7 +145,7 @@ def test_cache_stays_consistent_under_churn_restarts_and_faults(seed: int) -> No
     assert_settled(rack)
 
 
-def test_full_cache_gives_the_place_of_its_coldest_drawn_entry_to_a_hotter_key() -> None:
+def test_coldest_drawn_entry_is_evicted_for_a_hotter_key() -> None:
     rack = started(capacity=4, drawn=4)
     rack.handle(Preload(tuple(KEYS[:4])))
     rack.run_until(rack.control.ready, SECOND)
@@ -158,7 +157,7 @@ def test_full_cache_gives_the_place_of_its_coldest_drawn_entry_to_a_hotter_key()
     assert KEYS[1] in {key for key, _ in rack.evicted}
 
 
-def test_full_cache_keeps_entries_that_are_hotter() -> None:
+def test_hotter_entries_are_not_evicted() -> None:
     rack = started(capacity=4, drawn=4)
     rack.handle(Preload(tuple(KEYS[:4])))
     rack.run_until(rack.control.ready, SECOND)
@@ -182,7 +181,7 @@ def test_counts_of_different_epochs_are_not_compared() -> None:
     assert cached(rack) == {KEYS[0]}
 
 
-def test_entry_number_and_cells_are_not_reused_before_the_switch_confirms_the_deletion() -> None:
+def test_entry_is_reused_only_after_its_deletion_is_confirmed() -> None:
     rack = started(capacity=1, rows=1)
     rack.hot(KEYS[0], 100)
     rack.run(50 * MILLISECOND)
@@ -196,7 +195,7 @@ def test_entry_number_and_cells_are_not_reused_before_the_switch_confirms_the_de
     assert cached(rack) == {KEYS[1]}
 
 
-def test_outgrown_value_leaves_the_switch_and_its_server_is_told() -> None:
+def test_outgrown_value_is_evicted_and_its_server_is_notified() -> None:
     rack = started()
     rack.hot(KEYS[0], 100)
     rack.run(50 * MILLISECOND)
@@ -208,7 +207,7 @@ def test_outgrown_value_leaves_the_switch_and_its_server_is_told() -> None:
     assert [m for m in rack.sent if m.op is Op.OUTGROWN_REPLY]
 
 
-def test_late_outgrown_of_an_older_insertion_does_not_evict_the_new_one() -> None:
+def test_late_outgrown_does_not_evict_a_new_entry() -> None:
     rack = started()
     rack.hot(KEYS[0], 100)
     rack.run(50 * MILLISECOND)
@@ -222,7 +221,7 @@ def test_late_outgrown_of_an_older_insertion_does_not_evict_the_new_one() -> Non
     assert rack.readable(KEYS[0])
 
 
-def test_restarted_switch_gets_all_entries_again_under_new_generations() -> None:
+def test_restarted_switch_gets_its_keys_with_new_generations() -> None:
     rack = started()
     rack.handle(Preload(tuple(KEYS[:50])))
     rack.run_until(rack.control.ready, 5 * SECOND)
@@ -236,7 +235,7 @@ def test_restarted_switch_gets_all_entries_again_under_new_generations() -> None
     assert_settled(rack)
 
 
-def test_answers_from_before_a_switch_restart_change_nothing() -> None:
+def test_answers_from_before_a_switch_restart_are_ignored() -> None:
     rack = started()
     rack.hot(KEYS[0], 100)
     admit = rack.sent[-1]
@@ -249,7 +248,7 @@ def test_answers_from_before_a_switch_restart_change_nothing() -> None:
     assert rack.entries[KEYS[0]].generation != admit.mark.generation  # type: ignore[union-attr]
 
 
-def test_key_without_a_value_and_value_over_128_bytes_are_not_cached() -> None:
+def test_missing_and_too_large_values_are_not_cached() -> None:
     rack = started()
     rack.values[KEYS[1]] = 129
     del rack.values[KEYS[0]]
@@ -260,7 +259,7 @@ def test_key_without_a_value_and_value_over_128_bytes_are_not_cached() -> None:
     assert_settled(rack)
 
 
-def test_dead_server_costs_its_key_the_place_but_nothing_else() -> None:
+def test_admission_from_a_dead_server_is_given_up() -> None:
     rack = started()
     rack.servers_up = False
     rack.hot(KEYS[0], 100)
@@ -272,7 +271,7 @@ def test_dead_server_costs_its_key_the_place_but_nothing_else() -> None:
     assert_settled(rack)
 
 
-def test_preload_keeps_a_bounded_number_in_flight() -> None:
+def test_number_of_admissions_in_flight_is_limited() -> None:
     rack = started(max_in_flight=5)
     rack.handle(Preload(tuple(KEYS)))
     most = 0
@@ -283,14 +282,14 @@ def test_preload_keeps_a_bounded_number_in_flight() -> None:
     assert cached(rack) == set(KEYS)
 
 
-def test_preload_beyond_the_capacity_caches_the_first_and_ends() -> None:
+def test_preload_beyond_the_capacity_caches_the_first_keys() -> None:
     rack = started(capacity=50)
     rack.handle(Preload(tuple(KEYS)))
     rack.run_until(rack.control.ready, 5 * SECOND)
     assert cached(rack) == set(KEYS[:50])
 
 
-def test_refused_lookup_entry_frees_its_place_and_is_noted() -> None:
+def test_refused_lookup_entry_is_freed_and_noted() -> None:
     rack = started()
     rack.refuse = lambda write: isinstance(write, InsertEntry) and write.table == LOOKUP
     rack.hot(KEYS[0], 100)
@@ -299,7 +298,7 @@ def test_refused_lookup_entry_frees_its_place_and_is_noted() -> None:
     assert_settled(rack)
 
 
-def test_entry_that_cannot_be_deleted_is_not_given_to_another_key() -> None:
+def test_entry_is_not_reused_if_its_deletion_is_refused() -> None:
     rack = started(capacity=2)
     rack.handle(Preload(tuple(KEYS[:2])))
     rack.run_until(rack.control.ready, SECOND)
@@ -311,7 +310,7 @@ def test_entry_that_cannot_be_deleted_is_not_given_to_another_key() -> None:
     assert rack.control.statistics()["free_entries"] == 0
 
 
-def test_refused_route_means_not_ready() -> None:
+def test_controller_is_not_ready_after_a_refused_route() -> None:
     rack = make_rack()
     rack.refuse = lambda write: isinstance(write, InsertEntry) and "route" in write.table
     rack.start()
@@ -320,7 +319,7 @@ def test_refused_route_means_not_ready() -> None:
     assert "table write refused" in {note.what for note in rack.notes}
 
 
-def test_reorganisation_moves_a_short_value_and_then_caches_the_long_one() -> None:
+def test_value_is_moved_to_make_room_for_a_longer_one() -> None:
     rack = started(capacity=10, rows=2, max_in_flight=1)
     lengths = {0: 48, 1: 80, 2: 48, 3: 16, 4: 96}
     for number, length in lengths.items():
@@ -337,7 +336,7 @@ def test_reorganisation_moves_a_short_value_and_then_caches_the_long_one() -> No
     assert_settled(rack)
 
 
-def test_hot_key_finds_a_place_when_cells_and_not_entries_run_out() -> None:
+def test_hot_key_replaces_another_if_all_cells_are_used() -> None:
     rack = started(capacity=100, rows=4, drawn=4)
     rack.handle(Preload(tuple(KEYS[:4])))
     rack.run_until(rack.control.ready, SECOND)
@@ -348,7 +347,7 @@ def test_hot_key_finds_a_place_when_cells_and_not_entries_run_out() -> None:
     assert_settled(rack)
 
 
-def test_statistics_are_cleared_every_epoch_also_when_the_message_is_lost() -> None:
+def test_every_epoch_begins_also_if_messages_are_lost() -> None:
     rack = started(Network(loss=0.3), seed=3)
     epoch = rack.epoch
     rack.run(20 * SECOND)
@@ -356,7 +355,7 @@ def test_statistics_are_cleared_every_epoch_also_when_the_message_is_lost() -> N
     assert 0 not in {m.mark.version for m in rack.sent if m.op is Op.EPOCH and m.mark}
 
 
-def test_epoch_after_the_last_is_1_and_never_0() -> None:
+def test_epochs_wrap_around_to_1() -> None:
     rack = make_rack()
     rack.now = 0xFFFD * SECOND
     rack.start()
@@ -365,7 +364,7 @@ def test_epoch_after_the_last_is_1_and_never_0() -> None:
     assert rack.epoch == 1
 
 
-def test_new_controller_goes_on_above_the_generations_of_the_old_one() -> None:
+def test_generations_of_a_new_controller_exceed_the_old_ones() -> None:
     rack = started()
     rack.records = dict.fromkeys(KEYS[:20], 5000)
     rack.handle(Preload(tuple(KEYS[:20])))
@@ -374,7 +373,7 @@ def test_new_controller_goes_on_above_the_generations_of_the_old_one() -> None:
     assert min(entry.generation for entry in rack.entries.values()) > 5000 - 1
 
 
-def test_server_that_rejects_for_another_reason_is_not_asked_for_ever() -> None:
+def test_admission_rejected_with_its_own_generation_is_given_up() -> None:
     rack = started()
     rack.hot(KEYS[0], 100)
     for _ in range(3):
@@ -385,7 +384,7 @@ def test_server_that_rejects_for_another_reason_is_not_asked_for_ever() -> None:
     assert rack.control.statistics()["not_admitted"] == 1
 
 
-def test_stray_and_broken_frames_are_counted_and_change_nothing() -> None:
+def test_stray_and_malformed_frames_are_only_counted() -> None:
     rack = started()
     before = rack.control.statistics()
     rack.handle(PacketIn(1, b"\x00" * 20))
@@ -396,7 +395,7 @@ def test_stray_and_broken_frames_are_counted_and_change_nothing() -> None:
     assert after["cached"] == before["cached"] == 0
 
 
-def test_more_hot_keys_than_may_wait_are_dropped_and_counted() -> None:
+def test_hot_keys_beyond_the_queue_limit_are_dropped() -> None:
     rack = started(max_in_flight=1, max_waiting=10)
     for key in KEYS[:50]:
         rack.hot(key, 100)

@@ -1,4 +1,4 @@
-"""A controller dies at any step, and a new one without state takes over."""
+"""A new controller without state replaces one that crashed at any step."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def run_all_kinds_of_steps(rack: NetCacheRack) -> None:
 
 
 def assert_recovered(rack: NetCacheRack, wanted: list[bytes]) -> None:
-    """No trace of earlier controllers: no write is blocked, every entry is right and known."""
+    """Check that no write is blocked and that all entries are valid and known."""
     assert isinstance(rack.control, NetCache)
     rack.network = Network()
     rack.run_until(rack.control.ready, 30 * SECOND)
@@ -51,7 +51,7 @@ def assert_recovered(rack: NetCacheRack, wanted: list[bytes]) -> None:
 
 
 def run_and_replace(steps_of_controllers: list[int], pause: int) -> NetCacheRack:
-    """Each controller dies after some steps; the next one starts after `pause` ns."""
+    """Kill each controller after a number of steps; start the next one after `pause` ns."""
     rack = new_rack(0, Network())
     rack.steps_left = steps_of_controllers[0]
     rack.start()
@@ -72,12 +72,13 @@ def steps_of_a_run() -> int:
     rack.run(60 * MILLISECOND)
     run_all_kinds_of_steps(rack)
     done = rack.control.statistics()
-    assert {"moves", "evictions", "contests_won", "outgrown"} <= done.keys(), "it has every step"
+    kinds = {"moves", "evictions", "contests_won", "outgrown"}
+    assert kinds <= done.keys(), "a kind of step is missing"
     return rack.steps
 
 
 @pytest.mark.parametrize("pause", [0, 40 * MILLISECOND])
-def test_controller_that_dies_between_any_two_steps_leaves_no_trace(pause: int) -> None:
+def test_controller_crash_at_any_step_leaves_no_stale_state(pause: int) -> None:
     steps = steps_of_a_run()
     assert steps > 80
     for step in range(steps):
@@ -86,7 +87,7 @@ def test_controller_that_dies_between_any_two_steps_leaves_no_trace(pause: int) 
         assert rack.late_messages == 0
 
 
-def test_second_death_soon_after_the_first_leaves_no_trace_either() -> None:
+def test_two_crashes_in_a_row_leave_no_stale_state() -> None:
     for second in range(60):
         rack = run_and_replace([40, second], 0)
         assert_recovered(rack, KEYS[:3])
@@ -94,7 +95,7 @@ def test_second_death_soon_after_the_first_leaves_no_trace_either() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_controllers_that_keep_dying_on_a_bad_network_leave_no_trace(seed: int) -> None:
+def test_crashes_on_an_impaired_network_leave_no_stale_state(seed: int) -> None:
     rack = new_rack(seed, Network(loss=0.2, duplication=0.2, max_delay=40 * MILLISECOND))
     rack.start()
     for _ in range(8):
@@ -110,7 +111,7 @@ def test_controllers_that_keep_dying_on_a_bad_network_leave_no_trace(seed: int) 
     assert_recovered(rack, KEYS[:3])
 
 
-def test_server_takes_the_messages_of_a_new_controller_after_thousands_of_the_old_one() -> None:
+def test_servers_accept_message_numbers_of_a_new_controller() -> None:
     options = NetCacheParameters(capacity=100)
     keys = [key_of(i) for i in range(3000)]
     rack = NetCacheRack(NetCache(TOPOLOGY, options), dict.fromkeys(keys, 128))
@@ -130,7 +131,7 @@ def test_server_takes_the_messages_of_a_new_controller_after_thousands_of_the_ol
     assert rack.control.statistics()["messages_repeated"] < (len(rack.sent) - before) / 10
 
 
-def test_old_controllers_late_messages_do_not_disturb_the_new_one() -> None:
+def test_late_messages_of_the_old_controller_have_no_effect() -> None:
     rack = new_rack(0, Network())
     rack.start()
     rack.run(60 * MILLISECOND)
@@ -139,7 +140,7 @@ def test_old_controllers_late_messages_do_not_disturb_the_new_one() -> None:
     rack.replace_controller(NetCache(TOPOLOGY, SMALL))
     rack.handle(Preload(tuple(KEYS[:3])))
     rack.run_until(rack.control.ready, SECOND)
-    rack.windows.clear()  # the servers have forgotten that they know these messages
+    rack.windows.clear()  # so that the servers do not detect the copies
     for message in old:
         rack._at_server(message)
         rack.run(MILLISECOND)

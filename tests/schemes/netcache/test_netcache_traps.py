@@ -1,6 +1,6 @@
 """Traps whose protection is in NetCache's control plane.
 
-Every trap plays its script with the original control plane, which must do no harm, and with each
+Every trap runs its script with the original control plane, which must do no harm, and with each
 mutant, which must do harm. A mutant removes a protection by changing events and actions (`handle`),
 so it does not depend on the implementation. Traps with the real switch and roles are in
 `engine/roles/tests/netcache/traps`; the table of both is in `docs/testing.md`.
@@ -39,7 +39,7 @@ QUICK = Network(max_delay=MILLISECOND // 100)
 LOSSY = Network(loss=0.25)
 
 Script = Callable[[type[NetCache]], str]
-"""Plays a script; returns the harm to a user, "" for none."""
+"""Runs a scenario; returns the harm to a user, "" for none."""
 
 # ------------------------------------------------------------------------------- mutants
 
@@ -81,8 +81,8 @@ class KeepsGeneration(_Mutant):
         yield action
 
 
-class TakesAnyOutgrown(_Mutant):
-    """OUTGROWN of an earlier entry counts for the present one."""
+class AcceptsAnyOutgrown(_Mutant):
+    """OUTGROWN of an earlier entry evicts the current one."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -145,20 +145,20 @@ def cache(rack: NetCacheRack, key: bytes) -> None:
     rack.run(100 * MILLISECOND)
 
 
-def key_comes_in(control: type[NetCache]) -> str:
+def key_is_admitted(control: type[NetCache]) -> str:
     rack = make_rack(control)
     cache(rack, KEYS[0])
     return "" if rack.readable(KEYS[0]) else "not served"
 
 
-def key_comes_in_over_a_bad_network(control: type[NetCache]) -> str:
+def keys_are_admitted_on_a_lossy_network(control: type[NetCache]) -> str:
     rack = make_rack(control, LOSSY, seed=1)
     rack.handle(Preload(tuple(KEYS)))
     rack.run(10 * SECOND)
     return "" if all(map(rack.readable, KEYS)) else "not served"
 
 
-def messages_are_doubled(control: type[NetCache]) -> str:
+def messages_are_duplicated(control: type[NetCache]) -> str:
     rack = make_rack(control, Network(duplication=1.0))
     rack.handle(Preload(tuple(KEYS)))
     rack.run(SECOND)
@@ -175,7 +175,7 @@ def entry_cannot_be_deleted(control: type[NetCache]) -> str:
     return "a value under another key" if KEYS[1] in rack.entries else ""
 
 
-def key_comes_in_again(control: type[NetCache]) -> str:
+def key_is_admitted_again(control: type[NetCache]) -> str:
     rack = make_rack(control)
     cache(rack, KEYS[0])
     first = rack.entries[KEYS[0]].generation
@@ -213,7 +213,7 @@ def value_outgrows_its_entry(control: type[NetCache]) -> str:
     cache(rack, KEYS[0])
     rack.outgrown(KEYS[0])
     rack.run(100 * MILLISECOND)
-    return "" if KEYS[0] not in rack.entries else "a place is lost"
+    return "" if KEYS[0] not in rack.entries else "an entry is lost"
 
 
 def eviction_over_a_bad_network(control: type[NetCache]) -> str:
@@ -230,7 +230,7 @@ def eviction_over_a_bad_network(control: type[NetCache]) -> str:
 # --------------------------------------------------------------------------------- traps
 
 
-BELIEVED = "a former generation is accepted|asserted"  # the rack asserts that too
+ACCEPTED = "a former generation is accepted|asserted"  # the rack asserts this, too
 
 
 def check(script: Script, *harms: tuple[type[NetCache], str]) -> None:
@@ -238,53 +238,53 @@ def check(script: Script, *harms: tuple[type[NetCache], str]) -> None:
     traps.check(script, NetCache, *harms)
 
 
-def test_entry_is_filled_only_when_reads_can_find_it() -> None:
+def test_entry_is_filled_after_its_lookup_entry_is_confirmed() -> None:
     """INSTALL is sent when the lookup entry is confirmed."""
-    check(key_comes_in, (AssumesInserted, "not served"))
+    check(key_is_admitted, (AssumesInserted, "not served"))
 
 
-def test_key_comes_in_although_messages_are_lost() -> None:
+def test_admission_completes_although_messages_are_lost() -> None:
     """ADMIT and INSTALL are repeated until answered."""
-    check(key_comes_in_over_a_bad_network, (RepeatsNothing, "not served"))
+    check(keys_are_admitted_on_a_lossy_network, (RepeatsNothing, "not served"))
 
 
-def test_copies_of_answers_bring_no_entry_in_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_of_answers_insert_no_entry_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy of an answer has no effect.
 
     Mutant: every copy counts.
     """
-    check(messages_are_doubled)
+    check(messages_are_duplicated)
     count_every_copy(monkeypatch)
-    assert suffered(messages_are_doubled, NetCache) == "inserted twice"
+    assert suffered(messages_are_duplicated, NetCache) == "inserted twice"
 
 
-def test_place_of_an_entry_that_is_still_found_is_not_given_to_another_key() -> None:
+def test_entry_is_reused_only_after_its_deletion_is_confirmed() -> None:
     """Entry number and cells are free when the deletion is confirmed, and not if it is refused."""
     twice = "an entry number for two keys"
     check(entry_cannot_be_deleted, (AssumesDeleted, twice), (IgnoresRefusals, twice))
 
 
 def test_readmitted_key_has_a_new_generation() -> None:
-    """No generation is given twice."""
-    check(key_comes_in_again, (KeepsGeneration, BELIEVED))
+    """No generation is used twice."""
+    check(key_is_admitted_again, (KeepsGeneration, ACCEPTED))
 
 
 def test_restarted_switch_gives_keys_new_generations() -> None:
     """After a restart all keys are admitted again under new generations."""
-    check(switch_restarts, (KeepsGeneration, BELIEVED), (IgnoresRestarts, "not served"))
+    check(switch_restarts, (KeepsGeneration, ACCEPTED), (IgnoresRestarts, "not served"))
 
 
-def test_late_news_of_a_former_entry_does_not_cost_the_key_its_place() -> None:
+def test_late_outgrown_does_not_evict_a_new_entry() -> None:
     """OUTGROWN evicts only the entry of its generation."""
-    check(late_outgrown, (TakesAnyOutgrown, "not served"))
+    check(late_outgrown, (AcceptsAnyOutgrown, "not served"))
 
 
-def test_place_of_an_outgrown_value_is_freed() -> None:
+def test_entry_of_an_outgrown_value_is_freed() -> None:
     """OUTGROWN evicts the entry."""
-    check(value_outgrows_its_entry, (IgnoresOutgrown, "a place is lost"))
+    check(value_outgrows_its_entry, (IgnoresOutgrown, "an entry is lost"))
 
 
-def test_server_is_told_of_an_eviction_although_messages_are_lost() -> None:
+def test_server_gets_evicted_although_messages_are_lost() -> None:
     """EVICTED is repeated until answered."""
     slow = "all writes of the key stay slow"
     check(eviction_over_a_bad_network, (RepeatsNothing, slow), (SkipsEvicted, slow))

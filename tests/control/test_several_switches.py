@@ -171,7 +171,7 @@ def test_hot_keys_are_reported_and_cached_at_the_owners_switch(
 
 
 @EVERY
-def test_outgrown_is_sent_to_the_controller_of_the_nearest_switch(network: Network) -> None:
+def test_outgrown_is_sent_to_the_nearest_switchs_controller(network: Network) -> None:
     fabric = preloaded(network)
     key = KEYS[0]
     generation = next(

@@ -17,6 +17,7 @@ from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
 from netkv.rack.report import RackSample
 from netkv.sim.rack import SimRack
+from tests.sim.driving import started
 
 EXAMPLES = "python:tests.roles.examples:"
 SPEC = RackSpec(
@@ -30,9 +31,7 @@ SPAN_NS = SECOND // 200
 def loaded_rack(spec: RackSpec = SPEC, **changed: Any) -> SimRack:
     """A rack of NoCache with other roles, under load."""
     scheme = dataclasses.replace(schemes.get("nocache"), **changed)
-    rack = SimRack(spec, scheme=scheme)
-    asyncio.run(rack.compile())
-    rack.bring_up()
+    rack = started(spec, scheme=scheme)
     rack.command({"do": "phase", "name": "measure"})
     return rack
 

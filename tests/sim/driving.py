@@ -33,7 +33,7 @@ def run(rack: SimRack, seconds: float) -> RackSample:
     return rack.take_sample()
 
 
-def run_phases(rack: SimRack, *phases: str, limit_s: float = 30.0) -> RackSample:
+def run_phases(rack: SimRack, *phases: str, limit_s: float = 10.0) -> RackSample:
     """Run phases that end by themselves, each within `limit_s`; return the last sample."""
     sample = rack.take_sample()
     for phase in phases:

@@ -231,7 +231,7 @@ def admit_and_evict(rack: Rack) -> None:
         rack.processes[2].begin(Op.PUT, key, b"new " + key[:4])
 
 
-def test_controller_crash_at_any_step_of_an_eviction_loses_nothing() -> None:
+def test_controller_crash_during_evictions_loses_nothing() -> None:
     options = replace(OPTIONS, hot_threshold=2, max_in_flight=1)
     whole = stocked_rack(options)
     admit_and_evict(whole)

@@ -87,7 +87,7 @@ def test_no_snapshot_is_taken_if_the_period_is_0() -> None:
     assert "snapshots" not in rack.control.statistics()
 
 
-def test_first_write_after_the_point_does_not_change_the_snapshot() -> None:
+def test_write_after_the_point_does_not_change_the_snapshot() -> None:
     rack = make_rack()
     rack.put(1, KEYS[0], b"before")
 
@@ -266,7 +266,7 @@ def test_next_snapshot_after_an_incomplete_one_is_complete() -> None:
     assert values(rack)[KEYS[0]] == b"v"
 
 
-def test_entry_that_cannot_be_loaded_makes_the_snapshot_incomplete() -> None:
+def test_unanswered_loads_make_the_snapshot_incomplete() -> None:
     rack = make_rack()
     rack.lost = lambda datagram: datagram.message.op is Op.LOAD_REPLY
     rack.run(8 * SECOND)

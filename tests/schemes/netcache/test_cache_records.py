@@ -7,7 +7,7 @@ import pytest
 
 from netkv.schemes.netcache.cache_records import Records
 from netkv.schemes.netcache.entries import Candidate, Record, State
-from tests.schemes.netcache.measure_netcache import Script, fill, storm
+from tests.schemes.netcache.measure_netcache import Script, burst, fill
 from tests.schemes.netcache.netcache_rack import key_of
 
 
@@ -79,7 +79,7 @@ def test_cost_of_a_hot_key_does_not_grow_with_the_cache() -> None:
     def micros(entries: int) -> float:
         script = Script(entries, iter(lambda: 128, None), rows=entries)
         fill(script)
-        return min(storm(script, 100) for _ in range(5))
+        return min(burst(script, 100) for _ in range(5))
 
     # With a scan over the cache for each hot key the ratio was 11.
     assert micros(8000) < 4 * micros(100)

@@ -41,7 +41,7 @@ class Story:
         control = importlib.import_module("write_around.control_plane").WriteAround
         self._program = program
         self._fabric = Fabric(rack(clients=1, servers=2), program, control)
-        self._fabric.tell(SWITCH, Preload((KEY,)))
+        self._fabric.handle(SWITCH, Preload((KEY,)))
         self._ports = {at.host.ip: at.host.port for at in self._fabric.network.hosts}
         self._request = 0
 
@@ -67,7 +67,7 @@ class Story:
     def restart_switch(self) -> None:
         self._fabric.now += SECOND
         self._fabric.switches[SWITCH].load(bundle(self._program))
-        self._fabric.tell(SWITCH, SwitchRestarted())
+        self._fabric.handle(SWITCH, SwitchRestarted())
 
     def hit(self) -> bytes | None:
         """What the switch answers a read with, if it does."""

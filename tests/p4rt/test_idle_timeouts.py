@@ -1,4 +1,4 @@
-"""Entries that no packet hits: notifications and the time since the last hit (section 9.1.8)."""
+"""Idle entries: notifications, and the time since the last hit (section 9.1.8)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.waiting import PATIENCE_S, until_async
 __all__ = ["direct", "direct_bundle", "direct_server", "direct_switch"]
 
 SHORT_NS = 1_000_000
-"""Long before a test loses its patience."""
+"""Much shorter than the limit of a test."""
 
 LONG_NS = 3_600_000_000_000
 
@@ -75,10 +75,10 @@ async def test_idle_notifications_that_are_dropped_have_a_counter(
 async def test_an_idle_entry_is_reported_once_in_each_timeout(
     direct_server: P4RuntimeServer,
 ) -> None:
-    """Of three entries, only the one with a short timeout is reported, and again and again."""
+    """Of three entries, only the one with a short timeout is reported, repeatedly."""
     async with fy.Switch("sw", direct_server.address) as switch:
         listening = asyncio.create_task(notifications(switch, 3))
-        await asyncio.sleep(0)  # it waits now
+        await asyncio.sleep(0)  # the task waits for notifications
         await switch.insert(
             [
                 fy.P4TableEntry(
@@ -97,7 +97,7 @@ async def test_an_idle_entry_is_reported_once_in_each_timeout(
             assert (entry.idle_timeout_ns, entry.metadata) == (SHORT_NS, b"mine")
 
 
-async def test_a_hit_starts_the_time_of_its_entry_anew(
+async def test_a_hit_resets_the_idle_time_of_its_entry(
     direct: P4RuntimeClient, direct_switch: _engine.Switch
 ) -> None:
     await direct.write([insert(flow(direct.names, ip)) for ip in (1, 2)])
@@ -123,7 +123,7 @@ async def test_idle_timeouts_are_read_back_and_modified(direct: P4RuntimeClient)
     await direct.write([delete(flow(direct.names, 1, None, idle_timeout_ns=-5))])
 
 
-async def test_idle_timeouts_are_refused_where_there_are_none(direct: P4RuntimeClient) -> None:
+async def test_idle_timeouts_that_cannot_be_set_are_refused(direct: P4RuntimeClient) -> None:
     since = p4r.TableEntry.IdleTimeout(elapsed_ns=1)
     fixed = direct.names.table_entry(FIXED, {"h.probe.op": 0xC1})
     fixed.table_entry.idle_timeout_ns = 5

@@ -1,4 +1,4 @@
-"""What `netkv p4 info` prints beyond the objects: types, ids, annotations, padded values."""
+"""P4Info as p4c prints it (`netkv p4 info`): types, ids, annotations, padded values."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def info(bundle: bytes) -> p4i.P4Info:
 def test_only_used_tables_and_actions_are_listed(info: p4i.P4Info) -> None:
     assert [each.preamble.alias for each in info.tables] == ["t"]
     actions = {each.preamble.alias: each for each in info.actions}
-    # 'inner' is part of 'set'; the values of 'direct' come from the control.
+    # 'inner' is inlined into 'set'; 'direct' gets its values from the control.
     assert sorted(actions) == ["NoAction", "direct", "set"]
     assert not actions["direct"].params
     assert [each.preamble.alias for each in info.registers] == ["never_used"]

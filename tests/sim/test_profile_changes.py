@@ -1,4 +1,4 @@
-"""`lab.profile_changes`: a figure of a testbed that is different in one scenario."""
+"""`lab.profile_changes`: changed figures of a profile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ports that are network interfaces: hosts with IP stacks of their own talk across the engine."""
+"""Switch ports that are network interfaces: hosts in namespaces communicate by the engine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def fabric() -> Iterator[VethFabric]:
 
 @pytest.fixture
 def node(fabric: VethFabric, request: pytest.FixtureRequest) -> Iterator[_engine.SwitchNode]:
-    """A switch between the two hosts, with the ring that the test asks for."""
+    """A switch between the two hosts, with the ring of the parameter."""
     switch = _engine.Switch(_engine.compile_p4(str(PROGRAM)))
     ports = [(host.port, request.param, fabric.port(host.port)) for host in HOSTS]
     node = _engine.SwitchNode(switch, ports)
@@ -47,7 +47,7 @@ def node(fabric: VethFabric, request: pytest.FixtureRequest) -> Iterator[_engine
 
 
 def within(fabric: VethFabric, host: str, *command: str) -> str:
-    """Runs a command in a host's namespace; returns what it printed."""
+    """Run a command in a host's namespace; return its output."""
     done = subprocess.run(
         ["ip", "netns", "exec", fabric.namespace(host), *command],
         capture_output=True,
@@ -60,11 +60,11 @@ def within(fabric: VethFabric, host: str, *command: str) -> str:
 
 @pytest.mark.parametrize("node", RINGS, indirect=True)
 def test_hosts_ping_each_other(fabric: VethFabric, node: _engine.SwitchNode) -> None:
-    # The longest frame, too: 1,472 bytes after the headers of IP and ICMP.
+    # 1,472 bytes after the headers of IP and ICMP make the longest frame.
     for size in ("0", "56", "1472"):
-        # Without a deadline ping waits for the last reply only twice as long as for the others.
-        often = ("-c", "5", "-w", f"{PATIENCE_S:g}", "-i", "0.01")
-        out = within(fabric, "one", "ping", *often, "-s", size, "10.0.0.2")
+        # Without a deadline ping waits for the last reply for only two round trips.
+        options = ("-c", "5", "-w", f"{PATIENCE_S:g}", "-i", "0.01")
+        out = within(fabric, "one", "ping", *options, "-s", size, "10.0.0.2")
         assert "5 received" in out
     assert node.failure() is None
     counts = node.statistics()
@@ -74,7 +74,7 @@ def test_hosts_ping_each_other(fabric: VethFabric, node: _engine.SwitchNode) -> 
 
 @pytest.mark.parametrize("ring", ["packet", "packet-v3"])
 def test_tagged_frames_keep_their_tag(fabric: VethFabric, tmp_path: Path, ring: str) -> None:
-    """The kernel takes tags off before a ring sees the frame; the switch puts them back."""
+    """The kernel removes VLAN tags before the ring gets the frame; the switch restores them."""
     switch = _engine.Switch(_engine.compile_p4(str(PROGRAM)))
     ports = [(host.port, ring, fabric.port(host.port)) for host in HOSTS]
     node = _engine.SwitchNode(switch, ports)
@@ -180,28 +180,30 @@ def test_frames_without_checksums_are_counted(fabric: VethFabric, node: _engine.
 
 
 @pytest.mark.parametrize(
-    ("place", "text"),
+    ("interface", "text"),
     [
         ("nowhere", "there is no such interface"),
         ("no-such-space/eth0", "there is no network namespace 'no-such-space'"),
     ],
 )
 @pytest.mark.parametrize("ring", RINGS)
-def test_interface_that_is_not_there_is_named(ring: str, place: str, text: str) -> None:
+def test_missing_interface_is_reported(ring: str, interface: str, text: str) -> None:
     skip_without()
     switch = _engine.Switch(_engine.compile_p4(str(PROGRAM)))
-    with pytest.raises(OSError, match=f"switch port 1 cannot use the interface {place}: {text}"):
-        _engine.SwitchNode(switch, [(1, ring, place)])
+    with pytest.raises(
+        OSError, match=f"switch port 1 cannot use the interface {interface}: {text}"
+    ):
+        _engine.SwitchNode(switch, [(1, ring, interface)])
 
 
-def test_name_that_no_interface_has_is_refused() -> None:
+def test_impossible_interface_name_is_refused() -> None:
     switch = _engine.Switch(_engine.compile_p4(str(PROGRAM)))
-    for place in ("", "a/b/c", "a-name-of-too-many-letters", "../eth0", "two words"):
+    for interface in ("", "a/b/c", "a-name-of-too-many-letters", "../eth0", "two words"):
         with pytest.raises(ValueError, match="is not an interface"):
-            _engine.SwitchNode(switch, [(1, "packet", place)])
+            _engine.SwitchNode(switch, [(1, "packet", interface)])
 
 
-def test_namespaces_vanish_when_their_owner_is_killed() -> None:
+def test_namespaces_are_removed_when_their_owner_is_killed() -> None:
     skip_without()
     name = f"crash{os.getpid()}"
     program = (

@@ -209,7 +209,7 @@ class OpensEarly(_Mutant):
 
 
 class KeepsGeneration(_Mutant):
-    """Every filling has the same generation."""
+    """Every FILL has the same generation."""
 
     def change_action(self, action: Action) -> Iterator[Action]:
         if isinstance(action, InsertEntry) and action.table == LOOKUP:

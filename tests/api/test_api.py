@@ -42,7 +42,7 @@ def wait_for(served: Served, state: str) -> dict[str, Any]:
     return until(activity, f"the activity is {state}", every_s=0.05)
 
 
-def test_runs_are_listed_newest_first_and_shown_whole(served: Served) -> None:
+def test_runs_are_listed_newest_first_with_details(served: Served) -> None:
     record_comparison(served.store)
     runs = get(f"{served.url}/api/runs").json()
     assert [run["scheme"] for run in runs] == ["netcache", "nocache"]
@@ -97,7 +97,7 @@ PLOTS = [
 ]
 
 
-def test_figures_of_a_scenario_are_given_and_can_be_downloaded(served: Served) -> None:
+def test_figures_of_a_scenario_are_sent_and_downloadable(served: Served) -> None:
     with StoreSink(served.store) as sink:
         for scheme in ("nocache", "netcache"):
             record(sink, start(f"p-{scheme}", scheme, parameters={"plots": PLOTS}))
@@ -162,7 +162,7 @@ def test_wrong_request_is_explained(served: Served) -> None:
     assert answer.json()["error"]
 
 
-def test_looks_of_runs_are_those_of_the_figures(served: Served) -> None:
+def test_api_styles_of_runs_are_those_of_the_figures(served: Served) -> None:
     looks = get(f"{served.url}/api/looks").json()
     assert list(looks["schemes"]) == [scheme.name for scheme in all_schemes()]
     for name, own in looks["schemes"].items():
@@ -176,7 +176,7 @@ def test_looks_of_runs_are_those_of_the_figures(served: Served) -> None:
     assert looks["others"][0]["line"]["color"] == GREY
 
 
-def test_comparison_takes_the_baseline_that_is_asked_for(served: Served) -> None:
+def test_comparison_uses_the_requested_baseline(served: Served) -> None:
     first, second = record_comparison(served.store)
     for query in (f"run={first}&run={second}", f"run={second}&run={first}"):
         found = get(f"{served.url}/api/compare?{query}").json()
@@ -189,7 +189,7 @@ def test_comparison_takes_the_baseline_that_is_asked_for(served: Served) -> None
     assert "neither a scheme nor a run" in wrong.json()["error"]
 
 
-def test_scenarios_can_be_looked_at(served: Served) -> None:
+def test_scenarios_are_listed_with_their_duration(served: Served) -> None:
     scenarios = get(f"{served.url}/api/scenarios").json()
     listed = {each["name"]: each for each in scenarios}
     quickstart, skew = listed["quickstart"], listed["netcache-skew"]
@@ -230,7 +230,7 @@ def test_another_web_page_cannot_start_a_run(
     assert get(f"{served.url}/api/activity").json()["state"] == "idle"
 
 
-def test_rebound_name_cannot_read_results(served: Served) -> None:
+def test_dns_rebinding_cannot_read_results(served: Served) -> None:
     answer = get(f"{served.url}/api/runs", headers={"host": "evil.example"})
     assert answer.status_code == 421
 
@@ -267,7 +267,7 @@ def test_run_is_stopped_and_kept_as_failed(served: Served) -> None:
 
 
 @pytest.mark.usefixtures("slow_runner")
-def test_reason_of_a_run_that_got_nowhere_reaches_the_page(served: Served) -> None:
+def test_api_reports_why_a_run_did_not_start(served: Served) -> None:
     post(f"{served.url}/api/activity", json={"scenario": "hot-in"})
     assert "port 9559 is in use" in wait_for(served, "idle")["error"]
 
@@ -327,7 +327,7 @@ def test_description_of_the_api_is_served(served: Served) -> None:
             assert operation.get("description"), f"{path} is not described"
 
 
-def test_page_is_served_with_a_policy_that_keeps_it_offline(served: Served) -> None:
+def test_page_has_a_content_security_policy(served: Served) -> None:
     answer = get(served.url)
     assert answer.headers["content-type"].startswith("text/html")
     assert "default-src 'self'" in answer.headers["content-security-policy"]
@@ -342,7 +342,7 @@ def answers(url: str) -> bool:
         return False
 
 
-def test_ctrl_c_ends_the_server_although_a_page_listens(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_server_while_a_page_is_connected(tmp_path: Path) -> None:
     server = subprocess.Popen(
         [sys.executable, "-m", "netkv", "serve", "--port", "0"],
         stderr=subprocess.PIPE,

@@ -27,7 +27,7 @@ def test_rows_have_groups_and_client_time_of_each_scheme() -> None:
     assert row["over_first"]["climc"] > 0
 
 
-def test_rows_are_for_racks_that_can_be() -> None:
+def test_too_many_servers_are_refused() -> None:
     said = CliRunner().invoke(app, ["bench", "multigets", "--servers", "33"])
     assert said.exit_code == 2
     assert "less than or equal to 32" in unstyle(said.output)

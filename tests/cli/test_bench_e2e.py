@@ -48,9 +48,7 @@ def test_document_has_echo_switch_and_stores_side_by_side(netkv: Netkv, tmp_path
     assert not _stores_without_an_owner(), "what was started is stopped"
 
 
-def test_stores_that_are_not_there_are_left_out_with_a_sentence(
-    netkv: Netkv, tmp_path: Path
-) -> None:
+def test_missing_stores_are_reported_and_left_out(netkv: Netkv, tmp_path: Path) -> None:
     empty = tmp_path / "bin"
     empty.mkdir()
     drawn = tmp_path / "throughput.svg"

@@ -14,7 +14,7 @@ from tests.cli.commands import Netkv
 SMALL = ["bench", "rocksdb", "--records", "10000", "--memtable-mib", "1"]
 
 
-def test_document_has_reads_by_place_and_writes(netkv: Netkv) -> None:
+def test_document_has_reads_by_storage_level_and_writes(netkv: Netkv) -> None:
     said = netkv(*SMALL, "--memtables", "2", "--json")
     assert said.status == 0, said.err
     assert "loading 10,000 records" in said.err
@@ -42,7 +42,7 @@ def test_document_has_reads_by_place_and_writes(netkv: Netkv) -> None:
     assert "read hot, 2 full memtables - none" in document["differences"]
 
 
-def test_table_has_the_load_of_the_machine_beside(netkv: Netkv) -> None:
+def test_table_is_printed_with_the_load_of_the_machine(netkv: Netkv) -> None:
     said = netkv(*SMALL, "--memtables", "0")
     assert said.status == 0, said.err
     assert "not in the block cache" in said.out
@@ -59,9 +59,7 @@ def test_table_has_the_load_of_the_machine_beside(netkv: Netkv) -> None:
         (["--memtables", "16"], "--memtables"),
     ],
 )
-def test_what_cannot_be_measured_is_a_sentence(
-    netkv: Netkv, arguments: list[str], sentence: str
-) -> None:
+def test_unsupported_options_are_refused(netkv: Netkv, arguments: list[str], sentence: str) -> None:
     said = netkv("bench", "rocksdb", "--memtables", "0", *arguments)
     assert said.status == 2, said.err
     assert sentence in said.err
@@ -76,7 +74,7 @@ def test_full_disk_is_reported_before_the_load(monkeypatch: pytest.MonkeyPatch) 
     assert not steps
 
 
-def test_a_record_that_is_read_is_never_written() -> None:
+def test_records_to_read_are_never_written() -> None:
     """Otherwise it would be found in a memtable and not where the row says."""
     plan = rocksdb_costs.Plan(records=10_000)
     sample = rocksdb_costs._Sample(plan)

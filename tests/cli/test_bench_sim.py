@@ -92,12 +92,12 @@ def test_every_scheme_is_measured_on_the_racks_that_it_supports(scheme: str, net
     assert "twice" in said.out
 
 
-def test_sizes_that_a_scheme_cannot_have_are_refused() -> None:
+def test_unsupported_number_of_servers_is_refused() -> None:
     with pytest.raises(UsageError, match="'netmc' has room for 32 servers"):
         simulator.plan(["netmc"], [128], [], 1.0)
 
 
-def test_everything_is_varied_unless_sizes_are_asked_for() -> None:
+def test_default_plan_varies_all_parameters() -> None:
     rows = simulator.plan([], [], [], 1.0)
     for scheme in ("nocache", "netcache"):
         own = [row.case for row in rows if row.case.scheme == scheme and not row.case.writes]

@@ -28,7 +28,7 @@ def stored(home: Path) -> list[str]:
         return record_comparison(store, repeats=2)
 
 
-def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
+def test_help_names_every_command_and_imports_little(netkv: Netkv) -> None:
     said = netkv("--help")
     assert said.status == 0
     for command in (
@@ -106,7 +106,7 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
         ["serve", "--port", "70000"],
     ],
 )
-def test_wrong_usage_has_status_2_and_a_sentence(netkv: Netkv, arguments: list[str]) -> None:
+def test_wrong_usage_has_status_2_and_a_message(netkv: Netkv, arguments: list[str]) -> None:
     said = netkv(*arguments)
     assert said.status == 2, said.err
     assert said.out == ""
@@ -114,13 +114,13 @@ def test_wrong_usage_has_status_2_and_a_sentence(netkv: Netkv, arguments: list[s
     assert len(said.err) > 20
 
 
-def test_error_suggests_what_would_be_right(netkv: Netkv) -> None:
+def test_error_suggests_the_nearest_name(netkv: Netkv) -> None:
     assert "Did you mean 'quickstart'?" in netkv("scenario", "run", "quickstrat").err
     said = netkv("scenario", "run", "quickstart", "--set", "workload.zipff=1")
     assert "Did you mean 'zipf'?" in said.err
 
 
-def test_recoveries_are_shown_of_one_run_and_compared_of_several(netkv: Netkv) -> None:
+def test_recoveries_are_shown_and_compared(netkv: Netkv) -> None:
     with Store() as store, StoreSink(store, group="grecovered") as sink:
         record_recovery(sink, start("crash", "netcache"), collect=0.5, restore=0.25)
     shown = netkv("runs", "show", "crash").out
@@ -174,7 +174,7 @@ def test_runs_are_listed_shown_and_compared(netkv: Netkv, stored: list[str]) -> 
     assert max(map(len, compared.out.splitlines())) <= 80
 
 
-def test_group_is_no_single_run(netkv: Netkv, stored: list[str]) -> None:
+def test_show_of_a_group_is_refused(netkv: Netkv, stored: list[str]) -> None:
     said = netkv("runs", "show", "gcompared")
     assert said.status == 2
     assert stored[0] in said.err
@@ -199,7 +199,7 @@ def test_deleted_runs_are_not_listed(netkv: Netkv, stored: list[str]) -> None:
     assert netkv("runs", "show", stored[1]).status == 0
 
 
-def test_reader_that_goes_away_is_no_fault(home: Path, stored: list[str]) -> None:
+def test_closed_pipe_is_no_error(home: Path, stored: list[str]) -> None:
     assert stored
     said = subprocess.run(
         f"{sys.executable} -m netkv runs export gcompared | head -c 100",
@@ -214,7 +214,7 @@ def test_reader_that_goes_away_is_no_fault(home: Path, stored: list[str]) -> Non
     assert said.stderr == ""
 
 
-def test_fault_of_netkv_is_one_sentence_and_a_file(
+def test_internal_error_is_one_sentence_and_a_log_file(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object, **__: object) -> None:
@@ -231,7 +231,7 @@ def test_fault_of_netkv_is_one_sentence_and_a_file(
     assert "Traceback" in log.read_text()
 
 
-def test_store_that_cannot_be_used_is_named(netkv: Netkv, tmp_path: Path) -> None:
+def test_unusable_store_is_reported(netkv: Netkv, tmp_path: Path) -> None:
     said = netkv("runs", "list", NETKV_STORE=f"sqlite:///{tmp_path}")
     assert said.status == 1
     assert "cannot be opened" in said.err

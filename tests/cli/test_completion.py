@@ -175,7 +175,7 @@ def test_completion_is_silent_after_an_error(
     assert main() == 1
 
 
-def test_answers_come_without_what_they_do_not_need(home: Path) -> None:
+def test_completion_imports_no_large_libraries(home: Path) -> None:
     """The run store's library alone takes a second to load."""
     code = (
         "import sys; from netkv.cli import main; main(); "
@@ -200,7 +200,7 @@ def test_answers_come_without_what_they_do_not_need(home: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-def test_bash_itself_completes(home: Path, tmp_path: Path) -> None:
+def test_bash_completes_with_the_printed_script(home: Path, tmp_path: Path) -> None:
     command = tmp_path / "netkv"
     command.write_text(f'#!/bin/sh\nexec "{NETKV[0]}" -m netkv "$@"\n')
     command.chmod(0o755)

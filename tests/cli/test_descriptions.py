@@ -23,7 +23,7 @@ def test_help_of_soak_names_the_command_that_lists_schemes(netkv_here: Netkv) ->
     assert [each["name"] for each in listed] == [each.name for each in schemes.all_schemes()]
 
 
-def test_target_that_no_lab_can_use_is_refused(netkv_here: Netkv) -> None:
+def test_unknown_target_is_refused(netkv_here: Netkv) -> None:
     said = netkv_here("scenario", "run", "quickstart", "--target", "tofino")
     assert said.status == 2
     assert (
@@ -32,7 +32,7 @@ def test_target_that_no_lab_can_use_is_refused(netkv_here: Netkv) -> None:
     )
 
 
-def test_simulator_has_no_other_target_than_the_engine(netkv_here: Netkv) -> None:
+def test_simulator_refuses_other_targets_than_the_engine(netkv_here: Netkv) -> None:
     said = netkv_here("scenario", "run", "quickstart", "--target", "bmv2", "--mode", "sim")
     assert said.status == 2
     assert "'lab.target': the simulator runs programs on netkv's own engine" in said.err
@@ -67,7 +67,7 @@ def test_switch_elsewhere_without_what_it_needs_is_refused(
 
 
 @pytest.mark.parametrize("name", ["switch-crash", "lossy-fabric", "hot-in"])
-def test_scenario_is_shown_with_the_events_that_it_has(netkv_here: Netkv, name: str) -> None:
+def test_shown_scenario_has_its_events_and_plots(netkv_here: Netkv, name: str) -> None:
     said = netkv_here("scenario", "show", name)
     written = YAML(typ="safe").load((ROOT / "scenarios" / f"{name}.yaml").read_text())
     shown = YAML(typ="safe").load(said.out)
@@ -76,7 +76,7 @@ def test_scenario_is_shown_with_the_events_that_it_has(netkv_here: Netkv, name: 
     assert shown["workload"]["deletes"] == 0, "defaults of load and lab are shown"
 
 
-def test_shown_scenario_is_one_that_runs(netkv_here: Netkv, tmp_path: Path) -> None:
+def test_shown_scenario_can_be_loaded(netkv_here: Netkv, tmp_path: Path) -> None:
     said = netkv_here("scenario", "show", "lossy-fabric", COLUMNS="400")
     file = tmp_path / "shown.yaml"
     file.write_text(said.out)

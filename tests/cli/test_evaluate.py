@@ -35,7 +35,7 @@ def mine(tmp_path: Path, short_scenario: Path) -> Path:
     return file
 
 
-def test_a_paper_of_ones_own_is_run_saved_and_written(
+def test_evaluation_of_the_user_is_run_saved_and_written(
     netkv: Netkv, mine: Path, tmp_path: Path
 ) -> None:
     said = netkv("evaluate", str(mine), "--seeds", "3", "--save", str(tmp_path / "data"), "--json")
@@ -56,7 +56,7 @@ def test_a_paper_of_ones_own_is_run_saved_and_written(
     assert f"{rows[0]['mean']:.2f}" in file.read_text(encoding="utf-8")
 
 
-def test_what_does_not_exist_is_a_sentence(netkv: Netkv) -> None:
+def test_unknown_evaluation_and_experiment_are_refused(netkv: Netkv) -> None:
     assert netkv("evaluate", "farreech").status == 2
     said = netkv("evaluate", "netcache", "figure-10")
     assert said.status == 2

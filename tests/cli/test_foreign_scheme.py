@@ -29,7 +29,7 @@ def test_foreign_scheme_is_listed_beside_a_broken_one(netkv: Netkv, beside: str)
     ]
 
 
-def test_option_of_a_foreign_scheme_is_one_of_the_lab(
+def test_option_of_a_foreign_scheme_is_a_lab_option(
     netkv: Netkv, beside: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "mine.yaml"

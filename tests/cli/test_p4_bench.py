@@ -65,7 +65,7 @@ def test_sweep_and_figures(netkv: Netkv, tmp_path: Path) -> None:
         assert text in drawn
 
 
-def test_a_program_that_is_no_subject_is_only_loaded(netkv: Netkv) -> None:
+def test_program_without_benchmark_paths_is_only_loaded(netkv: Netkv) -> None:
     said = netkv("p4", "bench", "tests/golden/arith.p4", "--seconds", "0.01", "--json")
     assert said.status == 0, said.err
     assert said.document["results"] == []

@@ -90,7 +90,7 @@ def test_strict_fails_for_warnings_and_for_limits(
     assert not said.document["fits"]
 
 
-def test_limit_that_is_exceeded_has_a_sentence(netkv_here: Netkv, tmp_path: Path) -> None:
+def test_exceeded_limit_is_reported(netkv_here: Netkv, tmp_path: Path) -> None:
     said = netkv_here("p4", "info", "--budget", program(tmp_path, size=1_000_000))
     assert "over the limit: ingress: An array of register I.cells takes 3920 KiB" in said.out
 
@@ -108,7 +108,7 @@ def test_netmcs_switch_takes_the_documented_resources(netkv_here: Netkv) -> None
         assert ingress["usage"]["arrays"]["used"] == egress["usage"]["arrays"]["used"] == 0
 
 
-def test_paper_of_the_scheme_stands_beside_the_estimate(netkv_here: Netkv) -> None:
+def test_estimate_has_the_figures_of_the_paper(netkv_here: Netkv) -> None:
     document = estimate(netkv_here, "p4/netcache/netcache.p4")
     assert document["paper"]["scheme"] == "NetCache"
     assert document["paper"]["egress"] == {
@@ -129,14 +129,14 @@ def test_paper_of_the_scheme_stands_beside_the_estimate(netkv_here: Netkv) -> No
     assert max(map(len, tables.splitlines())) <= 80
 
 
-def test_programs_that_ship_access_no_array_twice(netkv_here: Netkv) -> None:
+def test_shipped_programs_access_no_array_twice(netkv_here: Netkv) -> None:
     for file in resources.programs().values():
         document = estimate(netkv_here, str(file))
         for pipeline in ("ingress", "egress"):
             assert document[pipeline]["warnings"] == [], file
 
 
-def test_papers_figures_are_those_of_its_tables() -> None:
+def test_figures_of_papers_match_their_percentages() -> None:
     """Shares of 15,360 KiB, 12 stages, 48 ALUs and 768 bytes, as the paper prints them."""
     content = json.loads(
         (ROOT / "netkv/data/papers/switch-resources.json").read_text(encoding="utf-8")

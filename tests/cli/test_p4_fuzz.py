@@ -75,9 +75,7 @@ def without_comments(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("program", [TABLES, REPLICATE])
-def test_what_is_recorded_passes_as_a_packet_test(
-    netkv: Netkv, tmp_path: Path, program: str
-) -> None:
+def test_recording_passes_as_a_packet_test(netkv: Netkv, tmp_path: Path, program: str) -> None:
     test = tmp_path / "recorded.stf"
     said = netkv("p4", "record", program, "--random", "40", "--seed", "2", "--out", str(test))
     assert said.status == 0, said.err
@@ -89,7 +87,7 @@ def test_what_is_recorded_passes_as_a_packet_test(
     assert without_comments(again.out) == without_comments(test.read_text())
 
 
-def test_packets_come_as_lines_or_pcap(netkv: Netkv, tmp_path: Path) -> None:
+def test_packets_are_read_from_lines_or_pcap(netkv: Netkv, tmp_path: Path) -> None:
     frames = [bytes(40), bytes(range(40))]
     lines = tmp_path / "frames.txt"
     lines.write_text("# two\n" + "".join(f"2 {frame.hex(' ')}  # one\n" for frame in frames))
@@ -113,7 +111,7 @@ def test_packets_come_as_lines_or_pcap(netkv: Netkv, tmp_path: Path) -> None:
         (b"\xd4\xc3\xb2\xa1 cut", "not of Ethernet frames"),
     ],
 )
-def test_wrong_packet_files_are_errors_in_words(
+def test_wrong_packet_file_is_reported(
     netkv: Netkv, tmp_path: Path, content: bytes, complaint: str
 ) -> None:
     file = tmp_path / "packets"

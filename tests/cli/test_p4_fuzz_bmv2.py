@@ -56,7 +56,7 @@ def test_generated_programs_are_compared_too(netkv: Netkv) -> None:
     assert said.document["cases"] == 2
 
 
-def test_what_is_missing_is_named(netkv: Netkv) -> None:
+def test_missing_programs_are_named(netkv: Netkv) -> None:
     said = netkv("p4", "fuzz", TABLES, "--bmv2", "/nowhere/simple_switch_grpc", "--seed", "1")
     assert said.status == 1
     assert "'/nowhere/simple_switch_grpc' is no program that can be run" in said.err

@@ -37,7 +37,7 @@ def test_quickstart_on_redis(netkv: Netkv) -> None:
         assert (run["acked_writes_lost"], run["stale_reads"], run["linearizable"]) == (0, 0, 1)
 
 
-def test_a_switch_that_crashes_over_redis_loses_nothing(netkv: Netkv) -> None:
+def test_switch_crash_over_redis_loses_no_write(netkv: Netkv) -> None:
     changes = ["workload.keys=2000", "lab.cache_entries=100", "warmup=1", "duration=8"]
     changes += [f"events.{number}.at={at}" for number, at in enumerate((3, 3.5, 5, 5.5))]
     sets = [word for change in changes for word in ("--set", change)]
@@ -61,7 +61,7 @@ def test_shard_is_killed_and_started_in_a_scenario(netkv: Netkv, tmp_path: Path)
     assert "redis-2" in said.err, "it says which there are"
 
 
-def test_nodes_of_a_lab_are_killed_and_started_by_hand(netkv: Netkv) -> None:
+def test_nodes_of_a_lab_are_killed_and_started_by_command(netkv: Netkv) -> None:
     up = netkv(
         "up", "--scheme", "nocache", *REDIS, "--set", "lab.servers=2", "--set", "workload.keys=500"
     )

@@ -10,7 +10,7 @@ SIZES = ["--set", "sweep={workload.multiget: [2, 12]}"]
 
 
 @pytest.mark.parametrize("mode", ["sim", "live"])
-def test_three_ways_to_split_a_read_are_compared_over_its_size(netkv: Netkv, mode: str) -> None:
+def test_multiget_schemes_are_compared_over_multiget_size(netkv: Netkv, mode: str) -> None:
     # In virtual time, a few milliseconds are thousands of requests.
     seconds = {"sim": "0.05", "live": "0.5"}[mode]
     command = ["scenario", "run", "multiget-size-sweep", "--mode", mode, *SIZES]
@@ -56,7 +56,7 @@ def test_event_about_a_missing_coordinator_is_refused(netkv: Netkv) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["netmc", "climc", "coordimc"])
-def test_no_seed_finds_a_wrong_value_or_a_request_that_hangs(netkv: Netkv, scheme: str) -> None:
+def test_soak_finds_no_violation_in_multiget_schemes(netkv: Netkv, scheme: str) -> None:
     said = netkv("soak", scheme, "--seeds", "8", "--json")
     assert said.status == 0, said.out
     assert said.document["violations"] == []

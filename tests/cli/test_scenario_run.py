@@ -15,9 +15,7 @@ from tests.cli.commands import NETKV, ROOT, Netkv
 from tests.waiting import PATIENCE_S, until
 
 
-def test_document_of_a_run_has_the_agreed_form_and_is_stored(
-    netkv: Netkv, short_scenario: Path
-) -> None:
+def test_run_prints_the_documented_json_and_is_stored(netkv: Netkv, short_scenario: Path) -> None:
     said = netkv("scenario", "run", str(short_scenario), "--json", "--seed", "7")
     assert said.status == 0, said.err
     document = said.document

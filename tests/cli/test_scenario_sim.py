@@ -9,7 +9,7 @@ from tests.cli.commands import Netkv
 SHORT = ["--mode", "sim", "--set", "duration=2", "--set", "warmup=0.5"]
 
 
-def test_the_same_seed_prints_the_same_document_to_the_last_byte(netkv: Netkv) -> None:
+def test_same_seed_prints_identical_documents(netkv: Netkv) -> None:
     command = ["scenario", "run", "switch-crash", *SHORT[:2], "--json"]
     command += ["--set", "duration=5", "--set", "warmup=0.5"]
     for number, at in enumerate((1, 1.5, 2.5, 3)):
@@ -70,7 +70,7 @@ def test_other_topologies_are_for_the_simulator_only(netkv: Netkv) -> None:
         ("lab.topology.kind=ring", "lab.topology.kind"),
     ],
 )
-def test_what_cannot_be_simulated_is_refused_with_a_sentence(
+def test_unsupported_simulation_options_are_refused(
     netkv: Netkv, change: str, sentence: str
 ) -> None:
     said = netkv("scenario", "run", "quickstart", "--mode", "sim", "--set", change)

@@ -66,9 +66,7 @@ def test_run_prints_its_expected_wall_time(netkv: Netkv, short_scenario: Path) -
     assert re.search(r"1 run takes about \d+ s here \(measured\)\.", said.err)
 
 
-def test_baseline_of_a_comparison_is_named_and_can_be_asked_for(
-    netkv_here: Netkv, home: Path
-) -> None:
+def test_baseline_of_a_comparison_is_named_and_selectable(netkv_here: Netkv, home: Path) -> None:
     assert home
     with Store() as store:
         first, second = record_comparison(store)

@@ -43,7 +43,7 @@ def test_list_has_every_scheme_with_title_summary_and_paper(netkv: Netkv) -> Non
         assert each.paper in line
 
 
-def test_list_as_a_document(netkv: Netkv) -> None:
+def test_list_prints_one_json_document(netkv: Netkv) -> None:
     document = netkv("scheme", "list", "--json").document
     assert [each["name"] for each in document["schemes"]] == NAMES
     assert {each["package"] for each in document["schemes"]} == {"netkv"}
@@ -83,7 +83,7 @@ def test_show_has_the_default_of_the_scheme(netkv: Netkv) -> None:
         assert options["lab.epoch"]["unit"] == "s"
 
 
-def test_show_of_no_scheme_names_those_there_are(netkv: Netkv) -> None:
+def test_show_of_an_unknown_scheme_suggests_a_name(netkv: Netkv) -> None:
     said = netkv("scheme", "show", "netcash")
     assert said.status == 2
     assert "There is no scheme 'netcash'." in said.err

@@ -61,7 +61,7 @@ def test_planted_bug_is_found_reduced_and_replayed(netkv: Netkv, tmp_path: Path)
     assert whole.document["operations"] >= first.document["operations"]
 
 
-def test_a_seed_without_a_violation_can_be_shown_too(netkv: Netkv) -> None:
+def test_seed_without_a_violation_can_be_replayed(netkv: Netkv) -> None:
     said = netkv("soak", "nocache", "--replay", "4")
     assert said.status == 0
     assert "scheme   nocache" in said.out
@@ -69,13 +69,13 @@ def test_a_seed_without_a_violation_can_be_shown_too(netkv: Netkv) -> None:
     assert "No violation in" in said.out
 
 
-def test_clients_that_keep_nothing_cannot_lose_it(netkv: Netkv) -> None:
+def test_client_crash_needs_clients_that_keep_values(netkv: Netkv) -> None:
     said = netkv("soak", "nocache", "--faults", "kill,client-crash")
     assert said.status == 2
     assert "clients of 'nocache' keep nothing" in said.err
 
 
-def test_faults_are_of_the_kinds_that_were_asked_for(netkv: Netkv) -> None:
+def test_only_requested_kinds_of_faults_occur(netkv: Netkv) -> None:
     said = netkv("soak", "nocache", "--seeds", "2", "--faults", "none", "--json")
     assert (said.status, said.document["faults"]) == (0, 0)
     shown = netkv("soak", "nocache", "--replay", "4", "--faults", "partition").out
@@ -83,7 +83,7 @@ def test_faults_are_of_the_kinds_that_were_asked_for(netkv: Netkv) -> None:
     assert "** link" not in shown
 
 
-def test_the_time_ends_a_search(netkv: Netkv) -> None:
+def test_time_limit_ends_a_search(netkv: Netkv) -> None:
     said = netkv("soak", "nocache", "--seconds", "0.5", "--from", "7", "--json")
     assert said.status == 0
     assert said.document["seeds"] >= 1
@@ -103,9 +103,7 @@ def test_the_time_ends_a_search(netkv: Netkv) -> None:
         (("netcache", "--seeds", "0"), "--seeds"),
     ],
 )
-def test_wrong_usage_is_an_error_in_words(
-    netkv: Netkv, arguments: tuple[str, ...], complaint: str
-) -> None:
+def test_wrong_usage_is_reported(netkv: Netkv, arguments: tuple[str, ...], complaint: str) -> None:
     said = netkv("soak", *arguments)
     assert said.status == 2
     assert complaint in said.err
@@ -170,7 +168,7 @@ def test_interrupt_ends_a_search_and_its_processes(home: Path) -> None:
     assert not any(is_running(player) for player in running)
 
 
-def test_players_end_when_the_search_is_killed(home: Path) -> None:
+def test_worker_processes_end_when_the_search_is_killed(home: Path) -> None:
     process = searching(home, "--seeds", "100000")
     running = players(process.pid)
     process.kill()
@@ -178,7 +176,7 @@ def test_players_end_when_the_search_is_killed(home: Path) -> None:
     until(lambda: not any(map(is_running, running)), "no player outlives its search")
 
 
-def test_a_case_that_takes_its_process_down_is_a_crash(home: Path, tmp_path: Path) -> None:
+def test_case_that_kills_its_process_is_a_crash(home: Path, tmp_path: Path) -> None:
     file = tmp_path / "case.json"
     process = searching(home, "--seeds", "100000", "--jobs", "1", "--out", str(file), "--json")
     os.kill(players(process.pid)[0], signal.SIGKILL)

@@ -69,9 +69,7 @@ async def test_values_of_any_key_and_length_are_read_back(scheme: str, bring_up:
 
 
 @pytest.mark.parametrize("scheme", ["netcache", "farreach"])
-async def test_cached_values_of_any_length_are_those_that_were_written(
-    scheme: str, bring_up: BringUp
-) -> None:
+async def test_cached_values_of_any_length_are_read_back(scheme: str, bring_up: BringUp) -> None:
     bring_up(scheme, preload=False)
     lengths = [0, 1, 15, 16, 17, 127, 128, 129, 1024, 0, 64, 0]
     async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
@@ -99,7 +97,7 @@ async def test_cached_values_of_any_length_are_those_that_were_written(
             assert await rack.get("0 bytes when it") is None
 
 
-async def test_a_thousand_reads_under_way_and_tasks_that_are_cancelled(bring_up: BringUp) -> None:
+async def test_concurrent_reads_and_cancelled_tasks(bring_up: BringUp) -> None:
     bring_up("netcache")
     async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
         keys = [f"key {number}" for number in range(1000)]
@@ -163,7 +161,7 @@ async def test_timeout_names_keys_of_a_killed_server_only(scheme: str, bring_up:
 
 
 @pytest.mark.parametrize("scheme", ["netcache", "farreach"])
-async def test_a_killed_program_gives_its_place_back(scheme: str, bring_up: BringUp) -> None:
+async def test_place_of_a_killed_program_is_freed(scheme: str, bring_up: BringUp) -> None:
     bring_up(scheme, external_clients=2)
     programs = [
         await asyncio.create_subprocess_exec(

@@ -30,7 +30,7 @@ def test_python_block_is_a_program(block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", YAML_BLOCKS, ids=str)
-def test_yaml_block_is_a_scenario_or_a_part_of_one(block: Block, tmp_path: Path) -> None:
+def test_yaml_block_is_a_scenario_or_part_of_one(block: Block, tmp_path: Path) -> None:
     data = YAML(typ="safe").load(block.text)
     whole = "schemes" in data
     usual = {

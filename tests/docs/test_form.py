@@ -118,7 +118,7 @@ def test_protocol_has_diagrams_and_the_names_of_its_paper(name: str) -> None:
         ("sequenceDiagram\nparticipant A", "no message is sent"),
     ],
 )
-def test_diagram_that_is_wrong_is_found(text: str, fault: str) -> None:
+def test_wrong_diagram_is_found(text: str, fault: str) -> None:
     assert fault in "; ".join(faults_of_diagram(text))
 
 
@@ -129,7 +129,7 @@ def test_long_line_is_found_outside_of_code_and_tables() -> None:
     assert [number for number, line in prose_lines(text) if len(line) > COLUMNS] == [3, 12]
 
 
-def test_paragraph_with_a_long_line_is_wrapped_and_nothing_else() -> None:
+def test_only_paragraphs_with_a_long_line_are_wrapped() -> None:
     words = "word " * 20
     code = "`" + "a b " * 10 + "`"
     short = "# A title\n\nThis paragraph\nstays.\n\n```\n" + words * 2 + "\n```\n| " + words * 2
@@ -153,7 +153,7 @@ def test_wrapped_line_does_not_begin_like_a_list_item() -> None:
 
 
 @pytest.mark.parametrize("document", PROSE, ids=lambda path: path.name)
-def test_document_that_is_wrapped_stays_as_it_is(document: Path) -> None:
+def test_document_is_wrapped(document: Path) -> None:
     assert wrap.wrapped(document.read_text()) == document.read_text()
 
 

@@ -84,7 +84,7 @@ def test_shell_example_reads_the_same_routes(address: str, shell_python: Path) -
     assert found == sorted((int(route[0], 16), int(route[-1])) for route in routes)
 
 
-def test_statements_about_numbers_are_those_of_the_code() -> None:
+def test_numbers_of_the_document_are_those_of_the_code() -> None:
     from netkv.p4rt import API_VERSION, digests, read, server, stream
     from netkv.p4rt.arbitration import Arbitration
     from netkv.p4rt.client import P4RuntimeClient

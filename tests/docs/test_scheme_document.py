@@ -90,7 +90,7 @@ def test_option_limits_what_is_cached(package: Package) -> None:
 
 
 @pytest.mark.slow
-def test_soak_finds_nothing_in_the_scheme(package: Package) -> None:
+def test_soak_finds_no_violation_in_the_scheme(package: Package) -> None:
     assert package.netkv("soak", "writearound", "--seeds", "12")["violations"] == []
 
 

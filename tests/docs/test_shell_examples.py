@@ -96,7 +96,7 @@ def test_commands_within_prose_exist() -> None:
         ("netkv runs show", "Missing"),
     ],
 )
-def test_example_that_is_wrong_is_found(line: str, wrong: str, tmp_path: Path) -> None:
+def test_wrong_example_is_found(line: str, wrong: str, tmp_path: Path) -> None:
     *right, last = (words for words in commands(line) if words[0] == "netkv")
     for words in right:
         check(words, tmp_path)
@@ -119,7 +119,7 @@ def test_every_document_is_reached_from_the_readme() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_links_between_documents_lead_somewhere(document: Path) -> None:
+def test_links_between_documents_exist(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text()):
         if not target.startswith(("http:", "https:")):
             assert (document.parent / target).exists(), f"{document.name}: {target}"

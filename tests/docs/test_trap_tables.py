@@ -84,7 +84,7 @@ def test_every_test_that_the_document_names_exists() -> None:
     assert sorted(named - known) == []
 
 
-def test_row_of_a_rust_trap_has_story_protection_and_mutants(tmp_path: Path) -> None:
+def test_row_of_rust_trap_has_scenario_protection_mutants(tmp_path: Path) -> None:
     (tmp_path / "main.rs").write_text(RUST)
     (tmp_path / "reads.rs").write_text(SCRIPTS)
     first, second = tables.rust_traps(tmp_path / "main.rs")
@@ -97,7 +97,7 @@ def test_row_of_a_rust_trap_has_story_protection_and_mutants(tmp_path: Path) -> 
     assert (second.story, second.mutants) == ("A write is lost.", ("`RequestOnce`",))
 
 
-def test_row_of_a_python_trap_has_protection_and_mutants(tmp_path: Path) -> None:
+def test_row_of_python_trap_has_protection_and_mutants(tmp_path: Path) -> None:
     module = tmp_path / "test_it.py"
     module.write_text(PYTHON)
     assert list(tables.python_traps(module)) == [
@@ -106,7 +106,7 @@ def test_row_of_a_python_trap_has_protection_and_mutants(tmp_path: Path) -> None
     ]
 
 
-def test_trap_without_its_text_is_refused_with_a_sentence(tmp_path: Path) -> None:
+def test_trap_without_documentation_is_refused(tmp_path: Path) -> None:
     (tmp_path / "main.rs").write_text(RUST)
     with pytest.raises(tables.MissingTextError, match="reads::whole of value_is_read_whole needs"):
         list(tables.rust_traps(tmp_path / "main.rs"))

@@ -22,7 +22,7 @@ NO_ANSWER = "no answer for b'lost' from server 1"
 # Failures of the rack
 
 
-def test_only_keys_of_a_stopped_server_fail(served: Served) -> None:
+def test_only_keys_of_an_unreachable_server_fail(served: Served) -> None:
     served.rack.lost.add(b"lost")
     with served.connect() as client:
         client.send(
@@ -48,7 +48,7 @@ def test_only_keys_of_a_stopped_server_fail(served: Served) -> None:
     assert "2 of 3 keys are deleted" in str(replies[6])
 
 
-def test_value_that_is_too_large_gets_the_racks_sentence(served: Served) -> None:
+def test_too_large_value_gets_the_error_of_the_rack(served: Served) -> None:
     with served.connect() as client:
         reply = str(client.ask("SET", "a", b"v" * 2000))
         assert reply == "ERR a value may have 1024 bytes, not 2000"
@@ -58,14 +58,14 @@ def test_value_that_is_too_large_gets_the_racks_sentence(served: Served) -> None
 @pytest.mark.parametrize(
     "option", ["EX 10", "px 10", "NX", "XX", "get", "KEEPTTL", "EXAT 1", "PXAT 1"]
 )
-def test_option_that_a_rack_cannot_honour_is_refused(served: Served, option: str) -> None:
+def test_unsupported_option_of_set_is_refused(served: Served, option: str) -> None:
     with served.connect() as client:
         reply = str(client.ask("SET", "a", "b", *option.split()))
         assert reply.startswith(f"ERR SET with {option.split()[0].upper()} cannot be had")
         assert client.ask("GET", "a") is None
 
 
-def test_what_would_have_to_be_atomic_is_refused_with_what_to_do(served: Served) -> None:
+def test_atomic_commands_are_refused_with_an_alternative(served: Served) -> None:
     with served.connect() as client:
         refusal = str(client.ask("MSET", "a", "1", "b", "2"))
         assert "send SETs in a pipeline" in refusal
@@ -98,7 +98,7 @@ def test_mget_is_one_request_for_the_rack(served: Served) -> None:
 
 
 @pytest.mark.parametrize("tells", [True, False])
-def test_del_counts_what_was_there(served: Served, tells: bool) -> None:
+def test_del_counts_existing_keys(served: Served, tells: bool) -> None:
     served.rack.tells_deletes = tells
     with served.connect() as client:
         for _ in range(2):
@@ -107,7 +107,7 @@ def test_del_counts_what_was_there(served: Served, tells: bool) -> None:
             assert client.ask("UNLINK", "a") == 0
 
 
-def test_dbsize_counts_what_was_stored_through_the_gateway(served: Served) -> None:
+def test_dbsize_counts_keys_stored_through_the_gateway(served: Served) -> None:
     """Not what others have stored, nor what may have been; what they delete stays counted."""
     served.rack.stored[b"theirs"] = b"1"
     served.rack.lost.add(b"lost")
@@ -124,7 +124,9 @@ def test_dbsize_counts_what_was_stored_through_the_gateway(served: Served) -> No
         assert client.ask("DBSIZE") == 3
 
 
-def test_dbsize_beyond_what_is_counted(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dbsize_beyond_the_counting_limit_is_an_error(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(backend, "MAX_COUNTED", 3)
     with served.connect() as client:
         for number in range(4):
@@ -205,7 +207,7 @@ def test_mset_of_many_keys(separate: Served) -> None:
         assert len(reply) < 2000
 
 
-def test_mset_keeps_its_place_among_writes_of_its_keys(separate: Served) -> None:
+def test_mset_is_ordered_with_other_writes_of_its_keys(separate: Served) -> None:
     separate.rack.delays = Falling()
     with separate.connect() as client:
         pipeline = ["SET a 1", "MSET a 2 b 2", "GET a", "SET b 3", "MGET a b"]
@@ -234,7 +236,7 @@ def test_replies_are_in_order_of_requests(served: Served) -> None:
         assert [client.reply() for _ in range(3)] == [b"1", b"PONG", b"2"]
 
 
-def test_reads_of_a_pipeline_are_under_way_together(served: Served) -> None:
+def test_reads_of_a_pipeline_run_concurrently(served: Served) -> None:
     served.rack.answers.clear()
     with served.connect() as client:
         client.send(b"".join(request("GET", f"k{number}") for number in range(100)))
@@ -276,7 +278,7 @@ def test_commands_of_one_key_take_effect_in_order(served: Served) -> None:
 # Limits
 
 
-def test_client_that_does_not_read_holds_up_itself_only(served: Served) -> None:
+def test_client_that_does_not_read_delays_no_other(served: Served) -> None:
     size = 60_000  # the wire format has room for 65,535
     served.rack.most = size
     with served.connect() as slow, served.connect() as other:
@@ -307,7 +309,7 @@ def test_client_that_does_not_read_holds_up_itself_only(served: Served) -> None:
             assert len(value) == size
 
 
-def test_rack_is_asked_for_no_more_than_it_may_be() -> None:
+def test_requests_under_way_are_limited() -> None:
     with serving(under_way=20) as served:
         served.rack.delay = 0.01
         clients = [served.connect() for _ in range(5)]
@@ -319,7 +321,7 @@ def test_rack_is_asked_for_no_more_than_it_may_be() -> None:
         assert served.rack.most_under_way == 20
 
 
-def test_one_client_more_than_there_may_be() -> None:
+def test_client_beyond_the_limit_is_refused() -> None:
     with serving(max_clients=2) as served, served.connect() as one, served.connect() as two:
         assert one.ask("PING") == two.ask("PING") == b"PONG"
         with served.connect() as three:
@@ -355,7 +357,7 @@ def test_gateway_survives_random_bytes(served: Served, seed: int) -> None:
 # The end of connections and of the gateway
 
 
-def test_client_that_sends_no_more_gets_its_replies(served: Served) -> None:
+def test_half_closed_connection_gets_its_replies(served: Served) -> None:
     served.rack.delay = 0.1
     served.rack.stored[b"a"] = b"1"
     with served.connect() as client:
@@ -379,7 +381,7 @@ def test_waiting_commands_of_a_closed_connection_are_dropped() -> None:
         assert len(served.rack.calls) < 5
 
 
-def test_what_was_asked_is_answered_when_the_gateway_ends(served: Served) -> None:
+def test_pending_requests_are_answered_at_shutdown(served: Served) -> None:
     served.rack.answers.clear()
     with served.connect() as client, served.connect() as idle:
         client.send(request("SET", "a", "1"))
@@ -395,13 +397,13 @@ def test_what_was_asked_is_answered_when_the_gateway_ends(served: Served) -> Non
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1"])
-def test_address_that_others_reach_is_refused(host: str) -> None:
+def test_non_loopback_address_is_refused(host: str) -> None:
     with pytest.raises(UsageError, match="--allow-remote"):
         bound(host, 0, allow_remote=False)
     bound("0.0.0.0", 0, allow_remote=True).close()
 
 
-def test_port_that_is_taken() -> None:
+def test_port_in_use_is_refused() -> None:
     with bound("127.0.0.1", 0, allow_remote=False) as first:
         first.listen()
         with pytest.raises(NetkvError, match=r"cannot be used: .*--port 0"):
@@ -469,7 +471,7 @@ def test_gateway_ends_when_its_rack_is_out_of_reach() -> None:
         assert isinstance(served.broken, NotConnected)
 
 
-def test_fault_of_the_backend_is_an_error_and_not_the_end(
+def test_gateway_survives_an_exception_of_its_backend(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(*_: object) -> None:

@@ -186,7 +186,7 @@ def test_gateway_ends_with_its_lab(bring_up: BringUp) -> None:
     assert "The lab 'lab' has gone down, and the gateway with it." in said
 
 
-def test_interrupted_gateway_gives_its_place_back(bring_up: BringUp) -> None:
+def test_place_of_an_interrupted_gateway_is_freed(bring_up: BringUp) -> None:
     bring_up("nocache")
     for _ in range(5):  # there are 4 places
         with gateway() as running:
@@ -197,14 +197,14 @@ def test_interrupted_gateway_gives_its_place_back(bring_up: BringUp) -> None:
             assert "Traceback" not in said
 
 
-def test_sentence_where_no_lab_is_up(home: Path) -> None:
+def test_gateway_without_a_lab_reports_the_command(home: Path) -> None:
     status, said = _fails()
     assert status == 1
     assert said.startswith("error: No lab 'lab' is up: 'netkv up lab' brings it up.")
     assert not home.exists()
 
 
-def test_address_that_others_reach_needs_consent(bring_up: BringUp) -> None:
+def test_non_loopback_address_needs_allow_remote(bring_up: BringUp) -> None:
     bring_up("nocache")
     status, said = _fails("--host", "0.0.0.0")
     assert status == 2

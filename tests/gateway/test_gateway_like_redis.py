@@ -185,7 +185,7 @@ def test_replies_in_version_3_are_those_of_redis(
     assert all(said.startswith(b"%7\r\n$6\r\nserver\r\n") for said in found)
 
 
-def test_version_3_begins_behind_hello(gateway: Served) -> None:
+def test_protocol_version_3_starts_after_hello(gateway: Served) -> None:
     pipeline = request("GET", "none") + request("HELLO", "3") + request("GET", "none")
     said = _said(gateway.port, pipeline)
     assert said.startswith(b"$-1\r\n%7\r\n")

@@ -38,7 +38,7 @@ def all_of(requests: Requests) -> list[list[bytes]]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000, 10**6])
-def test_requests_are_the_same_however_they_are_cut(size: int) -> None:
+def test_requests_do_not_depend_on_segment_boundaries(size: int) -> None:
     requests = Requests()
     found = []
     for start in range(0, len(PIPELINE), size):
@@ -74,7 +74,7 @@ def test_protocol_error_closes_after_the_earlier_replies(data: bytes, sentence: 
         requests.feed(request("PING"))
 
 
-def test_request_may_not_be_large_as_a_whole() -> None:
+def test_total_size_of_a_request_is_limited() -> None:
     requests = Requests()
     requests.feed(b"*100\r\n")
     word = b"$%d\r\n%b\r\n" % (MAX_WORD, b"v" * MAX_WORD)

@@ -65,7 +65,7 @@ def test_operations_are_answered_correctly_and_none_is_lost(
         assert verified["unread"] == 0
 
 
-def test_a_cache_takes_reads_off_the_servers() -> None:
+def test_cache_hits_are_not_served_by_servers() -> None:
     with local_rack("netcache", keys=10_000) as rack:
         rack.cache(rack.hottest(500))
         before = rack.server.statistics()["servers"]
@@ -84,7 +84,7 @@ def test_a_cache_takes_reads_off_the_servers() -> None:
         assert_consistent(sample)
 
 
-def test_a_shift_of_popularity_empties_the_cache_of_hits() -> None:
+def test_popularity_shift_ends_the_cache_hits() -> None:
     with local_rack("netcache", keys=10_000) as rack:
         rack.cache(rack.hottest(200))
         hot = rack.hottest(1)
@@ -94,7 +94,7 @@ def test_a_shift_of_popularity_empties_the_cache_of_hits() -> None:
         assert sample["hits"] < 0.05 * sample["reads"]
 
 
-def test_shifts_by_the_clock_happen_while_measuring_only() -> None:
+def test_periodic_shifts_happen_only_while_measuring() -> None:
     shift = {"kind": "hot-in", "keys": 10, "top": 100, "every": 0.1}
     with local_rack("nocache", workload={"shift": shift}) as rack:
         first = rack.hottest(1)
@@ -356,7 +356,7 @@ def test_wrong_server_configuration_is_refused_with_a_reason(
         ServerNode(json.dumps(config | change))
 
 
-def test_commands_that_are_none_are_explained() -> None:
+def test_invalid_client_commands_are_explained() -> None:
     rack = LocalRack("nocache")
     try:
         with pytest.raises(ValueError, match="unknown variant `pahse`"):
@@ -396,7 +396,7 @@ def written(entries: list[TableEntry]) -> list[str]:
     return sorted(repr({**entry, "elapsed_ns": 0}) for entry in entries)
 
 
-def test_entries_come_back_as_they_were_written() -> None:
+def test_table_entries_are_read_back_as_written() -> None:
     rack = LocalRack("netcache")
     try:
         rack._fill_tables()
@@ -421,7 +421,7 @@ def test_entries_come_back_as_they_were_written() -> None:
         rack.stop()
 
 
-def test_a_trace_shows_the_way_of_a_frame() -> None:
+def test_trace_shows_the_steps_of_a_frame() -> None:
     rack = LocalRack("nocache")
     try:
         rack._fill_tables()

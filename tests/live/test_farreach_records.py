@@ -139,7 +139,7 @@ def test_sequences_and_tombstones_outlive_the_server(server: Server) -> None:
         assert server.record() == (Status.OK, b"ten", 10)
 
 
-def test_a_record_is_the_value_with_its_sequence_behind(server: Server) -> None:
+def test_stored_record_is_the_value_then_its_sequence(server: Server) -> None:
     with server.running():
         server.ask(Op.PUT, 7, value=b"seven")
     assert server.raw(KEY) == [b"seven" + bytes([0, 0, 0, INCARNATION, 0, 0, 0, 7, 0])]
@@ -160,7 +160,7 @@ def test_a_record_is_the_value_with_its_sequence_behind(server: Server) -> None:
         ("farreach", "netcache", r"have sequence numbers.* empty directory"),
     ],
 )
-def test_a_database_of_the_other_kind_is_refused(
+def test_database_with_the_other_record_format_is_refused(
     server: Server, first: str, second: str, sentence: str
 ) -> None:
     with server.running(role=first):
@@ -171,14 +171,14 @@ def test_a_database_of_the_other_kind_is_refused(
         pass  # It is as it was.
 
 
-def test_roles_without_sequences_share_their_databases_as_ever(server: Server) -> None:
+def test_roles_without_sequences_share_a_database(server: Server) -> None:
     for role in ("plain", "netcache", "plain"):
         with server.running(role=role):
             pass
     assert server.raw(MARK) == [b"10 keys, values of Fixed(64), servers [0] of 1"]
 
 
-def test_a_damaged_record_stops_the_server_with_a_sentence(server: Server) -> None:
+def test_damaged_record_stops_the_server_with_a_reason(server: Server) -> None:
     with server.running():
         server.ask(Op.PUT, 7, value=b"seven")
     database = RocksDB(server.database)

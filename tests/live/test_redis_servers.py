@@ -227,7 +227,7 @@ def test_writes_under_way_at_kill_9_have_one_effect(node: Node, restarts: bool) 
     assert in_doubt > 0
 
 
-def test_one_store_for_each_server_or_one_for_all(node: Node) -> None:
+def test_number_of_stores_is_one_or_that_of_servers(node: Node) -> None:
     node.stop()
     store = Redis(node.shards[0].place)
     config = {**node.config, "partitions": [0, 1, 2], "servers": 3}

@@ -225,7 +225,7 @@ def test_writes_under_way_at_kill_9_have_one_effect(clients: Clients) -> None:
     assert lost > 20
 
 
-def test_a_database_without_marks_opens_and_gets_them(clients: Clients) -> None:
+def test_database_without_dedup_records_gets_them(clients: Clients) -> None:
     """As one does that an earlier release has made."""
     rng = random.Random(6)
     early, late = writes(rng, 1, 50), writes(rng, 51, 50)
@@ -247,7 +247,7 @@ def test_a_database_without_marks_opens_and_gets_them(clients: Clients) -> None:
         assert_stored(clients.read([it.key for it in over]), over)
 
 
-def test_damaged_marks_are_reported(clients: Clients) -> None:
+def test_damaged_dedup_records_are_reported(clients: Clients) -> None:
     with clients.serving():
         clients.ask(writes(random.Random(7), 1, 5))
     database = RocksDB(clients.database)

@@ -99,7 +99,7 @@ def records(result: ScenarioResult, store: Store) -> list[RunRecord]:
     return store.records([run.id for run in result.runs])
 
 
-def test_result_summary_and_thresholds_have_it(result: ScenarioResult) -> None:
+def test_result_summary_and_thresholds_have_the_metric(result: ScenarioResult) -> None:
     other, run = (each.model_dump(mode="json") for each in result.runs)
     assert run["puts_seen"] > 100
     assert sum(run["series"]["puts_seen"]) == run["puts_seen"]
@@ -111,12 +111,12 @@ def test_result_summary_and_thresholds_have_it(result: ScenarioResult) -> None:
     assert [each.puts_seen for each in result.summary] == [None, run["puts_seen"]]
 
 
-def test_expect_line_with_a_wrong_name_suggests_it() -> None:
+def test_expect_line_with_a_wrong_name_suggests_the_metric() -> None:
     with pytest.raises(UsageError, match="Did you mean 'puts_seen'"):
         loader.loads(TEXT.replace("made_up.puts_seen", "made_up.puts_sen"), "own.yaml")
 
 
-def test_run_store_has_it_without_a_column(
+def test_run_store_has_the_metric_without_a_column(
     result: ScenarioResult, records: list[RunRecord], store: Store
 ) -> None:
     run = result.runs[1]
@@ -137,7 +137,7 @@ def test_run_store_has_it_without_a_column(
     assert seen == whole == run.puts_seen
 
 
-def test_tables_pages_and_files_have_it(records: list[RunRecord]) -> None:
+def test_tables_pages_and_files_have_the_metric(records: list[RunRecord]) -> None:
     compared = compare(records)
     assert [row.puts_seen for row in compared.rows] == [None, records[1].puts_seen]
     assert compared.rows[1].put_share.mean == records[1].put_share
@@ -150,7 +150,7 @@ def test_tables_pages_and_files_have_it(records: list[RunRecord]) -> None:
     assert sum(float(row["puts_seen"] or 0) for row in rows) == records[1].puts_seen
 
 
-def test_plots_draw_it(records: list[RunRecord]) -> None:
+def test_plots_draw_the_metric(records: list[RunRecord]) -> None:
     drawn = plots.of_scenario(records)
     assert drawn.left_out == []
     over_time, bars, level = drawn.figures
@@ -160,14 +160,14 @@ def test_plots_draw_it(records: list[RunRecord]) -> None:
     assert level.series[-1].y[0] == records[1].series["put_level"][-1]
 
 
-def test_reference_has_it() -> None:
+def test_reference_has_the_metric() -> None:
     lines = reference.markdown().splitlines()
     row = "| `puts_seen` | sum | any | `made-up` | writes | Writes that were seen, for a test. |"
     assert row in lines
     assert "puts_seen" in json.dumps(reference.schema())
 
 
-def test_api_has_it(records: list[RunRecord], served: Any) -> None:
+def test_api_has_the_metric(records: list[RunRecord], served: Any) -> None:
     with httpx.Client(base_url=f"{served.url}/api", timeout=100) as api:
         known = {each["name"]: each for each in api.get("metrics").json()}
         assert known["puts_seen"]["schemes"] == ["made-up"]

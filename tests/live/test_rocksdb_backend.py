@@ -1,4 +1,4 @@
-"""RocksDB as a back end: what was acknowledged is there after kill -9."""
+"""RocksDB as a back end: batches, and acknowledged writes after kill -9."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys as users write them: no two of them are one on the wire, and what cannot be is said."""
+"""Keys of users on the wire: different keys stay different, and invalid ones are refused."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_record_of_another_key_with_equal_digest_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "sentence"),
+    ("key", "message"),
     [
         (b"", "A key has 1 to 255 bytes, not 0."),
         ("", "A key has 1 to 255 bytes, not 0."),
@@ -49,10 +49,10 @@ def test_record_of_another_key_with_equal_digest_is_an_error() -> None:
         (7, "A key is bytes or str, not int."),
     ],
 )
-def test_invalid_key_is_refused_with_a_reason(key: bytes | str, sentence: str) -> None:
+def test_invalid_key_is_refused_with_a_reason(key: bytes | str, message: str) -> None:
     with pytest.raises(Rejected) as refused:
         FIXED.name(key)
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
 
 
 def test_error_about_a_long_value_states_the_limit() -> None:

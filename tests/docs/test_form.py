@@ -19,7 +19,7 @@ _ARROW = re.compile(r"^(\w+)\s*(?:-?->>?|--?[x)])[+-]?\s*(\w+)\s*:\s*(\S.*)$")
 _PARTICIPANT = re.compile(r"^(?:participant|actor) (\w+)(?: as \S.*)?$")
 _NOTE = re.compile(r"^Note (?:over|left of|right of) (\w+(?:,\w+)*): \S.*$")
 _OPENS = re.compile(r"^(?:alt|opt|loop|par|rect|critical|break)(?: \S.*)?$")
-_GOES_ON = re.compile(r"^(?:else|and|option)(?: \S.*)?$")
+_CONTINUES = re.compile(r"^(?:else|and|option)(?: \S.*)?$")
 
 
 def prose_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -37,7 +37,7 @@ def prose_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def faults_of_diagram(text: str) -> list[str]:
-    """What keeps a Mermaid text from being a sequence diagram of declared participants."""
+    """The errors in a Mermaid sequence diagram, whose participants must be declared."""
     faults = []
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if lines[0] != "sequenceDiagram":
@@ -56,7 +56,7 @@ def faults_of_diagram(text: str) -> list[str]:
             depth -= 1
         elif _OPENS.match(line):
             depth += 1
-        elif not (_GOES_ON.match(line) and depth):
+        elif not (_CONTINUES.match(line) and depth):
             faults.append(f"'{line}' is no line of a sequence diagram")
         faults += [f"'{name}' in '{line}' is not declared" for name in used if name not in declared]
         if ";" in line or (participant is None and "#" in line):

@@ -1,4 +1,4 @@
-"""Documents are finished: no place is left that was to be filled in."""
+"""No document has a placeholder of the form `@NAME@`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The package that docs/add-a-scheme.md builds does what the document says, from its very text."""
+"""The package of docs/add-a-scheme.md, made from the text of the document, works as documented."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Package:
     folder: Path
 
     def netkv(self, *arguments: str, status: int = 0) -> Any:
-        """Runs a command in the package's folder; gives its JSON document."""
+        """Runs a command in the package's folder; returns its JSON document."""
         ended = subprocess.run(
             [sys.executable, "-m", "netkv", *arguments, "--json"],
             cwd=self.folder,

@@ -1,4 +1,4 @@
-"""A paper's figures beside netkv's: what is computed, and what the documents say of it."""
+"""Evaluations of papers: the computed rows, and the tables and data of the documents."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ def test_claim_without_a_single_point_is_refused() -> None:
 
 
 def test_measurements_are_read_back_from_their_file(tmp_path: Path) -> None:
-    kept = measured({0.9: [2.0, 2.4]})
-    kept.save(tmp_path)
-    assert Measured.read(tmp_path, "tiny") == kept
+    saved = measured({0.9: [2.0, 2.4]})
+    saved.save(tmp_path)
+    assert Measured.read(tmp_path, "tiny") == saved
     assert Measured.read(tmp_path, "other") is None
     (tmp_path / "tiny.json").write_text("{", encoding="utf-8")
     with pytest.raises(NetkvError, match=r"tiny\.json"):
@@ -141,12 +141,12 @@ def test_document_tables_match_the_data(paper: str, name: str) -> None:
     known = evaluation.load(paper)
     experiment = known.experiment(name)
     text = (ROOT / "docs" / known.document).read_text(encoding="utf-8")
-    kept = Measured.read(DATA, name)
-    # 'netkv evaluate PAPER EXPERIMENT --save docs/evaluation' writes it.
-    assert kept is not None
-    assert kept.changes == experiment.changes
-    assert len(kept.seeds) >= 5
-    table = document.markdown(evaluation.rows(experiment, kept), f"netkv evaluate {paper} {name}")
+    # 'netkv evaluate PAPER EXPERIMENT --save docs/evaluation' writes the data.
+    data = Measured.read(DATA, name)
+    assert data is not None
+    assert data.changes == experiment.changes
+    assert len(data.seeds) >= 5
+    table = document.markdown(evaluation.rows(experiment, data), f"netkv evaluate {paper} {name}")
     assert document.bodies(text)[name] == table
 
 
@@ -154,16 +154,16 @@ def test_document_tables_match_the_data(paper: str, name: str) -> None:
 def test_data_has_every_point_with_every_seed(paper: str, name: str) -> None:
     experiment = evaluation.load(paper).experiment(name)
     scenario = loader.load(loader.find(experiment.scenario), experiment.changes)
-    kept = Measured.read(DATA, name)
-    assert kept is not None
+    data = Measured.read(DATA, name)
+    assert data is not None
     points = [
         dict(zip(scenario.sweep, at, strict=True)) for at in product(*scenario.sweep.values())
     ]
-    for scheme, point, seed in product(needed(experiment), points, kept.seeds):
-        there = [
-            run for run in kept.runs if (run.scheme, run.params, run.seed) == (scheme, point, seed)
+    for scheme, point, seed in product(needed(experiment), points, data.seeds):
+        found = [
+            run for run in data.runs if (run.scheme, run.params, run.seed) == (scheme, point, seed)
         ]
-        assert len(there) == 1, f"{scheme} at {point} with seed {seed}"
+        assert len(found) == 1, f"{scheme} at {point} with seed {seed}"
 
 
 def test_error_names_a_wrong_evaluation_and_its_file(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A metric that only its scheme names is everywhere: no shared file has to know it."""
+"""A metric that only its scheme declares is in results, store, tables, figures and API."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("made_up")
 PUTS = Metric(
     "puts_seen",
     "Writes seen",
-    "Writes that were seen, for a test.",
+    "Measured writes, for a test.",
     Sum(client("writes"), "measured"),
     unit="writes",
     sense="higher",
@@ -81,7 +81,7 @@ plots:
 
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A scheme that differs from one without a cache by its name and its metrics only."""
+    """Registers a scheme that differs from `nocache` only in its name and its metrics."""
     scheme = replace(
         schemes.get("nocache"), name="made-up", title="Made up", metrics=(PUTS, PUT_SHARE, LEVEL)
     )
@@ -89,7 +89,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def result(made_up: None, store: Store) -> ScenarioResult:  # noqa: ARG001 (made before)
+def result(made_up: None, store: Store) -> ScenarioResult:  # noqa: ARG001 (registers the scheme)
     with StoreSink(store, group="g1") as sink:
         return asyncio.run(run_scenario(loader.loads(TEXT, "own.yaml"), sink=sink))
 
@@ -162,7 +162,7 @@ def test_plots_draw_the_metric(records: list[RunRecord]) -> None:
 
 def test_reference_has_the_metric() -> None:
     lines = reference.markdown().splitlines()
-    row = "| `puts_seen` | sum | any | `made-up` | writes | Writes that were seen, for a test. |"
+    row = "| `puts_seen` | sum | any | `made-up` | writes | Measured writes, for a test. |"
     assert row in lines
     assert "puts_seen" in json.dumps(reference.schema())
 
@@ -176,8 +176,8 @@ def test_api_has_the_metric(records: list[RunRecord], served: Any) -> None:
         series = api.get(f"runs/{run.id}/series").json()
         assert series["columns"]["puts_seen"] == run.series["puts_seen"]
         assert series["run"]["puts_seen"] == run.puts_seen
-        asked = {"run": [each.id for each in records]}
-        rows = api.get("compare", params=asked).json()["rows"]
+        runs = {"run": [each.id for each in records]}
+        rows = api.get("compare", params=runs).json()["rows"]
         assert rows[1]["puts_seen"] == run.puts_seen
         document = api.get("openapi.json").json()
     described = document["components"]["schemas"]["RunRecord"]["properties"]["puts_seen"]

@@ -1,4 +1,4 @@
-"""Marks the tests of live racks, for all tests."""
+"""Marks the tests of folders that start processes with `live`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from netkv.lab import daemon, state
 from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
 
 BringUp = Callable[..., None]
-"""Brings a lab up: the scheme, the name `lab` unless another is given, and options of `LabSpec`."""
+"""Brings a lab up. Arguments: scheme, name (`lab` by default), options of `LabSpec`."""
 
 
 @pytest.fixture
@@ -26,6 +26,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def bring_up(home: Path) -> BringUp:
+    """Brings up labs of four servers with a small cache."""
     assert not home.exists()
 
     def up(scheme: str, name: str = "lab", **lab: object) -> None:

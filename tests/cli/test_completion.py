@@ -176,7 +176,7 @@ def test_completion_is_silent_after_an_error(
 
 
 def test_completion_imports_no_large_libraries(home: Path) -> None:
-    """For example, the library of the run store takes a second to load."""
+    """Completion must be fast, and the library of the run store alone takes a second to load."""
     code = (
         "import sys; from netkv.cli import main; main(); "
         "print([m for m in ('sqlalchemy', 'finsy', 'grpc', 'plotly', 'netkv._engine')"

@@ -46,7 +46,7 @@ def test_stored_runs_are_drawn_into_files_and_directories(netkv: Netkv, tmp_path
     result = netkv("runs", "plot", "plotted-nocache", "plotted-netcache", "--out", str(one))
     assert result.status == 0, result.err
     assert result.err.strip() == f"The figure is in {one}."
-    assert one.read_bytes() == (folder / "over-time.svg").read_bytes(), "the same runs, the same"
+    assert one.read_bytes() == (folder / "over-time.svg").read_bytes(), "equal figures"
 
 
 @pytest.mark.usefixtures("stored")

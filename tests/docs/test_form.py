@@ -23,7 +23,7 @@ _CONTINUES = re.compile(r"^(?:else|and|option)(?: \S.*)?$")
 
 
 def prose_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines outside code blocks, tables, link definitions and generated parts, from 1."""
+    """Number and text of the lines outside code, tables, link definitions and generated parts."""
     fenced = generated = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("```"):

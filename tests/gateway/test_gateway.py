@@ -108,7 +108,7 @@ def test_del_counts_existing_keys(served: Served, reports: bool) -> None:
 
 
 def test_dbsize_counts_keys_stored_through_the_gateway(served: Served) -> None:
-    """Keys of other clients and failed writes are not counted; their deletes are not noticed."""
+    """Failed writes and keys of others are not counted. Deletes by others change no count."""
     served.rack.stored[b"theirs"] = b"1"
     served.rack.lost.add(b"lost")
     with served.connect() as client, served.connect() as other:

@@ -87,7 +87,7 @@ def test_table_writes_beyond_the_limit_are_refused(
         writes = actions.pop_writes()
         kinds += ["write"] * len(writes) if writes else [type(actions.pop()[1]).__name__]
     assert kinds == ["SendFrame", "SendFrame", "Note", "write", "write"]
-    assert actions.add(0, base.SetDefault(3, "t", "a", {})) is not None, "none is answered yet"
+    assert actions.add(0, base.SetDefault(3, "t", "a", {})) is not None, "no write is answered yet"
     actions.answered(2)
     assert actions.add(0, base.SetDefault(3, "t", "a", {})) is None
 

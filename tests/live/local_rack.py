@@ -180,7 +180,7 @@ class LocalRack:
         owner, to_owner = self.names.table("owner"), self.names.action("to_owner")
         for part in topology.partitions():
             low, high = part.low.to_bytes(4), part.high.to_bytes(4)
-            # A range of all values must be left out.
+            # A match of all values must be omitted.
             matches: list[Match] = [(1, "range", low, high)] if self.servers_count > 1 else []
             address = [part.owner.mac.to_bytes(6), part.owner.ip.to_bytes(4)]
             self.switch.insert_entry(owner, matches, ("action", to_owner, address), 1)

@@ -58,8 +58,8 @@ def start_server(config: dict[str, Any], database: Path) -> subprocess.Popen[str
     return process
 
 
-class DirectClients:
-    """The clients of a server node, connected to it without a switch."""
+class ServerHarness:
+    """The configuration of a server node, and the socket of its clients: there is no switch."""
 
     def __init__(self, **changes: Any) -> None:
         server, own = free_ports(2)

@@ -25,7 +25,7 @@ from netkv.control.messages import (
 )
 from netkv.control.topology import CONTROLLER_IP, client_ip, server_ip
 from netkv.servers.rocksdb import RocksDB
-from tests.live.server_nodes import DirectClients
+from tests.live.server_nodes import ServerHarness
 from tests.waiting import until
 
 KEY = bytes(range(16))
@@ -33,7 +33,7 @@ MARK = b"netkv:data-set:1"
 INCARNATION = 3
 
 
-class Server(DirectClients):
+class Server(ServerHarness):
     """A server node over a database, with a client and a controller that send it requests."""
 
     def __init__(self, database: Path) -> None:

@@ -1,5 +1,5 @@
-"""Servers over Redis: each has its own shard, replies while a shard is down are failures, and every
-write is applied at most once."""
+"""Servers over Redis: each has its own shard, rejects requests while the shard is down, and applies
+every write at most once."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from netkv.control.topology import client_ip, key_hash, server_ip
 from netkv.servers.redis import Redis
 from tests.live.local_rack import kv_frame
 from tests.live.redis_servers import OwnServer
-from tests.live.server_nodes import DirectClients, Replies
+from tests.live.server_nodes import Replies, ServerHarness
 from tests.waiting import until
 
 A, B = 1, 2
 SHARDS = 2
 
 
-class Node(DirectClients):
+class Node(ServerHarness):
     """A server node with a shard for each of its servers, and its clients."""
 
     def __init__(self, folder: Path) -> None:

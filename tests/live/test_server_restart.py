@@ -18,7 +18,7 @@ from netkv.control.messages import Op, Status
 from netkv.control.topology import client_ip, server_ip
 from netkv.servers.rocksdb import RocksDB
 from tests.live.local_rack import kv_frame
-from tests.live.server_nodes import DirectClients, Replies, start_server
+from tests.live.server_nodes import Replies, ServerHarness, start_server
 from tests.waiting import PATIENCE_S, until
 
 A, B, READER = 1, 2, 3
@@ -51,10 +51,10 @@ class Request:
         )
 
 
-class Clients(DirectClients):
-    """The clients of one server.
+class Clients(ServerHarness):
+    """A server and its clients.
 
-    The switch of FarReach would add a sequence number to each copy of a write, and so does `send`.
+    FarReach's switch gives each copy of a write its own sequence number; `send` does the same.
     """
 
     def __init__(self, database: Path, role: str) -> None:

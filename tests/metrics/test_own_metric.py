@@ -106,7 +106,7 @@ def test_result_summary_and_thresholds_have_the_metric(result: ScenarioResult) -
     assert run["put_share"] == pytest.approx(0.5, abs=0.1)
     assert "put_level" not in run
     assert run["series"]["put_level"] == run["series"]["puts_seen"]
-    assert other["puts_seen"] is other["put_share"] is None, "a run of another scheme has none"
+    assert other["puts_seen"] is other["put_share"] is None, "other schemes have no value"
     assert result.ok, result.thresholds
     assert [each.puts_seen for each in result.summary] == [None, run["puts_seen"]]
 

@@ -107,8 +107,8 @@ def test_figures_of_a_scenario_are_sent_and_downloadable(served: Served) -> None
     assert [trace["y"] for trace in document["figures"][1]["data"]] == [
         [0.0] * 13 + [3.0] + [0.0] * 9
     ] * 2
-    (sentence,) = document["left_out"]
-    assert sentence.startswith("'Missing' cannot be drawn: ")
+    (reason,) = document["left_out"]
+    assert reason.startswith("'Missing' cannot be drawn: ")
     for kind, media, begin in (("svg", "image/svg+xml", b"<?xml"), ("png", "image/png", b"\x89PN")):
         answer = get(f"{served.url}/api/plots/losses.{kind}", params=runs)
         assert answer.headers["content-type"].startswith(media)
@@ -119,7 +119,7 @@ def test_figures_of_a_scenario_are_sent_and_downloadable(served: Served) -> None
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "sentence"),
+    ("path", "status", "reason"),
     [
         ("/api/plots?run=nope", 404, "There is no run 'nope'"),
         ("/api/plots", 422, "'run': Field required"),
@@ -128,13 +128,13 @@ def test_figures_of_a_scenario_are_sent_and_downloadable(served: Served) -> None
     ],
 )
 def test_unknown_figure_is_an_error_in_json(
-    served: Served, path: str, status: int, sentence: str
+    served: Served, path: str, status: int, reason: str
 ) -> None:
     with StoreSink(served.store) as sink:
         record(sink, start("plain"))
     answer = get(served.url + path)
     assert answer.status_code == status
-    assert sentence in answer.json()["error"]
+    assert reason in answer.json()["error"]
 
 
 @pytest.mark.parametrize(
@@ -182,8 +182,8 @@ def test_comparison_uses_the_requested_baseline(served: Served) -> None:
         found = get(f"{served.url}/api/compare?{query}").json()
         assert found["baseline"] == "nocache"
         assert found["note"].startswith("Ratios are to nocache")
-        asked = get(f"{served.url}/api/compare?{query}&baseline={second}").json()
-        assert {row["relative_to"] for row in asked["rows"]} == {second}
+        compared = get(f"{served.url}/api/compare?{query}&baseline={second}").json()
+        assert {row["relative_to"] for row in compared["rows"]} == {second}
     wrong = get(f"{served.url}/api/compare?{query}&baseline=netcash")
     assert wrong.status_code == 422
     assert "neither a scheme nor a run" in wrong.json()["error"]

@@ -78,9 +78,9 @@ def test_baseline_of_a_comparison_is_named_and_selectable(
     text = netkv_in_process("runs", "compare", second, first).out
     assert "Ratios are to nocache" in text
     assert "to nocache" in text.splitlines()[2]
-    for asked in ("netcache", second, second[:-3]):
+    for baseline in ("netcache", second, second[:-3]):
         found = netkv_in_process(
-            "runs", "compare", first, second, "--baseline", asked, "--json"
+            "runs", "compare", first, second, "--baseline", baseline, "--json"
         ).document
         assert found["baseline"] == "netcache"
     result = netkv_in_process("runs", "compare", first, second, "--baseline", "netcash")

@@ -180,8 +180,8 @@ def test_replies_in_version_3_are_those_of_redis(
     hello = request("HELLO", "3")
     found = [_replies(port, hello + request(*words.split())) for port in (redis_port, gateway.port)]
     # The reply to HELLO names the server, so only the replies after it are equal.
-    theirs, ours = (replies.rpartition(b"modules\r\n*0\r\n")[2] for replies in found)
-    assert theirs == ours != b""
+    expected, actual = (replies.rpartition(b"modules\r\n*0\r\n")[2] for replies in found)
+    assert expected == actual != b""
     assert all(replies.startswith(b"%7\r\n$6\r\nserver\r\n") for replies in found)
 
 

@@ -75,14 +75,14 @@ async def test_external_client_runs_until_its_role_fails(make: MakeRack) -> None
         session.get(2, [KEY])
         assert await until_async(ended, "the read ends") == [(2, "values", [b"value"])]
         failing.get(1, [KEY])
-        sentence = await until_async(failing.failure, "the role has failed")
-        assert "FailingClient failed in judge: ValueError: 'perhaps' is no verdict" in sentence
+        reason = await until_async(failing.failure, "the role has failed")
+        assert "FailingClient failed in judge: ValueError: 'perhaps' is no verdict" in reason
         for each in (session, failing):
             each.stop()
 
 
 @pytest.mark.parametrize(
-    ("changed", "node", "sentence"),
+    ("changed", "node", "reason"),
     [
         (
             {"server_role": f"{EXAMPLES}FailingRead"},
@@ -98,13 +98,13 @@ async def test_external_client_runs_until_its_role_fails(make: MakeRack) -> None
     ids=["server", "client"],
 )
 async def test_exception_ends_the_node_and_its_log_has_the_trace(
-    make: MakeRack, changed: dict[str, str], node: str, sentence: str
+    make: MakeRack, changed: dict[str, str], node: str, reason: str
 ) -> None:
     async with running(make(**changed)) as rack:
         await rack.client.command({"do": "phase", "name": "measure"})
         failed = await until_async(lambda: rack.failed, "the node has failed")
         assert failed.node.startswith(node)
-        assert sentence in failed.text
+        assert reason in failed.text
         assert "Traceback" not in failed.text
         log = rack.directory / "logs" / f"{failed.node}.log"
         if node == "servers-":

@@ -136,7 +136,7 @@ def test_stored_record_is_the_value_then_its_sequence(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "sentence"),
+    ("first", "second", "reason"),
     [
         ("plain", "farreach", r"have no sequence numbers.* empty directory"),
         ("netcache", "farreach", r"have no sequence numbers.* empty directory"),
@@ -145,11 +145,11 @@ def test_stored_record_is_the_value_then_its_sequence(server: Server) -> None:
     ],
 )
 def test_database_with_the_other_record_format_is_refused(
-    server: Server, first: str, second: str, sentence: str
+    server: Server, first: str, second: str, reason: str
 ) -> None:
     with server.running(role=first):
         pass
-    with pytest.raises(OSError, match=sentence), server.running(role=second):
+    with pytest.raises(OSError, match=reason), server.running(role=second):
         pass
     with server.running(role=first):
         pass  # the refused start has not changed the database

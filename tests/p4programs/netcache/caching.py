@@ -109,7 +109,9 @@ def updates_and_hits(stf: Stf) -> None:
 
 def not_cached(stf: Stf) -> None:
     """Keys without an entry."""
-    stf.comment("uncached: requests are forwarded unmarked; servers' messages get 'not cached'")
+    stf.comment(
+        "uncached: requests pass without cache metadata; servers' messages get 'not cached'"
+    )
     missed(stf, OTHER, None)
     written(stf, OTHER, None)
     written(stf, OTHER, None, Op.DELETE)

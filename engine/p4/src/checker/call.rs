@@ -450,7 +450,9 @@ impl Checker<'_> {
                 Some(i) => self.check_arg_expr(&args[i].expr, Some(&param.ty)),
                 None => param.default.clone(),
             };
-            if let (Callee::Function(_), Dir::None, Some(value)) = (&callee, param.dir, &value)
+            let has_body = matches!(callee, Callee::Function(_) | Callee::Instance(_));
+            if let (true, Dir::None, Some(value)) = (has_body, param.dir, &value)
+                && !matches!(value.ty, Ty::Extern(..))
                 && !self.is_known_at_compile_time(value)
             {
                 let message = format!(

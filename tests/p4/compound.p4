@@ -16,7 +16,7 @@ parser P(packet_in packet, out headers_t h, inout metadata_t m, inout standard_m
         packet.extract(h.sel);
         packet.extract(h.r.next);
         packet.extract(h.r.next);
-        h.r.last.x += h.sel.op == 0x40 ? 8w1 : 8w0;
+        h.r[1].x += h.sel.op == 0x40 ? 8w1 : 8w0;
         packet.extract(h.r.next);
         packet.extract(h.r.next);
         packet.extract(h.wide);

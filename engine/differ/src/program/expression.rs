@@ -138,15 +138,12 @@ pub(super) fn expression(w: &mut Writer, ty: Ty, depth: usize) -> String {
 
 fn arithmetic(w: &mut Writer, ty: Ty, depth: usize) -> String {
     let a = expression(w, ty, depth);
-    if matches!(ty, Ty::Bit(_)) && w.rng.chance(4) && w.features.division {
-        // A constant divisor must not be 0. A run-time divisor may be 0; then the result is 0.
+    if matches!(ty, Ty::Bit(_)) && w.rng.chance(4) {
+        // v1model divides by powers of 2 only.
         let op = *w.rng.pick(&["/", "%"]);
         let Ty::Bit(width) = ty else { return a };
-        let divisor = match w.variable(|v| v.ty == ty) {
-            Some(found) if w.rng.chance(50) => found.text,
-            _ => format!("{width}w1"),
-        };
-        return format!("({a} {op} {divisor})");
+        let power = w.rng.below(width.min(60) as usize);
+        return format!("({a} {op} {width}w{})", 1u64 << power);
     }
     let op = *w.rng.pick(&["+", "-", "*", "&", "|", "^", "|+|", "|-|", "+", "-", "^"]);
     format!("({a} {op} {})", expression(w, ty, depth))

@@ -10,8 +10,6 @@ pub(super) struct Features {
     /// Indices into arrays and stacks that may be out of range. A bmv2 that is built without
     /// assertions does not check the index of an array, and ends at that of a stack.
     pub(super) any_index: bool,
-    /// Division, also by a variable that is 0 at run time.
-    pub(super) division: bool,
     /// Concatenation to a signed number: p4c loses its type. Assignment to a slice of a signed
     /// number: p4c refuses it.
     pub(super) signed_parts: bool,
@@ -35,7 +33,6 @@ impl Features {
             nondeterminism: allowed,
             assertions: allowed,
             any_index: allowed,
-            division: allowed,
             signed_parts: allowed,
             direct_meters: allowed,
             action_profiles: allowed,

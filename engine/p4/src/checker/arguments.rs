@@ -17,6 +17,7 @@ impl Checker<'_> {
         param: &ParamType,
         ty: &Ty,
         value: Option<HExpr>,
+        span: Span,
     ) -> CallArg {
         let expr = match (value, param.dir) {
             (Some(value), Dir::Out | Dir::InOut) => {
@@ -34,7 +35,12 @@ impl Checker<'_> {
                 }
                 Some(value)
             }
-            (None, _) => None,
+            (None, Dir::Out) => None,
+            (None, _) => {
+                let message = format!("'_' is no value for '{}': only 'out' takes it.", param.name);
+                self.error(span, message);
+                None
+            }
         };
         CallArg { dir: param.dir, expr }
     }

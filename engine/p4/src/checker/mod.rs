@@ -139,6 +139,8 @@ struct Checker<'a> {
     match_kinds: HashSet<Rc<str>>,
     /// Variables and parameters that code may assign.
     writable: HashSet<DeclId>,
+    /// All parameters, with their directions.
+    parameters: HashMap<DeclId, ast::Dir>,
     context: Context,
     /// Result type of the function being checked.
     return_type: Ty,
@@ -159,6 +161,7 @@ pub(crate) fn check(decls: &[ast::Decl], reporter: &mut Reporter) -> Option<Hir>
         packages: Vec::new(),
         match_kinds: HashSet::new(),
         writable: HashSet::new(),
+        parameters: HashMap::new(),
         context: Context::Global,
         return_type: Ty::Void,
         direct_invocations: HashMap::new(),
@@ -262,6 +265,7 @@ impl Checker<'_> {
             });
             let writable = matches!(param.dir, ast::Dir::Out | ast::Dir::InOut);
             let id = self.declare_var(&param.name, ty.clone(), writable);
+            self.parameters.insert(id, param.dir);
             let annotations = self.check_annotations(&param.annotations);
             let name = param.name.text.clone();
             checked.push(HParam { id, name, dir: param.dir, ty, default, annotations });

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use netkv_ir::{Expr, Op, Place, StackId, Terminator, UnaryOp, Value};
+use netkv_ir::{Expr, Op, Place, Span, StackId, Terminator, UnaryOp, Value};
 use num_bigint::BigInt;
 
 use super::Lowerer;
@@ -361,7 +361,28 @@ impl Lowerer<'_> {
             a = self.snapshot_scalar(a);
         }
         let b = self.lower_scalar(right);
-        operators::binary(op, hir.types.is_signed(&left.ty), a, b)
+        let span = right.span;
+        self.operation(op, hir.types.is_signed(&left.ty), a, b, span)
+    }
+
+    /// `left op right`; reports what v1model cannot compute.
+    pub(super) fn operation(
+        &mut self,
+        op: BinOp,
+        signed: bool,
+        left: Expr,
+        right: Expr,
+        span: Span,
+    ) -> Expr {
+        let result = operators::binary(op, signed, left, right);
+        if operators::divides(&result) {
+            self.reporter.error(
+                span,
+                "v1model divides only by constants that are powers of 2, and computes a modulo \
+                 only of those.",
+            );
+        }
+        result
     }
 
     /// `&&` or `||` whose right operand has side effects. It is only evaluated if the left operand

@@ -380,6 +380,16 @@ impl Lowerer<'_> {
                 self.finish_output(out);
             }
             ("direct_meter", "read", Some(Object::Meter(meter))) => {
+                if let Some(to) = self.required_arg(call, 0) {
+                    let first = self.meter_targets.entry(meter).or_insert_with(|| to.clone());
+                    if !first.same_as(to) {
+                        self.reporter.error(
+                            to.span,
+                            "All reads of one direct meter must have the same destination; this \
+                             one differs from an earlier one.",
+                        );
+                    }
+                }
                 let (to, width) = self.out_arg(call, 0);
                 let out = self.prepare_output(to, width, false);
                 self.push_op(Op::ReadDirectMeter { meter, to: out.place });

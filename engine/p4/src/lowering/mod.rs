@@ -48,7 +48,7 @@ use netkv_ir::{
 };
 
 use crate::diagnostics::Reporter;
-use crate::hir::{DeclId, Hir};
+use crate::hir::{DeclId, HExpr, HKey, Hir};
 use crate::p4info_details::{FieldDetails, P4InfoDetails, TypeCollector};
 use crate::p4info_ids;
 use crate::types::Ty;
@@ -118,6 +118,10 @@ struct Lowerer<'a> {
     names: HashSet<(&'static str, String)>,
     /// Positions of the declarations of the program's meters.
     meter_spans: Vec<Span>,
+    /// Destination of the reads of each direct meter.
+    meter_targets: HashMap<u32, HExpr>,
+    /// Selector keys of the tables of each action profile.
+    selector_inputs: HashMap<u32, Vec<HKey>>,
     declared_ids: p4info_ids::DeclaredIds,
     /// Control-plane path of the block being lowered.
     path: String,
@@ -157,6 +161,8 @@ pub(crate) fn lower(
         actions: HashMap::new(),
         names: HashSet::new(),
         meter_spans: Vec::new(),
+        meter_targets: HashMap::new(),
+        selector_inputs: HashMap::new(),
         details: P4InfoDetails::default(),
         types: TypeCollector::new(&hir.types),
         declared_ids: p4info_ids::DeclaredIds::default(),

@@ -15,8 +15,8 @@ pub(super) fn check(program: &Program, meters: &[Span], reporter: &mut Reporter)
     check_checksums(&program.verify_checksum, true, reporter);
     check_checksums(&program.compute_checksum, false, reporter);
     check_deparser(&program.deparser, reporter);
-    for graph in [&program.ingress, &program.egress] {
-        check_pipeline(graph, reporter);
+    for (graph, is_ingress) in [(&program.ingress, true), (&program.egress, false)] {
+        check_pipeline(graph, is_ingress, reporter);
         check_tables(program, graph, reporter);
     }
     check_direct_meters(program, meters, reporter);
@@ -103,7 +103,7 @@ fn check_deparser(graph: &Cfg, reporter: &mut Reporter) {
     }
 }
 
-fn check_pipeline(graph: &Cfg, reporter: &mut Reporter) {
+fn check_pipeline(graph: &Cfg, is_ingress: bool, reporter: &mut Reporter) {
     for (op, span) in ops(graph) {
         let message = match op {
             Op::VerifyChecksum { .. } => {
@@ -111,6 +111,10 @@ fn check_pipeline(graph: &Cfg, reporter: &mut Reporter) {
             }
             Op::UpdateChecksum { .. } => {
                 "'update_checksum' can only be called in the checksum computation of V1Switch."
+            }
+            Op::Resubmit { .. } if !is_ingress => "'resubmit' can only be called in the ingress.",
+            Op::Recirculate { .. } if is_ingress => {
+                "'recirculate' can only be called in the egress."
             }
             _ => continue,
         };

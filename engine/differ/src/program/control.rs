@@ -107,6 +107,7 @@ pub(super) fn nested(w: &mut Writer) {
     }
     start_control(w);
     w.ingress = false;
+    w.shared = true;
     w.declare_variable("by", Ty::Bit(8), false);
     w.declare_variable("io", Ty::Bit(16), true);
     line!(w, "control N({PARAMS}, in bit<8> by, inout bit<16> io) {{");
@@ -127,6 +128,7 @@ pub(super) fn nested(w: &mut Writer) {
 pub(super) fn pipeline(w: &mut Writer, name: &str) {
     start_control(w);
     w.ingress = name == "I";
+    w.shared = false;
     line!(w, "control {name}({PARAMS}) {{");
     let nested = !w.nested.is_empty();
     if nested {

@@ -25,8 +25,8 @@ pub(super) fn write(w: &mut Writer) {
         9..12 => hash(w),
         12 if w.features.nondeterminism => random(w),
         13 if w.ingress => digest(w),
-        14 => clone(w),
-        15 => send_back(w),
+        14 if !w.shared => clone(w),
+        15 if !w.shared => send_back(w),
         16 => {
             let length = expression(w, Ty::Bit(32), 1);
             let length =

@@ -13,7 +13,7 @@ pub(super) struct Features {
     /// Concatenation to a signed number: p4c loses its type. Assignment to a slice of a signed
     /// number: p4c refuses it.
     pub(super) signed_parts: bool,
-    /// Direct meters: p4c wants all actions to read one into the same variable.
+    /// Direct meters: each switch has its own clock.
     pub(super) direct_meters: bool,
     /// Action profiles and selectors: each switch has its own way to select a member.
     pub(super) action_profiles: bool,

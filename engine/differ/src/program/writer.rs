@@ -93,6 +93,8 @@ pub(super) struct Writer {
     pub(super) code_kind: CodeKind,
     /// Whether the code is in ingress; some externs are allowed in ingress or egress only.
     pub(super) ingress: bool,
+    /// Whether both pipelines instantiate the control: it cannot send copies back or clone.
+    pub(super) shared: bool,
     pub(super) variables: Vec<Variable>,
     pub(super) registers: Vec<Array>,
     pub(super) counters: Vec<Array>,
@@ -123,6 +125,7 @@ impl Writer {
             layout,
             code_kind: CodeKind::Control,
             ingress: true,
+            shared: false,
             variables: Vec::new(),
             registers: Vec::new(),
             counters: Vec::new(),

@@ -17,7 +17,7 @@ PORT = "{node: a, number: 1, via: x}"
 
 def test_help_of_soak_names_the_command_that_lists_schemes(netkv_in_process: Netkv) -> None:
     text = " ".join(netkv_in_process("soak", "--help").out.split())
-    named = re.search(r"a scheme \('netkv ([^']*)'\)", text)
+    named = re.search(r"scheme to search \('netkv ([^']*)'\)", text)
     assert named is not None
     listed = netkv_in_process(*named[1].split(), "--json").document["schemes"]
     assert [each["name"] for each in listed] == [each.name for each in schemes.all_schemes()]

@@ -64,7 +64,7 @@ def test_groups_get_the_nodes_that_are_associated(names: Names) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("register_write r 0 1", "cannot be done over P4Runtime"),
+        ("register_write r 0 1", "P4Runtime has no such command for bmv2"),
         ("mc_node_associate 9 0", "9"),
         ("add nothing x:1 a()", "nothing"),
         ("add I.t_exact k:1", r"no ACTION\(PARAM:VALUE"),

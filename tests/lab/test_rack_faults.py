@@ -142,7 +142,7 @@ async def test_storage_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="in memory ends with its process"):
             await rack.node("servers-0").start("kept")
         await rack.node("servers-0").start("lost")
-        assert "without what was written" in rack.events[-1].text
+        assert "without its written records" in rack.events[-1].text
         await rack.node("client").kill()
         with pytest.raises(UsageError, match="'client' has no storage"):
             await rack.node("client").start("kept")

@@ -182,7 +182,7 @@ def test_server_that_lost_acknowledged_writes_is_refused(server: OwnServer, stor
     server.start()
     store.send([("get", key(1), None)])
     assert store.receive() is None
-    with pytest.raises(NetkvError, match="without the last 2 of 3 batches of acknowledged writes"):
+    with pytest.raises(NetkvError, match="has lost the last 2 of 3 batches of acknowledged writes"):
         until_ready(store)
     store.close()
     server.kill()
@@ -196,7 +196,7 @@ def test_server_that_lost_acknowledged_writes_is_refused(server: OwnServer, stor
     server.start()
     fresh.send([("get", key(1), None)])
     assert fresh.receive() is None
-    with pytest.raises(NetkvError, match="without all its records"):
+    with pytest.raises(NetkvError, match="has lost all its records"):
         until_ready(fresh)
     fresh.close()
 

@@ -30,8 +30,8 @@ def test_details_have_preserved_unknown_and_ignored_counts(store: Store) -> None
         store, "r1", preserved_peak=1024, preserved_peak_bytes=155_648, unknown=7, ignored=2
     )
     (line,) = [line for line in details(run).splitlines() if line.startswith("FarReach")]
-    assert "most records preserved 1,024, " in line
-    assert "most preserved by clients 155,648 bytes" in line
+    assert "peak of preserved records 1,024, " in line
+    assert "peak of preserved bytes 155,648" in line
     assert "writes given up as unknown 7, ignored answers of a switch 2" in line
     assert metrics.of_run(run, "preserved") == 1024, "the peak of the run"
     assert metrics.of_run(run, "unknown") == 7

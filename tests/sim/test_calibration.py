@@ -101,7 +101,7 @@ def test_profile_is_saved_for_this_machine_or_in_a_file(
     assert profiles.save(profile, file) == file
     assert profiles.get(str(file)) == profile
     file.write_text(json.dumps({"title": "half"}), encoding="utf-8")
-    with pytest.raises(UsageError, match="is no profile of this version"):
+    with pytest.raises(UsageError, match="is not a profile of this version"):
         profiles.get(str(file))
     with pytest.raises(UsageError, match=r"no\.json cannot be read"):
         profiles.get(str(tmp_path / "no.json"))

@@ -13,9 +13,9 @@ greatest free number when it is used first, and keeps it until another program i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from finsy.proto import p4i, p4r
 
@@ -79,7 +79,10 @@ class _Field:
     strings: Strings | None
 
 
-_Part = TypeVar("_Part", p4r.FieldMatch, p4r.Action.Param, p4r.PacketMetadata)
+_Declared: TypeAlias = Sequence[
+    p4i.MatchField | p4i.Action.Param | p4i.ControllerPacketMetadata.Metadata
+]
+_Part = TypeVar("_Part", p4r.FieldMatch, p4r.Action.Param)
 
 
 class _Fields:
@@ -90,6 +93,7 @@ class _Fields:
         self._kind = kind
         self._by_outer = {each.outer: each for each in fields if each.outer}
         self._by_inner = {each.inner: each for each in fields}
+        self.hidden = [each.inner for each in fields if not each.outer]
 
     @property
     def differ(self) -> bool:
@@ -99,9 +103,7 @@ class _Fields:
         found = self._by_outer.get(number)
         if found is None:
             known = ", ".join(f"{each.outer} ({each.name})" for each in self._by_outer.values())
-            raise invalid(
-                f"{self._owner} has no {self._kind} {number}; it has: {known or 'none'}"
-            )
+            raise invalid(f"{self._owner} has no {self._kind} {number}; it has: {known or 'none'}")
         return found
 
     def outward(self, number: int) -> _Field:
@@ -118,50 +120,47 @@ class ProgramForm:
         """`interface` is the P4Info of control planes, `program` has the order and the widths of
         the program; both list the same objects in one order."""
         self._strings: dict[str, Strings] = {}
-        self._keys = {
-            theirs.preamble.id: self._fields(
-                f"table {theirs.preamble.name}", "match field", theirs.match_fields, ours
+        self._keys: dict[int, _Fields] = {}
+        for table, inner in zip(interface.tables, program.tables, strict=True):
+            owner = f"table {table.preamble.name}"
+            self._keys[table.preamble.id] = self._fields(
+                owner, "match field", table.match_fields, inner.match_fields
             )
-            for theirs, ours in _pairs(interface.tables, program.tables, "match_fields")
-        }
-        self._members = {
-            theirs.preamble.id: self._fields(
-                f"value set {theirs.preamble.name}", "match field", theirs.match, ours
+        self._members: dict[int, _Fields] = {}
+        for value_set, members in zip(interface.value_sets, program.value_sets, strict=True):
+            owner = f"value set {value_set.preamble.name}"
+            self._members[value_set.preamble.id] = self._fields(
+                owner, "match field", value_set.match, members.match
             )
-            for theirs, ours in _pairs(interface.value_sets, program.value_sets, "match")
-        }
-        self._params = {
-            theirs.preamble.id: self._fields(
-                f"action {theirs.preamble.name}", "parameter", theirs.params, ours
+        self._params: dict[int, _Fields] = {}
+        for action, called in zip(interface.actions, program.actions, strict=True):
+            owner = f"action {action.preamble.name}"
+            self._params[action.preamble.id] = self._fields(
+                owner, "parameter", action.params, called.params
             )
-            for theirs, ours in _pairs(interface.actions, program.actions, "params")
-        }
-        self._metadata = {
-            theirs.preamble.name: self._fields(
-                theirs.preamble.name, "metadata", theirs.metadata, ours
-            )
-            for theirs, ours in _pairs(
-                interface.controller_packet_metadata,
-                program.controller_packet_metadata,
-                "metadata",
-            )
-        }
+        self._metadata: dict[str, _Fields] = {}
+        headers = (interface.controller_packet_metadata, program.controller_packet_metadata)
+        for header, packed in zip(*headers, strict=True):
+            name = header.preamble.name
+            self._metadata[name] = self._fields(name, "metadata", header.metadata, packed.metadata)
         objects = (self._keys, self._members, self._params, self._metadata)
         self.differs = any(fields.differ for kind in objects for fields in kind.values())
         """Whether any message needs a conversion."""
 
-    def _fields(
-        self, owner: str, kind: str, theirs: Iterable[p4i.MatchField], ours: Sequence[p4i.MatchField]
-    ) -> _Fields:
-        shown = {each.name: each for each in theirs}
+    def _fields(self, owner: str, kind: str, theirs: _Declared, ours: _Declared) -> _Fields:
+        shown = iter(theirs)
+        outer = next(shown, None)
         fields: list[_Field] = []
         for inner in ours:
-            outer = shown.get(inner.name)
+            if outer is None or outer.name != inner.name:
+                fields.append(_Field(inner.name, 0, inner.id, None))
+                continue
             strings = None
-            if outer is not None and outer.bitwidth == 0 and inner.bitwidth:
+            if outer.bitwidth == 0:
                 name = outer.type_name.name
                 strings = self._strings.setdefault(name, Strings(inner.bitwidth))
-            fields.append(_Field(inner.name, outer.id if outer else 0, inner.id, strings))
+            fields.append(_Field(inner.name, outer.id, inner.id, strings))
+            outer = next(shown, None)
         return _Fields(owner, kind, fields)
 
     def inward(self, entity: p4r.Entity) -> p4r.Entity:
@@ -187,6 +186,8 @@ class ProgramForm:
             if field.strings is not None:
                 value = field.strings.number(value, fields.what(field))
             converted.metadata.add(metadata_id=field.inner, value=value)
+        for number in fields.hidden:
+            converted.metadata.add(metadata_id=number, value=b"\0")
         return converted
 
     def packet_in(self, message: p4r.PacketIn) -> p4r.PacketIn:
@@ -218,9 +219,10 @@ class ProgramForm:
                 self._action(converted.action_profile_member.action, param)
             case "value_set_entry":
                 members = self._members.get(converted.value_set_entry.value_set_id)
-                for member in converted.value_set_entry.members if members else ():
-                    for each in member.match:
-                        field(members, each)
+                if members is not None:
+                    for member in converted.value_set_entry.members:
+                        for each in member.match:
+                            field(members, each)
         return converted
 
     def _table_entry(
@@ -230,8 +232,9 @@ class ProgramForm:
         param: _Convert[p4r.Action.Param],
     ) -> None:
         keys = self._keys.get(entry.table_id)
-        for each in entry.match if keys else ():
-            field(keys, each)
+        if keys is not None:
+            for each in entry.match:
+                field(keys, each)
         match entry.action.WhichOneof("type"):
             case "action":
                 self._action(entry.action.action, param)
@@ -241,16 +244,12 @@ class ProgramForm:
 
     def _action(self, action: p4r.Action, convert: _Convert[p4r.Action.Param]) -> None:
         params = self._params.get(action.action_id)
-        for each in action.params if params else ():
-            convert(params, each)
+        if params is not None:
+            for each in action.params:
+                convert(params, each)
 
 
 _Convert = Callable[[_Fields, _Part], None]
-
-
-def _pairs(theirs, ours, name):  # type: ignore[no-untyped-def]
-    for one, other in zip(theirs, ours, strict=True):
-        yield one, getattr(other, name)
 
 
 def _field_in(fields: _Fields, match: p4r.FieldMatch) -> None:

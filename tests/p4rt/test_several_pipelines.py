@@ -80,7 +80,9 @@ def test_error_names_the_pipeline_whose_state_differs(switch: _engine.Switch, na
     action: _engine.Action = ("action", names.schema.actions.named("set_result").id, [b"\7"])
     matches: list[_engine.Match] = [(1, "exact", b"\1"), (2, "exact", b"\2")]
     switch.insert_entry(exact, matches, action, pipeline=2)
-    with pytest.raises(RpcError, match="pipeline 2 refuses a write that the previous ones accepted") as caught:
+    with pytest.raises(
+        RpcError, match="pipeline 2 refuses a write that the previous ones accepted"
+    ) as caught:
         in_each_pipeline(
             switch, lambda at: switch.insert_entry(exact, matches, action, pipeline=at)
         )

@@ -244,9 +244,8 @@ impl Lowerer<'_> {
                     self.reporter.error(instance.span, "A register has one element at least.");
                 }
                 if size > MAX_REGISTER_SIZE {
-                    let message = format!(
-                        "A register has {MAX_REGISTER_SIZE} elements at most, not {size}."
-                    );
+                    let message =
+                        format!("A register has {MAX_REGISTER_SIZE} elements at most, not {size}.");
                     self.reporter.error(instance.span, message);
                 }
                 let element = types.first()?;

@@ -196,7 +196,7 @@ class P4RuntimeClient:
         `info` is needed for targets that cannot derive it; for a bundle it is made here.
         """
         if info is None and p4info.is_bundle(device_config):
-            info = p4info.from_bundle(device_config)
+            info = p4info.interface(device_config)
         config = p4r.ForwardingPipelineConfig(
             p4_device_config=device_config,
             p4info=info,

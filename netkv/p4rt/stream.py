@@ -124,7 +124,8 @@ class Streams:
         for frame in frames:
             message = packets.packet_in(pipeline.schema, frame) if pipeline else None
             delivered = False
-            if message is not None:
+            if pipeline is not None and message is not None:
+                message = pipeline.form.packet_in(message)
                 response = p4r.StreamMessageResponse(packet=message)
                 drops = "outbox_report_drops" if is_report(message.payload) else "outbox_drops"
                 for role, controller in receivers:
@@ -213,7 +214,7 @@ class Streams:
     def _packet_out(self, controller: Controller, message: p4r.PacketOut) -> None:
         _check_primary(controller, "send packets")
         pipeline = self._pipelines.require_committed()
-        frame = packets.packet_out(pipeline.schema, message)
+        frame = packets.packet_out(pipeline.schema, pipeline.form.packet_out(message))
         if self._port is None:
             raise RpcError(Code.UNAVAILABLE, "this switch has no CPU port")
         self._port.packet_out(frame)

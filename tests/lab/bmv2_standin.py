@@ -104,6 +104,7 @@ def switch_main(arguments: list[str]) -> None:
     target.add_argument("--grpc-server-addr", required=True)
     target.add_argument("--cpu-port", type=int)
     target.add_argument("--dp-grpc-server-addr", required=True)
+    target.add_argument("--priority-queues", type=int, default=1)
     separator = arguments.index("--")
     common = parser.parse_args(arguments[:separator])
     own = target.parse_args(arguments[separator + 1 :])

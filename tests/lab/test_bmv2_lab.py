@@ -11,7 +11,7 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import NetkvError
-from netkv.lab.bmv2.compiler import compile_scheme
+from netkv.lab.bmv2.compiler import CompilerEndedError, compile_scheme
 from netkv.lab.rack import LiveRack
 from netkv.lab.spec import LabSpec
 from netkv.rack.report import COMPILER
@@ -118,6 +118,13 @@ async def test_missing_programs_are_named_with_how_to_get_them(
     rack = on_bmv2(PLAIN.name, tmp_path)
     with pytest.raises(NetkvError, match=r"needs 'simple_switch_grpc' on PATH.*\n.*p4lang-bmv2"):
         await rack.start()
+
+
+def test_p4c_that_ends_by_a_signal_has_not_refused(compiled: Path) -> None:
+    program = compiled.parent / "bin/p4c-bm2-ss"
+    program.write_text("#!/bin/sh\n[ $1 = --version ] && exit\nkill -9 $$\n")
+    with pytest.raises(CompilerEndedError, match="Signal 9 has ended p4c"):
+        compile_scheme(PLAIN, LabSpec())
 
 
 async def test_program_that_p4c_refuses_is_reported(compiled: Path, tmp_path: Path) -> None:

@@ -32,6 +32,10 @@ _OPTIONS = ("--std", "p4-16")
 _TIMEOUT_S = 600.0
 
 
+class CompilerEndedError(NetkvError):
+    """p4c has reached its time limit, or a signal has ended it: it has not judged the program."""
+
+
 @dataclass(frozen=True)
 class Compiled:
     """Files of one compilation."""
@@ -56,7 +60,8 @@ def compile_program(
     """Compiles a P4 program, or finds it in the cache.
 
     `source_hash` is that of the program with its includes (a bundle's), `includes` are directories
-    beside netkv's own. Raises `NetkvError` with p4c's report, or if there is no p4c.
+    beside netkv's own. Raises `NetkvError` with p4c's report, or if there is no p4c, and
+    `CompilerEndedError`.
     """
     compiler = compiler or toolchain.compiler()
     place = _cache() / _key(compiler, source_hash, defines)
@@ -132,10 +137,17 @@ def _run(
             cwd=folder,
         )
     except subprocess.TimeoutExpired as error:
-        raise NetkvError(f"p4c has not compiled {program} within {_TIMEOUT_S:g} s.") from error
+        raise CompilerEndedError(
+            f"p4c has reached its time limit: it has not compiled {program} within "
+            f"{_TIMEOUT_S:g} s."
+        ) from error
     report = (done.stdout + done.stderr).strip()
     if compiler.is_driver and (made := folder / f"{program.stem}.json").is_file():
         made.rename(folder / _JSON)
+    if done.returncode < 0:
+        raise CompilerEndedError(
+            f"Signal {-done.returncode} has ended p4c, which was compiling {program}.\n{report}"
+        )
     if done.returncode != 0:
         raise NetkvError(
             f"{program} does not compile for bmv2 ({compiler.path} {compiler.version}):\n{report}"

@@ -8,7 +8,7 @@ use super::type_inference::{Bindings, substitute};
 use super::{Checker, Context, ExpectedSymbol, Symbol};
 use crate::ast::{self, Arg, Dir, Expr, ExprKind, Name};
 use crate::diagnostics::did_you_mean;
-use crate::hir::{Annotations, Call, Callee, HExpr, HExprKind, HParam};
+use crate::hir::{Annotations, Call, Callee, DeclId, HExpr, HExprKind, HParam};
 use crate::types::{FunctionType, ParamType, Ty};
 
 /// Extern functions of other versions of v1model, and their replacements.
@@ -415,7 +415,25 @@ impl Checker<'_> {
         HExpr { kind: HExprKind::Call(Box::new(call)), ty, span }
     }
 
-    /// Call of a function, action, parser or control.
+    /// Reports a constant for a parameter without direction that differs from that of an earlier
+    /// call of the same instance. Each direct type invocation is an instance of its own.
+    fn check_same_constant(&mut self, instance: DeclId, param: &HParam, value: &HExpr) {
+        if self.direct_invocations.values().any(|direct| direct.id == instance) {
+            return;
+        }
+        let Some(number) = value.as_const() else { return };
+        let key = (instance, param.id);
+        let first = self.constant_arguments.entry(key).or_insert_with(|| number.clone());
+        if first != number {
+            let message = format!(
+                "Parameter '{}' has no direction, so all calls of one instance give it the same \
+                 constant; an earlier one gives {first}.",
+                param.name
+            );
+            self.error(value.span, message);
+        }
+    }
+
     /// True for constants, and what is computed from constructor parameters and from parameters
     /// without direction.
     fn is_known_at_compile_time(&self, value: &HExpr) -> bool {
@@ -430,6 +448,7 @@ impl Checker<'_> {
         }
     }
 
+    /// Call of a function, action, parser or control.
     pub(super) fn check_call_with_body(
         &mut self,
         callee: Callee,
@@ -460,6 +479,9 @@ impl Checker<'_> {
                     param.name
                 );
                 self.error(value.span, message);
+            }
+            if let (Callee::Instance(id), Dir::None, Some(value)) = (&callee, param.dir, &value) {
+                self.check_same_constant(*id, param, value);
             }
             let plain =
                 ParamType { name: param.name.clone(), dir: param.dir, ty: param.ty.clone() };

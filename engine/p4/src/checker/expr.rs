@@ -108,6 +108,13 @@ impl Checker<'_> {
                 let def = &self.hir.types.structs[id];
                 if let Some(index) = def.fields.iter().position(|f| f.name == name.text) {
                     let ty = def.fields[index].ty.clone();
+                    if matches!(base.kind, HExprKind::Next(_)) && def.kind == StructKind::Header {
+                        return self.error_expr(
+                            span,
+                            "The fields of 'next' have no values yet: extract it, and take them \
+                             from 'last'.",
+                        );
+                    }
                     if let HExprKind::Aggregate(parts) = base.kind {
                         return HExpr { span, ..parts[index].clone() };
                     }

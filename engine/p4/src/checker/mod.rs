@@ -146,6 +146,8 @@ struct Checker<'a> {
     return_type: Ty,
     /// Instances of direct type invocations (`Type.apply(...)`) in the current block, by block.
     direct_invocations: HashMap<usize, HInstance>,
+    /// Constants of parameters without direction, by instance and parameter.
+    constant_arguments: HashMap<(DeclId, DeclId), num_bigint::BigInt>,
     main_seen: bool,
     generics: generics::Generics,
     /// Number of loops around the statement being checked.
@@ -165,6 +167,7 @@ pub(crate) fn check(decls: &[ast::Decl], reporter: &mut Reporter) -> Option<Hir>
         context: Context::Global,
         return_type: Ty::Void,
         direct_invocations: HashMap::new(),
+        constant_arguments: HashMap::new(),
         main_seen: false,
         generics: generics::Generics::default(),
         loops: 0,
@@ -255,7 +258,14 @@ impl Checker<'_> {
     fn check_params(&mut self, params: &[ast::Param]) -> Vec<HParam> {
         let mut checked = Vec::new();
         for param in params {
-            let ty = self.check_type(&param.ty);
+            let mut ty = self.check_type(&param.ty);
+            if ty == Ty::InfInt && param.dir != ast::Dir::None {
+                self.error(
+                    param.ty.span,
+                    "A parameter of type int is a constant, and has no direction.",
+                );
+                ty = Ty::Unknown;
+            }
             let default = param.default.as_ref().map(|e| {
                 let value = self.check_expr_of_type(e, &ty);
                 if !self.is_const(&value) {

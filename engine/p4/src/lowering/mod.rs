@@ -100,6 +100,7 @@ struct Lowerer<'a> {
     /// Successors of `break` and `continue` in each enclosing loop.
     loops: Vec<(netkv_ir::BlockId, netkv_ir::BlockId)>,
     caller: Caller,
+    in_deparser: bool,
     /// First words of temporaries, which are written once.
     temps: HashSet<Word>,
     /// Members of each header, by their position in the header type.
@@ -153,6 +154,7 @@ pub(crate) fn lower(
         inlined_calls: Vec::new(),
         loops: Vec::new(),
         caller: Caller::Block(0),
+        in_deparser: false,
         temps: HashSet::new(),
         header_members: HashMap::new(),
         union_headers: HashMap::new(),
@@ -285,6 +287,7 @@ impl Lowerer<'_> {
         self.program.ingress = self.lower_block(ingress, &pipeline_args);
         self.program.egress = self.lower_block(egress, &pipeline_args);
         self.program.compute_checksum = self.lower_block(compute, &checked);
+        self.in_deparser = true;
         self.program.deparser = self.lower_block(deparser, &[None, h]);
         if self.reporter.errors() == 0 {
             target_rules::check(&self.program, &self.meter_spans, self.reporter);

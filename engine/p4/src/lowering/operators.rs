@@ -34,9 +34,11 @@ fn divide_by_power(op: BinOp, left: Expr, power: u32) -> Expr {
     }
 }
 
-/// True if an operation divides by what is not a power of 2, which bmv2 has no instruction for.
-pub(super) fn divides(expr: &Expr) -> bool {
-    matches!(expr, Expr::Binary { op: BinaryOp::Div | BinaryOp::Mod, .. })
+/// True if an operation divides at run time by what is not a power of 2, which bmv2 has no
+/// instruction for.
+pub(super) fn divides(op: BinOp, left: &Expr, right: &Expr) -> bool {
+    let known = is_const(left, 0) || matches!((left, right), (Expr::Const(_), Expr::Const(_)));
+    matches!(op, BinOp::Div | BinOp::Mod) && power_of_two(right).is_none() && !known
 }
 
 /// `left op right`. `signed` is the signedness of the left operand.
@@ -93,8 +95,8 @@ pub(super) fn binary(op: BinOp, signed: bool, left: Expr, right: Expr) -> Expr {
         (BinOp::Add, _) => (BinaryOp::Add, false),
         (BinOp::Sub, _) => (BinaryOp::Sub, false),
         (BinOp::Mul, _) => (BinaryOp::Mul, false),
-        (BinOp::Div, _) => (BinaryOp::Div, false),
-        (BinOp::Mod, _) => (BinaryOp::Mod, false),
+        // An operation that divides is reported before.
+        (BinOp::Div | BinOp::Mod, _) => return left,
         (BinOp::SatAdd, false) => (BinaryOp::SatAddUnsigned, false),
         (BinOp::SatAdd, true) => (BinaryOp::SatAddSigned, false),
         (BinOp::SatSub, false) => (BinaryOp::SatSubUnsigned, false),

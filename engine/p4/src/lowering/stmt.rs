@@ -55,7 +55,7 @@ impl Lowerer<'_> {
             }
             HStmtKind::CompoundAssign(to, op, value) => {
                 let Some(place) = self.lower_assignment_target(to) else { return };
-                let right = self.lower_scalar(value);
+                let right = self.lower_right_operand(*op, value);
                 let old = self.load_lvalue(&place);
                 let signed = self.hir.types.is_signed(&to.ty);
                 let result = self.operation(*op, signed, old, right, value.span);

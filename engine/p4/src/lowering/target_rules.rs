@@ -48,7 +48,11 @@ fn extern_name(op: &Op) -> Option<&'static str> {
 
 fn check_parser(graph: &Cfg, reporter: &mut Reporter) {
     for (op, span) in ops(graph) {
-        if let Some(name) = extern_name(op) {
+        let name = match op {
+            Op::Assert(_) => Some("An assertion"),
+            op => extern_name(op),
+        };
+        if let Some(name) = name {
             let message = format!(
                 "{name} cannot be used in a parser of v1model; use it in a control, where the \
                  packet is already parsed."
@@ -113,6 +117,14 @@ fn check_pipeline(graph: &Cfg, is_ingress: bool, reporter: &mut Reporter) {
                 "'update_checksum' can only be called in the checksum computation of V1Switch."
             }
             Op::Resubmit { .. } if !is_ingress => "'resubmit' can only be called in the ingress.",
+            Op::Clone { ingress: true, .. } if !is_ingress => {
+                "A clone of the ingress (CloneType.I2E) can only be made in the ingress; the egress \
+                 clones with CloneType.E2E."
+            }
+            Op::Clone { ingress: false, .. } if is_ingress => {
+                "A clone of the egress (CloneType.E2E) can only be made in the egress; the ingress \
+                 clones with CloneType.I2E."
+            }
             Op::Recirculate { .. } if is_ingress => {
                 "'recirculate' can only be called in the egress."
             }

@@ -30,6 +30,14 @@ def default_url() -> str:
     return os.environ.get("NETKV_STORE") or f"sqlite:///{state.home() / 'runs.db'}"
 
 
+def _interrupt_before(error: BaseException) -> KeyboardInterrupt | None:
+    """The interrupt during whose handling an error was raised, if any."""
+    cause = error.__context__
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__context__
+    return cause
+
+
 class Store:
     """All runs. Thread-safe; close it, or use it as a context manager."""
 
@@ -68,8 +76,14 @@ class Store:
     def transaction(self) -> Iterator[Session]:
         """A session whose changes are committed at the end; an exception discards them."""
         engine = self._engine.execution_options(**database.WRITES)
-        with Session(engine) as session, session.begin():
-            yield session
+        try:
+            with Session(engine) as session, session.begin():
+                yield session
+        except SQLAlchemyError as error:
+            # If Ctrl-C arrives inside a commit, SQLAlchemy's own clean-up may fail.
+            if interrupt := _interrupt_before(error):
+                raise interrupt from None
+            raise
 
     # Queries
 

@@ -14,13 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from netkv import metrics
 from netkv.errors import NetkvError, UsageError
 from netkv.metrics.common import MIB
 from netkv.runs import Store, StoreSink, default_url
 from netkv.runs.owner import Owner
-from netkv.runs.schema import RunRow
+from netkv.runs.schema import GroupRow, RunRow
 from netkv.scenarios.results import HistoryOperation, Violation
 from netkv.scenarios.values import of_run
 from tests.runs.recorded_runs import (
@@ -250,6 +251,26 @@ def test_default_store_is_in_the_state_directory(
     assert default_url() == f"sqlite:///{tmp_path}/runs.db"
     monkeypatch.setenv("NETKV_STORE", "sqlite:////elsewhere.db")
     assert default_url() == "sqlite:////elsewhere.db"
+
+
+def test_interrupt_inside_a_commit_is_an_interrupt(store: Store) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), store.transaction() as session:  # noqa: PT012
+        session.add(
+            GroupRow(
+                id="g",
+                created_at=0.0,
+                command=[],
+                owner_host="",
+                owner_boot="",
+                owner_pid=0,
+                owner_started=0,
+            )
+        )
+        # The first transaction to end is the one that a commit makes for its changes.
+        event.listen(session, "after_transaction_end", interrupt, once=True)
 
 
 BUSY_WRITER = textwrap.dedent("""

@@ -34,11 +34,13 @@ fn divide_by_power(op: BinOp, left: Expr, power: u32) -> Expr {
     }
 }
 
-/// True if an operation divides at run time by what is not a power of 2, which bmv2 has no
+/// True if an operation divides by 0, or at run time by what is not a power of 2, which bmv2 has no
 /// instruction for.
 pub(super) fn divides(op: BinOp, left: &Expr, right: &Expr) -> bool {
     let known = is_const(left, 0) || matches!((left, right), (Expr::Const(_), Expr::Const(_)));
-    matches!(op, BinOp::Div | BinOp::Mod) && power_of_two(right).is_none() && !known
+    matches!(op, BinOp::Div | BinOp::Mod)
+        && power_of_two(right).is_none()
+        && (!known || is_const(right, 0))
 }
 
 /// `left op right`. `signed` is the signedness of the left operand.

@@ -31,6 +31,7 @@ use crate::worker::{Worker, lock};
 
 /// Maximum number of submitted operations that the thread has not taken.
 const MAX_SUBMITTED: usize = 65_536;
+
 counters! {
     /// Counts since the session was started; `bursts` counts the rounds that sent frames.
     pub struct Counters { received, sent, bursts, oversized, send_drops }

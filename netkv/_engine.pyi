@@ -12,10 +12,10 @@ Conventions of the control plane calls (`Switch`):
 - an action is `("action", action_id, params)` with the parameters' values in order of their ids,
   `("member", member_id)`, `("group", group_id)` or
   `("oneshot", [(action_id, params, weight), ...])`;
-- a refused call raises `ControlError` with the status that P4Runtime asks for; it changes nothing;
-- a switch of several pipelines has all state once in each. What is written without a `pipeline` is
-  checked in all pipelines, then written in one after the other; what is read is the first's, but
-  counters are sums. With a `pipeline` (from 0) a call means that one alone.
+- a refused call raises `ControlError` with the status that P4Runtime specifies; it changes nothing;
+- each pipeline of a switch has its own state. A write without a `pipeline` is checked in all
+  pipelines, then carried out in one after the other. A read without a `pipeline` returns the state
+  of the first, but the sums of counters. With a `pipeline` (from 0) a call is about that one only.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -53,9 +53,9 @@ Notice: TypeAlias = (
     | tuple[Literal["write"], int, int, int]
     | tuple[Literal["answered"], int, int]
 )
-"""What has come through a control channel: what it is, the switch, and a frame (packet-in header in
-front), a digest, or the token of a table write; for "write" also the pipeline that it has reached:
-it comes to all of them, in order."""
+"""An arrival at an end of a control channel: its kind, the switch, and a frame (which begins with
+the packet-in header), a digest, or the token of a table write. "write" also has the pipeline that
+the write has reached; it reaches all pipelines, in order. "answered": its answer has arrived."""
 MeterConfig: TypeAlias = tuple[int, int, int, int]
 """cir, cburst, pir, pburst: per second and in units of the meter (bytes or packets)."""
 
@@ -67,19 +67,19 @@ class CompileError(Exception):
     file), "column" (from 1), "message" and "source_line"."""
 
 class ControlError(Exception):
-    """A control plane call was refused. `str()` is a sentence that says what would be right."""
+    """A control plane call was refused. `str()` is a sentence with the reason and a correction."""
 
     code: str
     """Name of the gRPC status, e.g. "NOT_FOUND"."""
 
 @type_check_only
 class MalformedFrameError(ValueError):
-    """A frame is none of netkv's. `str()` says what is wrong with it."""
+    """A frame is not a valid frame of netkv. `str()` has the reason."""
 
 # The wire format (docs/wire-format.md). Names and numbers are those of engine/wire.
 
 class Op(IntEnum):
-    """What a message requests or answers. A reply has the code of its request plus 1."""
+    """The operation of a message. A reply has the code of its request plus 1."""
 
     GET = ...
     GET_REPLY = ...
@@ -136,7 +136,7 @@ class Op(IntEnum):
     RECOVERED_REPLY = ...
 
 class Status(IntEnum):
-    """How a request ended."""
+    """The result of a request."""
 
     OK = ...
     NOT_FOUND = ...
@@ -165,7 +165,7 @@ MULTIGET_PORT: Final[int]
 """UDP port of multigets."""
 FORMAT: Final[int]
 """Version of the layout."""
-FLAG_MARKED: Final[int]
+FLAG_CACHE_METADATA: Final[int]
 FLAG_CACHE_HIT: Final[int]
 FLAG_STAMPED: Final[int]
 KEY_BYTES: Final[int]
@@ -182,7 +182,7 @@ FIRST_SERVER_SENDER: Final[int]
 MAX_CLIENTS: Final[int]
 """Largest number of a client, which is its `sender` field. Servers have numbers up to this, too."""
 SERVICE_IP: Final[int]
-"""Where clients address requests; the switch finds the owner of the key."""
+"""The destination of requests of clients; the switch forwards them to the owner of the key."""
 CONTROLLER_IP: Final[int]
 COORDINATOR_IP: Final[int]
 """The host that splits multiget requests in a rack with a coordinator."""
@@ -200,8 +200,8 @@ Fields: TypeAlias = tuple[
     tuple[int, int, int, int] | None,
     tuple[int, int] | None,
 ]
-"""Operation, key, request, sender, status, mark (generation, version, bitmap), length, value
-without padding, cache hit, stamp (incarnation, number, generation, bits) and place (entry,
+"""Operation, key, request, sender, status, cache metadata (generation, version, bitmap), length,
+value without padding, cache hit, stamp (incarnation, number, generation, bits) and slot (entry,
 number)."""
 
 def write_frame(
@@ -213,18 +213,18 @@ def write_frame(
     *,
     sender: int = ...,
     status: int = 0,
-    mark: tuple[int, int, int] | None = None,
+    cache_metadata: tuple[int, int, int] | None = None,
     length: int = 0,
     value: bytes = b"",
     cache_hit: bool = False,
     stamp: tuple[int, int, int, int] | None = None,
-    place: tuple[int, int] | None = None,
+    slot: tuple[int, int] | None = None,
 ) -> bytes:
     """The whole Ethernet frame of a message, by default from the controller to the service.
 
     `Fields` has the tuples. MAC addresses follow from the IPv4 ones. The value is padded to whole
     chunks. Raises ValueError for a key of another length, a value that is too long, and a message
-    about an entry without stamp and place.
+    about an entry without stamp and slot.
     """
 
 def read_frame(frame: bytes) -> tuple[int, int, Fields]:
@@ -234,8 +234,8 @@ def frame_op(frame: bytes) -> Op | None:
     """The operation of a frame; None if the frame is malformed."""
 
 def is_report(frame: bytes) -> bool:
-    """Whether a frame reports a hot record, or acknowledges that. Its sender repeats it, so it may
-    be dropped before anything else."""
+    """Whether a frame reports a hot record, or acknowledges such a report. Its sender repeats it,
+    so it has the lowest priority."""
 
 def udp_frame(source: int, destination: int, port: int, payload: bytes) -> bytes:
     """The whole Ethernet frame of a UDP datagram with this payload; both its ports are `port`."""
@@ -256,13 +256,13 @@ def key_hash(key: bytes) -> int:
     """The hash of a key (16 bytes), 32 bits: CRC-32, as the switch computes it."""
 
 def owner_index(key: bytes, servers: int) -> int:
-    """Which of so many servers (from 0) owns `key` (16 bytes)."""
+    """The server (from 0) that owns `key` (16 bytes), among `servers` servers."""
 
 def partition_range(server: int, servers: int) -> tuple[int, int]:
-    """First and last hash that a server of so many owns, both included."""
+    """First and last hash that a server among `servers` servers owns, both included."""
 
 class StfResult(TypedDict):
-    """What `run_stf` found."""
+    """The result of `run_stf`."""
 
     packets: int
     """Packets sent into the program."""
@@ -271,22 +271,22 @@ class StfResult(TypedDict):
     mismatches: list[str]
     """A sentence for each difference; empty when the test passed."""
     mismatched_packets: list[int]
-    """Lines (from 1) of the packets that caused them, in order."""
+    """Lines (from 1) of the packets with these differences, in order."""
 
 @type_check_only
 class TracedPacket(TypedDict):
-    """What one packet of a packet test did."""
+    """One packet of a packet test, with all its steps."""
 
     line: int
     """Its line, from 1."""
     port: int
     frame: bytes
     out: list[tuple[int, bytes]]
-    """Port and frame of each one that left."""
+    """Port and frame of each frame that left."""
     trace: dict[str, Any]
     """Every step, as a document of events."""
     text: str
-    """Every step, as text for people."""
+    """Every step, as text for users."""
 
 @type_check_only
 class TableEntry(TypedDict):
@@ -301,7 +301,7 @@ class TableEntry(TypedDict):
     idle_timeout_ns: int
     is_const: bool
     counter: tuple[int, int] | None
-    """Packets and bytes of the direct counter, if the table has one: summed up over pipelines."""
+    """Packets and bytes of the direct counter, if the table has one: sums over the pipelines."""
     meter: MeterConfig | None
     """Configuration of the direct meter, if the table has one and it is configured."""
     elapsed_ns: int
@@ -327,12 +327,12 @@ class Group(TypedDict):
 
 @type_check_only
 class CloneSession(TypedDict):
-    """Where clones of a session go."""
+    """The destinations of the clones of a session."""
 
     replicas: list[Replica]
     class_of_service: int
     packet_length: int
-    """Bytes that are kept of the packet; 0 is all."""
+    """Maximum length of a clone in bytes; 0: no limit."""
 
 @type_check_only
 class BenchMeasurement(TypedDict):
@@ -347,11 +347,11 @@ class BenchMeasurement(TypedDict):
     key_width: int
     """Bits."""
     pps: float
-    """Packets per second that the thread was on a core: median of the turns."""
+    """Packets per second of processor time: median of the turns."""
     ns_p50: float
     """Nanoseconds per packet of the median batch of 32."""
     ns_p99: float
-    """The same of the batch than which one in a hundred is slower."""
+    """The same for the 99th percentile of the batches."""
 
 @type_check_only
 class BenchLoad(TypedDict):
@@ -376,24 +376,24 @@ def bench_measure(
     key_width: int = 128,
     seconds: float = 1.0,
 ) -> list[BenchMeasurement]:
-    """Measure a path with every executor that there is, `seconds` each, in turns.
+    """Measure a path with every executor, `seconds` each, in turns.
 
-    `file` is the program's; None for one that the benchmark brings with it. Before anything is
-    timed all executors must give the same frames. Raises ValueError with a sentence: no such
-    program or path, sizes that it cannot have, a program that does not compile or does not do what
-    the path says.
+    `file` is the program's file; None for a program that is built into the benchmark. Before the
+    measurement all executors must return the same frames. Raises ValueError with a sentence: no
+    such program or path, invalid sizes, a program that does not compile, or whose frames are not
+    those of the path.
     """
 
 def bench_load(
     program: str, *, file: str | None = None, include_dirs: Sequence[str] = ()
 ) -> BenchLoad:
-    """Time the way of a program from source to switch; with a `file` of any program.
+    """Time the compilation and loading of a program; with a `file`, of any program.
 
     Raises ValueError like `bench_measure`.
     """
 
 def bench_source(program: str) -> str | None:
-    """The source that the benchmark brings with it for this program; None if it is a file."""
+    """The source of a program that is built into the benchmark; None if the program is a file."""
 
 def compile_p4(
     path: str,
@@ -413,7 +413,7 @@ def compile_source(
     include_dirs: Sequence[str] = (),
     defines: Mapping[str, str | None] | None = None,
 ) -> bytes:
-    """Compile source text; `name` is what errors call it."""
+    """Compile source text; `name` is its file name in errors."""
 
 @type_check_only
 class BudgetShare(TypedDict):
@@ -431,7 +431,7 @@ BudgetResource: TypeAlias = Literal[
 
 @type_check_only
 class BudgetPhv(TypedDict):
-    """What travels with a packet from stage to stage."""
+    """The packet header vector, which a packet carries from stage to stage."""
 
     header_bits: int
     metadata_bits: int
@@ -446,11 +446,11 @@ class BudgetPlaced(TypedDict):
     arrays: int
     kib: int
     again: bool
-    """It is in an earlier stage already: a packet would have to come to it twice."""
+    """It is also in an earlier stage: a packet would have to access it twice."""
 
 @type_check_only
 class BudgetStage(TypedDict):
-    """A stage that something is in; numbers from 1."""
+    """A stage that is not empty; `stage` counts from 1."""
 
     stage: int
     arrays: int
@@ -462,7 +462,7 @@ class BudgetStage(TypedDict):
 
 @type_check_only
 class BudgetPosition(TypedDict):
-    """A place in the source, and what happens there."""
+    """A position in the source, and the operation there."""
 
     file: str
     line: int
@@ -477,11 +477,11 @@ class BudgetLink(TypedDict):
     what: str
     at: BudgetPosition
     delayed: int
-    """Stages that it waits or lasts because one of them has no room for it."""
+    """Stages that it needs in addition, because other stages have no room for it."""
 
 @type_check_only
 class BudgetWarning(TypedDict):
-    """What a pipeline cannot do in one pass."""
+    """Operations that a pipeline cannot do in one pass."""
 
     kind: Literal["twice", "order", "update", "shared"]
     objects: list[str]
@@ -491,7 +491,7 @@ class BudgetWarning(TypedDict):
 
 @type_check_only
 class BudgetPipeline(TypedDict):
-    """What ingress or egress would take."""
+    """The resources of ingress or egress."""
 
     usage: dict[BudgetResource, BudgetShare]
     actions: int
@@ -505,15 +505,15 @@ class BudgetPipeline(TypedDict):
 
 @type_check_only
 class P4Budget(TypedDict):
-    """What `p4_budget` estimates."""
+    """The estimate of `p4_budget`."""
 
     target: dict[str, int]
-    """The shape of the switch: stages and what each of them has."""
+    """The switch: its number of stages, and the resources of each."""
     ingress: BudgetPipeline
     egress: BudgetPipeline
 
 def p4_budget(bundle: bytes) -> P4Budget:
-    """Estimate what a program would take of a switch with the shape of a Tofino (docs/p4.md).
+    """Estimate the resources of a program on a switch like a Tofino (docs/p4.md).
 
     Raises ValueError for a program that is too large to estimate.
     """
@@ -522,11 +522,11 @@ def program_text(bundle: bytes) -> str:
     """The program as text: its objects and control-flow graphs (`netkv p4 ir`)."""
 
 def run_stf(bundle: bytes, text: str, name: str, executor: str = "compiled") -> StfResult:
-    """Run a packet test (STF) on a fresh switch; raises ValueError for a command that is none."""
+    """Run a packet test (STF) on a new switch; raises ValueError for an invalid command."""
 
 @type_check_only
 class FuzzFinding(TypedDict):
-    """A difference between the executors, or a program that one of them does not take."""
+    """A difference between the executors, or a program that one of them refuses."""
 
     program: str
     seed: int
@@ -535,19 +535,19 @@ class FuzzFinding(TypedDict):
 
 @type_check_only
 class FuzzMemory(TypedDict):
-    """Resident bytes of the process; None where the system does not tell."""
+    """Resident bytes of the process; None where the system does not report them."""
 
     start: int | None
     now: int | None
 
 @type_check_only
 class FuzzProgress(TypedDict):
-    """What a `Fuzzer` has done so far."""
+    """The progress of a `Fuzzer`."""
 
     running: bool
     cases: int
     of: int | None
-    """Cases in all; None when only the time ends it."""
+    """Number of all cases; None if the search ends after a time."""
     generated_programs: int
     packets: int
     frames_out: int
@@ -555,11 +555,11 @@ class FuzzProgress(TypedDict):
     findings: list[FuzzFinding]
 
 class Fuzzer:
-    """Random state and packets through both executors, on threads of its own.
+    """Compares both executors with random state and packets, on threads of its own.
 
     `programs`: (name, bundle, source text that reports may reduce or None, STF text whose packets
-    are used too). `generated` adds a made-up program for each seed. Without `seeds` it goes on
-    until `seconds` have passed; the first finding ends it.
+    are used too). `generated` adds a random program for each seed. Without `seeds` it ends after
+    `seconds`; the first finding ends it as well.
     """
 
     def __init__(
@@ -574,45 +574,46 @@ class Fuzzer:
     ) -> None: ...
     def start(self) -> None: ...
     def stop(self) -> None:
-        """End after the cases at hand; returns when they are done."""
+        """End after the current cases; returns when they are finished."""
 
     def progress(self) -> FuzzProgress: ...
 
 def generate_p4(seed: int) -> str:
-    """A random program, to compare switches with: none uses random numbers or the time."""
+    """A random program for the comparison of switches; it uses no random numbers and no time."""
 
 def sample_packets(
     bundle: bytes, seed: int, count: int, p4runtime: bool
 ) -> tuple[str, list[tuple[int, bytes]]]:
     """Random state as STF, and random (port, frame), for a test on another switch.
 
-    With `p4runtime` the state is what P4Runtime can write to bmv2: entries have priorities, and
-    registers keep their first values. Then frames may come in at any port, otherwise at 0 to 7.
+    With `p4runtime` the state can be written to bmv2 by P4Runtime: entries have priorities, and
+    registers keep their initial values. Then frames may arrive at any port, otherwise at 0 to 7.
     """
 
 def stf_frames(text: str, name: str) -> list[tuple[int, bytes]]:
-    """The (port, frame) that a packet test sends; ValueError for a line that is no command."""
+    """The (port, frame) that a packet test sends; ValueError for an invalid line."""
 
 def record_stf(bundle: bytes, setup: str, frames: Sequence[tuple[int, bytes]], name: str) -> str:
-    """A packet test with what a fresh switch answers; ValueError says what is wrong in `setup`."""
+    """A packet test with the answers of a new switch to `frames`; ValueError: `setup` is wrong."""
 
 class Switch:
     """A switch that runs one program: tables, registers, replication. Thread-safe; no I/O.
 
-    The state incarnations here and survives `SwitchNode`s; `load` replaces program and state.
+    The state belongs to this object, so it outlives a `SwitchNode`; `load` replaces program and
+    state.
     """
 
     def __init__(
         self, bundle: bytes, seed: int = 0, executor: str = "compiled", pipelines: int = 1
     ) -> None:
-        """`seed` drives `random()` and the hash of action selectors. `executor` is "compiled" or
-        "interpreter"; both answer alike. `pipelines` is 1, 2 or 4: tables, registers and the like
-        are those of the port's pipeline (`netkv.control.pipelines`) in ingress and in egress;
-        groups, sessions and digests are the switch's. ValueError for what cannot be."""
+        """`seed` determines `random()` and the hash of action selectors. `executor` is "compiled"
+        or "interpreter"; both give the same results. `pipelines` is 1, 2 or 4: ingress and egress
+        use tables, registers and counters of the port's pipeline (`netkv.control.pipelines`);
+        groups, sessions and digests belong to the whole switch. ValueError: an invalid argument."""
 
     @property
     def pipelines(self) -> int:
-        """How many there are."""
+        """The number of pipelines."""
 
     def load(self, bundle: bytes) -> None:
         """Run another program from now on, with empty tables and state."""
@@ -621,26 +622,26 @@ class Switch:
         """Another switch with the options of this one."""
 
     def exchange(self, other: Switch) -> None:
-        """Swap programs and state with another switch, between two batches of packets."""
+        """Exchange programs and state with another switch, between two batches of packets."""
 
     def exclusively(self, work: Callable[[Switch], _T]) -> _T:
-        """Call `work` with a switch that has program and state of this one; return its answer.
+        """Call `work` with a switch that has program and state of this one; return its result.
 
-        Until then, packets and other calls of this switch wait. The switch given to `work` is not
-        to be used afterwards.
+        During the call, packets and other calls of this switch wait. The switch that is passed to
+        `work` must not be used afterwards.
         """
 
     def process(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
-        """Run one frame that came in at `port`; returns (port, frame) for each one that leaves."""
+        """Process a frame that arrives at `port`; returns (port, frame) of all that leave."""
 
     def trace(self, port: int, frame: bytes) -> tuple[list[tuple[int, bytes]], dict[str, Any], str]:
-        """`process`, with every step: as a document of events, and as text for people."""
+        """`process`, with every step: as a document of events, and as text for users."""
 
     def trace_stf(self, text: str, name: str, lines: set[int] | None) -> list[TracedPacket]:
-        """Do the set-up and the packets of a packet test (STF), tracing the packets of these lines.
+        """Run the set-up and the packets of a packet test (STF); trace the packets of these lines.
 
-        `lines` count from 1; None is all. Expectations are skipped. `name` is what errors call the
-        text. ValueError for a line that is no command or that the switch refuses.
+        `lines` count from 1; None: all. Expectations are skipped. `name` is the name of the text in
+        errors. ValueError for a line that is invalid or that the switch refuses.
         """
 
     # Tables
@@ -691,7 +692,7 @@ class Switch:
         """The entry with this match and priority; None if there is none."""
 
     def take_idle_entries(self) -> list[TableEntry]:
-        """Entries that no packet has hit for their `idle_timeout_ns`. Their time starts anew."""
+        """Entries that no packet has hit for their `idle_timeout_ns`. Their timers restart."""
 
     def set_default(
         self,
@@ -702,7 +703,7 @@ class Switch:
         pipeline: int | None = None,
     ) -> None: ...
     def reset_default(self, table_id: int, *, pipeline: int | None = None) -> None:
-        """Back to the default action that the program states."""
+        """Restore the default action of the program."""
 
     def get_default(
         self, table_id: int, *, pipeline: int | None = None
@@ -732,7 +733,8 @@ class Switch:
         *,
         pipeline: int | None = None,
     ) -> None:
-        """Afterwards it reads as this: without a `pipeline` the first has it and the others 0."""
+        """Set a counter. Without a `pipeline`, the first one gets the value and the others 0, so
+        that the sum is the value."""
 
     def write_direct_counter(
         self,
@@ -759,7 +761,7 @@ class Switch:
         *,
         pipeline: int | None = None,
     ) -> None:
-        """None takes the configuration away: everything is green."""
+        """None removes the configuration: every packet is green."""
 
     def write_direct_meter(
         self,
@@ -859,10 +861,10 @@ class Switch:
         self, value_set_id: int, *, pipeline: int | None = None
     ) -> list[list[Match]]: ...
 
-    # What the program tells
+    # Digests and statistics
 
     def take_digests(self) -> list[DigestMessage]:
-        """Digests since the last call. A running SwitchNode takes them itself: use its `wait`."""
+        """Digests since the last call. A running SwitchNode takes them; then use its `wait`."""
 
     def statistics(self) -> dict[str, int]:
         """Counts since the program was loaded.
@@ -878,8 +880,8 @@ class Simulation:
     run through the programs of the switches, requests through the roles of servers and clients.
 
     Times are nanoseconds since the start. Switches, servers and clients are numbered as in the
-    configuration: switches and servers from 0, clients from 1. A number that is not there, or a
-    configuration that cannot be, raises ValueError with a sentence. One thread uses it.
+    configuration: switches and servers from 0, clients from 1. An unknown number or an invalid
+    configuration raises ValueError with a sentence. Only one thread may use it.
     """
 
     def __init__(self, config: str, switches: Sequence[Switch]) -> None:
@@ -887,19 +889,19 @@ class Simulation:
 
     def now(self) -> int: ...
     def run(self, until: int) -> list[Notice]:
-        """Let time pass up to `until`, or until something has reached a controller or a switch by
-        its control channel: all notices of that moment. `now()` is `until` if there are none.
+        """Advance time to `until`, or to the next arrival at an end of a control channel; returns
+        all notices of that moment. `now()` is `until` if there are none.
         """
 
     def write(self, switch: int, token: int) -> bool:
-        """Send a table write down the control channel; notices "write" say when it is there, one
-        for each pipeline of the switch. False if too many are under way; then it is not sent."""
+        """Send a table write to the switch; a notice "write" reports its arrival at each pipeline.
+        False if too many are under way; then it is not sent."""
 
     def answer(self, switch: int, token: int) -> None:
-        """Send the answer to a write up the channel; a notice "answered" says when it is there."""
+        """Send the answer to a write to the controller; a notice "answered" reports its arrival."""
 
     def packet_out(self, switch: int, frame: bytes) -> None:
-        """Send a frame down the control channel, the program's packet_out header in front."""
+        """Send a frame to the switch; it begins with the program's packet_out header."""
 
     def command(self, text: str) -> str:
         """As `ClientNode.command`."""
@@ -910,42 +912,43 @@ class Simulation:
     def statistics(self) -> dict[str, Any]:
         """Counts since the start: "events", "frames" and "bytes" put on links, "link_drops" (full
         queues), "lost" (impaired links), "pipeline_drops", "client_drops", "unrouted",
-        "control_lost" (frames and digests that met a cut channel, or nobody at its end),
+        "control_lost" (frames and digests on a cut channel, or without a receiver),
         "control_dropped" and "reports_dropped" (full queues of control channels; reports are hot
         records), "control_waiting_peak" (most messages that waited in one direction of a channel),
         "control_frame_bytes"; now: "pending" (events), "frames_under_way", "control_waiting";
-        "servers": for each what `ServerNode.statistics` tells, and "stored" (keys ever written).
-        "coordinator": what `CoordinatorNode.statistics` tells of the role, "dropped" and "busy_s";
-        None if there is none.
+        "servers": for each the counts of `ServerNode.statistics`, and "stored" (keys that were ever
+        written). "coordinator": the counts of `CoordinatorNode.statistics` of the role, "dropped"
+        and "busy_s"; None if there is none.
         """
 
     def stop_switch(self, switch: int) -> None:
-        """Cut its power: its program keeps its state until `Switch.load` makes it new."""
+        """Stop a switch. Its program keeps its state until `Switch.load`."""
 
     def start_switch(self, switch: int) -> None: ...
     def stop_server(self, server: int) -> None:
-        """It dies with all that it has in memory; its store stays."""
+        """Stop a server: its state in memory is lost, its store remains."""
 
     def start_server(self, server: int, keep_storage: bool) -> None: ...
     def slow_server(self, server: int, factor: float) -> None:
-        """From now on all work takes it `factor` times as long; 1 is as configured."""
+        """From now on all work of the server takes `factor` times as long as configured."""
 
     def stop_coordinator(self) -> None:
-        """The coordinator has died, with all that it had under way. ValueError: there is none."""
+        """Stop the coordinator; its pending requests are lost. ValueError: there is none."""
 
     def start_coordinator(self) -> None:
-        """The coordinator starts again, and knows nothing. ValueError: there is none."""
+        """Start the coordinator again, without state. ValueError: there is none."""
 
     def set_client(self, client: int, up: bool) -> None:
-        """Take the power from a client's host, or give it back."""
+        """Stop or start the host of a client."""
 
     def cut_channel(self, switch: int, cut: bool) -> None:
-        """Cut a control channel or make it whole. Frames and digests sent meanwhile, or waiting to
-        be sent, are lost; table writes and their answers wait."""
+        """Cut a control channel, or restore it. Frames and digests that are sent during a cut, or
+        wait to be sent at its beginning, are lost; table writes and their answers wait."""
 
     def connect(self, switch: int, connected: bool) -> None:
-        """Whether there is a controller at the channel; at first there is. When one dies, what is
-        under way to it is gone; when the next one is there, what has not left the former is."""
+        """Set whether a controller is at the channel; initially one is. When it stops, messages on
+        the way to it are lost. When the next one starts, unsent messages of the previous one are
+        lost."""
 
     def impair(
         self,
@@ -954,14 +957,15 @@ class Simulation:
         to: str | None = None,
         from_: str | None = None,
     ) -> None:
-        """From now on frames to and from a host meet this (JSON: "loss", "duplicate", "reorder",
-        "delay", "jitter", "reorder_span"; times in seconds); None leaves a direction as it is."""
+        """Set the impairments of frames to and from a host (JSON: "loss", "duplicate", "reorder",
+        "delay", "jitter", "reorder_span"; times in seconds); None: no change of this direction."""
 
     def watch(self, keys: Sequence[bytes], limit: int) -> None:
-        """Write down what becomes of frames about these keys (none: all), the latest `limit`."""
+        """Record the frames about these keys (none: all) in a journal of the latest `limit`
+        lines."""
 
     def journal(self) -> list[str]:
-        """What was written down since `watch`, a line for each frame on a link."""
+        """The journal since `watch`, a line for each frame on a link."""
 
 class SwitchNode:
     """Ports of a switch: UDP sockets, in which a datagram is a frame, and network interfaces.
@@ -979,71 +983,71 @@ class SwitchNode:
     ) -> None:
         """Bind the ports: (port number, "127.0.0.1:P" to bind, "127.0.0.1:Q" of its peer).
 
-        The kernel keeps everyone but the peer out. The peer "any" is who has sent last. An
-        interface is (port number, ring, "INTERFACE" or "NAMESPACE/INTERFACE"), with the ring
-        "packet" (AF_PACKET, TPACKET_V2), "packet-v3" (TPACKET_V3) or "xdp" (AF_XDP); this needs
-        root. A port that is in use, or cannot be used, raises OSError with a
-        sentence that says which; a wrong address or port number raises ValueError. With `trains`,
-        frames of one size cross the kernel together (segmentation offload) where it can do that;
-        no peer sees a difference. `seed` is for what impaired links do at random.
+        The kernel drops datagrams of other senders. With the peer "any", all senders are accepted
+        and answers go to the last one. An interface is (port number, ring, "INTERFACE" or
+        "NAMESPACE/INTERFACE"), with the ring "packet" (AF_PACKET, TPACKET_V2), "packet-v3"
+        (TPACKET_V3) or "xdp" (AF_XDP); this needs root. A port that is in use, or cannot be used,
+        raises OSError with a sentence that names it; a wrong address or port number raises
+        ValueError. With `trains`, the kernel gets frames of one size together (segmentation
+        offload) if it supports that; peers receive single frames. `seed` is the seed of the random
+        faults of impaired links.
         """
 
     def record(self, directory: str) -> None:
         """Record all frames that pass the ports, in files `port-N.pcapng`; before `start`.
 
-        Raises OSError with a sentence if a file cannot be created. A record that cannot be written
-        any more ends; its frames count as "unrecorded".
+        Raises OSError with a sentence if a file cannot be created. After a failed write a record
+        ends; further frames count as "unrecorded".
         """
 
     def start(self) -> None:
-        """Start forwarding. Frames that came before wait in the sockets' buffers."""
+        """Start forwarding. Frames that arrived before wait in the buffers of the sockets."""
 
     def stop(self) -> None:
-        """Stop and close the sockets; `wait` returns. Nothing happens the second time."""
+        """Stop and close the sockets; `wait` returns. A second call has no effect."""
 
     def failure(self) -> str | None:
         """Why the node has stopped by itself, as a sentence; None while it has not."""
 
     def pause(self) -> None:
-        """Stop looking at frames (they queue in the sockets, then are lost) until `resume`.
+        """Stop reading frames (they fill the buffers of the sockets, then are lost) until `resume`.
 
-        Returns when the frame at hand is done.
+        Returns when the current frame is processed.
         """
 
     def resume(self) -> None: ...
     def impair(self, port: int, direction: str, impairment: str) -> None:
-        """Set how the link at a port treats frames, in place of what was set before.
+        """Set the impairments of the link at a port; they replace the previous ones.
 
         `direction` is "to" or "from" (the host). `impairment` is JSON, probabilities and seconds:
         {"loss": 0.01, "duplicate": 0, "reorder": 0.1, "delay": 0.0005, "jitter": 0.0001,
-        "reorder_span": 0.001}; what is left out is 0 (`reorder_span`, the longest time that a
-        reordered frame is held back, 1 ms); {} is a link in order. Holds for every frame that
-        comes after the call, which may be made before `start`. ValueError says what is wrong.
+        "reorder_span": 0.001}. The default is 0, that of `reorder_span` (the longest delay of a
+        reordered frame) 1 ms; {}: no impairments. They apply to every frame that arrives after the
+        call, which may precede `start`. ValueError: an invalid argument.
         """
 
     def packet_out(self, frame: bytes) -> None:
-        """Inject a frame at the CPU port; it starts with the program's packet_out header."""
+        """Inject a frame at the CPU port; it begins with the program's packet_out header."""
 
     def wait(self, timeout_s: float) -> tuple[list[bytes], list[DigestMessage]]:
-        """Wait for frames at the CPU port (packet_in header in front) or digests; may return none.
+        """Wait for frames at the CPU port (which begin with the packet_in header), or digests.
 
-        Empty results mean that the time passed or that the node has stopped. A node that stopped
-        by a fault raises RuntimeError.
+        Empty results mean that the time has passed or that the node was stopped. RuntimeError: the
+        node has stopped because of a fault.
         """
 
     def statistics(self) -> dict[str, int]:
         """Counts since start.
 
         "received", "received_bytes", "sent", "sent_bytes"; "batches"; "malformed" (datagrams that
-        are no Ethernet frame: shorter than 14 bytes, or longer than 2048), "unrouted" (left at a
-        port that does not exist), "send_drops" (peer gone), "receive_drops" (a socket's buffer was
-        full before the switch came round), "packet_ins", "packet_outs", "digests";
-        "cpu_queue_drops" and "digest_drops" (nobody called `wait` in time); "links_lost",
-        "links_duplicated", "links_delayed" (copies that were late) and "links_dropped" (too many
-        were late): frames on impaired links; "cpu_ns" (time of the
-        node's thread on a core); "unrecorded" (see `record`); "unsummed" (frames of an interface,
-        not with XDP, whose sender has left checksums to a network card). Datagrams of anyone but
-        the peer never get in.
+        are no Ethernet frame: shorter than 14 bytes, or longer than 2048), "unrouted" (for a port
+        that does not exist), "send_drops" (the peer is down), "receive_drops" (the buffer of a
+        socket was full), "packet_ins", "packet_outs", "digests"; "cpu_queue_drops" and
+        "digest_drops" (`wait` was not called in time); "links_lost", "links_duplicated",
+        "links_delayed" (delayed copies) and "links_dropped" (too many delayed copies): frames on
+        impaired links; "cpu_ns" (processor time of the node's thread); "unrecorded" (see `record`);
+        "unsummed" (frames of an interface, not with XDP, whose sender has left checksums to a
+        network card). Datagrams of other senders than the peer are not counted.
         """
 
 @type_check_only
@@ -1166,37 +1170,36 @@ class FpgaNode:
 
 @type_check_only
 class StorageBackend(Protocol):
-    """What `ServerNode.start` takes as `store`. All calls come from the node's one thread."""
+    """A store for `ServerNode.start`. The single thread of the node makes all calls."""
 
     def execute(self, batch: list[tuple[str, bytes, bytes | None]]) -> list[bytes | None]:
         """Do a batch in order; ("get", key, None), ("put", key, value) or ("delete", key, None).
 
-        Keys are 16 bytes; the servers of one process own different ones. Those that begin with
-        b"netkv:" are the node's own: which data set this is, and which requests were carried out.
-        For a scheme that writes back a value is what docs/architecture.md calls a record.
-        Returns one result for each: the value of a get (None: not found); for put and delete
-        anything. What was written must be durable when this returns, as far as the back end
-        promises durability at all: the replies leave right after. After a crash the writes of a
-        batch must be there all or none; else a request may have its effect twice. An exception
-        stops the node.
+        Keys are 16 bytes; the servers of one process own different ones. Keys that begin with
+        b"netkv:" belong to the node: they identify the data set and the executed requests. For a
+        write-back scheme a value is a record (docs/architecture.md). Returns one result for each:
+        the value of a get (None: not found); any value for put and delete. When this returns, the
+        writes must be as durable as the back end guarantees, because the replies are sent at once.
+        After a crash all writes of a batch must be stored or none; otherwise a request may take
+        effect twice. An exception stops the node.
         """
 
 @type_check_only
 class RemoteBackend(Protocol):
-    """A back end that may be away for a while, as a process of its own is. Batches, keys and
+    """A back end that may be temporarily unavailable, such as a separate process. Batches, keys and
     results are those of `StorageBackend`."""
 
     def ready(self) -> bool:
-        """Whether it is there, and has done all writes that it has taken. Calls of a back end that
+        """Whether it is available and has done all accepted writes. Operations on a back end that
         is not ready fail. An exception stops the node."""
 
     def send(self, batch: list[tuple[str, bytes, bytes | None]]) -> None:
-        """Begin with a batch; only after `ready` has been true. Its writes will be done, all of
-        them or none, before the back end is ready again. An exception stops the node."""
+        """Begin a batch; only called when `ready` is true. All of its writes, or none, are done
+        before the back end is ready again. An exception stops the node."""
 
     def receive(self) -> list[bytes | None] | None:
-        """The results of the batch. None: they are lost; its reads fail, its writes are taken for
-        done when the back end is ready again. An exception stops the node."""
+        """The results of the batch. None: they are lost; then its reads fail, and its writes count
+        as done when the back end is ready again. An exception stops the node."""
 
 class CoordinatorNode:
     """The coordinator of multigets behind one UDP socket, and its workers."""
@@ -1204,10 +1207,10 @@ class CoordinatorNode:
     def __init__(self, config: str) -> None:
         """`config` is JSON.
 
-        "bind", "peer" (the switch's port); "workers" (threads, 1 to 64), "limit" (requests under
-        way before further ones are refused), "servers" (how many there are in all), "deadline_s"
-        and "retry_s" (of its requests to servers; the first time-out, which doubles).
-        A wrong configuration raises ValueError, a busy port OSError.
+        "bind", "peer" (the switch's port); "workers" (threads, 1 to 64), "limit" (pending requests
+        at which further ones are refused), "servers" (number of all servers), "deadline_s" and
+        "retry_s" (of its requests to servers; the first time-out, which doubles).
+        An invalid configuration raises ValueError, a busy port OSError.
         """
 
     def start(self) -> None: ...
@@ -1216,13 +1219,13 @@ class CoordinatorNode:
         """Why a worker has stopped by itself, as a sentence; None while none has."""
 
     def statistics(self) -> dict[str, Any]:
-        """Counts since it was made.
+        """Counts since its creation.
 
-        "requests" (of clients, taken up), "groups" (requests to servers that came of them),
-        "keys", "answered", "overloaded" (refused, too many under way), "duplicates", "retries" (of
-        requests to servers), "expired" (given up at their deadline), "malformed", "under_way";
-        "socket": "received", "sent", "oversized", "send_drops"; "dropped" (frames that the socket
-        had no room for), "busy_s" (time of all workers on a core); "failed": as `failure`.
+        "requests" (accepted, of clients), "groups" (resulting requests to servers), "keys",
+        "answered", "overloaded" (refused at the limit of pending requests), "duplicates", "retries"
+        (of requests to servers), "expired" (given up at their deadline), "malformed", "under_way";
+        "socket": "received", "sent", "oversized", "send_drops"; "dropped" (frames dropped at a full
+        buffer of the socket), "busy_s" (processor time of all workers); "failed": as `failure`.
         """
 
 class ServerNode:
@@ -1233,12 +1236,12 @@ class ServerNode:
 
         "bind", "peer" (the switch's port); "role" (a role of servers, by its name in the
         engine's registry or in Python, `netkv.roles`); "key_size" (bytes of a key);
-        "partitions" (indices of the servers in this process), "servers" (how many there are in
-        all); "keys", "value_size" (bytes, or {"min", "max"}): the data set that the store holds at
-        first, which clients know; "seed" (of the run; the data set does not depend on it);
-        "service_rate" (operations per second of each server, null: unlimited), "queue_limit"
-        (requests that wait at a rate-limited server).
-        A wrong configuration raises ValueError, a busy port OSError.
+        "partitions" (indices of the servers in this process), "servers" (number of all servers);
+        "keys", "value_size" (bytes, or {"min", "max"}): the initial data set of the store, which
+        clients know; "seed" (of the run; the data set does not depend on it); "service_rate"
+        (operations per second of each server, null: unlimited), "queue_limit" (requests that wait
+        at a rate-limited server).
+        An invalid configuration raises ValueError, a busy port OSError.
         """
 
     def start(
@@ -1246,19 +1249,19 @@ class ServerNode:
         store: StorageBackend | RemoteBackend | list[RemoteBackend] | None = None,
     ) -> None:
         """Load the data set into the store, then serve. None: the store in memory, in Rust; a list:
-        a store for each of the partitions. Those do their parts of a batch at the same time.
+        a store for each of the partitions, which execute their parts of a batch concurrently.
 
-        A back end that holds the data set already (a mark is written when it is complete) is not
-        loaded again, so that a restarted server has what was written, and knows which requests it
-        has carried out; one with another data set, of a scheme that keeps other records, or with
-        damaged ones raises OSError.
+        A back end that has the data set already (a mark is written when it is complete) is not
+        loaded again. So a restarted server has all writes, and its deduplication window contains
+        the executed requests. A back end with another data set, with records of an incompatible
+        scheme, or with damaged records raises OSError.
         """
 
     def stop(self) -> None: ...
     def slow(self, factor: float) -> None:
-        """Serve `factor` (1 to 1e6) times slower than `service_rate`; 1 is the rate itself.
+        """Serve `factor` (1 to 1e6) times slower than `service_rate`; 1 restores the rate.
 
-        ValueError: the factor cannot be, or the servers have no rate. Call it after `start`.
+        ValueError: the factor is invalid, or the servers have no rate. Call it after `start`.
         """
 
     def failure(self) -> str | None:
@@ -1267,18 +1270,18 @@ class ServerNode:
     def statistics(self) -> dict[str, Any]:
         """Counts since start.
 
-        Of the node: "received", "sent", "malformed", "misrouted" (for no server here),
+        Of the node: "received", "sent", "malformed", "misrouted" (for a server of another process),
         "send_drops", "receive_drops", "batches" and "store_calls" (calls to the store and
         operations in them); "failed": as `failure`. "servers": for each index (as a string)
-        "served", "reads", "writes", "deletes", "dropped" (no room in the queue of a rate-limited
-        server), "overloaded" (too many writes wait for one key), "duplicates", "late",
+        "served", "reads", "writes", "deletes", "dropped" (at the full queue of a rate-limited
+        server), "overloaded" (too many pending writes of one key), "duplicates", "late",
         "malformed", "wrong_partition", "unexpected", "retries" (of frames to switch and
-        controller), "failures" (of the store); now: "busy_keys" (something is under way for them).
+        controller), "failures" (of the store); now: "busy_keys" (with pending operations).
         A role adds counts and gauges of its own (`counts!` in its module in engine/roles).
         """
 
 class ClientNode:
-    """The load generator: all clients of a rack, on one UDP socket, checking what they read."""
+    """The load generator: all clients of a rack, on one UDP socket. It checks the values read."""
 
     def __init__(self, config: str) -> None:
         """`config` is JSON.
@@ -1287,79 +1290,79 @@ class ClientNode:
         `netkv.roles`; the default only sends requests); "clients" (identities), "seed",
         "deadline_s", "retry_s", "servers"; "workload" (netkv.lab.spec.WorkloadSpec as JSON; its
         shifts happen in the phase "measure");
-        "verify" (check reads against acknowledged writes, and remember them for the phase
-        "verify"). A wrong configuration raises ValueError, a busy port OSError.
+        "verify" (check reads against acknowledged writes, and store these for the phase "verify").
+        An invalid configuration raises ValueError, a busy port OSError.
         """
 
     def start(self) -> None:
-        """Start the thread; no requests until a phase is begun."""
+        """Start the thread; it sends requests only after the command of a phase."""
 
     def stop(self) -> None: ...
     def failure(self) -> str | None:
         """Why the node has stopped by itself, as a sentence; None while it has not."""
 
     def command(self, text: str) -> str:
-        """A JSON command; returns a JSON reply. ValueError says what is wrong with it.
+        """A JSON command; returns a JSON reply. ValueError: the command is invalid.
 
         - {"do": "phase", "name": "warmup" | "measure" | "drain" | "verify" | "end" | "idle"}:
-          "drain" sends nothing new and finishes what is outstanding; "verify" then reads every key
-          that was written back; "end" tells the controller that the clients end, if their role
-          wants that (after 2 s it is over without an answer). The reply is immediate;
-          `sample()["phase"]` becomes "idle" when one of these three is done.
+          "drain" sends no new requests and waits for outstanding ones; "verify" then reads back
+          every key that was written; "end" deregisters the clients with the controller, if their
+          role registers them (for at most 2 s). The reply is immediate; `sample()["phase"]` becomes
+          "idle" when one of these three is finished.
         - {"do": "rate", "value": operations per second}, {"do": "outstanding", "value": n}:
           change the arrivals.
         - {"do": "shift", "kind": "hot-in" | "hot-out" | "random", "keys": n, "top": n}: shift
           popularity now.
-        - {"do": "crash"}: be as a process that dies, and another one in its place at once: what was
-          under way is lost, what was preserved is gone, and the load goes on. What was seen is
-          still judged.
+        - {"do": "crash"}: as if the process crashed and another one started at once: pending
+          requests and preserved records are lost, and the load continues. The history of
+          operations remains and is checked.
         - {"do": "hottest", "n": 1000}: {"keys": [32 hex digits, ...]}, most popular first.
         """
 
     def sample(self) -> dict[str, Any]:
-        """What happened since the last call.
+        """Counts since the last call, and the current state.
 
         "interval_s"; "phase" and "outstanding" (now); counts: "requests" (frames sent), "completed"
         (operations answered), "reads", "writes" (deletes too), "hits" (reads that a switch
         answered), "retries", "lost" (no reply before the deadline), "unsent" (open loop: too many
-        waited), "not_found", "overloaded", "errors" (refused), "stale_reads", "phantom_reads",
-        "unchecked_reads", "late_replies", "malformed"; counts and gauges of the
-        role (`counts!` in its module in engine/roles). "latency": an HDR histogram of
-        nanoseconds since the intended send time (V2, zlib, base64: what hdrhistogram's
-        `HdrHistogram.decode` takes), and "latency_ns": {"mean", "p50", "p95", "p99", "p999",
-        "max"}. "socket": counts since start, "received", "sent", "oversized", "send_drops",
-        "receive_drops". "failed": as `failure`. In and after the phase "verify": "verified" (keys
-        read back so far), and when it is over "acked_writes_lost" and "unread" (keys that could not
-        be read). Over everything since the start: "linearizable" (True, False, or None if no read
-        is wrong but not all could be judged), "checked_ops", "unchecked_keys", "violation_count",
-        and "violations": the first ones as `netkv.scenarios.results.Violation` has them.
+        were waiting), "not_found", "overloaded", "errors" (refused), "stale_reads",
+        "phantom_reads", "unchecked_reads", "late_replies", "malformed"; counts and gauges of the
+        role (`counts!` in its module in engine/roles). "latency": an HDR histogram of nanoseconds
+        since the intended send time (V2, zlib, base64, for `HdrHistogram.decode` of hdrhistogram),
+        and "latency_ns": {"mean", "p50", "p95", "p99", "p999", "max"}. "socket": counts since the
+        start, "received", "sent", "oversized", "send_drops", "receive_drops". "failed": as
+        `failure`. In and after the phase "verify": "verified" (keys read back so far), and after it
+        "acked_writes_lost" and "unread" (keys that could not be read). Since the start:
+        "linearizable" (True, False, or None if no read is wrong but not all could be judged),
+        "checked_ops", "unchecked_keys", "violation_count", and "violations": the first ones, in the
+        form of `netkv.scenarios.results.Violation`.
         """
 
 class Session:
-    """A user of a rack that is up: operations of a program, in a thread of their own.
+    """An external client of a rack that is up: the operations of a program, in a separate thread.
 
-    Operations are handed in with a token; `take` has their ends. Nothing here waits but `stop`.
+    Each operation has a token; `take` returns the results. Only `stop` blocks.
     """
 
     def __init__(self, config: str) -> None:
         """`config` is JSON: "bind" (the client's address), "peer" (the switch's port), "role" as of
         `ClientNode`, "client" (the client's number), "deadline_s", "retry_s".
 
-        A wrong configuration raises ValueError; an address that another process has, OSError whose
-        text says that it is "in use".
+        An invalid configuration raises ValueError; an address that another process has bound raises
+        OSError with "in use" in its text.
         """
 
     def start(self) -> None:
         """Start the thread, once."""
 
     def stop(self) -> None:
-        """Take leave of the rack and give the address back; up to 2 s if nobody answers.
+        """Deregister and release the address; takes up to 2 s without an answer.
 
-        What is under way does not end any more. Nothing happens the second time.
+        Pending operations have no result. A second call has no effect.
         """
 
     def get(self, token: int, keys: list[bytes]) -> None:
-        """Read keys, all or nothing. RuntimeError says that the session has ended or is full."""
+        """Read keys; all values or an error. RuntimeError: the session has ended or is full."""
 
     def put(self, token: int, key: bytes, value: bytes) -> None:
         """Write a value. RuntimeError as for `get`."""
@@ -1368,21 +1371,22 @@ class Session:
         """Delete a key. RuntimeError as for `get`."""
 
     def fileno(self) -> int:
-        """A descriptor that can be read when there is something to `take`, or on a failure."""
+        """A descriptor that is readable when `take` has results, or after a failure."""
 
     def take(self) -> list[tuple[int, str, list[bytes | None] | str | None]]:
-        """What has ended since the last call: token, how, and more about it.
+        """The operations that have ended since the last call: token, result, and details.
 
-        "values" (the values of the keys), "done", "not found" (a key to delete), "timed out" (what
-        is missing, as text), "unknown" (the write may be done or not), "refused" (why).
+        "values" (the values of the keys), "done", "not found" (a key to delete), "timed out" (the
+        unanswered part, as text), "unknown" (the write may have taken effect), "refused" (reason).
         """
 
     def failure(self) -> str | None:
         """Why the session has ended by itself, as a sentence; None while it has not."""
 
     def statistics(self) -> dict[str, int]:
-        """Counts of frames: "received", "sent", "bursts" (rounds that sent any), "oversized",
-        "send_drops"; and "preserved": records that it keeps now because only the switch has them.
+        """Counts of frames: "received", "sent", "bursts" (rounds of the loop that sent frames),
+        "oversized", "send_drops"; and "preserved": number of records of which it keeps copies
+        because only the switch has them.
         """
 
 @type_check_only
@@ -1390,7 +1394,7 @@ class Traffic(TypedDict):
     """Frames that take one path through a program."""
 
     port: int
-    """Where they come in."""
+    """The ingress port."""
     frames: list[bytes]
     leave_at: int
     """Port where each of them leaves."""
@@ -1406,16 +1410,16 @@ def filled_switch(
     file: str | None = None,
     include_dirs: Sequence[str] = (),
 ) -> tuple[Switch, Traffic]:
-    """The switch of a benchmark, with its tables filled, and frames that have been tried on it.
+    """The switch of a benchmark, with filled tables, and frames that were tested on it.
 
-    `program` and `path` are names as `netkv p4 bench` has them; `file` is where the program is,
-    unless it comes with the engine, and `include_dirs` where its includes are. ValueError for a
-    name or size that cannot be.
+    `program` and `path` are names of `netkv p4 bench`; `file` is the file of the program, unless it
+    is built into the engine, and `include_dirs` are searched for its includes. ValueError: an
+    invalid name or size.
     """
 
 class EchoNode:
     """A node with the sockets and the loop of `SwitchNode` that answers each frame by one of
-    `reply_bytes` bytes on the port it came from: what a switch is measured against."""
+    `reply_bytes` bytes at the same port: the reference for measurements of a switch."""
 
     def __init__(
         self, ports: Sequence[tuple[int, str, str]], reply_bytes: int, trains: bool = True
@@ -1427,7 +1431,7 @@ class EchoNode:
 
 @type_check_only
 class LoadReport(TypedDict):
-    """What a load has seen."""
+    """The result of a load."""
 
     replies: int
     """Replies of the right size."""
@@ -1437,16 +1441,15 @@ class LoadReport(TypedDict):
     """Requests without a reply."""
     seconds: float
     cpu_s: float
-    """Time that the load itself was on a core."""
+    """Processor time of the load itself."""
     ns_p50: int | None
-    """Time to an answer when one request is outstanding at a time; None otherwise."""
+    """Response time with one request outstanding; None otherwise."""
     ns_p99: int | None
 
 class DatagramLoad:
-    """Sends the same frames again and again into a switch port, as fast as a window allows.
+    """Sends the same frames repeatedly to a switch port, as fast as a window allows.
 
-    `bind` and `peer` are what they are for a port of `SwitchNode`: UDP addresses, or a ring and an
-    interface.
+    `bind` and `peer` are those of a port of `SwitchNode`: UDP addresses, or ring and interface.
     """
 
     def __init__(

@@ -252,13 +252,13 @@ class Redis:
 
     def _lost(self, what: str) -> NetkvError:
         return NetkvError(
-            f"Redis at {self._place} has come back without {what}. Its options 'appendonly' and "
-            f"'appendfsync' determine what it keeps (docs/backends.md)."
+            f"Redis at {self._place} has lost {what}. Its options 'appendonly' and 'appendfsync' "
+            f"determine which records it keeps (docs/backends.md)."
         )
 
     def _taken(self) -> NetkvError:
         return NetkvError(
-            f"Somebody else writes to Redis at {self._place}. Each lab needs Redis servers, or a "
+            f"Another client writes to Redis at {self._place}. Each lab needs Redis servers, or a "
             f"'lab.redis.prefix', of its own."
         )
 

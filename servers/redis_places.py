@@ -91,7 +91,7 @@ class Own:
 
 @dataclass(frozen=True)
 class Shared:
-    """A part of the keys of a server, or of a cluster, that somebody else runs."""
+    """A part of the keys of an external server or cluster."""
 
     addresses: tuple[str, ...]
     """`host:port`: of the server, or some of the cluster's."""

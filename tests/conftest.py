@@ -1,4 +1,4 @@
-"""What all tests share: which of them are live."""
+"""Marks the tests of folders that start processes with `live`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LIVE_FOLDERS = {
 
 
 def pytest_configure() -> None:
-    """Workers of pytest-xdist are told a width of 80 columns, in which tables are cut."""
+    """Unset COLUMNS. pytest-xdist sets it to 80 for its workers, and tables would be cut."""
     os.environ.pop("COLUMNS", None)
 
 

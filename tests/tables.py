@@ -1,10 +1,12 @@
-"""The tables of traps in docs/testing.md, made of the tests: `python -m tests.tables`, `make docs`.
+"""Generates the tables of traps in docs/testing.md: `python -m tests.tables`, `make docs`.
 
-A table stands between `<!-- begin traps PATH -->` and `<!-- end traps -->`; PATH is the file that
-has the traps. In Rust that is the one with the macro `traps!`: the first paragraph of a script's
-documentation is what happens, the paragraph "Protection: …" what keeps it from doing harm. In
-Python it is a module of tests: the first line of a test's docstring is the protection, and a line
-"Mutant: …" names the rule that the test itself changes.
+A trap is a test of a failure scenario, and of mutants of the program that fail in it. A table is
+between `<!-- begin traps PATH -->` and `<!-- end traps -->`; PATH is the file with the traps.
+
+- Rust: the file with the macro `traps!`. The first paragraph of a script's documentation is the
+  scenario, the paragraph "Protection: …" names the rule that prevents the failure.
+- Python: a module of tests. The first line of a test's docstring is the protection; a line
+  "Mutant: …" names the rule that the test itself changes.
 """
 
 from __future__ import annotations
@@ -30,11 +32,11 @@ class Trap:
     """A row of a table."""
 
     name: str
-    story: str
-    """What happens; empty for traps in Python."""
+    scenario: str
+    """Empty for traps in Python."""
     protection: str
     mutants: tuple[str, ...]
-    """What is left out, as Markdown."""
+    """The rules that the mutants leave out, as Markdown."""
 
 
 class MissingTextError(Exception):
@@ -42,7 +44,7 @@ class MissingTextError(Exception):
 
 
 def rust_traps(main: Path) -> Iterator[Trap]:
-    """The traps of a test with a macro `traps!`, in its order."""
+    """The traps of a file with the macro `traps!`, in their order."""
     sources = sorted(main.parent.rglob("*.rs"))
     documented: dict[str, str] = {}
     mutants: dict[str, str] = {}
@@ -51,12 +53,12 @@ def rust_traps(main: Path) -> Iterator[Trap]:
         for comment, name in _FUNCTION.findall(text):
             plain = re.sub(r"^[ \t]*/// ?", "", comment, flags=re.MULTILINE)
             documented[f"{source.stem}::{name}"] = documented[name] = plain
-        mutants.update({a or b: said for a, b, said in _MUTANT.findall(text)})
+        mutants.update({a or b: rule for a, b, rule in _MUTANT.findall(text)})
     body = main.read_text().partition("\ntraps! {\n")[2].partition("\n}\n")[0]
     for name, script, rest in _TRAP.findall(re.sub(r"//.*", "", body)):
-        story, *others = re.split(r"\n\s*\n", documented.get(script, "").strip())
+        scenario, *others = re.split(r"\n\s*\n", documented.get(script, "").strip())
         protection = next((it for it in others if it.startswith("Protection: ")), "")
-        if not story or not protection:
+        if not scenario or not protection:
             raise MissingTextError(
                 f"{main}: the script {script} of {name} needs documentation: what happens, an "
                 "empty line, 'Protection: …'."
@@ -65,7 +67,7 @@ def rust_traps(main: Path) -> Iterator[Trap]:
         used = re.findall(r"(\w+)(?: =>[^,]*)?(?:,|$)", own[1].strip()) if own else []
         named = [mutants.get(mutant, f"`{mutant}`") for mutant in used]
         protection = protection.removeprefix("Protection: ")
-        yield Trap(name, _line(story), _line(protection), tuple(named))
+        yield Trap(name, _line(scenario), _line(protection), tuple(named))
 
 
 def python_traps(module: Path) -> Iterator[Trap]:
@@ -111,7 +113,7 @@ def table(path: Path) -> str:
         head = "| trap and test | protection | mutants |\n|---|---|---|"
     else:
         rows = [
-            f"| `{t.name}` | {t.story} | {t.protection} | {_list(t)} |" for t in rust_traps(path)
+            f"| `{t.name}` | {t.scenario} | {t.protection} | {_list(t)} |" for t in rust_traps(path)
         ]
         head = "| trap and test | what happens | protection | mutants |\n|---|---|---|---|"
     return "\n".join([head, *rows, ""])
@@ -121,13 +123,13 @@ def _list(trap: Trap) -> str:
     return "; ".join(trap.mutants)
 
 
-def written(text: str) -> str:
-    """The document with its tables made anew."""
+def updated(text: str) -> str:
+    """The document with its tables generated again."""
     return _TABLE.sub(lambda found: found[1] + table(ROOT / found[2]) + found[3], text)
 
 
 if __name__ == "__main__":
     try:
-        DOCUMENT.write_text(written(DOCUMENT.read_text()))
+        DOCUMENT.write_text(updated(DOCUMENT.read_text()))
     except (MissingTextError, OSError) as error:
         sys.exit(str(error))

@@ -1,6 +1,6 @@
-"""How tests wait: until a condition holds, never for a fixed time.
+"""Tests wait until a condition is true, never for a fixed time.
 
-The limit is generous, so that no test fails on a busy machine. Correct code never reaches it.
+The time-out is so long that no test of correct code reaches it on a busy machine.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TypeVar, overload
 T = TypeVar("T")
 
 PATIENCE_S = 120.0
-"""For a state, and for the end of a process. A test may take longer (pyproject.toml)."""
+"""Time-out for a condition and for the end of a process; that of a test is in pyproject.toml."""
 
 
 def until(condition: Callable[[], T | None], state: str, every_s: float = 0.02) -> T:
-    """Wait until the condition is true, and return what it returned then.
+    """Wait until the condition is true; return its result.
 
-    `state` says what is waited for. Raises AssertionError with it when `PATIENCE_S` is over.
+    After `PATIENCE_S`, raises AssertionError with `state`, the description of the condition.
     """
     end = time.monotonic() + PATIENCE_S
     while not (found := condition()):
@@ -41,7 +41,7 @@ async def until_async(
 
 
 async def until_async(condition: Callable[[], object], state: str, every_s: float = 0.02) -> object:
-    """The same in an event loop. The condition may be a coroutine function."""
+    """`until` for an event loop. The condition may be a coroutine function."""
     end = time.monotonic() + PATIENCE_S
     while not (found := await _value(condition())):
         _check(end, state)

@@ -1,7 +1,7 @@
 """Wraps the prose of docs/ at 100 columns: `python -m tests.wrap`, `make fmt`.
 
-Only paragraphs with a longer line change. Code blocks, tables, headings and comments stay, and so
-do code and links within a paragraph, which are never broken.
+Only paragraphs with a longer line change. Code blocks, tables, headings and comments do not change,
+and code and links within a paragraph are never broken.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STAYS = re.compile(r"\s*(?:\||#|<!--|>|\[[^]]+\]:|$)")
 
 
 def documents() -> list[Path]:
-    """Those whose lines end at 100 columns; evaluations are reports of one date."""
+    """The documents whose lines end at 100 columns: not the generated ones, not the evaluations."""
     found = sorted((ROOT / "docs").glob("*.md"))
     return [
         path
@@ -32,7 +32,7 @@ def documents() -> list[Path]:
 
 
 def wrapped(text: str) -> str:
-    """The text with the paragraphs wrapped that have a line of more than 100 columns."""
+    """The text, with each paragraph wrapped that has a line of more than 100 columns."""
     lines: list[str] = []
     paragraph: list[str] = []
     fenced = False
@@ -60,7 +60,7 @@ def _filled(paragraph: list[str]) -> list[str]:
 
 
 def _fill(words: Iterable[str], first: str, rest: str) -> list[str]:
-    units: list[str] = []  # what is not broken: a line must not begin like a list item
+    units: list[str] = []  # words that stay on one line: no line may begin like a list item
     for word in words:
         if units and _LOOKS_LIKE_AN_ITEM.match(word):
             units[-1] += f" {word}"

@@ -93,7 +93,7 @@ def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
-        responses={422: {"model": Problem, "description": "What was asked for makes no sense."}},
+        responses={422: {"model": Problem, "description": "The request is invalid."}},
     )
     app.add_middleware(Guard)
     problems.install(app)
@@ -109,8 +109,8 @@ def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
 def _add_runs(app: FastAPI, store: Store) -> None:
     @app.get("/api/runs", tags=["runs"])
     def list_runs(
-        group: Annotated[str | None, Query(description="Only of this group.")] = None,
-        scenario: Annotated[str | None, Query(description="Only of this scenario.")] = None,
+        group: Annotated[str | None, Query(description="Only runs of this group.")] = None,
+        scenario: Annotated[str | None, Query(description="Only runs of this scenario.")] = None,
         limit: Annotated[int, Query(ge=1, le=5000)] = 200,
     ) -> list[RunHead]:
         """Runs without their series, newest first."""
@@ -124,7 +124,9 @@ def _add_runs(app: FastAPI, store: Store) -> None:
     @app.get("/api/runs/{run_id}/series", tags=["runs"], responses=_MISSING)
     def show_series(
         run_id: RunId,
-        limit: Annotated[int, Query(ge=10, le=MAX_POINTS, description="Most points.")] = MAX_POINTS,
+        limit: Annotated[
+            int, Query(ge=10, le=MAX_POINTS, description="Maximum number of points.")
+        ] = MAX_POINTS,
     ) -> Series:
         """A run over time. In long runs, neighbouring intervals are joined to at most `limit`."""
         head = _found(store.head, run_id)
@@ -146,8 +148,8 @@ def _add_runs(app: FastAPI, store: Store) -> None:
             Query(max_length=200, description="Id of one of the runs, or one of their schemes."),
         ] = None,
     ) -> Comparison:
-        """A comparison of runs, with a row for all repeats. Ratios are to the first scheme of the
-        scenario at the same sweep point, unless `baseline` is given.
+        """A comparison of runs; runs with the same settings are one row. Ratios are to the first
+        scheme of the scenario at the same sweep point, unless `baseline` is given.
         """
         return compare([_found(store.record, each) for each in run], baseline)
 
@@ -192,9 +194,9 @@ def _add_plots(app: FastAPI, store: Store) -> None:
 
     # Imported here: the drawing libraries take a second to import.
     def drawn(ids: list[str]) -> Drawn:
-        from netkv.report.plots import asked_for
+        from netkv.report.plots import defined
 
-        return asked_for([_found(store.record, each) for each in ids])
+        return defined([_found(store.record, each) for each in ids])
 
     @app.get("/api/plots", tags=["runs"], responses=_MISSING)
     def show_plots(run: RunIds) -> Plots:
@@ -230,7 +232,7 @@ def _add_plots(app: FastAPI, store: Store) -> None:
         figures = {figure.name: figure for figure in drawn(run).figures}
         if name not in figures:
             available = ", ".join(figures) or "none"
-            raise NotFoundError(f"There is no figure '{name}' of these runs, but: {available}.")
+            raise NotFoundError(f"These runs have no figure '{name}'. Their figures: {available}.")
         return Response(
             draw([figures[name]], kind),
             media_type=_PICTURES[kind],
@@ -264,7 +266,10 @@ def _add_scenarios(app: FastAPI, store: Store) -> None:
 
 def _add_activity(app: FastAPI, launcher: Launcher) -> None:
     conflict: dict[int | str, dict[str, Any]] = {
-        409: {"model": Problem, "description": "Something else goes on, or nothing does."}
+        409: {
+            "model": Problem,
+            "description": "Another run is in progress, or there is no run to stop.",
+        }
     }
 
     @app.get("/api/activity", tags=["activity"])
@@ -297,7 +302,7 @@ def _add_stream(app: FastAPI, store: Store, launcher: Launcher, closed: asyncio.
 
 
 _MISSING: dict[int | str, dict[str, Any]] = {
-    404: {"model": Problem, "description": "There is no such thing."}
+    404: {"model": Problem, "description": "The requested object does not exist."}
 }
 
 
@@ -314,14 +319,14 @@ def _look(found: style.Style) -> Look:
 
 
 def _summary(scenario: Scenario, history: walltime.History) -> ScenarioSummary:
-    takes = walltime.of_scenario(scenario, history)
+    wall_time = walltime.of_scenario(scenario, history)
     return ScenarioSummary(
         name=scenario.name,
         title=scenario.title,
         description=scenario.description,
         schemes=scenario.schemes,
-        runs=takes.runs,
-        wall_seconds=takes.wall_seconds,
-        wall_seconds_source=takes.source,
-        virtual_seconds=takes.virtual_seconds,
+        runs=wall_time.runs,
+        wall_seconds=wall_time.wall_seconds,
+        wall_seconds_source=wall_time.source,
+        virtual_seconds=wall_time.virtual_seconds,
     )

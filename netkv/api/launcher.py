@@ -107,7 +107,7 @@ class Launcher:
             return
         status = self._process.returncode
         self._process = None
-        self._store.settle()
+        self._store.fail_abandoned()
         if status != 0 and not self._stopping and not self._store.heads(group=self._group, limit=1):
             self._error = f"The run ended with status {status}. {_tail(self._log)}".strip()
         elif self._log is not None:
@@ -116,21 +116,23 @@ class Launcher:
 
     def _refuse_second(self) -> None:
         if self._process is not None:
-            raise ConflictError(f"A run of '{self._scenario}' is going on. Stop it first, or wait.")
-        self._store.settle()
+            raise ConflictError(
+                f"A run of '{self._scenario}' is in progress. Stop it, or wait for its end."
+            )
+        self._store.fail_abandoned()
         for run in self._store.running():
             raise ConflictError(
-                f"A run of '{run.scenario}' that was started elsewhere is going on ({run.id}). "
-                f"Two at once would spoil each other's figures: stop it first, or wait."
+                f"A run of '{run.scenario}' that was started elsewhere is in progress ({run.id}). "
+                f"Concurrent runs distort each other's figures: stop it, or wait for its end."
             )
 
     def _interrupt_other(self) -> None:
-        self._store.settle()
+        self._store.fail_abandoned()
         for run in self._store.running():
             owner = self._store.owner(run.group)
             if owner is None or not owner.is_local:
                 raise ConflictError(
-                    f"Run {run.id} goes on at another machine and cannot be stopped here."
+                    f"Run {run.id} is in progress on another machine and cannot be stopped here."
                 )
             if owner.is_alive:
                 os.kill(owner.process.pid, signal.SIGINT)

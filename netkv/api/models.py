@@ -157,7 +157,7 @@ class GroupVerdicts(Model):
     thresholds: list[Threshold]
 
 
-class Sampled(Model):
+class StreamedSample(Model):
     """An interval of a run, as the stream sends it."""
 
     id: int
@@ -165,7 +165,7 @@ class Sampled(Model):
     sample: RunSample
 
 
-class Happened(Model):
+class StreamedEvent(Model):
     """An event of a run, as the stream sends it."""
 
     id: int

@@ -62,4 +62,4 @@ async def _validation(_request: Request, error: Exception) -> JSONResponse:
 
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return _answer(500, f"netkv met a fault of its own ({type(error).__name__}); see its log.")
+    return _answer(500, f"Internal error of netkv ({type(error).__name__}); see its log.")

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from fastapi.sse import ServerSentEvent
 
 from netkv.api.launcher import Launcher
-from netkv.api.models import Activity, Happened, Sampled
+from netkv.api.models import Activity, StreamedEvent, StreamedSample
 from netkv.runs import Store
 
 _POLL = 0.4
@@ -41,7 +41,7 @@ async def follow(
     sent: Activity | None = None
     silent = 0.0
     while not closing.is_set():
-        samples, events = await asyncio.to_thread(store.news, sample_id, event_id)
+        samples, events = await asyncio.to_thread(store.newer, sample_id, event_id)
         # Read after the samples: a run ends after its last sample.
         activity = await asyncio.to_thread(launcher.activity)
         silent += _POLL
@@ -50,15 +50,15 @@ async def follow(
             yield _message("activity", activity, (sample_id, event_id))
         for number, run, sample in samples:
             sample_id, silent = number, 0.0
-            sample_body = Sampled(id=number, run=run, sample=sample)
+            sample_body = StreamedSample(id=number, run=run, sample=sample)
             yield _message("sample", sample_body, (sample_id, event_id))
         for number, run, happened in events:
             event_id, silent = number, 0.0
-            event_body = Happened(id=number, run=run, event=happened)
+            event_body = StreamedEvent(id=number, run=run, event=happened)
             yield _message("event", event_body, (sample_id, event_id))
         if silent >= _KEEP_ALIVE:
             silent = 0.0
-            yield ServerSentEvent(comment="still here")
+            yield ServerSentEvent(comment="keep-alive")
         try:
             await asyncio.wait_for(closing.wait(), _POLL)
         except TimeoutError:
@@ -69,5 +69,7 @@ def _brief(activity: Activity) -> tuple[object, ...]:
     return (activity.state, activity.group, activity.error, [run.id for run in activity.runs])
 
 
-def _message(kind: str, data: Activity | Sampled | Happened, cursor: Cursor) -> ServerSentEvent:
+def _message(
+    kind: str, data: Activity | StreamedSample | StreamedEvent, cursor: Cursor
+) -> ServerSentEvent:
     return ServerSentEvent(data=data, event=kind, id=f"{cursor[0]}.{cursor[1]}")

@@ -16,19 +16,19 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from netkv import resources
 from netkv.bench import stores
 from netkv.bench.result import Benchmark, BenchResult, Executor, this_machine
 from netkv.control.topology import CPU_PORT
 from netkv.errors import NetkvError, UsageError, suggest
+from netkv.lab.hardware import Executor as SwitchExecutor
 from netkv.lab.ports import free_ports
 
 if TYPE_CHECKING:
     from netkv import _engine
 
-SwitchExecutor = Literal["compiled", "interpreter"]
 
 PATH = "read-hit"
 """The path through a program that is measured: reads that the switch answers."""
@@ -247,8 +247,8 @@ class DatagramTurn:
         after = self.node.statistics()
         if seen["wrong"]:
             raise NetkvError(
-                f"{seen['wrong']} answers are no cache hits: their length is another one. "
-                f"This is a fault of netkv."
+                f"{seen['wrong']} answers have the wrong length, so they are no cache hits. "
+                f"This is an error of netkv."
             )
         received = after["received"] - before["received"]
         return Turn(

@@ -172,7 +172,9 @@ def _shim(store: Redis, keys: list[bytes], stack: contextlib.ExitStack) -> Turn:
     def turn(seconds: float) -> float:
         seen = load.run(BATCH, seconds)
         if seen["wrong"]:
-            raise NetkvError(f"{seen['wrong']} answers have another length. A fault of netkv.")
+            raise NetkvError(
+                f"{seen['wrong']} answers have the wrong length. This is an error of netkv."
+            )
         return seen["replies"] / seen["seconds"]
 
     return turn

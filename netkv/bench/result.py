@@ -20,7 +20,7 @@ Executor = Literal[
     "memcached",
     "gateway",
 ]
-"""What processed the packets or requests."""
+"""The software that processed the packets or requests."""
 
 
 class BenchResult(BaseModel):
@@ -56,6 +56,10 @@ class Machine(BaseModel):
     """Cores that this process may use."""
     kernel: str
     memory_bytes: int
+
+    def __str__(self) -> str:
+        """`PROCESSOR, 8 cores, KERNEL`."""
+        return f"{self.processor}, {self.cores} cores, {self.kernel}"
 
 
 class Benchmark(BaseModel):

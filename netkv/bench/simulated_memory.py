@@ -1,7 +1,7 @@
 """A process that measures the memory of a simulated rack: `… -m netkv.bench.simulated_memory`.
 
-It reads a `Case` as JSON from stdin and writes its `Grown` as JSON to stdout: the peak memory of
-the process after some virtual time under load, and after twice that time.
+It reads a `Case` as JSON from stdin and writes its `MemoryGrowth` as JSON to stdout: the peak
+memory of the process after some virtual time under load, and after twice that time.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import time
 
 from pydantic import BaseModel, ConfigDict
 
-from netkv.bench.simulated_rack import Case, loaded, most_memory_mb
+from netkv.bench.simulated_rack import Case, loaded, peak_memory_mb
 from netkv.sim.rack import SECOND, SimRack
 
 _STEP = SECOND // 20
 """Virtual time between two checks of the clock: some thousand requests at a `Case`'s scale."""
 
 
-class Reached(BaseModel):
+class RunState(BaseModel):
     """State of a run."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,16 +32,16 @@ class Reached(BaseModel):
     """Peak memory of the process so far."""
 
 
-class Grown(BaseModel):
+class MemoryGrowth(BaseModel):
     """State of a run after some virtual time, and after twice that time."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    once: Reached
-    twice: Reached
+    once: RunState
+    twice: RunState
 
 
-def measure(case: Case) -> Grown:
+def measure(case: Case) -> MemoryGrowth:
     """Runs a rack for at least `case.seconds` of wall time and `case.operations`, and then for the
     same virtual time again.
 
@@ -55,7 +55,7 @@ def measure(case: Case) -> Grown:
     once = _reached(rack, length, operations)
     while rack.nanoseconds < virtual + 2 * length:
         operations += _advance(rack, min(rack.nanoseconds + _STEP, virtual + 2 * length))
-    return Grown(once=once, twice=_reached(rack, 2 * length, operations))
+    return MemoryGrowth(once=once, twice=_reached(rack, 2 * length, operations))
 
 
 def _advance(rack: SimRack, until: int) -> int:
@@ -63,13 +63,13 @@ def _advance(rack: SimRack, until: int) -> int:
     return rack.take_sample().client.completed
 
 
-def _reached(rack: SimRack, length: int, operations: int) -> Reached:
+def _reached(rack: SimRack, length: int, operations: int) -> RunState:
     servers = rack.statistics["servers"]
-    return Reached(
+    return RunState(
         virtual_s=length / SECOND,
         operations=operations,
         written_keys=sum(server["stored"] for server in servers),
-        memory_mb=most_memory_mb(),
+        memory_mb=peak_memory_mb(),
     )
 
 

@@ -128,7 +128,7 @@ def measure(case: Case) -> Measured:
         cpu_s=cpu_s,
         python_s=max(cpu_s - (rack.engine_cpu - engine), 0.0),
         setup_s=setup,
-        memory_mb=most_memory_mb(),
+        memory_mb=peak_memory_mb(),
     )
 
 
@@ -155,7 +155,7 @@ def _settle(rack: SimRack, case: Case) -> int:
     return step
 
 
-def most_memory_mb() -> float:
+def peak_memory_mb() -> float:
     """Peak memory of this process; `ru_maxrss` would include that of the parent."""
     for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
         name, _, value = line.partition(":")

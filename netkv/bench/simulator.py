@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 
 from netkv import resources, schemes
 from netkv.bench.result import Machine, this_machine
-from netkv.bench.simulated_memory import Grown
+from netkv.bench.simulated_memory import MemoryGrowth
 from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER, Case, Measured
 from netkv.errors import NetkvError, UsageError
 from netkv.lab.hardware import TopologySpec
@@ -151,7 +151,7 @@ def plan(
     """
     rows: list[Row] = []
     for scheme in [schemes.get(name).name for name in wanted] or _all_schemes():
-        most = most_servers(scheme)
+        most = max_servers(scheme)
         usual = Case(scheme=scheme, servers=most, seconds=seconds)
         writing = usual.model_copy(update={"writes": 1.0})
         beside = _paths(scheme) is not None
@@ -178,7 +178,7 @@ def _all_schemes() -> list[str]:
     return [scheme.name for scheme in schemes.all_schemes()]
 
 
-def most_servers(scheme: str) -> int:
+def max_servers(scheme: str) -> int:
     """The largest rack of `SERVERS` that a scheme supports."""
     return max(one for one in SERVERS if _is_supported(Case(scheme=scheme, servers=one)))
 
@@ -206,7 +206,7 @@ def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> Simul
     for at, row in enumerate(rows):
         progress(at, len(rows), str(row))
         if row.case.writes:
-            grown = Grown.model_validate_json(_measured(row, "simulated_memory"))
+            grown = MemoryGrowth.model_validate_json(_measured(row, "simulated_memory"))
             memory.append(_memory_result(row.case, grown))
             continue
         turns = [_alone(row.case)] if row.beside_program else []
@@ -232,7 +232,7 @@ def _measured(row: Row, module: str) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise NetkvError(f"{row}: not done after {_TIMEOUT:g} s.") from error
+        raise NetkvError(f"{row}: not finished after {_TIMEOUT:g} s.") from error
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         raise NetkvError(f"{row} cannot be simulated: {last}")
@@ -264,7 +264,7 @@ def _result(case: Case, seen: Measured) -> SimulatorResult:
     )
 
 
-def _memory_result(case: Case, grown: Grown) -> MemoryResult:
+def _memory_result(case: Case, grown: MemoryGrowth) -> MemoryResult:
     once, twice = grown.once, grown.twice
     added = (twice.memory_mb - once.memory_mb) * 2**20
     keys = twice.written_keys - once.written_keys
@@ -363,7 +363,7 @@ def _growth(results: Sequence[SimulatorResult]) -> dict[str, float]:
 
 
 def _is_usual(result: SimulatorResult) -> bool:
-    most = most_servers(result.scheme)
+    most = max_servers(result.scheme)
     sizes = (result.servers, result.keys, result.zipf, result.topology)
     many = result.outstanding == OUTSTANDING_PER_SERVER * most
     return sizes == (most, MAX_KEYS, SKEW, "rack") and many

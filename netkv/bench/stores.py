@@ -220,4 +220,4 @@ def _store(port: int, commands: Sequence[bytes], answer: bytes) -> None:
                     break
                 got += more
             if got != expected:
-                raise NetkvError(f"A store has not taken its keys: it answered {got[:60]!r}.")
+                raise NetkvError(f"A store did not accept its keys: it answered {got[:60]!r}.")

@@ -20,8 +20,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from netkv.cli.app import app
     from netkv.errors import NetkvError
 
-    if completion.asked():
-        return completion.answer(lambda: app(prog_name="netkv"))
+    if completion.requested():
+        return completion.complete(lambda: app(prog_name="netkv"))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A background job of a script (`netkv … &`) starts with SIGINT ignored. SIGTERM and the
         # dashboard's stop button end in SIGINT, so it must be handled.

@@ -1,4 +1,4 @@
-"""`netkv bench`: the speed of netkv on this machine, beside alternatives."""
+"""`netkv bench`: the speed of netkv and of alternatives on this machine."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from netkv.cli import completion
+from netkv.cli.executor import EngineExecutor
 from netkv.cli.output import Json, notify, print_json, stdout
 from netkv.cli.plotting import Plots, destinations, write
 
@@ -16,10 +17,10 @@ app = typer.Typer(help="Measure how fast netkv is on this machine.", no_args_is_
 @app.command()
 def e2e(
     seconds: Annotated[
-        float, typer.Option(min=0.1, max=600, help="Load for each row; latency takes half of it.")
+        float, typer.Option(min=0.1, max=600, help="Seconds of load for each row.")
     ] = 3.0,
     executor: Annotated[
-        Literal["compiled", "interpreter"], typer.Option(help="What runs the P4 program.")
+        EngineExecutor, typer.Option(help="How the engine runs the program.")
     ] = "compiled",
     program: Annotated[
         str | None,
@@ -42,9 +43,9 @@ def e2e(
 ) -> None:
     """Measure reads that a switch answers, end to end over UDP, against a UDP echo and stores.
 
-    The echo has the sockets, batches and sizes of the switch, and no program. All take turns within
-    the same seconds; the ratios are what counts. In the rows with "trains" frames of one size
-    cross the kernel together, as netkv's nodes let them.
+    The echo has the sockets, batches and sizes of the switch, and no program. All are measured in
+    short turns, so that other load affects them equally: compare the ratios. In the rows with
+    "trains" the kernel gets frames of one size together, which is netkv's default.
     """
     from netkv import schemes
     from netkv.bench import end_to_end
@@ -78,21 +79,21 @@ def e2e(
 @app.command()
 def veth(
     seconds: Annotated[
-        float, typer.Option(min=0.1, max=600, help="Load for each row; latency takes half of it.")
+        float, typer.Option(min=0.1, max=600, help="Seconds of load for each row.")
     ] = 3.0,
     ring: Annotated[
         list[str] | None,
         typer.Option(metavar="xdp|packet|packet-v3", help="Only this ring; repeatable."),
     ] = None,
     entries: Annotated[int, typer.Option(min=1, max=65_536, help="Keys in the cache.")] = 10_000,
-    outstanding: Annotated[int, typer.Option(min=1, max=65_536, help="Requests under way.")] = 64,
+    outstanding: Annotated[int, typer.Option(min=1, max=65_536, help="Requests outstanding.")] = 64,
     json: Json = False,
 ) -> None:
     """Measure a switch between network interfaces against the same rings without a program.
 
-    Reads that the yardstick cache_read answers, over veth pairs that this command makes; needs
-    root. All take turns within the same seconds; the ratios are what counts. bmv2's figure was
-    recorded once, with 64 requests outstanding.
+    The load is reads that the yardstick cache_read answers, over veth pairs that this command
+    creates; needs root. All are measured in short turns, so that other load affects them equally:
+    compare the ratios. bmv2's figure was recorded once, with 64 requests outstanding.
     """
     from netkv.bench import veth as measured
     from netkv.cli.progress import steps
@@ -115,30 +116,33 @@ def veth(
 @app.command()
 def sim(
     seconds: Annotated[
-        float, typer.Option(min=0.01, max=600, help="Of wall time for each rack.")
+        float, typer.Option(min=0.01, max=600, help="Seconds of wall time for each rack.")
     ] = 2.0,
     scheme: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Only this one; repeatable.", autocompletion=completion.schemes
+            metavar="NAME", help="Only this scheme; repeatable.", autocompletion=completion.schemes
         ),
     ] = None,
     servers: Annotated[
         list[int] | None,
-        typer.Option(min=1, max=128, metavar="N", help="Only racks of so many; repeatable."),
+        typer.Option(min=1, max=128, metavar="N", help="Only racks with N servers; repeatable."),
     ] = None,
     keys: Annotated[
         list[int] | None,
-        typer.Option(min=1, max=100_000_000, metavar="N", help="Only so many keys; repeatable."),
+        typer.Option(
+            min=1, max=100_000_000, metavar="N", help="Only racks with N keys; repeatable."
+        ),
     ] = None,
     plot: Plots = None,
     json: Json = False,
 ) -> None:
-    """Measure the simulator: requests and events per second of wall time, and what they cost.
+    """Measure the simulator: requests and events per second of wall time, and their cost.
 
     Racks of up to 128 servers, 100 million keys and several switches, each in a process of its own,
-    as far as a scheme supports them. The ratios compare it with the switch program alone, and large
-    racks with small ones. Racks that only write show the memory of a run, and of one twice as long.
+    as far as a scheme supports them. The ratios compare the simulator with the switch program
+    alone, and large racks with small ones. Racks with writes only show the memory of a run, and of
+    one twice as long.
     """
     from netkv.bench import simulator
     from netkv.cli.progress import steps
@@ -169,16 +173,19 @@ def gateway(
             autocompletion=completion.labs,
         ),
     ] = None,
-    seconds: Annotated[float, typer.Option(min=0.1, max=600, help="Load for each row.")] = 3.0,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=600, help="Seconds of load for each row.")
+    ] = 3.0,
     entries: Annotated[int, typer.Option(min=1, max=1_000_000, help="Keys.")] = 1_000,
     value_size: Annotated[
         int, typer.Option(min=1, max=1024, metavar="BYTES", help="Size of values.")
     ] = 64,
     json: Json = False,
 ) -> None:
-    """Measure the gateway of a lab that is up beside a redis-server, both by redis-benchmark.
+    """Measure the gateway of a lab that is up and a redis-server, both by redis-benchmark.
 
-    They take turns within the same seconds; the ratios are what counts. Writes `key:…` in the lab.
+    Both are measured in short turns, so that other load affects them equally: compare the ratios.
+    The benchmark writes keys `key:…` in the lab.
     """
     from netkv.bench import gateway as measured
     from netkv.cli.progress import steps
@@ -198,7 +205,9 @@ def gateway(
 
 @app.command()
 def redis(
-    seconds: Annotated[float, typer.Option(min=0.1, max=600, help="Of load for each row.")] = 2.0,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=600, help="Seconds of load for each row.")
+    ] = 2.0,
     entries: Annotated[int, typer.Option(min=64, max=1_000_000, help="Keys in Redis.")] = 10_000,
     fsync: Annotated[
         Literal["always", "everysec", "never"], typer.Option(help="As 'lab.redis.fsync'.")
@@ -235,15 +244,16 @@ def rocksdb(
         int, typer.Option(min=1, max=1024, metavar="MIB", help="Size of a memtable.")
     ] = 64,
     memtables: Annotated[
-        int, typer.Option(min=0, max=15, help="Full of recent writes in the last rows; 0: no rows.")
+        int, typer.Option(min=0, max=15, help="Memtables full of recent writes; 0: no such rows.")
     ] = 15,
     json: Json = False,
 ) -> None:
-    """Measure what reads and writes cost RocksDB: processor time by where the record is.
+    """Measure processor time of RocksDB's reads and writes, by where the record is.
 
-    Hot records, records in the block cache and in the page cache only, and behind memtables full of
-    recent writes, with the options of a published evaluation. What RocksDB's background threads do
-    (flushes, compactions) is not counted. The database is in a temporary directory (TMPDIR).
+    Rows: hot records, records in the block cache, records in the page cache only, and the same
+    with memtables full of recent writes. The options are those of a published evaluation. Flushes
+    and compactions by background threads are not counted. The database is in a temporary directory
+    (TMPDIR).
     """
     from netkv.bench import rocksdb_costs
     from netkv.cli.progress import steps
@@ -269,20 +279,19 @@ def multigets(
         typer.Option(min=1, max=32, metavar="N", help="A row for N servers; repeatable."),
     ] = None,
     keys: Annotated[int, typer.Option(min=1, max=128, help="Keys of each request.")] = 16,
-    outstanding: Annotated[int, typer.Option(min=1, max=65_536, help="Requests under way.")] = 64,
+    outstanding: Annotated[int, typer.Option(min=1, max=65_536, help="Requests outstanding.")] = 64,
     seconds: Annotated[
-        float, typer.Option(min=0.6, max=600, help="Of load for each figure.")
+        float, typer.Option(min=0.6, max=600, help="Seconds of load for each figure.")
     ] = 6.0,
     backend: Annotated[
         Literal["memory", "rocksdb", "redis"], typer.Option(help="As 'lab.backend'.")
     ] = "memory",
     json: Json = False,
 ) -> None:
-    """Measure what a multiget costs its client live, with each scheme for multigets, in turns.
+    """Measure the processor time of a multiget on its client, live, for each multiget scheme.
 
-    The client's time on a core for each request, the kernel's share included. Schemes differ in
-    the frames of a request: one, or one for each group of keys. Schemes with a coordinator do not
-    take part.
+    The time includes the kernel's share. Schemes differ in the number of frames of a request: one,
+    or one for each group of keys. Schemes with a coordinator are left out.
     """
     from netkv.bench import multigets as measured
     from netkv.cli.progress import steps

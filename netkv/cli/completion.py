@@ -195,12 +195,12 @@ def benchmarked(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: 
         yield from _files(incomplete, (".p4",))
 
 
-def asked() -> bool:
+def requested() -> bool:
     """Whether a shell requests completions."""
     return VARIABLE in os.environ
 
 
-def answer(run: Callable[[], object]) -> int:
+def complete(run: Callable[[], object]) -> int:
     """Prints the completions for the shell; `run` is the application. Returns the exit status."""
     cut = ""
     if os.environ[VARIABLE] == "complete_bash":

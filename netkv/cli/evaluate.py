@@ -27,28 +27,31 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, help="The first seed; the others follow it.")] = 1,
     source: Annotated[
         Path | None,
-        typer.Option("--from", metavar="DIR", help="Run nothing: take what --save left there."),
+        typer.Option(
+            "--from", metavar="DIR", help="Run nothing: read the files of an earlier --save."
+        ),
     ] = None,
     save: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep all figures in files there."),
+        typer.Option(metavar="DIR", help="Save all figures in files of this directory."),
     ] = None,
     write: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the tables into this Markdown document."),
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Repeat also the runs that the store has already.")
+        bool, typer.Option("--again", help="Repeat also runs whose results are stored.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Run the experiments of a paper's evaluation and set them beside the paper's figures.
 
-    Every experiment runs with several seeds. A row shows the mean and where one further seed is
-    expected with a probability of 99%, also where the paper has no figure or another one.
+    Every experiment runs with several seeds. A row shows the mean and the interval in which the
+    value of one further seed is expected with a probability of 99%. Points for which the paper
+    has no figure are shown as well.
 
-    An evaluation that was interrupted goes on where it was: runs of the same source, program and
-    settings are taken from the store.
+    An interrupted evaluation resumes: results of runs with the same source, program and settings
+    are taken from the store.
     """
     from netkv import evaluation
 
@@ -111,7 +114,7 @@ def _write(file: Path, paper: str, found: list[tuple[Experiment, list[Row]]]) ->
     except OSError as error:
         raise UsageError(f"--write {file}: cannot be read: {error.strerror or error}.") from error
     for name in tables.keys() - document.bodies(text).keys():
-        notify(f"{file} has no place '<!-- evaluation: {name} -->'; its table is left out.")
+        notify(f"{file} has no marker '<!-- evaluation: {name} -->'; the table is left out.")
     file.write_text(document.replaced(text, tables), encoding="utf-8")
 
 

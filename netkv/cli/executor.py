@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from netkv.cli import completion
+
+EngineExecutor = Literal["compiled", "interpreter"]
+"""`netkv.lab.hardware.Executor`, which takes long to import."""
 
 Executor = Annotated[
     str | None,

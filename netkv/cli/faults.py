@@ -24,13 +24,13 @@ def report_unexpected(error: Exception) -> None:
     what = f"{type(error).__name__}: {error}".splitlines()[0]
     if kept is None:
         traceback.print_exception(error)
-        report(f"netkv met a fault of its own ({what}). Please report it with the lines above.")
+        report(f"Internal error of netkv ({what}). Please report it with the lines above.")
     else:
-        report(f"netkv met a fault of its own ({what}). Please report it with the file {kept}.")
+        report(f"Internal error of netkv ({what}). Please report it with the file {kept}.")
 
 
 def silence_stdout() -> None:
-    """Discards buffered output after the reader of stdout has gone, so that no flush fails."""
+    """Discards buffered output after the reader has closed stdout, so that no flush fails."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -10,7 +10,7 @@ from netkv.cli import completion
 from netkv.cli.output import Json, notify, print_json
 
 if TYPE_CHECKING:
-    from netkv.gateway.client import About
+    from netkv.gateway.client import GatewayInfo
 
 
 def gateway(
@@ -26,42 +26,43 @@ def gateway(
         int, typer.Option(min=0, max=65535, help="Port to listen at; 0 takes a free one.")
     ] = 6380,
     timeout: Annotated[
-        float, typer.Option(min=0.01, max=300, help="Seconds that the rack has for an operation.")
+        float,
+        typer.Option(min=0.01, max=300, help="Time-out of an operation of the rack (seconds)."),
     ] = 2.0,
     allow_remote: Annotated[
         bool,
-        typer.Option("--allow-remote", help="Listen also where other machines reach it."),
+        typer.Option("--allow-remote", help="Allow an address that other machines can reach."),
     ] = False,
     mset: Annotated[
         Literal["refuse", "separate"],
         typer.Option(
-            help="MSET: refuse it, since it cannot be atomic, or write its keys as separate SETs."
+            help="MSET: refuse it, because it cannot be atomic, or write each key separately."
         ),
     ] = "refuse",
     json: Json = False,
 ) -> None:
     """Serve a lab that is up to Redis clients, until Ctrl-C or until the lab goes down.
 
-    redis-cli, redis-benchmark and every client library may use it: docs/gateway.md.
+    redis-cli, redis-benchmark and every client library can use it: docs/gateway.md.
     """
     from netkv.gateway.run import Options, run
 
-    def listening(about: About) -> None:
+    def listening(info: GatewayInfo) -> None:
         if json:
             print_json(
                 {
-                    "host": about.host,
-                    "port": about.port,
-                    "lab": about.lab,
-                    "scheme": about.scheme,
+                    "host": info.host,
+                    "port": info.port,
+                    "lab": info.lab,
+                    "scheme": info.scheme,
                 }
             )
         if allow_remote:
-            notify("Warning: there is no password. Who reaches this address may read and write.")
+            notify("Warning: there is no password. Everyone who reaches it can read and write.")
         notify(
-            f"The lab '{about.lab}' ({about.scheme}) is served at {about.host}:{about.port}. "
+            f"The lab '{info.lab}' ({info.scheme}) is served at {info.host}:{info.port}. "
             f"Ctrl-C ends it.\n"
-            f"  redis-cli -h {about.host} -p {about.port}"
+            f"  redis-cli -h {info.host} -p {info.port}"
         )
 
     run(Options(lab, host, port, timeout, allow_remote, mset == "separate"), listening)

@@ -30,7 +30,7 @@ def up(
     scheme: Annotated[
         str | None,
         typer.Option(
-            help="What the rack runs (default: the scenario's, or the first that caches).",
+            help="Scheme of the rack (default: the scenario's, or the first that caches).",
             autocompletion=completion.schemes,
         ),
     ] = None,
@@ -49,7 +49,7 @@ def up(
             autocompletion=completion.changes,
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random draws.")] = None,
     target: Target = None,
     executor: Executor = None,
     fabric: Annotated[
@@ -65,9 +65,10 @@ def up(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Bring a lab up, and leave it up. A lab that is up already is no error.
+    """Bring a lab up, and leave it up. Does nothing if the lab is up already.
 
-    With --foreground the exit status is 0 if it was asked to end, and 1 if it ended by itself.
+    With --foreground the exit status is 0 after Ctrl-C or SIGTERM, and 1 if the lab ended by
+    itself.
     """
     from netkv.lab import daemon, veth
 
@@ -130,7 +131,7 @@ def down(
 
 
 def status(lab: Lab = None, json: Json = False) -> None:
-    """Show the labs there are and how their nodes do. Exit status 1 if one of them is not well."""
+    """Show the labs and whether their nodes run. Exit status 1 if a lab has failed."""
     from netkv.lab import daemon
 
     labs = [daemon.status(lab)] if lab else daemon.all_labs()
@@ -146,7 +147,7 @@ def status(lab: Lab = None, json: Json = False) -> None:
 
 
 def doctor(json: Json = False) -> None:
-    """Check whether this machine is fit to run netkv. Exit status 1 if it is not."""
+    """Check whether netkv can run on this machine. Exit status 1 if it cannot."""
     from netkv.lab import doctor as checks
 
     found = checks.run()
@@ -167,9 +168,7 @@ def doctor(json: Json = False) -> None:
             table.add_row(word, Text(check.name, style="bold"), line)
         stdout().print(table)
         fit = checks.healthy(found)
-        notify(
-            "This machine is fit." if fit else "Runs will not work before the failures are cured."
-        )
+        notify("netkv can run on this machine." if fit else "Runs will fail until these are fixed.")
     if not checks.healthy(found):
         raise typer.Exit(1)
 
@@ -201,7 +200,7 @@ def _print_status(lab: LabStatus) -> None:
     table.add_column("state")
     for name, node in lab.nodes.items():
         runs = node["running"]
-        word = Text("running", style="green") if runs else Text("gone", style="bold red")
+        word = Text("running", style="green") if runs else Text("not running", style="bold red")
         table.add_row(name, str(node["pid"]), word)
     if lab.nodes:
         table.add_row(*_controller_row(lab))
@@ -225,7 +224,7 @@ def _controller_row(lab: LabStatus) -> tuple[str, str, Text]:
     controller = lab.controller
     if controller is None:
         known = lab.state in ("ready", "failed")
-        return "controller", "", Text("gone" if known else "unknown", style="bold red")
+        return "controller", "", Text("not running" if known else "unknown", style="bold red")
     if controller["primary"]:
         return "controller", str(controller["pid"]), Text("running, primary", style="green")
     if controller["state"] == "backup":

@@ -57,19 +57,24 @@ def logs(
     node: Annotated[
         str | None,
         typer.Option(
-            help="Only of this node, e.g. switch or servers-0.", autocompletion=completion.logs
+            help="Only the log of this node, e.g. switch or servers-0.",
+            autocompletion=completion.logs,
         ),
     ] = None,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Last lines of each.")] = 40,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+    lines: Annotated[
+        int, typer.Option("--lines", "-n", min=0, help="Lines from the end of each log.")
+    ] = 40,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Print new lines until Ctrl-C.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Show what the nodes of a lab log. Times are local; with --json seconds since the epoch."""
+    """Show the logs of a lab. Times are local; with --json seconds since the epoch."""
     from netkv.errors import UsageError, suggest
     from netkv.lab import daemon
 
     if json and follow:
-        raise UsageError("--json is one document, so it does not go with --follow.")
+        raise UsageError("--json prints one document, so it cannot be combined with --follow.")
     name = lab or daemon.DEFAULT_LAB
     files = daemon.logs(name)
     if node is not None:

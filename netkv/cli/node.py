@@ -23,7 +23,7 @@ Lab = Annotated[str | None, typer.Option(help="Name of the lab.", autocompletion
 
 @app.command()
 def stop(node: Node, lab: Lab = None, json: Json = False) -> None:
-    """Stop a node in order."""
+    """Stop a node by an orderly shutdown."""
     _do("stop-node", node, lab, json, "is stopped")
 
 

@@ -27,7 +27,9 @@ Program = Annotated[
 ]
 Includes = Annotated[
     list[Path] | None,
-    typer.Option("--include", "-I", metavar="DIR", help="Where #include looks too; repeatable."),
+    typer.Option(
+        "--include", "-I", metavar="DIR", help="Further directory for #include; repeatable."
+    ),
 ]
 Defines = Annotated[
     list[str] | None,
@@ -85,10 +87,10 @@ def info(
     program: Program,
     budget: Annotated[
         bool,
-        typer.Option("--budget", help="Instead, estimate what it takes of a Tofino-like switch."),
+        typer.Option("--budget", help="Instead, estimate the resources on a Tofino-like switch."),
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit status 1 if --budget finds what does not fit.")
+        bool, typer.Option("--strict", help="With --budget: exit status 1 if it does not fit.")
     ] = False,
     include: Includes = None,
     define: Defines = None,
@@ -98,7 +100,7 @@ def info(
     from netkv.errors import UsageError
 
     if strict and not budget:
-        raise UsageError("--strict goes with --budget: a P4Info has no limits.")
+        raise UsageError("--strict requires --budget: a P4Info has no limits.")
     bundle = compiled(program, include, define)
     if budget:
         p4_budget.show(program, bundle, strict=strict, json=json)
@@ -120,13 +122,13 @@ def trace(
     frame: Annotated[
         str, typer.Argument(metavar="HEX|FILE", help="The frame in hex, or a file that holds it.")
     ],
-    port: Annotated[int, typer.Option(min=0, max=511, help="Port at which it comes in.")] = 1,
+    port: Annotated[int, typer.Option(min=0, max=511, help="Ingress port of the frame.")] = 1,
     setup: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.stf",
-            help="Before, do what this packet test does: fill tables, registers, groups and "
-            "sessions, send its packets.",
+            help="Packet test to run before: it fills tables, registers, groups and sessions, "
+            "and sends packets.",
             autocompletion=completion.stf_files,
         ),
     ] = None,
@@ -185,14 +187,14 @@ def stf(
         Path | None,
         typer.Argument(
             metavar="[FILE.stf]",
-            help="Packets in, packets out.",
+            help="The packet test: packets in, expected packets out.",
             autocompletion=completion.stf_files,
         ),
     ] = None,
     trace: Annotated[
         Literal["failed", "all"] | None,
         typer.Option(
-            help="Show every step of the packets that are not answered as expected, or of all."
+            help="Show every step of the packets without the expected answer, or of all packets."
         ),
     ] = None,
     executor: Executor = None,

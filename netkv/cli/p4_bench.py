@@ -27,10 +27,10 @@ def bench(
     ] = None,
     path: Annotated[str | None, typer.Option(help="Only this path, e.g. read-hit.")] = None,
     seconds: Annotated[
-        float, typer.Option(min=0.001, max=600, help="For each executor and path.")
+        float, typer.Option(min=0.001, max=600, help="Seconds for each executor and path.")
     ] = 0.5,
     sweep: Annotated[
-        Sweeps, typer.Option(help="What to vary of the yardstick's read hit.")
+        Sweeps, typer.Option(help="Sizes of the yardstick's read hit to vary.")
     ] = "all",
     plot: Plots = None,
     json: Json = False,
@@ -50,9 +50,7 @@ def bench(
     planned = data_plane.plan(data_plane.programs(programs or []), path, varied, seconds)
     for program in planned.programs:
         if not program.paths:
-            notify(
-                f"{program.name}: only its loading is timed; the benchmark does not know its paths."
-            )
+            notify(f"{program.name}: only loading is timed; the benchmark has no packets for it.")
     with steps() as progress:
         found = data_plane.run(planned, progress)
     from netkv.report import data_plane as report

@@ -18,7 +18,7 @@ from netkv.cli.p4 import compiled
 from netkv.errors import NetkvError
 from netkv.lab.bmv2 import comparison, toolchain
 from netkv.lab.bmv2.comparison import Case, Difference
-from netkv.lab.bmv2.compiler import compile_program
+from netkv.lab.bmv2.compiler import CompilerEndedError, compile_program
 from netkv.p4rt import p4info
 
 GENERATED = "generated program"
@@ -45,6 +45,8 @@ class Search:
     packets_done: int = 0
     refused: int = 0
     """Generated programs that p4c rejects."""
+    not_compiled: int = 0
+    """Generated programs for which p4c has reached its time limit or was ended by a signal."""
     ended: int = 0
     """Generated programs that bmv2 rejects, or that end it."""
     undefined: int = 0
@@ -64,6 +66,7 @@ class Search:
                     "cases": self.cases,
                     "packets": self.packets_done,
                     "refused_by_p4c": self.refused,
+                    "not_compiled": self.not_compiled,
                     "ended": self.ended,
                     "undefined": self.undefined,
                     "findings": self.findings,
@@ -86,9 +89,13 @@ class Search:
                 defines = {name: value or "1" for name, _, value in pairs}
                 try:
                     made = compile_program(program, source_hash, defines, self.include, compiler)
-                except NetkvError:
+                except NetkvError as error:
                     if program in self.programs:
                         raise
+                    if isinstance(error, CompilerEndedError):
+                        self.not_compiled += 1
+                        notify(f"{GENERATED}, seed {seed}: {error}")
+                        continue
                     # The generator does not follow all rules of p4c.
                     self.refused += 1
                     continue
@@ -135,6 +142,8 @@ class Search:
         parts = [f"{self.packets_done:,} packets in {self.cases:,} cases against bmv2"]
         if self.refused:
             parts.append(f"{self.refused} generated programs refused by p4c")
+        if self.not_compiled:
+            parts.append(f"{self.not_compiled} that p4c has not finished")
         if self.ended:
             parts.append(f"{self.ended} refused by bmv2 or ending it")
         if self.undefined:
@@ -173,7 +182,7 @@ def search(
 
 def _report(case: Case, seed: int, found: Difference, packets: int) -> str:
     port, frame = found.packet
-    before = "as the first packet, too" if found.alone else "only after the packets before it"
+    before = "also as the first packet" if found.alone else "only after the packets before it"
     lines = [
         f"Packet {found.number} is answered differently, {before}.",
         f"in    port {port}: {_hex(frame)}",

@@ -39,7 +39,7 @@ def show(program: Path, bundle: bytes, *, strict: bool, json: bool) -> None:
         for name in report.PIPELINES:
             for line in report.chain(name, budget[name]):
                 console.print(line, soft_wrap=True)
-        for line in report.troubles(budget):
+        for line in report.findings(budget):
             console.print(line, soft_wrap=True)
         if paper:
             source = f"The paper: {paper['source']}."

@@ -28,9 +28,9 @@ def compile_(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Compile programs of schemes for bmv2 with p4c, show its warnings, keep what it makes.
+    """Compile programs of schemes for bmv2 with p4c, show its warnings, and cache the output.
 
-    A lab on bmv2 does the same by itself, and finds here what was compiled before.
+    A lab on bmv2 does the same by itself and uses the same cache.
     """
     from netkv import schemes
     from netkv.lab.bmv2.compiler import compile_scheme

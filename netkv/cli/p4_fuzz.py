@@ -44,7 +44,7 @@ def fuzz(
     ] = None,
     packets: Annotated[int, typer.Option(min=1, help="Packets of a case.")] = 2000,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Only this seed: repeats what a report names.")
+        int | None, typer.Option(min=0, help="Only this seed, for example that of a report.")
     ] = None,
     generated: Annotated[
         bool | None,
@@ -74,8 +74,8 @@ def fuzz(
 
     Without --bmv2 the compiled executor is compared with the interpreter: output frames,
     registers, counters, digests and statistics must agree. The frames of an STF
-    file beside a program (PROGRAM.stf) are used as well. Exit status 1 on a difference, with a
-    report that is reduced to something small, with the command that repeats it.
+    file beside a program (PROGRAM.stf) are used as well. Exit status 1 on a difference; a report
+    shows a small case with the difference, and the command that repeats it.
     """
     from netkv import _engine, resources
     from netkv.errors import UsageError
@@ -100,7 +100,7 @@ def fuzz(
         )
         return
     if p4c is not None:
-        raise UsageError("--p4c compiles for --bmv2, which is missing.")
+        raise UsageError("--p4c requires --bmv2.")
     chosen = programs or list(resources.programs().values())
     subjects = [_subject(program, include, define) for program in chosen]
     if seed is not None:
@@ -150,8 +150,8 @@ def record(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What goes in: lines 'PORT HEXBYTES' (# starts a comment), the packets of an STF "
-            "file, or a pcap file.",
+            help="Packets to send: lines 'PORT HEXBYTES' (# starts a comment), the packets of an "
+            "STF file, or a pcap file.",
         ),
     ] = None,
     setup: Annotated[
@@ -173,7 +173,7 @@ def record(
     include: Includes = None,
     define: Defines = None,
 ) -> None:
-    """Write what the engine answers as a packet test, to run it on bmv2 or anywhere else.
+    """Write a packet test with the answers of the engine, to run it on bmv2 or another switch.
 
     The file has the set-up, each packet, and the frames that leave for it, in the form of
     tests/golden and of p4c's STF tests. With --random and without --setup, entries, registers and
@@ -183,7 +183,7 @@ def record(
     from netkv.errors import UsageError
 
     if (packets is None) == (random == 0):
-        raise UsageError("Say what goes in: either --packets FILE or --random N.")
+        raise UsageError("The packets to send are missing: give --packets FILE or --random N.")
     bundle = compiled(program, include, define)
     state = "" if setup is None else read_text(setup)
     if packets is not None:

@@ -57,7 +57,7 @@ def write_runs(to: Sequence[Destination], records: Sequence[RunRecord]) -> list[
 
     if not to:
         return []
-    drawn = plots.of_scenario(records)
+    drawn = plots.defined_or_usual(records)
     if not drawn.figures:
         raise NetkvError("\n".join(["No figure can be drawn.", *drawn.left_out]))
     for sentence in drawn.left_out:

@@ -34,7 +34,7 @@ Ids = Annotated[
 def list_runs(
     scenario: Annotated[
         str | None,
-        typer.Option(help="Only of this scenario.", autocompletion=completion.scenarios),
+        typer.Option(help="Only runs of this scenario.", autocompletion=completion.scenarios),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Newest runs to show.")] = 30,
     json: Json = False,
@@ -66,7 +66,7 @@ def show(
     ],
     json: Json = False,
 ) -> None:
-    """Show one run: figures, events, verdicts, and where it came from."""
+    """Show one run: figures, events, verdicts, program and machine."""
     (record,) = _records([run], at_most_one=True)
     if json:
         print_json(record.model_dump(mode="json"))
@@ -98,13 +98,13 @@ def compare(
         str | None,
         typer.Option(
             metavar="ID|SCHEME",
-            help="What ratios are to: a scheme at each sweep point, or one run. "
+            help="The baseline of ratios: a scheme at each sweep point, or one run. "
             "[the first scheme of the scenario]",
         ),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Compare runs. Repeats are taken together, with 95% confidence intervals.
+    """Compare runs. Figures are means over repeats, with 95% confidence intervals.
 
     Ratios are to the first scheme of the scenario at the same sweep point, or to --baseline.
     """
@@ -188,7 +188,7 @@ def plot(
             "--output",
             "-o",
             metavar="FILE|DIRECTORY",
-            help="Where to: .svg, .png or .html, or a directory; repeatable. [this directory]",
+            help="A file (.svg, .png or .html) or a directory; repeatable. [this directory]",
         ),
     ] = None,
     json: Json = False,
@@ -208,7 +208,7 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: Json = False,
 ) -> None:
-    """Delete runs with all that belongs to them. Asks first when a person is there to answer."""
+    """Delete runs with their samples and events. Asks first on a terminal."""
     from netkv.runs import Store
 
     with Store() as store:

@@ -15,7 +15,7 @@ from netkv.cli.target import Target, target_change
 
 if TYPE_CHECKING:
     from netkv.runs import RunRecord
-    from netkv.runs.walltime import Takes
+    from netkv.runs.walltime import WallTime
     from netkv.scenarios.model import Scenario
     from netkv.scenarios.results import ScenarioResult
 
@@ -54,9 +54,9 @@ def list_scenarios(json: Json = False) -> None:
 
     history = walltime.stored()
     scenarios = [loader.load(file) for file in loader.shipped()]
-    takes = [walltime.of_scenario(scenario, history) for scenario in scenarios]
+    wall_times = [walltime.of_scenario(scenario, history) for scenario in scenarios]
     if json:
-        about = [_about(*each) for each in zip(scenarios, takes, strict=True)]
+        about = [_summary(*each) for each in zip(scenarios, wall_times, strict=True)]
         print_json({"scenarios": about})
         return
     from rich import box
@@ -75,7 +75,7 @@ def list_scenarios(json: Json = False) -> None:
     table.add_column("runs", justify="right")
     table.add_column("takes about", justify="right")
     table.add_column("")
-    for scenario, each in zip(scenarios, takes, strict=True):
+    for scenario, each in zip(scenarios, wall_times, strict=True):
         table.add_row(
             scenario.name,
             scenario.title,
@@ -97,9 +97,9 @@ def show(name: Name, changes: Changes = None, json: Json = False) -> None:
     scenario = loader.load(file, changes or [])
     from netkv.runs import walltime
 
-    takes = walltime.of_scenario(scenario, walltime.stored(scenario.name))
+    wall_time = walltime.of_scenario(scenario, walltime.stored(scenario.name))
     if json:
-        print_json({"file": str(file), **_time(takes), **scenario.model_dump(mode="json")})
+        print_json({"file": str(file), **_time(wall_time), **scenario.model_dump(mode="json")})
         return
     import io
 
@@ -117,7 +117,7 @@ def show(name: Name, changes: Changes = None, json: Json = False) -> None:
     shown = scenario.model_dump(mode="json", exclude={"lab": others})
     yaml.dump({**shown, **given}, document)
     out = stdout()
-    for line in (file, _sentence(takes)):
+    for line in (file, _sentence(wall_time)):
         out.print(f"# {line}", style="dim", markup=False, highlight=False, soft_wrap=True)
     out.print(Syntax(document.getvalue(), "yaml", background_color="default", word_wrap=True))
 
@@ -148,7 +148,7 @@ def run(
     ] = None,
     changes: Changes = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of everything random (default: the scenario's).")
+        int | None, typer.Option(min=0, help="Seed of all random draws (default: the scenario's).")
     ] = None,
     repeat: Annotated[
         int | None, typer.Option(min=1, help="Runs per scheme and sweep point.")
@@ -156,7 +156,7 @@ def run(
     mode: Annotated[
         str | None,
         typer.Option(
-            help="How time passes: live, or sim (default: the scenario's).",
+            help="Run live or in the simulator, sim (default: the scenario's).",
             autocompletion=completion.option("mode"),
         ),
     ] = None,
@@ -165,7 +165,7 @@ def run(
     plot: Plots = None,
     json: Json = False,
     group: Annotated[
-        str | None, typer.Option(hidden=True, help="Id to store the runs under.")
+        str | None, typer.Option(hidden=True, help="Id of the group in the store.")
     ] = None,
 ) -> None:
     """Run a scenario, store its runs, and compare the schemes.
@@ -252,32 +252,33 @@ def _records(result: ScenarioResult) -> list[RunRecord]:
         return store.records([run.id for run in result.runs])
 
 
-def _about(scenario: Scenario, takes: Takes) -> dict[str, Any]:
+def _summary(scenario: Scenario, wall_time: WallTime) -> dict[str, Any]:
     return {
         "name": scenario.name,
         "title": scenario.title,
         "description": scenario.description,
         "schemes": scenario.schemes,
-        "runs": takes.runs,
-        **_time(takes),
+        "runs": wall_time.runs,
+        **_time(wall_time),
     }
 
 
-def _time(takes: Takes) -> dict[str, Any]:
+def _time(wall_time: WallTime) -> dict[str, Any]:
     return {
-        "wall_seconds": round(takes.wall_seconds, 1),
-        "wall_seconds_source": takes.source,
-        "virtual_seconds": takes.virtual_seconds,
+        "wall_seconds": round(wall_time.wall_seconds, 1),
+        "wall_seconds_source": wall_time.source,
+        "virtual_seconds": wall_time.virtual_seconds,
     }
 
 
-def _sentence(takes: Takes) -> str:
+def _sentence(wall_time: WallTime) -> str:
     """`8 runs take about 72 s here (estimated), and simulate 16 s of virtual time.`"""
     from netkv.report import text
 
-    runs = "1 run takes" if takes.runs == 1 else f"{takes.runs} runs take"
-    virtual = takes.virtual_seconds
+    runs = "1 run takes" if wall_time.runs == 1 else f"{wall_time.runs} runs take"
+    virtual = wall_time.virtual_seconds
     simulated = (
         "" if virtual is None else f", and simulate {text.duration(virtual)} of virtual time"
     )
-    return f"{runs} about {text.duration(takes.wall_seconds)} here ({takes.source}){simulated}."
+    seconds = text.duration(wall_time.wall_seconds)
+    return f"{runs} about {seconds} here ({wall_time.source}){simulated}."

@@ -1,4 +1,4 @@
-"""`netkv soak`: random racks, loads and faults in virtual time, until something is wrong."""
+"""`netkv soak`: random racks, loads and faults in virtual time, until a violation is found."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def soak(
     scheme: Annotated[
         str | None,
         typer.Argument(
-            help="What to search: a scheme ('netkv scheme list').",
+            help="The scheme to search ('netkv scheme list').",
             autocompletion=completion.schemes,
         ),
     ] = None,
@@ -55,19 +55,19 @@ def soak(
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="With --replay: from the rack's first moment on.")
+        bool, typer.Option("--all", help="With --replay: all events since the start of the rack.")
     ] = False,
     program: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.p4",
-            help="In place of the scheme's P4 program.",
+            help="Use this program instead of the scheme's P4 program.",
             autocompletion=completion.p4_files,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.json", help="Where a reduced case is written."),
+        typer.Option(metavar="FILE.json", help="File for a reduced case."),
     ] = None,
     patience: Annotated[
         float, typer.Option("--reduce", min=0.0, help="Seconds to spend on reducing a case.")
@@ -75,7 +75,7 @@ def soak(
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes (default: all cores).")] = None,
     json: Json = False,
 ) -> None:
-    """Search for bugs: random racks, loads and faults, judged by what clients saw.
+    """Search for bugs with random racks, loads and faults; the answers to clients are checked.
 
     Every seed is a rack in virtual time, a load and a schedule of faults (docs/soak.md). The first
     violation ends the search; the case is then reduced and written to a file that --replay takes.
@@ -88,9 +88,11 @@ def soak(
         _replay(_case(replay, scheme, kinds, program), everything=everything, json=json)
         return
     if scheme is None:
-        raise UsageError("Say which scheme to search: 'netkv soak SCHEME' ('netkv scheme list').")
+        raise UsageError(
+            "The scheme to search is missing: 'netkv soak SCHEME' ('netkv scheme list')."
+        )
     if everything:
-        raise UsageError("'--all' belongs to '--replay'.")
+        raise UsageError("'--all' requires '--replay'.")
     _check(scheme, program)
     if seeds is None and seconds is None:
         seeds = _SEEDS
@@ -165,7 +167,7 @@ def _reduced(pool: Pool, found: Found, out: Path | None, patience: float) -> tup
     try:
         best = reduce(pool, found, seconds=patience, on_progress=smaller)
     except KeyboardInterrupt:
-        notify("The reduction was interrupted; this is how far it has come.")
+        notify("The reduction was interrupted; this is the smallest case so far.")
     cases.save(best.case, file)
     return best, file
 
@@ -184,7 +186,7 @@ def _print_found(found: Found, smaller: Found, file: Path) -> None:
     words = ["netkv soak", found.case.rack.scheme]
     if found.case.program is not None:
         words.append(f"--program {found.case.program}")
-    print(f"As it was found: {' '.join(words)} --replay {found.case.seed}")
+    print(f"Not reduced: {' '.join(words)} --replay {found.case.seed}")
 
 
 def _replay(case: Case, *, everything: bool, json: bool) -> None:
@@ -233,9 +235,7 @@ def _case(
     if not replay.isdecimal():
         return cases.load(Path(replay))
     if scheme is None:
-        raise UsageError(
-            f"Seed {replay} of which scheme? Say 'netkv soak SCHEME --replay {replay}'."
-        )
+        raise UsageError(f"A seed needs a scheme: 'netkv soak SCHEME --replay {replay}'.")
     _check(scheme, program)
     return generate(scheme, int(replay), kinds, program=program and program.absolute())
 
@@ -306,7 +306,7 @@ def _interrupted(wanted: Search, tally: Tally) -> str:
             f"{text}\nSeed {seed} shows a violation: 'netkv soak {wanted.scheme} --replay {seed}'."
         )
     resume = f"netkv soak {wanted.scheme} --from {tally.following}"
-    return f"{text}\nNo violation so far; '{resume}' goes on."
+    return f"{text}\nNo violation so far; '{resume}' continues."
 
 
 @contextmanager

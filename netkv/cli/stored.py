@@ -49,7 +49,7 @@ def run_stored(
         except KeyboardInterrupt:
             notify(_interrupted(sink, planned))
             if resume:
-                notify("The same command goes on from there.")
+                notify("The same command resumes.")
             raise
     return result, sink.group
 
@@ -65,5 +65,5 @@ def _interrupted(sink: StoreSink, planned: int) -> str:
     left = planned - len(sink.finished) - len(sink.stopped)
     if left > 0:
         lines.append(f"{left} of {planned} runs did not begin.")
-    lines.append(f"Stored as {sink.group}: 'netkv runs compare {sink.group}' shows what there is.")
+    lines.append(f"Stored as {sink.group}: 'netkv runs compare {sink.group}' shows the runs.")
     return "\n".join(lines)

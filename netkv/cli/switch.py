@@ -1,14 +1,16 @@
-"""`netkv switch`: the engine as a P4 switch of its own, and a shell for it."""
+"""`netkv switch`: runs the engine as a P4 switch, and opens a P4Runtime shell on a switch."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netkv.cli import p4
+from netkv.cli.executor import EngineExecutor
 from netkv.cli.output import Json, notify, print_json
+from netkv.switch.ports import Ring
 
 if TYPE_CHECKING:
     from netkv.switch.run import Running
@@ -37,14 +39,17 @@ def run(
     ] = None,
     grpc: Grpc = DEFAULT_GRPC,
     allow_remote: Annotated[
-        bool, typer.Option("--allow-remote", help="--grpc may be where other machines reach it.")
+        bool,
+        typer.Option(
+            "--allow-remote", help="Allow a --grpc address that other machines can reach."
+        ),
     ] = False,
     device_id: DeviceId = 1,
     cpu_port: Annotated[
         int, typer.Option(min=0, max=510, help="The port of packet-in and packet-out.")
     ] = 510,
     ring: Annotated[
-        Literal["xdp", "packet", "packet-v3"],
+        Ring,
         typer.Option(help="How frames of interfaces reach the engine: AF_XDP, AF_PACKET."),
     ] = "packet",
     pcap: Annotated[
@@ -52,7 +57,7 @@ def run(
         typer.Option(metavar="DIR", help="Record each port in DIR/port-N.pcapng."),
     ] = None,
     executor: Annotated[
-        Literal["compiled", "interpreter"], typer.Option(help="What runs the P4 program.")
+        EngineExecutor, typer.Option(help="How the engine runs the P4 program.")
     ] = "compiled",
     pipelines: Annotated[int, typer.Option(help="Pipelines of the switch: 1, 2 or 4.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random().")] = 1,
@@ -60,9 +65,9 @@ def run(
     define: p4.Defines = None,
     json: Json = False,
 ) -> None:
-    """Run a P4 program as a switch, until Ctrl-C; any P4Runtime controller may control it.
+    """Run a P4 program as a switch, until Ctrl-C; any P4Runtime controller can control it.
 
-    docs/bring-your-own-switch.md shows it with hosts, a program and a controller.
+    docs/bring-your-own-switch.md has an example with hosts, a program and a controller.
     """
     from netkv import resources
     from netkv.errors import UsageError
@@ -113,12 +118,12 @@ def shell(
     grpc: Grpc = DEFAULT_GRPC,
     device_id: DeviceId = 1,
     election_id: Annotated[
-        int, typer.Option(min=1, help="A higher one takes the switch from its controller.")
+        int, typer.Option(min=1, help="The client with the highest id controls the switch.")
     ] = 1 << 64,
 ) -> None:
     """Open p4runtime-shell on a running switch; further options are those of the shell.
 
-    uv makes an environment for it the first time, since it needs other packages than netkv.
+    The first time, uv creates an environment for it, because it needs other packages than netkv.
     """
     from netkv.switch import shell as p4runtime_shell
 

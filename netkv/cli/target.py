@@ -12,7 +12,7 @@ Target = Annotated[
     str | None,
     typer.Option(
         metavar="engine|bmv2|p4runtime://HOST:PORT",
-        help="What executes the P4 programs (default: the scenario's).",
+        help="Switch that executes the P4 programs (default: the scenario's).",
         autocompletion=completion.option("lab.target"),
     ),
 ]

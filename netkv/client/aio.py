@@ -94,7 +94,7 @@ class AsyncClient:
         if isinstance(keys, bytes | str):
             raise Rejected(f"'multiget' takes a list of keys, not one: [{keys!r}].")
         names = [self._keys.name(key) for key in keys]
-        most = self._keys.most_at_once
+        most = self._keys.max_keys_per_read
         if len(names) <= most:
             return await self._read(names)
         parts = [names[start : start + most] for start in range(0, len(names), most)]

@@ -71,7 +71,7 @@ class Keys(ABC):
 
     reports_deletes: bool
     """Whether a delete reports if there was a value."""
-    most_at_once: int
+    max_keys_per_read: int
     """Keys that one operation may read; more keys are read by several operations."""
 
     @abstractmethod
@@ -87,7 +87,7 @@ class FixedKeys(Keys):
     """Keys of 16 bytes on the wire; see the rules above."""
 
     reports_deletes = False
-    most_at_once = 1 << 16
+    max_keys_per_read = 1 << 16
 
     def name(self, key: bytes | str) -> Name:
         data = _bytes(key, "key")
@@ -110,7 +110,7 @@ class NamedKeys(Keys):
     """Keys of 4 to 64 bytes, which are not changed on the wire."""
 
     reports_deletes = False
-    most_at_once = 128
+    max_keys_per_read = 128
 
     def name(self, key: bytes | str) -> Name:
         data = _bytes(key, "key")

@@ -70,7 +70,7 @@ def find(lab: str | Path | None) -> state.Lab:
     if isinstance(lab, Path):
         if lab.resolve().parent != state.labs().resolve():
             raise NotConnected(
-                f"'{lab}' is no lab's directory: these are in '{state.labs()}' (NETKV_HOME)."
+                f"'{lab}' is not the directory of a lab; labs are in '{state.labs()}' (NETKV_HOME)."
             )
         lab = lab.name
     up = [name for name in state.names() if (each := state.load(name)) is not None and each.alive]

@@ -10,12 +10,12 @@ order. The driver guarantees:
    P4Runtime batch. Writes and saves begin only after the frames before them are sent.
    The driver refuses a write while `MAX_WRITES` others are unanswered.
    In a switch of several pipelines the pipelines get a write one after the other. Meanwhile some
-   packets meet the new entry and others do not; `TableWritten` means that all pipelines have it.
+   packets match the new entry and others do not; `TableWritten` means that all pipelines have it.
 2. When `deadline()` is reached, the driver calls `handle(now, Timer())`. An early or superfluous
    timer has no effect.
 3. After the switch has lost its state (restart, new pipeline), the driver sends `SwitchRestarted`
    before any later event.
-4. The successor of a control plane that died is a new object. The driver loads the program, which
+4. The successor of a crashed control plane is a new object. The driver loads the program, which
    empties the switch, and sends `Started`. From then on it carries out no action of the
    predecessor. The successor's clock is not behind the predecessor's. docs/architecture.md, "When
    a controller dies", explains why the switch is emptied.
@@ -49,7 +49,7 @@ TOO_MANY_WRITES = f"{MAX_WRITES:,} table writes are under way already"
 class Started:
     """The switch runs the scheme's program, with empty tables and zeroed registers.
 
-    The first event of every control plane, also of the successor of one that died.
+    The first event of every control plane, also of the successor of a crashed one.
     """
 
     saved: bytes | None = None
@@ -284,7 +284,7 @@ class Caches(Protocol):
 
 
 @runtime_checkable
-class KnowsClients(Protocol):
+class RegistersClients(Protocol):
     """A control plane where client processes register and deregister."""
 
     def clients_present(self) -> list[int]:
@@ -296,7 +296,7 @@ class ControlPlane(ABC):
     """Takes events and returns actions; a subclass for each scheme that needs one.
 
     A subclass implements the `on_…` methods it needs as generators. `handle` runs each to its end,
-    so a state change never depends on whether somebody consumes the actions.
+    so a state change never depends on whether the caller consumes the actions.
     """
 
     digests: ClassVar[tuple[str, ...]] = ()

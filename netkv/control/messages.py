@@ -22,12 +22,12 @@ __all__ = [
     "MAX_CACHED_BYTES",
     "NO_BITS",
     "Bit",
+    "CacheMetadata",
     "Datagram",
     "MalformedFrameError",
-    "Mark",
     "Message",
     "Op",
-    "Place",
+    "Slot",
     "Stamp",
     "Status",
     "decode",
@@ -39,7 +39,7 @@ NO_BITS = Bit(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CacheMetadata:
     """The cache metadata of a key: its generation, its version and its cells (`bitmap`)."""
 
     generation: int
@@ -59,8 +59,8 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The entry that a message is about; `number` is that of a snapshot, or a count."""
+class Slot:
+    """The slot header: the entry that a message is about. `number`: a snapshot, or a count."""
 
     entry: int
     number: int = 0
@@ -76,12 +76,12 @@ class Message:
     request: int = 0
     sender: int = CONTROLLER_SENDER
     status: Status = Status.OK
-    mark: Mark | None = None
+    cache_metadata: CacheMetadata | None = None
     length: int = 0
     value: bytes = b""
     cache_hit: bool = False
     stamp: Stamp | None = None
-    place: Place | None = None
+    slot: Slot | None = None
 
     def reply(self, **changes: object) -> "Message":
         """The reply to this request: the next op, with the same sender, request and key."""
@@ -105,7 +105,7 @@ class Datagram:
 
 def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SERVICE_IP) -> bytes:
     """The Ethernet frame of a message, by default from the controller to the service."""
-    mark, stamp, place = message.mark, message.stamp, message.place
+    cached, stamp, slot = message.cache_metadata, message.stamp, message.slot
     return write_frame(
         message.op,
         message.key,
@@ -114,30 +114,30 @@ def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SER
         destination,
         sender=message.sender,
         status=message.status,
-        mark=(mark.generation, mark.version, mark.bitmap) if mark else None,
+        cache_metadata=(cached.generation, cached.version, cached.bitmap) if cached else None,
         length=message.length,
         value=message.value,
         cache_hit=message.cache_hit,
         stamp=(stamp.incarnation, stamp.number, stamp.generation, stamp.bits) if stamp else None,
-        place=(place.entry, place.number) if place else None,
+        slot=(slot.entry, slot.number) if slot else None,
     )
 
 
 def decode(frame: bytes) -> Datagram:
     """The message in an Ethernet frame. Raises MalformedFrameError."""
     source, destination, fields = read_frame(frame)
-    op, key, request, sender, status, mark, length, value, cache_hit, stamp, place = fields
+    op, key, request, sender, status, metadata, length, value, cache_hit, stamp, slot = fields
     message = Message(
         op,
         key,
         request,
         sender,
         status,
-        mark and Mark(*mark),
+        metadata and CacheMetadata(*metadata),
         length,
         value,
         cache_hit,
         stamp and Stamp(*stamp[:3], Bit(stamp[3])),
-        place and Place(*place),
+        slot and Slot(*slot),
     )
     return Datagram(source, destination, message)

@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heappush
 
 from netkv.control.base import Nanoseconds
 from netkv.control.message_numbers import MessageNumbers, wire
-from netkv.control.messages import Mark, Message, Op, Place, Stamp, encode
+from netkv.control.messages import CacheMetadata, Message, Op, Slot, Stamp, encode
 from netkv.control.roundtrip import RoundTrip, Timeouts
 from netkv.control.topology import SERVICE_IP
 
@@ -70,12 +70,12 @@ class Outstanding:
         self,
         op: Op,
         key: bytes,
-        mark: Mark | None,
+        cache_metadata: CacheMetadata | None,
         tries: int,
         lane: int | None,
         *,
         stamp: Stamp | None = None,
-        place: Place | None = None,
+        slot: Slot | None = None,
         value: bytes = b"",
         to: int = SERVICE_IP,
     ) -> int:
@@ -86,7 +86,14 @@ class Outstanding:
         number = self.numbers.take()
         request = wire(number)
         message = Message(
-            op, key, request, mark=mark, length=len(value), value=value, stamp=stamp, place=place
+            op,
+            key,
+            request,
+            cache_metadata=cache_metadata,
+            length=len(value),
+            value=value,
+            stamp=stamp,
+            slot=slot,
         )
         pending = _Pending(message, number, tries - 1, lane, to)
         self._pending[request] = pending

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds, Note, SendFrame
-from netkv.control.messages import Mark, Message, Op, Place, Stamp, Status
+from netkv.control.messages import CacheMetadata, Message, Op, Slot, Stamp, Status
 from netkv.control.outstanding import Outstanding
 from netkv.control.topology import SERVICE_IP
 
@@ -46,9 +46,9 @@ class PendingRequest:
     key: bytes
     to: To
     then: Then
-    mark: Mark | None
+    cache_metadata: CacheMetadata | None
     stamp: Stamp | None
-    place: Place | None
+    slot: Slot | None
     value: bytes
     tries: int
     insist: bool
@@ -86,9 +86,9 @@ class PendingRequests:
         then: Then,
         *,
         to: To = TO_SWITCH,
-        mark: Mark | None = None,
+        cache_metadata: CacheMetadata | None = None,
         stamp: Stamp | None = None,
-        place: Place | None = None,
+        slot: Slot | None = None,
         value: bytes = b"",
         tries: int = 0,
         insist: bool = False,
@@ -96,7 +96,7 @@ class PendingRequests:
         """Send a request with the next `ready`; `tries` 0 means the default number."""
         tries = tries or self._tries
         pending_request = PendingRequest(
-            op, key, to, then, mark, stamp, place, value, tries, insist
+            op, key, to, then, cache_metadata, stamp, slot, value, tries, insist
         )
         self._add(pending_request)
         return pending_request
@@ -155,11 +155,11 @@ class PendingRequests:
         pending_request.request = self._outstanding.add(
             pending_request.op,
             pending_request.key,
-            pending_request.mark,
+            pending_request.cache_metadata,
             pending_request.tries,
             pending_request.to.lane,
             stamp=pending_request.stamp,
-            place=pending_request.place,
+            slot=pending_request.slot,
             value=pending_request.value,
             to=pending_request.to.address,
         )

@@ -1,9 +1,9 @@
 """The retransmission timeout, estimated from round-trip times.
 
 The estimate is TCP's (Jacobson 1988, RFC 6298): smoothed round trip plus four times its smoothed
-deviation, but at least twice the round trip. Karn's rule holds: a message that was repeated gives
-no sample, since nobody knows which copy was answered. Until another message gives a sample, new
-messages have the timeout of the repeated one.
+deviation, but at least twice the round trip. Karn's rule holds: a repeated message gives no sample,
+because the answered copy is not known. Until another message gives a sample, new messages have the
+timeout of the repeated one.
 """
 
 from dataclasses import dataclass
@@ -60,8 +60,8 @@ class RoundTrip:
         else:
             self._deviation += (abs(took - self._mean) - self._deviation) // 4
             self._mean += (took - self._mean) // 8
-        # A queue that grows steadily shows no deviation from one reply to the next, but a message
-        # that joins it now waits longer than those whose replies come now.
+        # Replies from a steadily growing queue show no deviation, but a message that enters the
+        # queue now waits longer than those that are answered now.
         wait = self._mean + max(4 * self._deviation, self._mean)
         self.timeout = max(wait, self._bounds.shortest)
 

@@ -130,7 +130,7 @@ def load(name: str) -> Evaluation:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{as_path}: cannot be read: {error}.") from error
     except YAMLError as error:
-        raise UsageError(f"{as_path}: is no YAML: {error}") from error
+        raise UsageError(f"{as_path}: is not YAML: {error}") from error
     except ValidationError as error:
         raise UsageError(f"{as_path}: {_wrong(error)}") from error
     _check(found, as_path)

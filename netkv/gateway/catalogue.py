@@ -19,7 +19,7 @@ class Catalogue:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def everything(self, client: Client, request: Request) -> Reply:  # noqa: ARG002
+    def all_commands(self, client: Client, request: Request) -> Reply:  # noqa: ARG002
         """COMMAND."""
         return [_entry(command) for command in self._table.values()]
 
@@ -34,7 +34,7 @@ class Catalogue:
     def info(self, client: Client, request: Request) -> Reply:
         """COMMAND INFO [name …]: null for an unknown name."""
         if len(request) == 2:
-            return self.everything(client, request)
+            return self.all_commands(client, request)
         found = (self._named(word) for word in request[2:])
         return [None if command is None else _entry(command) for command in found]
 

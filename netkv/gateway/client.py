@@ -25,14 +25,14 @@ class Counters:
 
 
 @dataclass
-class About:
+class GatewayInfo:
     """Description and counters of the gateway."""
 
     lab: str
     scheme: str
     host: str
     port: int
-    most_clients: int
+    max_clients: int
     counters: Counters = field(default_factory=Counters)
     started: float = field(default_factory=time.monotonic)
     ids: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -42,7 +42,7 @@ class About:
 class Client:
     """One connection, as commands see it."""
 
-    about: About
+    gateway: GatewayInfo
     id: int
     protocol: int = 2
     name: bytes = b""

@@ -17,16 +17,16 @@ _SERVER = ("loading", "stale")
 
 
 _NOT_ATOMIC = Failure(
-    "ERR MSET is atomic in Redis, and cannot be in a rack whose servers know nothing of each "
-    "other: send SETs in a pipeline, or start 'netkv gateway --mset separate', which writes the "
-    "keys of an MSET without atomicity"
+    "ERR MSET is atomic in Redis, but a rack cannot write keys of several servers atomically: send "
+    "SETs in a pipeline, or start 'netkv gateway --mset separate', which writes each key of an "
+    "MSET separately"
 )
 _NO_MSETNX = Failure(
-    "ERR MSETNX cannot be had from a rack: a write cannot depend on what is stored"
+    "ERR MSETNX is not supported: a write to a rack cannot depend on the stored value"
 )
 _NO_TRANSACTIONS = Failure(
-    "ERR a rack has no transactions, nothing is done before EXEC or DISCARD: send a pipeline "
-    "without MULTI (redis-py: pipeline(transaction=False))"
+    "ERR a rack has no transactions; commands up to EXEC or DISCARD are not executed: send a "
+    "pipeline without MULTI (redis-py: pipeline(transaction=False))"
 )
 _DISCARDED = Failure("EXECABORT Transaction discarded because of previous errors.")
 
@@ -65,7 +65,7 @@ def _subcommands(parent: str, commands: Iterable[Command]) -> dict[str, Command]
         return [Simple(line) for line in lines]
 
     table["help"] = Command(
-        f"{parent}|help", 2, "Name the subcommands.", "5.0.0", "server", help_text, flags=_SERVER
+        f"{parent}|help", 2, "List the subcommands.", "5.0.0", "server", help_text, flags=_SERVER
     )
     return table
 
@@ -74,7 +74,7 @@ _DATA = (
     Command(
         "get",
         2,
-        "Return the value of a key.",
+        "Return the value of a key, or null.",
         "1.0.0",
         "string",
         stored=stored.get,
@@ -84,7 +84,7 @@ _DATA = (
     Command(
         "strlen",
         2,
-        "Return the length of a value.",
+        "Return the length of a value in bytes.",
         "2.2.0",
         "string",
         stored=stored.length,
@@ -94,7 +94,7 @@ _DATA = (
     Command(
         "type",
         2,
-        "Return the type of a value: all are strings.",
+        "Return the type of a value: string, or none without a value.",
         "1.0.0",
         "generic",
         stored=stored.kind,
@@ -105,7 +105,7 @@ _DATA = (
         Command(
             name,
             2,
-            "Return the time a key has left: all stay.",
+            "Return -1 for an existing key, which never expires, else -2.",
             since,
             "generic",
             stored=stored.expiry,
@@ -117,7 +117,7 @@ _DATA = (
     Command(
         "dbsize",
         1,
-        "Count the keys that were stored through this gateway.",
+        "Return the number of keys that were stored through this gateway.",
         "1.0.0",
         "server",
         stored=stored.count,
@@ -126,7 +126,7 @@ _DATA = (
     Command(
         "set",
         -3,
-        "Store a value; no options.",
+        "Set the value of a key; no options are supported.",
         "1.0.0",
         "string",
         stored=stored.put,
@@ -137,7 +137,7 @@ _DATA = (
     Command(
         "mget",
         -2,
-        "Return the values of keys, all or none.",
+        "Return the values of several keys, or an error if one read fails.",
         "1.0.0",
         "string",
         stored=stored.multiget,
@@ -148,7 +148,7 @@ _DATA = (
     Command(
         "exists",
         -2,
-        "Count the keys that have values.",
+        "Return how many of the keys exist.",
         "1.0.0",
         "generic",
         stored=stored.exists,
@@ -183,18 +183,20 @@ _CONNECTIONS = (
     Command(
         "ping",
         -1,
-        "Return PONG, or the message.",
+        "Return PONG, or the given message.",
         "1.0.0",
         "connection",
         local.ping,
         check=local.check_ping,
         flags=("fast",),
     ),
-    Command("echo", 2, "Return the message.", "1.0.0", "connection", local.echo, flags=("fast",)),
+    Command(
+        "echo", 2, "Return the given message.", "1.0.0", "connection", local.echo, flags=("fast",)
+    ),
     Command(
         "select",
         2,
-        "Choose a database; there is only 0.",
+        "Select a database; the only one is 0.",
         "1.0.0",
         "connection",
         local.select,
@@ -212,7 +214,7 @@ _CONNECTIONS = (
     Command(
         "reset",
         1,
-        "Make the connection as it was.",
+        "Reset the connection to its initial state.",
         "6.2.0",
         "connection",
         local.reset,
@@ -221,17 +223,25 @@ _CONNECTIONS = (
     Command(
         "hello",
         -1,
-        "Choose version 2 or 3 of the protocol.",
+        "Select version 2 or 3 of the protocol.",
         "6.0.0",
         "connection",
         local.hello,
         flags=_CONNECTION,
     ),
-    Command("info", -1, "Tell about the gateway.", "1.0.0", "server", local.info, flags=_SERVER),
+    Command(
+        "info",
+        -1,
+        "Return information and counters of the gateway.",
+        "1.0.0",
+        "server",
+        local.info,
+        flags=_SERVER,
+    ),
     Command(
         "client",
         -2,
-        "What belongs to a connection.",
+        "Container of the commands for connections.",
         "2.4.0",
         "connection",
         subcommands=_subcommands(
@@ -240,7 +250,7 @@ _CONNECTIONS = (
                 Command(
                     "client|id",
                     2,
-                    "Return the number of the connection.",
+                    "Return the id of the connection.",
                     "5.0.0",
                     "connection",
                     local.client_id,
@@ -258,7 +268,7 @@ _CONNECTIONS = (
                 Command(
                     "client|setname",
                     3,
-                    "Name the connection.",
+                    "Set the name of the connection.",
                     "2.6.9",
                     "connection",
                     local.client_setname,
@@ -267,7 +277,7 @@ _CONNECTIONS = (
                 Command(
                     "client|setinfo",
                     4,
-                    "Tell what library the client is.",
+                    "Set the name or version of the client library.",
                     "7.2.0",
                     "connection",
                     local.client_setinfo,
@@ -279,7 +289,7 @@ _CONNECTIONS = (
     Command(
         "config",
         -2,
-        "Settings.",
+        "Container of the commands for settings.",
         "2.0.0",
         "server",
         subcommands=_subcommands(
@@ -288,7 +298,7 @@ _CONNECTIONS = (
                 Command(
                     "config|get",
                     -3,
-                    "Return the settings that fit a pattern.",
+                    "Return the settings whose names match a pattern.",
                     "2.0.0",
                     "server",
                     local.config_get,
@@ -306,10 +316,10 @@ def _command(table: Table) -> Command:
     return Command(
         "command",
         -1,
-        "What commands there are.",
+        "Return the descriptions of all commands for client libraries.",
         "2.8.13",
         "server",
-        catalogue.everything,
+        catalogue.all_commands,
         flags=_SERVER,
         subcommands=_subcommands(
             "command",
@@ -317,7 +327,7 @@ def _command(table: Table) -> Command:
                 Command(
                     "command|count",
                     2,
-                    "Count the commands.",
+                    "Return the number of commands.",
                     "2.8.13",
                     "server",
                     catalogue.count,
@@ -326,7 +336,7 @@ def _command(table: Table) -> Command:
                 Command(
                     "command|docs",
                     -2,
-                    "Describe commands for people.",
+                    "Return the documentation of commands.",
                     "7.0.0",
                     "server",
                     catalogue.docs,
@@ -335,7 +345,7 @@ def _command(table: Table) -> Command:
                 Command(
                     "command|info",
                     -2,
-                    "Describe commands for client libraries.",
+                    "Return the descriptions of some commands for client libraries.",
                     "2.8.13",
                     "server",
                     catalogue.info,
@@ -344,7 +354,7 @@ def _command(table: Table) -> Command:
                 Command(
                     "command|list",
                     2,
-                    "Name the commands.",
+                    "Return the names of the commands.",
                     "7.0.0",
                     "server",
                     catalogue.names,
@@ -358,7 +368,7 @@ def _command(table: Table) -> Command:
 _MSET = Command(
     "mset",
     -3,
-    "Store values, not atomically.",
+    "Set the values of several keys, each separately: not atomic.",
     "1.0.1",
     "string",
     stored=stored.put_each,

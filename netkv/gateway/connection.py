@@ -21,7 +21,7 @@ from typing import Protocol, cast
 from netkv.client import ClientError, NotConnected
 from netkv.gateway.backend import Rack, failure_of
 from netkv.gateway.catalogue import Table
-from netkv.gateway.client import About, Client
+from netkv.gateway.client import Client, GatewayInfo
 from netkv.gateway.command import Command, Request, find
 from netkv.gateway.commands import refused
 from netkv.gateway.order import KeyOrder
@@ -62,14 +62,19 @@ class Connection(asyncio.Protocol):
     """The connection of one client."""
 
     def __init__(
-        self, about: About, table: Table, rack: Rack, permits: Permits, registry: ConnectionRegistry
+        self,
+        info: GatewayInfo,
+        table: Table,
+        rack: Rack,
+        permits: Permits,
+        registry: ConnectionRegistry,
     ) -> None:
-        self._about = about
+        self._info = info
         self._table = table
         self._rack = rack
         self._permits = permits
         self._registry = registry
-        self._client = Client(about, next(about.ids))
+        self._client = Client(info, next(info.ids))
         self._requests = Requests()
         self._order = KeyOrder()
         self._slots: deque[_Slot] = deque()
@@ -98,7 +103,7 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Parses requests and starts their commands."""
-        self._about.counters.bytes_in += len(data)
+        self._info.counters.bytes_in += len(data)
         if not self._leaving:
             self._requests.feed(data)
             self._advance()
@@ -132,7 +137,7 @@ class Connection(asyncio.Protocol):
         self._leaving = True
         self._flush()
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """Aborts the connection."""
         if self._transport is not None:
             self._transport.abort()
@@ -172,7 +177,7 @@ class Connection(asyncio.Protocol):
                 transport.pause_reading()
 
     def _begin(self, request: list[bytes]) -> None:
-        self._about.counters.commands += 1
+        self._info.counters.commands += 1
         command = refused(self._table, self._client, request) or find(self._table, request)
         if isinstance(command, Failure):
             self._reply(command)
@@ -222,7 +227,7 @@ class Connection(asyncio.Protocol):
             return failure_of(error)
         except Exception as error:
             traceback.print_exc()
-            return Failure(f"ERR a fault of netkv: {error!r}")
+            return Failure(f"ERR internal error of netkv: {error!r}")
 
     # Replies
 
@@ -238,7 +243,7 @@ class Connection(asyncio.Protocol):
 
     def _fill(self, slot: _Slot, reply: Reply, protocol: int) -> None:
         if isinstance(reply, Failure):
-            self._about.counters.errors += 1
+            self._info.counters.errors += 1
         data = encoded(reply, protocol)
         more = max(len(data) // 1024 - slot.weight, 0)
         slot.weight += more
@@ -263,7 +268,7 @@ class Connection(asyncio.Protocol):
             return
         wrote = False
         while self._writable and (data := self._ready()):
-            self._about.counters.bytes_out += len(data)
+            self._info.counters.bytes_out += len(data)
             transport.write(data)
             wrote = True
         if self._leaving:

@@ -128,8 +128,8 @@ def config_get(client: Client, request: Request) -> Reply:
     settings = {
         "appendonly": "no",
         "databases": "1",
-        "maxclients": str(client.about.most_clients),
-        "port": str(client.about.port),
+        "maxclients": str(client.gateway.max_clients),
+        "port": str(client.gateway.port),
         "proto-max-bulk-len": str(MAX_WORD),
         "save": "",
         "timeout": "0",
@@ -157,24 +157,24 @@ def info(client: Client, request: Request) -> Reply:
 
 
 def _sections(client: Client) -> dict[str, dict[str, object]]:
-    about = client.about
-    counters = about.counters
-    uptime = int(time.monotonic() - about.started)
+    gateway = client.gateway
+    counters = gateway.counters
+    uptime = int(time.monotonic() - gateway.started)
     return {
         "server": {
             "redis_version": REDIS_VERSION,
             "redis_mode": "standalone",
             "process_id": os.getpid(),
-            "tcp_port": about.port,
+            "tcp_port": gateway.port,
             "uptime_in_seconds": uptime,
             "uptime_in_days": uptime // 86_400,
         },
         "netkv": {
             "netkv_version": __version__,
-            "netkv_lab": about.lab,
-            "netkv_scheme": about.scheme,
+            "netkv_lab": gateway.lab,
+            "netkv_scheme": gateway.scheme,
         },
-        "clients": {"connected_clients": counters.connected, "maxclients": about.most_clients},
+        "clients": {"connected_clients": counters.connected, "maxclients": gateway.max_clients},
         "stats": {
             "total_connections_received": counters.connections,
             "rejected_connections": counters.rejected,

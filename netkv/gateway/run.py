@@ -10,7 +10,7 @@ from pathlib import Path
 
 from netkv.client import AsyncClient, place
 from netkv.errors import NetkvError
-from netkv.gateway.client import About
+from netkv.gateway.client import GatewayInfo
 from netkv.gateway.server import Gateway, bound, stopped_by_signals
 from netkv.lab import state
 
@@ -29,7 +29,7 @@ class Options:
     separate_mset: bool = False
 
 
-def run(options: Options, listening: Callable[[About], None]) -> None:
+def run(options: Options, listening: Callable[[GatewayInfo], None]) -> None:
     """Serves until SIGINT or SIGTERM; calls `listening` when clients can connect.
 
     Raises `NetkvError` if no lab is up, if it has no free place, and when it has gone down.
@@ -37,7 +37,7 @@ def run(options: Options, listening: Callable[[About], None]) -> None:
     asyncio.run(_run(options, listening))
 
 
-async def _run(options: Options, listening: Callable[[About], None]) -> None:
+async def _run(options: Options, listening: Callable[[GatewayInfo], None]) -> None:
     named = options.lab
     lab = place.find(Path(named) if named is not None and "/" in named else named)
     with bound(options.host, options.port, allow_remote=options.allow_remote) as listener:
@@ -50,7 +50,7 @@ async def _run(options: Options, listening: Callable[[About], None]) -> None:
             )
             with stopped_by_signals(gateway.stop):
                 await gateway.start(listener)
-                listening(gateway.about)
+                listening(gateway.info)
                 watch = asyncio.create_task(_watch(lab, gateway))
                 try:
                     await gateway.serve()
@@ -67,6 +67,6 @@ async def _watch(lab: state.Lab, gateway: Gateway) -> None:
         now = state.load(lab.name)
         if now is None or not now.alive or now.created != lab.created:
             gateway.stop(
-                NetkvError(f"The lab '{lab.name}' has gone down, and the gateway with it.")
+                NetkvError(f"The lab '{lab.name}' is not up any more, so the gateway has ended.")
             )
             return

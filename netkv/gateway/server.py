@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from netkv.client import NotConnected
 from netkv.errors import NetkvError, UsageError
 from netkv.gateway.backend import Backend, Rack
-from netkv.gateway.client import About
+from netkv.gateway.client import GatewayInfo
 from netkv.gateway.commands import PLAIN, WITH_MSET
 from netkv.gateway.connection import Connection
 from netkv.gateway.permits import Permits
@@ -43,8 +43,8 @@ class Gateway:
         and writes each key separately.
         """
         self._table = WITH_MSET if separate_mset else PLAIN
-        self.about = About(lab, backend.scheme, "", 0, max_clients)
-        self._rack = Rack(backend, self.about.counters)
+        self.info = GatewayInfo(lab, backend.scheme, "", 0, max_clients)
+        self._rack = Rack(backend, self.info.counters)
         self._permits = Permits(under_way)
         self._timeout = timeout
         self._connections: set[Connection] = set()
@@ -55,9 +55,9 @@ class Gateway:
 
     async def start(self, listener: socket.socket) -> None:
         """Start to listen."""
-        self.about.host, self.about.port = listener.getsockname()[:2]
+        self.info.host, self.info.port = listener.getsockname()[:2]
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self.about, self._table, self._rack, self._permits, self),
+            lambda: Connection(self.info, self._table, self._rack, self._permits, self),
             sock=listener,
             backlog=_BACKLOG,
         )
@@ -82,20 +82,20 @@ class Gateway:
                 async with asyncio.timeout(self._timeout + _DRAIN_MARGIN):
                     await self._empty.wait()
         for connection in list(self._connections):
-            connection.cut()
+            connection.abort()
         if self._broken is not None:
             raise self._broken
 
     def enter(self, connection: Connection) -> str | None:
         """Add a connection; returns an error message if it is refused."""
-        counters = self.about.counters
+        counters = self.info.counters
         counters.connections += 1
         self._connections.add(connection)
         counters.connected = len(self._connections)
         self._empty.clear()
         if self._stop.is_set():
-            return "ERR the gateway ends"
-        if counters.connected > self.about.most_clients:
+            return "ERR the gateway is shutting down"
+        if counters.connected > self.info.max_clients:
             counters.rejected += 1
             return "ERR max number of clients reached"
         return None
@@ -103,7 +103,7 @@ class Gateway:
     def leave(self, connection: Connection) -> None:
         """Remove a closed connection."""
         self._connections.discard(connection)
-        self.about.counters.connected = len(self._connections)
+        self.info.counters.connected = len(self._connections)
         if not self._connections:
             self._empty.set()
 
@@ -124,12 +124,12 @@ def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:
         )[0]
     except OSError as error:
         raise UsageError(
-            f"'{host}' is no address of this machine: {error.strerror}. Use 127.0.0.1 or ::1."
+            f"'{host}' is not an address of this machine: {error.strerror}. Use 127.0.0.1 or ::1."
         ) from error
     if not ip_address(str(address[0]).partition("%")[0]).is_loopback and not allow_remote:
         raise UsageError(
             f"The gateway has no password, and other machines could reach {host}. Use 127.0.0.1, "
-            f"or give --allow-remote if everyone who reaches it may read and write the rack."
+            f"or --allow-remote if everyone who can reach it may read and write the rack."
         )
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

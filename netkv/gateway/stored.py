@@ -21,8 +21,8 @@ _MAX_NAMED = 100
 
 _NOT_OF_RACKS = {
     **dict.fromkeys(("EX", "PX", "EXAT", "PXAT", "KEEPTTL"), "values do not expire"),
-    **dict.fromkeys(("NX", "XX"), "a write cannot depend on what is stored"),
-    "GET": "a write does not return what was stored before",
+    **dict.fromkeys(("NX", "XX"), "a write cannot depend on the stored value"),
+    "GET": "a write does not return the previous value",
 }
 
 
@@ -70,8 +70,8 @@ async def count(rack: Rack, request: Request) -> Reply:  # noqa: ARG001
     found = rack.known_keys
     if found is None:
         return Failure(
-            f"ERR DBSIZE counts the keys that were stored through this gateway, up to "
-            f"{MAX_COUNTED:,}, and there were more"
+            f"ERR DBSIZE counts up to {MAX_COUNTED:,} keys that were stored through this gateway; "
+            f"there were more"
         )
     return found
 
@@ -93,7 +93,8 @@ async def delete(rack: Rack, request: Request) -> Reply:
 async def put_each(rack: Rack, request: Request) -> Reply:
     """MSET key value …: one SET for each key, all concurrently.
 
-    If some fail, the error names the keys that are written and those that are not.
+    If some fail, the error names the keys that are written and those that are not. If the rack has
+    rejected some keys and written all others, the error begins with the number of written keys.
     """
     values = dict(zip(request[1::2], request[2::2], strict=True))
     results = await _each(list(values), lambda key: rack.put(key, values[key]))
@@ -104,8 +105,9 @@ async def put_each(rack: Rack, request: Request) -> Reply:
     first = next((error for error in errors if not isinstance(error, Rejected)), errors[0])
     if len(values) == 1:
         raise first
+    written = [key for key, result in results.items() if result is None]
     parts = {
-        "written": [key for key, result in results.items() if result is None],
+        "written": written,
         "perhaps written": [
             key
             for key, result in results.items()
@@ -114,7 +116,10 @@ async def put_each(rack: Rack, request: Request) -> Reply:
         "not written": [key for key, result in results.items() if isinstance(result, Rejected)],
     }
     counts = "; ".join(f"{how}: {_named(keys)}" for how, keys in parts.items())
-    return Failure(f"{failure_of(first).text} (Of this MSET's {len(values)} keys, {counts}.)")
+    code, _, sentence = failure_of(first).text.partition(" ")
+    if written and isinstance(first, Rejected):
+        sentence = f"only {len(written)} of {len(values)} keys are written: {sentence}"
+    return Failure(f"{code} {sentence} (Of this MSET's {len(values)} keys, {counts}.)")
 
 
 async def _each(
@@ -146,9 +151,7 @@ def check_set(request: Request) -> Failure | None:
     for word in request[3:]:
         option = word.decode(errors="replace").upper()
         if option in _NOT_OF_RACKS:
-            return Failure(
-                f"ERR SET with {option} cannot be had from a rack: {_NOT_OF_RACKS[option]}"
-            )
+            return Failure(f"ERR SET with {option} is not supported: {_NOT_OF_RACKS[option]}")
         return Failure("ERR syntax error")
     return None
 
@@ -168,6 +171,6 @@ def check_mset(request: Request) -> Failure | None:
 def _check_keys(number: int) -> Failure | None:
     if number > MAX_KEYS:
         return Failure(
-            f"ERR one command of the gateway may have {MAX_KEYS} keys, not {number}: send several"
+            f"ERR a command may have up to {MAX_KEYS} keys, not {number}: send several commands"
         )
     return None

@@ -1,1 +1,1 @@
-"""What a rack is made of; bring it up, inspect it, take it down."""
+"""Live racks and labs: specification, nodes, start, status and stop."""

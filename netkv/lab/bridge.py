@@ -97,7 +97,7 @@ class Bridge:
         died: Callable[[], str | None] = lambda: None,
     ) -> None:
         """`cables`: port, address to bind, address of the node at the other end. `far_ends`:
-        by port. `died` returns why the switch has ended, or None.
+        by port. `died` returns the reason if the switch has ended, else None.
 
         Raises OSError if an address is in use.
         """

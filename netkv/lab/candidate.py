@@ -67,7 +67,7 @@ class Candidate:
             self._yielded = False
             self._on_change(
                 f"The controller is primary again (election id {election_id}) and sets the switch "
-                f"up anew."
+                f"up again."
             )
 
     def to_json(self) -> dict[str, Any]:

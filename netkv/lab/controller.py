@@ -107,7 +107,7 @@ class Controller:
 
     def clients_present(self) -> list[int]:
         """Registered clients; none while the controller does not run."""
-        if not self.running or not isinstance(self.control_plane, base.KnowsClients):
+        if not self.running or not isinstance(self.control_plane, base.RegistersClients):
             return []
         return self.control_plane.clients_present()
 

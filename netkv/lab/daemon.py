@@ -2,7 +2,7 @@
 
 `up` starts a detached supervisor process (`python -m netkv.lab.supervisor NAME`) that runs the rack
 and listens on the socket `control` in the lab's directory. `down` stops it and removes all its
-processes and files; it also cleans up after a supervisor that has died.
+processes and files, also after a crash of the supervisor.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class LabStatus:
 
     @property
     def warnings(self) -> list[str]:
-        """What p4c has printed about the program."""
+        """The warnings of p4c about the program."""
         return [str(event["text"]) for event in self.events if event["node"] == COMPILER]
 
     def to_json(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def status(name: str) -> LabStatus:
     return LabStatus(
         name=name,
         state=lab.state if lab.alive else "dead",
-        text=lab.text if lab.alive else "Its supervisor is gone; 'netkv down' cleans up.",
+        text=lab.text if lab.alive else "Its supervisor does not run; 'netkv down' cleans up.",
         scheme=str(lab.spec.get("scheme", "")),
         nodes={
             node: {"pid": process.pid, "running": process.alive}

@@ -137,8 +137,8 @@ def _bmv2() -> Check:
         return Check("bmv2", "warn", text, toolchain.HOW_TO_GET)
     if not toolchain.switch().thrift:
         hint = (
-            "This simple_switch_grpc was built without Thrift, so an egress queue of it keeps 64 "
-            "packets and bursts are cut. One built with '--with-thrift' takes longer queues."
+            "This simple_switch_grpc was built without Thrift, so its egress queues hold 64 "
+            "packets and drop the rest of a burst. One built with '--with-thrift' has longer ones."
         )
         return Check("bmv2", "warn", ", ".join(found), hint)
     return Check("bmv2", "ok", f"{', '.join(found)}; labs can use it as target")
@@ -196,7 +196,7 @@ def _veth() -> Check:
     wanted = [name for name in ("ethtool", "ping", "iperf3") if shutil.which(name) is None]
     more = f"; not installed: {', '.join(wanted)}" if wanted else ""
     removed = veth.sweep()
-    swept = f"; removed what a crash had left: {', '.join(removed)}" if removed else ""
+    swept = f"; removed namespaces left by a crash: {', '.join(removed)}" if removed else ""
     return Check("veth", "ok", f"labs and switches can use network namespaces{more}{swept}")
 
 

@@ -25,7 +25,7 @@ def _known(target: Any) -> Any:
 Target = Annotated[
     Literal["engine", "bmv2"] | Annotated[str, Field(pattern=_ADDRESS)], BeforeValidator(_known)
 ]
-"""What executes P4 programs: netkv's own engine, bmv2, or a switch that runs elsewhere."""
+"""The switch that executes P4 programs: netkv's own engine, bmv2, or one that runs elsewhere."""
 Fabric = Literal["udp", "veth"]
 """The links of a live rack."""
 Executor = Literal["compiled", "interpreter"]
@@ -93,7 +93,7 @@ class SwitchSpec(Spec):
     ports: list[SwitchPort] = Field(default_factory=list)
     """Its ports, one for each node."""
     config: str = "bmv2"
-    """What the controller loads: `bmv2`, the program as p4c compiles it; `bundle`, for netkv's own
+    """The program for the controller to load: `bmv2`, as p4c compiles it; `bundle`, for netkv's own
     switch; or a file that another compiler has made for this switch, with `p4info`."""
     p4info: str | None = None
     """The file with the P4Info of `config`, a serialized message."""
@@ -147,10 +147,11 @@ class GenericLab(Spec):
     the limit of the scheme. Each has a client number and a switch port in addition to those of the
     load."""
     target: Target = "engine"
-    """What executes the P4 programs: `engine`, netkv's own; `bmv2`, with p4c and simple_switch_grpc
-    on PATH (docs/bmv2.md); `p4runtime://HOST:PORT`, a switch that runs elsewhere."""
+    """The switch that executes the P4 programs: `engine`, netkv's own; `bmv2`, with p4c and
+    simple_switch_grpc on PATH (docs/bmv2.md); `p4runtime://HOST:PORT`, a switch that runs
+    elsewhere."""
     switch: SwitchSpec = SwitchSpec()
-    """A switch that runs elsewhere: its ports, and what is loaded into it."""
+    """A switch that runs elsewhere: its ports and its program."""
     fabric: Fabric = "udp"
     """Live only: the links of the rack. `udp`: UDP sockets of this machine, without privileges;
     `veth`: a network namespace for each host, in which any program can use the network across the

@@ -151,7 +151,7 @@ class LiveRack(Rack):
             await self._prepare_target()
             # A new rack starts without saved state, also if another one ran in this directory.
             self.controller.forget()
-            if self.shards.foreign:
+            if self.shards.external:
                 await self.wipe_shards(range(self.spec.lab.servers))
             if self.spec.lab.fabric == "veth":
                 await asyncio.to_thread(self._open_fabric)

@@ -220,7 +220,7 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
         elif storage == "lost" and durable:
             shutil.rmtree(self._rack.data(self.name), ignore_errors=True)
         lost = storage == "lost" or not durable
-        return ", without what was written to it" if lost else ""
+        return ", without its written records" if lost else ""
 
 
 class LiveCoordinator(LiveLinkedNode, nodes.Coordinator):
@@ -352,7 +352,7 @@ class LiveController(nodes.Controller):
         """The clients whose deregistration the control plane waits for."""
         return [] if self._controller is None else self._controller.clients_present()
 
-    def standing(self) -> dict[str, Any] | None:
+    def arbitration(self) -> dict[str, Any] | None:
         """Its role among the P4Runtime clients (`Candidate.to_json`); None if it does not run."""
         if self._controller is None or not self._controller.running:
             return None

@@ -49,7 +49,7 @@ class SaveFile:
             return None
         except OSError as error:
             raise NetkvError(
-                f"What the controller had saved in {self._path} cannot be read: {_why(error)}."
+                f"The saved state of the controller in {self._path} cannot be read: {_why(error)}."
             ) from error
 
     def write(self, data: bytes) -> bool:

@@ -66,7 +66,7 @@ class Shards:
                 raise NetkvError(f"Redis at {where} cannot be emptied: {error}") from error
 
     @property
-    def foreign(self) -> bool:
+    def external(self) -> bool:
         """Whether the records are in Redis servers outside the rack."""
         return self._lab.backend == "redis" and not self._own
 

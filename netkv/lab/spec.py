@@ -243,12 +243,12 @@ def check_load(lab: LabSpec, workload: WorkloadSpec, deadline: float) -> None:
     if isinstance(arrivals, Saturate) and arrivals.every <= deadline:
         raise FieldError(
             f"'arrivals.every' is {arrivals.every:g} s; it must be longer than the deadline of "
-            f"{deadline:g} s, or no loss would be seen in time",
+            f"{deadline:g} s, because a lost request counts only after its deadline",
             *("workload", "arrivals", "every"),
         )
     if lab.backend != "memory" and workload.keys > MAX_STORED_KEYS:
         raise FieldError(
-            f"{workload.keys:,} keys would all be written into {lab.backend} first; it takes up to "
-            f"{MAX_STORED_KEYS:,}",
+            f"all {workload.keys:,} keys would be loaded into {lab.backend} at the start; its "
+            f"limit is {MAX_STORED_KEYS:,}",
             *("workload", "keys"),
         )

@@ -1,10 +1,10 @@
 """Deregisters external clients (`netkv.client`) that crashed, with the controller.
 
 An external client binds the UDP address of its cable as long as it runs. Clients of some schemes
-register with the controller and deregister when they end (`KnowsClients`). A client that crashed
-does not deregister, and the controller would wait for it forever. So the rack deregisters it: it
-binds the client's address, which proves that its process has ended, and sends the deregistration
-from there.
+register with the controller and deregister when they end (`RegistersClients`). A client that
+crashed does not deregister, and the controller would wait for it forever. So the rack deregisters
+it: it binds the client's address, which proves that its process has ended, and sends the
+deregistration from there.
 """
 
 from __future__ import annotations

@@ -109,8 +109,8 @@ class Supervisor:
         match message:
             case {"do": "status"}:
                 events = [asdict(event) for event in self._rack.events]
-                standing = self._rack.controller.standing()
-                controller = None if standing is None else {"pid": os.getpid(), **standing}
+                arbitration = self._rack.controller.arbitration()
+                controller = None if arbitration is None else {"pid": os.getpid(), **arbitration}
                 return {"events": events, "running": self._rack.running, "controller": controller}
             case {"do": "sample"}:
                 return asdict(await self._rack.sample())
@@ -142,7 +142,8 @@ class Supervisor:
 def main() -> None:
     """Runs the supervisor of the lab named on the command line."""
     name = state.check_name(sys.argv[1])
-    # `up` writes who we are under the lock; before that, lab.json is not ours to write.
+    # `up` stores the identity of this process under the lock; until then only `up` may write
+    # lab.json.
     with state.locked():
         lab = state.load(name)
     if lab is None:
@@ -153,7 +154,7 @@ def main() -> None:
         _broken(lab, str(error))
     except Exception as error:
         traceback.print_exc()
-        _broken(lab, f"a fault of netkv: {error!r}")
+        _broken(lab, f"internal error of netkv: {error!r}")
 
 
 def _broken(lab: state.Lab, text: str) -> None:

@@ -1,7 +1,7 @@
 """Starts a program that ends with its parent: `tied.py PARENT PROGRAM [ARGUMENT...]`.
 
 It replaces itself with the program by `exec`, so that the parent knows its process id. The kernel
-kills the program when the parent ends, in whatever way. It imports the standard library only, so
+kills the program when the parent ends for any reason. It imports the standard library only, so
 that it starts quickly as a script.
 """
 

@@ -28,7 +28,6 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from netkv.errors import NetkvError, UsageError
 from netkv.lab.state import Identity, identity
@@ -184,12 +183,7 @@ class VethFabric:
         self.open()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -212,7 +206,7 @@ def check() -> None:
 
 
 def sweep() -> list[str]:
-    """Deletes the namespaces of fabrics whose owner is gone; returns their names."""
+    """Deletes the namespaces of fabrics whose owner has ended; returns their names."""
     if missing() is not None or not _NAMESPACES.is_dir():
         return []
     gone = []

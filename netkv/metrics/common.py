@@ -159,7 +159,8 @@ COMMON: tuple[Metric, ...] = (
     Metric(
         "control_dropped",
         "Dropped messages",
-        "Messages between switches and controllers that found a full queue, over the whole run.",
+        "Messages between switches and controllers that were dropped at a full queue, over the "
+        "whole run.",
         Sum(lambda sample: sample.control_dropped, "whole run"),
         unit="messages",
         sense="lower",
@@ -168,7 +169,7 @@ COMMON: tuple[Metric, ...] = (
     Metric(
         "reports_dropped",
         "Dropped reports of hot records",
-        "Reports of hot records that found their part of such a queue full.",
+        "Reports of hot records that were dropped at the lower limit for reports in such a queue.",
         Sum(lambda sample: sample.reports_dropped, "whole run"),
         unit="messages",
         sense="lower",
@@ -210,7 +211,7 @@ COMMON: tuple[Metric, ...] = (
     Metric(
         "retries",
         "Retries",
-        "Requests that were sent again.",
+        "Retransmitted requests.",
         Sum(client("retries")),
         sense="lower",
         time="sum",
@@ -282,7 +283,7 @@ COMMON: tuple[Metric, ...] = (
     Metric(
         "violation_count",
         "Violations found",
-        "Reads that no history explains. Must be 0.",
+        "Reads whose results contradict every possible order of operations. Must be 0.",
         Latest("violation_count"),
         sense="zero",
         repeats="sum",

@@ -102,7 +102,7 @@ class Quotient(Source):
     below: Reading = seconds
     empty: Value = None
     """The value if the divisor is 0."""
-    most: float | None = None
+    limit: float | None = None
     """An upper limit, for shares that exceed it by errors of measurement."""
 
     def of_interval(self, sample: RackSample) -> Value:
@@ -120,7 +120,7 @@ class Quotient(Source):
     def _divide(self, above: float, below: float) -> Value:
         if below <= 0:
             return self.empty
-        return above / below if self.most is None else min(above / below, self.most)
+        return above / below if self.limit is None else min(above / below, self.limit)
 
 
 class Stated(Source):
@@ -142,7 +142,7 @@ def _counts(part: Part, phase: str) -> bool:
         case "measured":
             return phase == "measure"
         case "after warm-up":
-            # What is lost or retried before the measured part belongs to the warm-up.
+            # Losses and retries before the measured part belong to the warm-up.
             return phase != "warmup"
         case _:
             return True

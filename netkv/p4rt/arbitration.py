@@ -48,7 +48,7 @@ class Role:
     primary: Controller | None = None
     controllers: list[Controller] = field(default_factory=list)
     config: stratum.P4RoleConfig | None = None
-    """What the role may access; None: everything. The primary sets it."""
+    """The objects that the role may access; None: all. The primary sets it."""
 
     @property
     def receives_packets(self) -> bool:

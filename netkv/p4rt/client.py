@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import grpc
@@ -114,12 +113,7 @@ class P4RuntimeClient:
         await self.connect()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     @property
@@ -202,7 +196,7 @@ class P4RuntimeClient:
         `info` is needed for targets that cannot derive it; for a bundle it is made here.
         """
         if info is None and p4info.is_bundle(device_config):
-            info = p4info.from_bundle(device_config)
+            info = p4info.interface(device_config)
         config = p4r.ForwardingPipelineConfig(
             p4_device_config=device_config,
             p4info=info,

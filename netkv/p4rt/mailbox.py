@@ -34,7 +34,7 @@ class Mailbox(Generic[Message]):
         if self._closed:
             return
         if len(self._messages) >= self._limit + RESERVE:
-            text = f"{len(self._messages)} messages wait; the stream is not read"
+            text = f"{len(self._messages)} messages are pending: the stream is not read"
             self.close(RpcError(Code.RESOURCE_EXHAUSTED, text))
             return
         self._messages.append(message)

@@ -67,9 +67,19 @@ def read_bundle(bundle: bytes) -> dict[str, Any]:
     return found
 
 
+def interface(bundle: bytes) -> p4i.P4Info:
+    """P4Info of a compiled program for control planes: as `as_p4c`, but sorted, and with `@hidden`
+    objects."""
+    document = read_bundle(bundle)
+    info = _from_program(document["program"], document["p4info"])
+    _sort_by_id(info)
+    return info
+
+
 def from_bundle(bundle: bytes) -> p4i.P4Info:
-    """P4Info of a compiled program, for the server: keys, parameters and fields have the widths of
-    the program, and ids in the order of the program."""
+    """P4Info in the form of the program: keys, parameters and fields have the widths of the
+    program, and ids in the order of the program. It differs from `interface` if the program has
+    `@id` or `@p4runtime_translation` there; see `program_form`."""
     document = read_bundle(bundle)
     program, details = document["program"], document["p4info"]
     info = _from_program(program, _in_program_order(program, details))
@@ -105,8 +115,13 @@ def _in_program_order(program: Json, details: Json) -> Json:
     matched = (
         [key for key in table["keys"] if key["kind"] != "Selector"] for table in program["tables"]
     )
+    registers = [
+        {"bitstring": {"bit": {"bitwidth": register["width"]}}} if "newType" in spec else spec
+        for spec, register in zip(details["registers"], program["registers"], strict=True)
+    ]
     return {
         **details,
+        "registers": registers,
         "tables": renumbered(matched, "tables"),
         "actions": renumbered((each["params"] for each in program["actions"]), "actions"),
         "value_sets": renumbered((each["keys"] for each in program["value_sets"]), "value_sets"),

@@ -17,6 +17,7 @@ from netkv import _engine
 from netkv.p4rt import p4info
 from netkv.p4rt.errors import Code, RpcError, invalid, not_found
 from netkv.p4rt.indirect import IndirectEntries
+from netkv.p4rt.program_form import ProgramForm
 from netkv.p4rt.schema import Named, Objects, Schema
 
 SetAction = p4r.SetForwardingPipelineConfigRequest
@@ -29,6 +30,8 @@ class Pipeline:
 
     switch: _engine.Switch
     schema: Schema
+    """The objects in the form of the program."""
+    form: ProgramForm
     bundle: bytes
     config: p4r.ForwardingPipelineConfig
     """The config of the controller, with P4Info added if it is missing."""
@@ -157,17 +160,18 @@ class Pipelines:
     def _pipeline(
         switch: _engine.Switch, bundle: bytes, config: p4r.ForwardingPipelineConfig
     ) -> Pipeline:
-        ours = p4info.from_bundle(bundle)
+        ours, interface = p4info.from_bundle(bundle), p4info.interface(bundle)
         kept = p4r.ForwardingPipelineConfig()
         kept.CopyFrom(config)
-        schema = Schema(ours)
         if config.HasField("p4info") and config.p4info != p4i.P4Info():
-            wrong = difference(schema, Schema(config.p4info))
-            if wrong:
+            given = Schema(config.p4info)
+            wrong = difference(Schema(interface), given)
+            # p4c leaves `@hidden` objects out.
+            if wrong and difference(Schema(p4info.as_p4c(bundle)), given):
                 raise invalid(f"the P4Info does not belong to the program: {wrong}")
         else:
-            kept.p4info.CopyFrom(ours)
-        return Pipeline(switch, schema, bundle, kept)
+            kept.p4info.CopyFrom(interface)
+        return Pipeline(switch, Schema(ours), ProgramForm(interface, ours), bundle, kept)
 
     def _commit(self, pipeline: Pipeline) -> None:
         self._switch.exchange(pipeline.switch)

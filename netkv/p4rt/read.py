@@ -34,17 +34,17 @@ def read(pipeline: Pipeline, wanted: p4r.Entity, role: Role | None = None) -> It
 
     Raises INVALID_ARGUMENT, NOT_FOUND or UNIMPLEMENTED.
     """
-    for entity in _read(pipeline, wanted):
+    for entity in _read(pipeline, pipeline.form.inward(wanted)):
         if role is None or role.config is None or role.may_access(_object_of(entity)):
-            yield entity
+            yield pipeline.form.outward(entity)
 
 
 def existing(pipeline: Pipeline, entity: p4r.Entity) -> Iterator[p4r.Entity]:
     """The current state of the entity that an update names, if it exists."""
     if entity.WhichOneof("entity") != "table_entry" or entity.table_entry.is_default_action:
-        yield from _read(pipeline, entity)
+        yield from read(pipeline, entity)
         return
-    wanted = entity.table_entry
+    wanted = pipeline.form.inward(entity).table_entry
     table = pipeline.schema.tables.get(wanted.table_id)
     matches = translate.matches_of(f"table {table.name}", table.keys, wanted.match)
     priority = translate.priority_of(table, wanted)
@@ -56,7 +56,8 @@ def existing(pipeline: Pipeline, entity: p4r.Entity) -> Iterator[p4r.Entity]:
         whole = p4r.TableEntry()
         whole.counter_data.SetInParent()
         whole.meter_config.SetInParent()
-        yield p4r.Entity(table_entry=_entry_message(pipeline, table, found, whole))
+        message = _entry_message(pipeline, table, found, whole)
+        yield pipeline.form.outward(p4r.Entity(table_entry=message))
 
 
 def _object_of(entity: p4r.Entity) -> int:
@@ -114,7 +115,7 @@ def _read(pipeline: Pipeline, wanted: p4r.Entity) -> Iterator[p4r.Entity]:
                 if wanted.extern_entry.extern_type_id:
                     raise unimplemented("v1model has no externs beyond those of P4Runtime itself")
             case _:
-                raise invalid("the request asks for an entity without saying which kind")
+                raise invalid("the request does not name a kind of entity")
     except _engine.ControlError as error:
         raise from_engine(error) from None
 
@@ -131,8 +132,8 @@ def _table_entries(pipeline: Pipeline, wanted: p4r.TableEntry) -> Iterator[p4r.E
         table = pipeline.schema.tables.get(wanted.table_id)
         if not table.idle_timeout or wanted.is_default_action:
             raise invalid(
-                f"table {table.name}: time_since_last_hit is only known of entries of a table with "
-                "support_timeout in the program"
+                f"table {table.name}: only entries of a table with support_timeout in the program "
+                "have a time_since_last_hit"
             )
     for table in _selected(pipeline.schema.tables, wanted.table_id):
         if wanted.is_default_action:
@@ -170,7 +171,7 @@ def _with_match(pipeline: Pipeline, table: Table, wanted: p4r.TableEntry) -> Ite
     if not wanted.match:
         return switch.read_entries(table.id)
     if not wanted.table_id:
-        raise invalid("a match without a table id means nothing; name the table")
+        raise invalid("a match needs a table id; name the table")
     matches = translate.matches_of(f"table {table.name}", table.keys, wanted.match)
     if wanted.priority or not table.has_priority:
         priority = wanted.priority if table.has_priority else 0
@@ -209,7 +210,8 @@ def _entry_message(
 def idle_message(pipeline: Pipeline, entry: TableEntry) -> p4r.TableEntry:
     """The message of a timed-out entry for a notification."""
     table = pipeline.schema.tables.get(entry["table_id"])
-    return _entry_message(pipeline, table, entry, p4r.TableEntry())
+    message = _entry_message(pipeline, table, entry, p4r.TableEntry())
+    return pipeline.form.outward(p4r.Entity(table_entry=message)).table_entry
 
 
 def _default_entry(pipeline: Pipeline, table: Table) -> p4r.TableEntry:

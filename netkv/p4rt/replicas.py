@@ -26,6 +26,6 @@ def in_each_pipeline(switch: _engine.Switch, write: Callable[[int], object]) -> 
                 raise
             raise RpcError(
                 Code.INTERNAL,
-                f"pipeline {pipeline} refuses what the ones before it took ({error}): someone has "
-                "written to a single pipeline past this server",
+                f"pipeline {pipeline} refuses a write that the previous ones accepted ({error}): "
+                "another program has written to a single pipeline, not through this server",
             ) from None

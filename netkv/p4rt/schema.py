@@ -185,7 +185,7 @@ class Schema:
         self.profiles = Objects("action profile", map(_profile, info.action_profiles))
         self.counters = Objects("counter", map(_counter, info.counters))
         self.meters = Objects("meter", map(_meter, info.meters))
-        self.registers = Objects("register", map(_register, info.registers))
+        self.registers = Objects("register", (_register(info, each) for each in info.registers))
         self.digests = Objects("digest", (_digest(info, each) for each in info.digests))
         self.value_sets = Objects("value set", map(_value_set, info.value_sets))
         headers = {each.preamble.name: _header(each) for each in info.controller_packet_metadata}
@@ -264,8 +264,8 @@ def _meter(meter: p4i.Meter) -> Array:
     return Array(*_names(meter.preamble), size=meter.size, type=meter.spec.type)
 
 
-def _register(register: p4i.Register) -> Array:
-    width = _width(register.type_spec)
+def _register(info: p4i.P4Info, register: p4i.Register) -> Array:
+    width = _width(info, register.type_spec)
     return Array(*_names(register.preamble), size=register.size, width=width)
 
 
@@ -290,13 +290,22 @@ def _digest(info: p4i.P4Info, digest: p4i.Digest) -> Digest:
     else:
         form, members = "scalar", [("value", spec)]
     fields = tuple(
-        Field(number, name, _width(each)) for number, (name, each) in enumerate(members, start=1)
+        Field(number, name, _width(info, each))
+        for number, (name, each) in enumerate(members, start=1)
     )
     return Digest(*_names(digest.preamble), members=fields, form=form)
 
 
-def _width(spec: p4t.P4DataTypeSpec) -> int:
-    """Bits of a scalar type; 0 for other types."""
+def _width(info: p4i.P4Info, spec: p4t.P4DataTypeSpec) -> int:
+    """Bits of a scalar type; 0 for other types, and for a type whose values are strings."""
+    if spec.HasField("new_type"):
+        new = info.type_info.new_types[spec.new_type.name]
+        if new.HasField("original_type"):
+            return _width(info, new.original_type)
+        return new.translated_type.sdn_bitwidth
+    if spec.HasField("serializable_enum"):
+        enum = info.type_info.serializable_enums[spec.serializable_enum.name]
+        return enum.underlying_type.bitwidth
     bitstring = spec.bitstring
     match bitstring.WhichOneof("type_spec"):
         case "bit":

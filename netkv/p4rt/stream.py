@@ -33,6 +33,13 @@ REPORTS_LIMIT = 1024
 """Pending messages at which further reports of hot records (digest lists and packet-ins) and idle
 notifications are dropped, so that a slow controller has room for other messages."""
 
+_LIMITS = {
+    "outbox_drops": OUTBOX_LIMIT,
+    "outbox_report_drops": REPORTS_LIMIT,
+    "outbox_idle_drops": REPORTS_LIMIT,
+}
+"""Counter of the drops of a kind of message → its limit."""
+
 
 class Session:
     """One open stream: its controller in arbitration and the pending messages for it."""
@@ -61,9 +68,9 @@ class Streams:
         self._batchers: dict[int, DigestBatcher] = {}
         self.counts: Counter[str] = Counter()
         """"packet_ins", "packet_outs", "digest_lists" delivered; "packet_ins_dropped" and
-        "digests_dropped": there is no receiver, or it is too slow. "outbox_drops" and
-        "outbox_report_drops": packet-ins, and reports of hot records, for which a receiver was too
-        slow."""
+        "digests_dropped": there is no receiver, or it is too slow. "outbox_drops",
+        "outbox_report_drops" and "outbox_idle_drops": packet-ins, reports of hot records, and idle
+        notifications, for which a receiver was too slow."""
 
     def open(self) -> Session:
         """Makes the session of a new stream."""
@@ -117,12 +124,13 @@ class Streams:
         for frame in frames:
             message = packets.packet_in(pipeline.schema, frame) if pipeline else None
             delivered = False
-            if message is not None:
+            if pipeline is not None and message is not None:
+                message = pipeline.form.packet_in(message)
                 response = p4r.StreamMessageResponse(packet=message)
-                report = is_report(message.payload)
+                drops = "outbox_report_drops" if is_report(message.payload) else "outbox_drops"
                 for role, controller in receivers:
                     if _accepts(role, message):
-                        delivered |= self._offer(controller, response, report=report)
+                        delivered |= self._offer(controller, response, drops)
             self.counts["packet_ins" if delivered else "packet_ins_dropped"] += 1
 
     def on_digests(self, digests: Iterable[DigestMessage]) -> None:
@@ -148,7 +156,7 @@ class Streams:
             message = p4r.IdleTimeoutNotification(table_entry=entries, timestamp=time.time_ns())
             response = p4r.StreamMessageResponse(idle_timeout_notification=message)
             for controller in self._arbitration.owners(table):
-                self._offer(controller, response, report=True)
+                self._offer(controller, response, "outbox_idle_drops")
 
     def poll(self) -> None:
         """Send the digest lists whose timeout has passed."""
@@ -188,25 +196,25 @@ class Streams:
             response = p4r.StreamMessageResponse(digest=each)
             delivered = False
             for controller in self._arbitration.owners(each.digest_id):
-                delivered |= self._offer(controller, response, report=True)
+                delivered |= self._offer(controller, response, "outbox_report_drops")
             if delivered:
                 self.counts["digest_lists"] += 1
             else:
                 self.counts["digests_dropped"] += len(each.data)
 
     def _offer(
-        self, controller: Controller, response: p4r.StreamMessageResponse, *, report: bool
+        self, controller: Controller, response: p4r.StreamMessageResponse, drops: str
     ) -> bool:
-        room = REPORTS_LIMIT if report else OUTBOX_LIMIT
-        taken = self._sessions[controller].outbox.offer(response, room)
+        """Sends a message, or drops it and counts that in `drops`; returns whether it is sent."""
+        taken = self._sessions[controller].outbox.offer(response, _LIMITS[drops])
         if not taken:
-            self.counts["outbox_report_drops" if report else "outbox_drops"] += 1
+            self.counts[drops] += 1
         return taken
 
     def _packet_out(self, controller: Controller, message: p4r.PacketOut) -> None:
         _check_primary(controller, "send packets")
         pipeline = self._pipelines.require_committed()
-        frame = packets.packet_out(pipeline.schema, message)
+        frame = packets.packet_out(pipeline.schema, pipeline.form.packet_out(message))
         if self._port is None:
             raise RpcError(Code.UNAVAILABLE, "this switch has no CPU port")
         self._port.packet_out(frame)

@@ -125,7 +125,7 @@ class Rack(ABC):
         return event
 
     def emit_recovery(self, switch: str, it: Recovering | Recovered) -> None:
-        """Adds what a control plane reports about the recovery of a switch."""
+        """Adds a report of a control plane about the recovery of a switch."""
         if isinstance(it, Recovering):
             self.emit("recovering", switch, it.describe())
         else:

@@ -36,7 +36,7 @@ class Node(ABC):
     """A part of a rack that can be stopped and started again."""
 
     NAME: ClassVar[str]
-    """Name of the node, or its prefix for kinds with several nodes: `servers-`."""
+    """Name of the node; for kinds with several nodes, the prefix of their names: `servers-`."""
     name: str
 
     @property

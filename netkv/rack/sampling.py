@@ -149,6 +149,7 @@ _CONTROL_DROPS = (
     "cpu_queue_drops",
     "packet_out_drops",
     "outbox_drops",
+    "outbox_idle_drops",
     "events_dropped",
     "frames_dropped",
 )

@@ -156,10 +156,12 @@ def _delay(stages: int) -> str:
     """Stages by which full stages delay a part of the chain, as text."""
     if not stages:
         return ""
-    return f" ({stages} {'stage' if stages == 1 else 'stages'} more for want of room)"
+    return (
+        f" ({stages} {'stage' if stages == 1 else 'stages'} later, because earlier ones are full)"
+    )
 
 
-def troubles(budget: P4Budget) -> Iterator[Text]:
+def findings(budget: P4Budget) -> Iterator[Text]:
     """Warnings with their positions in the source, and exceeded limits."""
     for name in PIPELINES:
         for warning in budget[name]["warnings"]:

@@ -62,7 +62,7 @@ def render(found: DataPlaneBenchmark) -> str:
         f"<h2>{title}</h2>\n{page.table([name.replace(chr(10), ' ') for name in header], rows)}"
         for title, header, rows in _parts(found)
     )
-    where = f"{_machine(found)}; one core in use."
+    where = f"{found.machine}; one core in use."
     body = f"{page.plots(figures(found))}\n{shown}\n<p>{html.escape(where)} {html.escape(BMV2)}</p>"
     return page.document("Data plane: packets per second", body)
 
@@ -151,7 +151,7 @@ def _paths_figure(found: DataPlaneBenchmark) -> Figure | None:
         tuple(series),
         references=(Reference(RECORDED_BMV2_PPS, "bmv2, recorded, not measured beside"),),
         sideways=True,
-        note=_machine(found),
+        note=str(found.machine),
     )
 
 
@@ -171,10 +171,5 @@ def _sweep_figure(found: DataPlaneBenchmark, at: int) -> Figure | None:
         Axis(SIZES[at].capitalize(), log=True, ticks=log_ticks(float(x) for x, _ in points)),
         Axis("Cost of a packet", "ns", log=True),
         tuple(series),
-        note=_machine(found),
+        note=str(found.machine),
     )
-
-
-def _machine(found: DataPlaneBenchmark) -> str:
-    machine = found.machine
-    return f"{machine.processor}, {machine.cores} cores, {machine.kernel}"

@@ -149,7 +149,7 @@ def _panel(sheet: Sheet, figure: Figure, place: Place) -> Axes:
         along(reference.value, color=reference.colour, lw=1.1, ls=DOTTED.matplotlib, label=label)
     if figure.legend():
         _legend(axes, figure)
-    box = layout.first_box(figure, place)
+    box = layout.approximate_data_area(figure, place)
     axes.set_position((box[0] / width, box[1] / height, box[2] / width, box[3] / height))
     return axes
 
@@ -200,7 +200,7 @@ def _ticks(axes: Axes, which: Literal["x", "y"], axis: Axis, limits: tuple[float
         own.set_tick_params(length=0)
         if which == "x":
             axes.set_xticks(shown, labels)
-            if layout.leans(axis):
+            if layout.has_rotated_labels(axis):
                 for label in axes.get_xticklabels():
                     label.set(rotation=30, ha="right", rotation_mode="anchor")
         else:
@@ -282,7 +282,7 @@ def _bands(axes: Axes, figure: Figure) -> None:
         axes.axvspan(band.start, band.end, color=colour, alpha=alpha, linewidth=0)
     for mark in figure.marks:
         axes.axvline(mark.at, color=GREY, lw=0.7, ls=DOTTED.matplotlib)
-    for text in layout.strip(figure):
+    for text in layout.event_texts(figure):
         axes.annotate(
             text.text,
             (text.x, 1.0),
@@ -299,7 +299,7 @@ def _bands(axes: Axes, figure: Figure) -> None:
 def _legend(axes: Axes, figure: Figure) -> None:
     """Add the legend above the axes and the texts there, so that it covers nothing."""
     columns, _ = layout.legend_grid(figure)
-    lift = ScaledTranslation(0, layout.strip_height(figure), axes.figure.dpi_scale_trans)
+    lift = ScaledTranslation(0, layout.event_texts_height(figure), axes.figure.dpi_scale_trans)
     handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     axes.legend(
         [handles[name] for name in figure.legend()],

@@ -79,7 +79,7 @@ def render(found: EndToEnd) -> str:
         page.plots(figures(found)),
         page.table(header, list(_rows(found))),
         page.table(("ratio", ""), of),
-        f"<p>{html.escape(_machine(found.benchmark))}</p>",
+        f"<p>{html.escape(str(found.benchmark.machine))}</p>",
     ]
     return page.document(TITLE, "\n".join(body))
 
@@ -112,11 +112,6 @@ def _label(result: BenchResult) -> str:
     return f"{result.program} {result.path} ({result.executor}{size})"
 
 
-def _machine(benchmark: Benchmark) -> str:
-    machine = benchmark.machine
-    return f"{machine.processor}, {machine.cores} cores, {machine.kernel}"
-
-
 def _figure(
     benchmark: Benchmark,
     name: str,
@@ -141,4 +136,4 @@ def _figure(
             )
         )
     x = Axis("", categories=tuple(_label(result) for result in results))
-    return Figure(name, title, x, y, tuple(series), sideways=True, note=_machine(benchmark))
+    return Figure(name, title, x, y, tuple(series), sideways=True, note=str(benchmark.machine))

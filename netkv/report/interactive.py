@@ -33,7 +33,7 @@ def plotly(figure: Figure) -> go.Figure:
     _add_references(drawn, figure)
     strip = _STRIP_ROW * _strip_rows(figure)
     above = 34 + 22 * bool(figure.note) + _LEGEND_ROW * bool(figure.legend()) + strip
-    below = 80 if layout.leans(figure.x) else 55
+    below = 80 if layout.has_rotated_labels(figure.x) else 55
     plot = 30 * len(figure.x.categories) * figure.slots if figure.sideways else _PLOT
     x, y = _axis(figure.x, layout.x_limits(figure)), _axis(figure.y, layout.y_limits(figure))
     if figure.sideways:
@@ -185,7 +185,7 @@ def _axis(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:
     if axis.categories:
         shown = list(layout.shown_categories(axis))
         about["tickvals"] = shown
-        if layout.leans(axis):
+        if layout.has_rotated_labels(axis):
             # With the opposite angle, the last label would not fit, and plotly would omit it.
             about["tickangle"] = -30
         about["ticktext"] = [_text(axis.categories[at]) for at in shown]
@@ -212,7 +212,7 @@ def _shapes(figure: Figure) -> Iterator[dict[str, Any]]:
 
 
 def _annotations(figure: Figure) -> Iterator[dict[str, Any]]:
-    for text in layout.strip(figure):
+    for text in layout.event_texts(figure):
         yield {
             "x": text.x,
             "y": 1,
@@ -227,7 +227,7 @@ def _annotations(figure: Figure) -> Iterator[dict[str, Any]]:
 
 
 def _strip_rows(figure: Figure) -> int:
-    return max((text.row + 1 for text in layout.strip(figure)), default=0)
+    return max((text.row + 1 for text in layout.event_texts(figure)), default=0)
 
 
 def _text(text: str) -> str:

@@ -72,7 +72,9 @@ def side_label(text: str) -> str:
     return "\n".join(textwrap.wrap(text, _SIDE_LABEL, break_on_hyphens=False))
 
 
-def first_box(figure: Figure, place: tuple[float, ...]) -> tuple[float, float, float, float]:
+def approximate_data_area(
+    figure: Figure, place: tuple[float, ...]
+) -> tuple[float, float, float, float]:
     """Approximate position of the area of the data: left, bottom, width and height."""
     left, bottom, width, _ = place
     beside = width - _BESIDE - 0.1
@@ -136,13 +138,13 @@ def height(figure: Figure) -> float:
         return (
             above + below + max(0.11 * lines + 0.06, 0.13 * figure.slots) * len(figure.x.categories)
         )
-    if leans(figure.x):
+    if has_rotated_labels(figure.x):
         longest = max(len(name) for name in figure.x.categories)
         below += 0.5 * longest * FONT * _CHARACTER
     return above + _PLOT + below
 
 
-def leans(axis: Axis) -> bool:
+def has_rotated_labels(axis: Axis) -> bool:
     """Whether the labels of categories are rotated, because they are too long."""
     if not axis.categories:
         return False
@@ -160,7 +162,7 @@ def legend_grid(figure: Figure) -> tuple[int, int]:
     return columns, math.ceil(len(entries) / columns)
 
 
-def strip(figure: Figure) -> list[Text]:
+def event_texts(figure: Figure) -> list[Text]:
     """The texts of bands and marks, each in the first row where it fits."""
     low, high = x_limits(figure)
     wanted = sorted(
@@ -187,9 +189,9 @@ def strip(figure: Figure) -> list[Text]:
     return placed
 
 
-def strip_height(figure: Figure) -> float:
+def event_texts_height(figure: Figure) -> float:
     """Height of all rows of texts above the events."""
-    rows = max((text.row + 1 for text in strip(figure)), default=0)
+    rows = max((text.row + 1 for text in event_texts(figure)), default=0)
     return rows * STRIP_ROW + (0.04 if rows else 0.0)
 
 
@@ -201,7 +203,7 @@ def shown_categories(axis: Axis) -> Iterator[int]:
 
 def _above(figure: Figure) -> float:
     _, rows = legend_grid(figure)
-    return title_height(figure) + _LINE * rows + strip_height(figure)
+    return title_height(figure) + _LINE * rows + event_texts_height(figure)
 
 
 def log_ticks(axis: Axis, limits: tuple[float, float]) -> list[float]:

@@ -10,7 +10,7 @@ from netkv import resources
 from netkv.report import columns, recoveries, text
 from netkv.report.figure import Figure
 from netkv.report.interactive import plotly
-from netkv.report.plots import everything
+from netkv.report.plots import defined_and_usual
 from netkv.report.tables import ratio_heading
 from netkv.runs.compare import ComparedRow, Comparison, compare
 from netkv.runs.records import RunRecord
@@ -36,7 +36,7 @@ _RATIO = 4
 def render(records: Sequence[RunRecord]) -> str:
     """A page about runs. It contains the plotting library, so it needs no network."""
     compared = compare(records)
-    drawn = everything(records).figures
+    drawn = defined_and_usual(records).figures
     title = ", ".join(dict.fromkeys(run.title or run.scenario for run in records))
     body = f"""{_comparison(compared)}
 {_recoveries(compared)}

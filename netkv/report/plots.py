@@ -33,18 +33,18 @@ class Drawn:
     left_out: list[str]
 
 
-def of_scenario(records: Sequence[RunRecord]) -> Drawn:
+def defined_or_usual(records: Sequence[RunRecord]) -> Drawn:
     """The figures that the scenarios of these runs define; if a scenario defines none, the usual
     figures."""
     return _drawn(records, lambda runs, own: own or usual(runs))
 
 
-def asked_for(records: Sequence[RunRecord]) -> Drawn:
+def defined(records: Sequence[RunRecord]) -> Drawn:
     """The figures that the scenarios of these runs define."""
     return _drawn(records, lambda _, own: own)
 
 
-def everything(records: Sequence[RunRecord]) -> Drawn:
+def defined_and_usual(records: Sequence[RunRecord]) -> Drawn:
     """The figures that the scenarios of these runs define, then the other usual figures."""
 
     def plots(runs: Sequence[RunRecord], own: list[Plot]) -> list[Plot]:
@@ -148,7 +148,7 @@ def _own(records: Iterable[RunRecord], left_out: list[str]) -> list[Plot]:
             plots.append(Plot.model_validate(plot))
         except ValidationError as error:
             why = str(error.errors(include_url=False)[0]["msg"]).removeprefix("Value error, ")
-            left_out.append(f"The stored plot {plain(text)} is none that netkv can draw: {why}.")
+            left_out.append(f"The stored plot {plain(text)} cannot be drawn: {why}.")
     return plots
 
 
@@ -171,7 +171,7 @@ def _title(plot: Plot) -> str:
 def _no_runs(records: Sequence[RunRecord]) -> str:
     running = sum(run.status == "running" for run in records)
     if running:
-        return f"{running} of the {len(records)} runs still go on, and none is done."
+        return f"{running} of the {len(records)} runs are in progress, and none has succeeded."
     return "there are no runs." if not records else f"all {len(records)} runs failed."
 
 

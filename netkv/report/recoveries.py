@@ -78,7 +78,7 @@ def _times(count: int, runs: list[str]) -> str:
 def _details(found: Recovery) -> Table:
     counts = ", ".join(f"{name} {number:,}" for name, number in found.counts.items())
     table = Table(
-        title=Text(f"{found.switch} was as before at {found.at:.1f} s"),
+        title=Text(f"{found.switch} was recovered at {found.at:.1f} s"),
         title_justify="left",
         title_style="bold",
         caption=Text(counts) if counts else None,

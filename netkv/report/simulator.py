@@ -16,7 +16,7 @@ from netkv.bench.simulator import (
     MemoryResult,
     SimulatorBenchmark,
     SimulatorResult,
-    most_servers,
+    max_servers,
 )
 from netkv.report import page, text
 from netkv.report.figure import Axis, Figure, Series, log_ticks
@@ -63,7 +63,7 @@ def figures(found: SimulatorBenchmark) -> list[Figure]:
     drawn: list[Figure | None] = [_bars(found)]
     drawn.append(_sweep(found, "servers", _servers, lambda each: each.keys == MAX_KEYS))
     drawn.append(
-        _sweep(found, "keys", _keys, lambda each: each.servers == most_servers(each.scheme))
+        _sweep(found, "keys", _keys, lambda each: each.servers == max_servers(each.scheme))
     )
     return [figure for figure in drawn if figure is not None]
 
@@ -80,7 +80,7 @@ def render(found: SimulatorBenchmark) -> str:
             [_memory_row(each) for each in found.memory],
         ),
         page.table(("ratio", ""), ratios),
-        f"<p>{html.escape(_machine(found))}</p>",
+        f"<p>{html.escape(str(found.machine))}</p>",
     ]
     return page.document(TITLE, "\n".join(body))
 
@@ -152,7 +152,7 @@ def _bars(found: SimulatorBenchmark) -> Figure:
         Axis("Simulation speed", "requests/s", low=0.0),
         tuple(series),
         sideways=True,
-        note=_machine(found),
+        note=str(found.machine),
     )
 
 
@@ -182,7 +182,7 @@ def _sweep(
         Axis(name.capitalize(), log=True, ticks=log_ticks(sizes)),
         Axis("Time on a core for a request", "µs", low=0.0),
         tuple(series),
-        note=_machine(found),
+        note=str(found.machine),
     )
 
 
@@ -196,8 +196,3 @@ def _keys(result: SimulatorResult) -> float:
 
 def _schemes(results: Sequence[SimulatorResult]) -> list[str]:
     return list(dict.fromkeys(each.scheme for each in results))
-
-
-def _machine(found: SimulatorBenchmark) -> str:
-    machine = found.machine
-    return f"{machine.processor}, {machine.cores} cores, {machine.kernel}"

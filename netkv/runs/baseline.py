@@ -37,29 +37,29 @@ class Baselines:
     """Reasons, for users. Empty if each group relates to itself."""
 
 
-def choose(groups: Sequence[Group], settings: Settings, asked: str | None = None) -> Baselines:
+def choose(groups: Sequence[Group], settings: Settings, requested: str | None = None) -> Baselines:
     """The baseline of each group.
 
-    `asked` is the id of one of the runs, or the name of one of their schemes; raises `UsageError`
-    if it is neither.
+    `requested` is the id of one of the runs, or the name of one of their schemes; raises
+    `UsageError` if it is neither.
     """
-    if asked is not None:
-        named = [group for group in groups if any(run.id == asked for run in group)]
+    if requested is not None:
+        named = [group for group in groups if any(run.id == requested for run in group)]
         if named:
-            sentence = f"Ratios are to {_run(named[0])}, as asked for."
+            sentence = f"Ratios are to {_run(named[0])}, as requested."
             return Baselines([named[0] for _ in groups], [sentence])
         present = dict.fromkeys(group[0].scheme for group in groups)
-        if asked not in present:
+        if requested not in present:
             runs = [run.id for group in groups for run in group]
             raise UsageError(
-                f"'{asked}' is neither a scheme nor a run of this comparison.\n"
-                f"  {suggest(asked, [*present, *runs], label='Possible')}"
+                f"'{requested}' is neither a scheme nor a run of this comparison.\n"
+                f"  {suggest(requested, [*present, *runs], label='Possible')}"
             )
     found = Baselines([None] * len(groups))
     scenarios = dict.fromkeys(group[0].scenario for group in groups)
     for scenario in scenarios:
         own = [at for at, group in enumerate(groups) if group[0].scenario == scenario]
-        _within(scenario, own, groups, settings, asked, found, alone=len(scenarios) == 1)
+        _within(scenario, own, groups, settings, requested, found, alone=len(scenarios) == 1)
     return found
 
 
@@ -68,13 +68,13 @@ def _within(
     own: Sequence[int],
     groups: Sequence[Group],
     settings: Settings,
-    asked: str | None,
+    requested: str | None,
     found: Baselines,
     *,
     alone: bool,
 ) -> None:
     """The baselines of the groups of one scenario, whose indices are `own`."""
-    first, scheme = _scheme([groups[at] for at in own], asked)
+    first, scheme = _scheme([groups[at] for at in own], requested)
     points: dict[str, list[int]] = {}
     for at in own:
         points.setdefault(_point(groups[at]), []).append(at)
@@ -97,8 +97,8 @@ def _within(
     at_point = " at the same sweep point" if len(points) > 1 else ""
     if oldest is not None:
         text = f"Ratios are to {_run(oldest)}, the oldest of these runs{at_point}."
-    elif asked is not None:
-        text = f"Ratios are to {scheme}{at_point}, as asked for."
+    elif requested is not None:
+        text = f"Ratios are to {scheme}{at_point}, as requested."
     elif scheme == first:
         text = (
             f"Ratios are to {scheme}, the first scheme of '{scenario}'{at_point and ','}{at_point}."
@@ -109,11 +109,11 @@ def _within(
             f"among these runs."
         )
     if missing:
-        text += f" There is none where no run of {scheme} succeeded{_points(missing)}."
+        text += f" There is no ratio where no run of {scheme} succeeded{_points(missing)}."
     found.sentences.append(where + text)
 
 
-def _scheme(groups: Sequence[Group], asked: str | None) -> tuple[str, str]:
+def _scheme(groups: Sequence[Group], requested: str | None) -> tuple[str, str]:
     """The first scheme of the scenario of these groups, and their baseline scheme."""
     present = {group[0].scheme for group in groups}
     order = {each.name: at for at, each in enumerate(schemes.all_schemes())}
@@ -124,8 +124,8 @@ def _scheme(groups: Sequence[Group], asked: str | None) -> tuple[str, str]:
     lists = [run.parameters.get("schemes") or [run.scheme] for group in groups for run in group]
     listed = min(lists, key=rank)
     rest = sorted(present - set(listed), key=lambda name: (order.get(name, len(order)), name))
-    if asked is not None:
-        return listed[0], asked
+    if requested is not None:
+        return listed[0], requested
     return listed[0], next(name for name in (*listed, *rest) if name in present)
 
 

@@ -47,9 +47,9 @@ class ComparedRow(OverRepeats):
     recovery_phases: dict[str, Interval] = Field(default_factory=dict)
     """Mean seconds of each phase of the longest recoveries, in order."""
     recoveries_interrupted: int = 0
-    """Recoveries that were interrupted, but followed by a completed one."""
+    """Recoveries of successful runs that were interrupted, but followed by a completed one."""
     not_recovered: int = 0
-    """Switches that were not recovered by the end of their runs."""
+    """Switches that were not recovered by the end of their runs, failed runs included."""
 
 
 class Comparison(Result):
@@ -163,7 +163,7 @@ def _row(
         baseline=group is base,
         recovery_phases=_phases(done),
         recoveries_interrupted=sum(
-            found.recovered for record in group for found in record.unfinished_recoveries
+            found.recovered for record in done for found in record.unfinished_recoveries
         ),
         not_recovered=sum(len(not_recovered(record.unfinished_recoveries)) for record in group),
         **{

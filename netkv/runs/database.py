@@ -39,7 +39,7 @@ def connect(url: str) -> Engine:
         parsed = make_url(url)
     except ArgumentError as error:
         raise UsageError(
-            f"NETKV_STORE is '{url}', which is no database URL. "
+            f"NETKV_STORE is '{url}', which is not a database URL. "
             f"It should look like sqlite:////var/lib/netkv/runs.db or postgresql://host/netkv."
         ) from error
     if parsed.get_backend_name() != "sqlite":

@@ -11,8 +11,9 @@ from netkv.runs.schema import VERSION, Base
 _HEAD = """\
 # Tables of the run store
 
-`netkv runs tables` prints this text, and `make docs` writes it here. It is made of the tables that
-netkv makes. [run-store.md](run-store.md) describes where the store is and how to read it.
+`netkv runs tables` prints this text, and `make docs` writes it here. It is generated from the
+definitions of the tables. [run-store.md](run-store.md) describes where the store is and how to read
+it.
 """
 
 

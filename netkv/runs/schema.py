@@ -46,7 +46,7 @@ def _metric(name: str) -> MappedColumn[Any]:
 
 
 class StoreInfo(Base):
-    """One row: which version of these tables the store has."""
+    """One row: the version of the tables of this store."""
 
     __tablename__ = "store_info"
     id: Mapped[int] = mapped_column(primary_key=True, doc="Always 1.")
@@ -54,22 +54,22 @@ class StoreInfo(Base):
 
 
 class GroupRow(Base):
-    """One `netkv scenario run`: the process that writes it, and the verdicts over its runs."""
+    """One `netkv scenario run` (group): the process that writes its runs, and the verdicts."""
 
     __tablename__ = "groups"
     id: Mapped[str] = mapped_column(
         primary_key=True, doc="Id of the group: `g` and ten hexadecimal digits."
     )
     created_at: Mapped[float] = mapped_column(
-        index=True, doc="When its first run began, in seconds since the epoch."
+        index=True, doc="Start of its first run, in seconds since the epoch."
     )
-    command: Mapped[list[str]] = mapped_column(doc="Words of the command line.")
-    owner_host: Mapped[str] = mapped_column(doc="Name of the machine that writes, or wrote, it.")
-    owner_boot: Mapped[str] = mapped_column(doc="Which boot of that machine.")
-    owner_pid: Mapped[int] = mapped_column(doc="Process that writes, or wrote, it.")
+    command: Mapped[list[str]] = mapped_column(doc="The command line, as a list of words.")
+    owner_host: Mapped[str] = mapped_column(doc="Name of the machine of the writing process.")
+    owner_boot: Mapped[str] = mapped_column(doc="Id of the boot of that machine.")
+    owner_pid: Mapped[int] = mapped_column(doc="Pid of the writing process.")
     owner_started: Mapped[int] = mapped_column(
-        doc="Start of that process, in clock ticks after the boot. It distinguishes later "
-        "processes with the same pid."
+        doc="Start of that process, in clock ticks after the boot. It distinguishes the process "
+        "from later ones with the same pid."
     )
 
     runs: Mapped[list[RunRow]] = relationship(
@@ -84,52 +84,54 @@ class GroupRow(Base):
 
 
 class RunRow(Base):
-    """One scheme, once: what was asked for and, when it is over, what came out."""
+    """One run of a scheme: its parameters and, after its end, its figures."""
 
     __tablename__ = "runs"
     id: Mapped[str] = mapped_column(
         primary_key=True,
         doc="Id of the run. Live: date, time, scheme, random digits. Simulated: `sim-`, scenario, "
-        "scheme, digits of a hash over all that decides the result.",
+        "scheme, digits of a hash of everything that determines the result.",
     )
     group_id: Mapped[str] = mapped_column(
-        ForeignKey("groups.id", ondelete="CASCADE"), index=True, doc="Its group."
+        ForeignKey("groups.id", ondelete="CASCADE"), index=True, doc="Id of its group."
     )
     scenario: Mapped[str] = mapped_column(index=True, doc="Name of the scenario.")
     title: Mapped[str] = mapped_column(doc="Title of the scenario.")
     scheme: Mapped[str] = mapped_column(doc="Name of the scheme.")
     params: Mapped[dict[str, Any]] = mapped_column(
-        doc="What the sweep set for this run: path and value."
+        doc="Point of the sweep: path and value of each swept option; empty without a sweep."
     )
-    repeat: Mapped[int] = mapped_column(doc="Which of the repeats, from 0.")
-    seed: Mapped[int] = mapped_column(doc="Seed of everything random.")
+    repeat: Mapped[int] = mapped_column(doc="Number of the repeat, from 0.")
+    seed: Mapped[int] = mapped_column(doc="Seed of all random draws.")
     mode: Mapped[str] = mapped_column(doc="`live` or `sim`.")
-    target: Mapped[str] = mapped_column(doc="What executed the P4 program.")
+    target: Mapped[str] = mapped_column(
+        doc="The option `lab.target`: `engine`, `bmv2` or `p4runtime://HOST:PORT`."
+    )
     started_at: Mapped[float] = mapped_column(
-        index=True, doc="When it began, in seconds since the epoch."
+        index=True, doc="Start of the run, in seconds since the epoch."
     )
     finished_at: Mapped[float | None] = mapped_column(
-        doc="When it ended, in seconds since the epoch; none while it runs."
+        doc="End of the run, in seconds since the epoch; NULL while it runs."
     )
     duration: Mapped[float] = mapped_column(doc="Length of the measured part in seconds.")
     warmup: Mapped[float] = mapped_column(doc="Length of the warm-up in seconds.")
     parameters: Mapped[dict[str, Any]] = mapped_column(
-        doc="The scenario as it applied to this run, every default included."
+        doc="All options of the scenario in this run, defaults included."
     )
     provenance: Mapped[dict[str, Any]] = mapped_column(
         doc="Version of netkv, commit of the source, P4 program, machine."
     )
     program_hash: Mapped[str] = mapped_column(index=True, doc="Hash of the compiled P4 program.")
     status: Mapped[str] = mapped_column(index=True, doc="`running`, `done` or `failed`.")
-    reason: Mapped[str | None] = mapped_column(doc="Why it failed, as a sentence.")
+    reason: Mapped[str | None] = mapped_column(doc="Reason of a failure, as a sentence.")
     figures: Mapped[dict[str, Any]] = mapped_column(
         default=dict,
-        doc="Metrics and other figures of the ended run, named as by `netkv runs show --json`; "
-        "empty before. `json_extract(figures, '$.NAME')` is one of them.",
+        doc="Metrics and other figures, named as in `netkv runs show --json`; empty until the run "
+        "has ended. `json_extract(figures, '$.NAME')` reads one of them.",
     )
     latency_histogram: Mapped[str] = mapped_column(
         default="",
-        doc="Latencies of the measured part in ns: an HDR histogram (V2, deflated, base64).",
+        doc="Latencies of the measured part in nanoseconds: HDR histogram (V2, deflated, base64).",
     )
 
     group: Mapped[GroupRow] = relationship(back_populates="runs")
@@ -142,26 +144,30 @@ class RunRow(Base):
 
 
 class SampleRow(Base):
-    """One interval of a run. Ids grow in the order of writing, over all runs, and never return."""
+    """One interval of a run, normally a second."""
 
     __tablename__ = "samples"
     id: Mapped[int] = mapped_column(
-        primary_key=True, autoincrement=True, doc="Grows in the order of writing, over all runs."
+        primary_key=True,
+        autoincrement=True,
+        doc="Increases in the order of writing, over all runs.",
     )
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), doc="Its run.")
+    run_id: Mapped[str] = mapped_column(
+        ForeignKey("runs.id", ondelete="CASCADE"), doc="Id of its run."
+    )
     time: Mapped[float] = mapped_column(
         doc="End of the interval, in seconds since the measured part began."
     )
     phase: Mapped[str] = mapped_column(doc="`warmup`, `measure`, `drain` or `verify`.")
-    interval: Mapped[float] = mapped_column(doc="Length in seconds.")
+    interval: Mapped[float] = mapped_column(doc="Length of the interval in seconds.")
     latency_us: Mapped[dict[str, Any]] = mapped_column(
-        doc="`mean`, `p50`, `p95`, `p99`, `p999` in microseconds."
+        doc="Mean and percentiles in microseconds: `mean`, `p50`, `p95`, `p99`, `p999`."
     )
     server_load: Mapped[list[float]] = mapped_column(
         doc="Operations per second that each server completed."
     )
     control_plane_mib_per_s_by_switch: Mapped[dict[str, float]] = mapped_column(
-        doc="MiB per second of each switch, by its name."
+        doc="MiB per second between each switch and its controller, by the name of the switch."
     )
     throughput_ops: Mapped[float] = _metric("throughput_ops")
     hit_ratio: Mapped[float | None] = _metric("hit_ratio")
@@ -171,29 +177,34 @@ class SampleRow(Base):
     cached: Mapped[int] = _metric("cached")
     control_plane_bytes_per_s: Mapped[float] = _metric("control_plane_bytes_per_s")
     metrics: Mapped[dict[str, Any]] = mapped_column(
-        doc="All other metrics of the interval by name. `json_extract(metrics, '$.NAME')` is one."
+        doc="All other metrics of the interval, by name. `json_extract(metrics, '$.NAME')` reads "
+        "one of them."
     )
 
     __table_args__ = (Index("samples_of_run", "run_id", "id"), {"sqlite_autoincrement": True})
 
 
 class EventRow(Base):
-    """Something that happened in a run."""
+    """One event of a run."""
 
     __tablename__ = "events"
     id: Mapped[int] = mapped_column(
-        primary_key=True, autoincrement=True, doc="Grows in the order of writing, over all runs."
+        primary_key=True,
+        autoincrement=True,
+        doc="Increases in the order of writing, over all runs.",
     )
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), doc="Its run.")
+    run_id: Mapped[str] = mapped_column(
+        ForeignKey("runs.id", ondelete="CASCADE"), doc="Id of its run."
+    )
     time: Mapped[float] = mapped_column(
         doc="Seconds since the measured part began; negative before."
     )
-    kind: Mapped[str] = mapped_column(doc="What kind of event, a word.")
-    node: Mapped[str] = mapped_column(doc="The node that it is about.")
-    text: Mapped[str] = mapped_column(doc="What happened, in words.")
+    kind: Mapped[str] = mapped_column(doc="Kind of the event, one word.")
+    node: Mapped[str] = mapped_column(doc="Name of the node, or `rack`.")
+    text: Mapped[str] = mapped_column(doc="Description for users.")
     recovery: Mapped[dict[str, Any] | None] = mapped_column(
         JSON(none_as_null=True),
-        doc="Of an event `recovered`: `phases` (name and seconds) and `counts`.",
+        doc="Details of an event `recovered`: `phases` (name and seconds) and `counts`.",
     )
 
     __table_args__ = (Index("events_of_run", "run_id", "id"), {"sqlite_autoincrement": True})
@@ -204,12 +215,16 @@ class VerdictRow(Base):
 
     __tablename__ = "verdicts"
     id: Mapped[int] = mapped_column(
-        primary_key=True, autoincrement=True, doc="Grows in the order of writing, over all groups."
+        primary_key=True,
+        autoincrement=True,
+        doc="Increases in the order of writing, over all groups.",
     )
     group_id: Mapped[str] = mapped_column(
-        ForeignKey("groups.id", ondelete="CASCADE"), index=True, doc="Its group."
+        ForeignKey("groups.id", ondelete="CASCADE"), index=True, doc="Id of the group."
     )
     expr: Mapped[str] = mapped_column(doc="The line of `expect`.")
     ok: Mapped[bool] = mapped_column(doc="Whether it holds.")
-    value: Mapped[float | None] = mapped_column(doc="Value of its left side; none if unknown.")
-    detail: Mapped[str] = mapped_column(doc="The finding in words.")
+    value: Mapped[float | None] = mapped_column(doc="Value of its left side; NULL if unknown.")
+    detail: Mapped[str] = mapped_column(
+        doc="The compared values, or the reason why there are none."
+    )

@@ -142,8 +142,8 @@ def _replace(session: Session, run_id: str) -> None:
         return
     if row.status == "running":
         raise UsageError(
-            f"The simulated run {run_id} is going on already (process {row.group.owner_pid}), "
-            f"and its result will be the same."
+            f"The simulated run {run_id} is already in progress (process {row.group.owner_pid}); "
+            f"its result will be the same."
         )
     group = row.group
     session.delete(row)

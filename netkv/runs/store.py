@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Self
 
 from sqlalchemy import func, select
@@ -31,6 +30,14 @@ def default_url() -> str:
     return os.environ.get("NETKV_STORE") or f"sqlite:///{state.home() / 'runs.db'}"
 
 
+def _interrupt_before(error: BaseException) -> KeyboardInterrupt | None:
+    """The interrupt during whose handling an error was raised, if any."""
+    cause = error.__context__
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__context__
+    return cause
+
+
 class Store:
     """All runs. Thread-safe; close it, or use it as a context manager."""
 
@@ -43,7 +50,7 @@ class Store:
         self._engine = database.connect(self.url)
         try:
             database.prepare(self._engine, self.url)
-            self.settle()
+            self.fail_abandoned()
         except SQLAlchemyError as error:
             self.close()
             detail = getattr(error, "orig", None) or error
@@ -62,20 +69,21 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
         """A session whose changes are committed at the end; an exception discards them."""
         engine = self._engine.execution_options(**database.WRITES)
-        with Session(engine) as session, session.begin():
-            yield session
+        try:
+            with Session(engine) as session, session.begin():
+                yield session
+        except SQLAlchemyError as error:
+            # If Ctrl-C arrives inside a commit, SQLAlchemy's own clean-up may fail.
+            if interrupt := _interrupt_before(error):
+                raise interrupt from None
+            raise
 
     # Queries
 
@@ -179,7 +187,7 @@ class Store:
             row = session.get(GroupRow, group)
             return None if row is None else mapping.owner(row)
 
-    def news(
+    def newer(
         self, after_sample: int, after_event: int, limit: int = 500
     ) -> tuple[list[tuple[int, str, RunSample]], list[tuple[int, str, RunEvent]]]:
         """Samples and events with higher ids, oldest first: (id, run id, sample or event)."""
@@ -226,7 +234,7 @@ class Store:
             for row in rows:
                 if row.status == "running" and mapping.owner(row.group).is_alive:
                     raise NetkvError(
-                        f"Run {row.id} is still going on (process {row.group.owner_pid}); "
+                        f"Run {row.id} is in progress (process {row.group.owner_pid}); "
                         f"stop it before you delete it. Nothing was deleted."
                     )
             groups = {row.group for row in rows}
@@ -250,7 +258,7 @@ class Store:
                     row.finished_at = time.time()
                     row.figures = mapping.figures_so_far(row)
 
-    def settle(self) -> None:
+    def fail_abandoned(self) -> None:
         """Mark unfinished runs of ended processes as failed."""
         query = select(RunRow).where(RunRow.status == "running")
         with Session(self._engine) as session:
@@ -270,7 +278,7 @@ class Store:
 def _row(session: Session, run_id: str) -> RunRow:
     row = session.get(RunRow, run_id)
     if row is None:
-        raise UsageError(f"There is no run '{run_id}'. 'netkv runs list' shows the runs there are.")
+        raise UsageError(f"There is no run '{run_id}'. 'netkv runs list' shows all runs.")
     return row
 
 
@@ -290,14 +298,11 @@ def _find(session: Session, prefix: str) -> list[str]:
     fits = [*run_ids, *group_ids]
     if not fits:
         raise UsageError(
-            f"No run has an id that begins with '{prefix}'. "
-            f"'netkv runs list' shows the runs there are."
+            f"No run has an id that begins with '{prefix}'. 'netkv runs list' shows all runs."
         )
     if len(fits) > 1:
         shown = ", ".join(fits[:8]) + (", ..." if len(fits) > 8 else "")
-        raise UsageError(
-            f"'{prefix}' could be any of {len(fits)}: {shown}. Give more of the id, or the whole."
-        )
+        raise UsageError(f"{len(fits)} ids begin with '{prefix}': {shown}. Give more of the id.")
     if group_ids:
         return list(session.scalars(in_group.where(RunRow.group_id == group_ids[0])))
     return run_ids

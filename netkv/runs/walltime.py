@@ -33,7 +33,7 @@ from netkv.schemes.options import SwitchCache
 from netkv.sim import profiles, speed
 
 _NEWEST = 5
-"""The median is over so many of the newest runs."""
+"""Number of the newest runs for the median."""
 _LIVE_EXTRA = 3.0
 """Seconds to start a rack, complete requests, verify, and stop the rack."""
 _SIM_EXTRA = 0.5
@@ -46,8 +46,8 @@ _TEXTS = ("name", "title", "description")
 
 
 @dataclass(frozen=True)
-class Takes:
-    """The wall time of a scenario, and its runs."""
+class WallTime:
+    """The wall time of a scenario and the number of its runs."""
 
     runs: int
     wall_seconds: float
@@ -91,13 +91,13 @@ def stored(scenario: str | None = None) -> History:
         return History(())
 
 
-def of_scenario(scenario: Scenario, history: History) -> Takes:
+def of_scenario(scenario: Scenario, history: History) -> WallTime:
     """The wall time of a scenario on this machine."""
     planned = plan(scenario)
     measured = [history.seconds(item) for item in planned]
     simulated = scenario.mode == "sim"
     seconds = _completed(planned, measured)
-    return Takes(
+    return WallTime(
         runs=len(planned),
         wall_seconds=_makespan(seconds) if simulated else sum(seconds),
         source="estimated" if None in measured else "measured",

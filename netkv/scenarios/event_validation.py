@@ -60,7 +60,7 @@ def check_schemes(names: Iterable[str], crash: FieldPath | None) -> None:
             right = f"schemes whose clients do: {', '.join(keep)}" if keep else "no scheme does"
             raise FieldError(
                 f"a crash of the client loses the records that it keeps, but clients of '{name}' "
-                f"keep nothing ({right}); 'kill: client' stops the whole load generator",
+                f"keep no records ({right}); 'kill: client' stops the whole load generator",
                 *crash,
             )
 

@@ -88,7 +88,7 @@ def random_schedule(
         ]
     rng = random.Random(rng_seed)
     limit = duration * (1 - QUIET)
-    busy_until = {target: math.inf for event in besides if (target := about(event)) is not None}
+    busy_until = {target: math.inf for event in besides if (target := target_of(event)) is not None}
     """When the fault of each target ends."""
     events: list[TimelineEvent] = []
     now = 0.0
@@ -184,7 +184,7 @@ def _targets(
     return [(where, name) for name in possible if nodes is None or name in nodes]
 
 
-def about(event: TimelineEvent) -> Target | None:
+def target_of(event: TimelineEvent) -> Target | None:
     """The target of an event; None if it is no fault."""
     if event.node is not None:
         return ("node", event.node)

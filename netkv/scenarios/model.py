@@ -40,7 +40,7 @@ class Scenario(Spec):
     title: str = ""
     """One line for lists and reports."""
     description: str = ""
-    """What the scenario is about, in sentences."""
+    """Description of the scenario, in sentences."""
     schemes: Annotated[list[str], Field(min_length=1)]
     """Schemes to compare, each named once; the first is the baseline."""
     mode: Mode = "live"
@@ -85,7 +85,7 @@ class Scenario(Spec):
             except UsageError as error:
                 raise FieldError(str(error), "schemes", index) from None
             if name in self.schemes[:index]:
-                raise FieldError(f"'{name}' is there twice", "schemes", index)
+                raise FieldError(f"'{name}' is listed twice", "schemes", index)
         return self
 
     @model_validator(mode="after")
@@ -117,8 +117,8 @@ class Scenario(Spec):
                 faults.check(self.lab, drawn.kinds, drawn.nodes, coordinator=coordinator)
             except FieldError as error:
                 raise error.below("random_faults") from None
-        event_validation.check_schemes(self.schemes, self.crash)
-        event_validation.check_coordinator(self.schemes, self.about_coordinator)
+        event_validation.check_schemes(self.schemes, self.client_crash_option)
+        event_validation.check_coordinator(self.schemes, self.coordinator_option)
         return self
 
     def timeline(self) -> list[TimelineEvent]:
@@ -126,7 +126,7 @@ class Scenario(Spec):
         return sorted(self.events, key=lambda event: event.at)
 
     @property
-    def crash(self) -> FieldPath | None:
+    def client_crash_option(self) -> FieldPath | None:
         """The first option that crashes the client; None if there is none."""
         drawn = self.random_faults.kinds if self.random_faults is not None else None
         places: list[FieldPath] = [
@@ -136,7 +136,7 @@ class Scenario(Spec):
         return next(iter(places), None)
 
     @property
-    def about_coordinator(self) -> FieldPath | None:
+    def coordinator_option(self) -> FieldPath | None:
         """The first option that concerns the coordinator; None if there is none."""
         drawn = self.random_faults.nodes if self.random_faults is not None else None
         places: list[FieldPath] = []

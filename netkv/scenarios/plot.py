@@ -113,14 +113,14 @@ def _contradiction(plot: Plot) -> tuple[str, str] | None:
     y, x, kind = plot.y, plot.x, plot.kind
     if (kind == "stacked") != (y in STACKED) and kind is not None:
         return "kind", (
-            f"'served_by' and 'recovery_time' go with kind 'stacked'; this is '{y}' as '{kind}'"
+            f"kind 'stacked' is for 'served_by' and 'recovery_time'; this is '{y}' as '{kind}'"
         )
     if kind == "distribution" and y != "latency_us":
-        return "kind", f"a distribution is one of 'latency_us', not of '{y}'"
+        return "kind", f"only 'latency_us' can be drawn as a distribution, not '{y}'"
     if y in ("latency_us", "server_load") and x != "scheme":
         instead = "latency_p99_us" if y == "latency_us" else "load_imbalance"
         return "x", (
-            f"'{y}' is many values for each run, so x is 'scheme'; over '{x}' take '{instead}'"
+            f"'{y}' has many values for each run, so x is 'scheme'; over '{x}' use '{instead}'"
         )
     if y in ("latency_us", "server_load") and kind == "lines":
         return "kind", f"'{y}' is drawn as bars, not as lines"
@@ -138,7 +138,7 @@ def _contradiction(plot: Plot) -> tuple[str, str] | None:
     if plot.log and "x" in plot.log and x == "scheme" and kind != "distribution":
         return "log", "a logarithmic x axis needs lines over the numbers of a sweep"
     if plot.log and "y" in plot.log and y in STACKED:
-        return "log", "the parts of a stacked bar mean nothing on a logarithmic axis"
+        return "log", "a stacked bar cannot have a logarithmic axis"
     return None
 
 

@@ -228,9 +228,9 @@ class RunStart(Result):
     title: str
     scheme: str
     params: dict[str, Any]
-    """What the sweep set for this run: path → value; empty without a sweep."""
+    """The sweep point of this run: path → value; empty without a sweep."""
     repeat: int
-    """0, 1, ... of the scenario's `repeat`."""
+    """Number of the repeat, from 0."""
     seed: int
     mode: str = "live"
     target: str = "engine"
@@ -274,9 +274,9 @@ class RunIdentity(BaseModel):
     id: str
     scheme: str
     params: dict[str, Any] = {}
-    """What the sweep set for this run: path → value; empty without a sweep."""
+    """The sweep point of this run: path → value; empty without a sweep."""
     repeat: int = 0
-    """0, 1, ... of the scenario's `repeat`."""
+    """Number of the repeat, from 0."""
     seed: int
 
 

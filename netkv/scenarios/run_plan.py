@@ -64,8 +64,8 @@ def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
     """
     chosen = list(dict.fromkeys(schemes.get(name).name for name in names))
     try:
-        event_validation.check_schemes(chosen, scenario.crash)
-        event_validation.check_coordinator(chosen, scenario.about_coordinator)
+        event_validation.check_schemes(chosen, scenario.client_crash_option)
+        event_validation.check_coordinator(chosen, scenario.coordinator_option)
     except ValueError as wrong:
         raise UsageError(f"scenario '{scenario.name}': {wrong}.") from wrong
     known = {*chosen, *scenario.schemes}

@@ -167,7 +167,7 @@ class _Run:
         except asyncio.CancelledError:
             raise
         except BaseException as error:
-            reason = f"A fault of netkv ended it: {error!r}"
+            reason = f"It ended with an internal error of netkv: {error!r}"
             raise
         finally:
             try:

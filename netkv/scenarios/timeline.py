@@ -21,7 +21,8 @@ def not_live(scenario: Scenario) -> FieldError | None:
     """The part of a scenario that only the simulator supports; None if there is none."""
     if scenario.lab.topology.kind != "rack":
         return FieldError(
-            f"The topology '{scenario.lab.topology.kind}' is one for the simulator ('--mode sim').",
+            f"Only the simulator supports the topology '{scenario.lab.topology.kind}' "
+            f"('--mode sim').",
             *("lab", "topology", "kind"),
         )
     for index, event in enumerate(scenario.events):

@@ -23,7 +23,7 @@ def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
         multiget.check_single(scheme.name, able, workload)
     if scheme.one_switch and lab.topology.kind != "rack":
         raise MisfitError(
-            f"The scheme '{scheme.name}' is made for one switch: 'lab.topology.kind' must be "
+            f"The scheme '{scheme.name}' supports one switch only: 'lab.topology.kind' must be "
             f"'rack', not '{lab.topology.kind}'.",
             *("lab", "topology", "kind"),
         )
@@ -47,14 +47,14 @@ def _check_entries(scheme: str, options: SwitchCache) -> None:
             if not issubclass(each.options, SwitchCache) and not each.multigets
         ]
         raise MisfitError(
-            f"The scheme '{scheme}' needs at least 1 of 'lab.cache_entries'.\n"
+            f"The scheme '{scheme}' needs 'lab.cache_entries' of at least 1.\n"
             f"  Schemes without a cache: {', '.join(plain) or 'none'}.",
             *("lab", "cache_entries"),
         )
     if options.cache_entries > options.max_entries:
         raise MisfitError(
-            f"The scheme '{scheme}' has room for {options.max_entries} of 'lab.cache_entries', "
-            f"not for {options.cache_entries}.",
+            f"The scheme '{scheme}' supports 'lab.cache_entries' up to {options.max_entries}, "
+            f"not {options.cache_entries}.",
             *("lab", "cache_entries"),
         )
 

@@ -43,8 +43,8 @@ METRICS = (
     ),
     Metric(
         "groups_per_request",
-        "Requests to servers for one",
-        "Requests that servers got for one request of a client, on average.",
+        "Requests to servers per request",
+        "Requests to servers for one request of a client, on average.",
         _Groups(),
         sense="lower",
     ),

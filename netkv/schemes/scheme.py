@@ -63,7 +63,7 @@ class Scheme:
     caches: bool
     """Whether the switch answers reads. Without that the scheme has no hit ratio to predict."""
     paper: str
-    """Where the scheme is described."""
+    """The paper that describes the scheme."""
     summary: str
     """One sentence for lists."""
     control_plane: Callable[[RackSpec, Topology], ControlPlane] = forwarding_only

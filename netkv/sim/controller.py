@@ -46,7 +46,7 @@ class SwitchControl:
         """`make` creates the control plane, again after the controller has stopped. `on_write` is
         called with each table write that all pipelines have, or that was refused, and the reason.
         `may_act` returns whether the controller may carry out its next action; it returns False
-        after it has called `die`."""
+        after it has called `controller_stopped`."""
         self._simulation = simulation
         self._switch = switch
         self._tables = tables
@@ -115,11 +115,11 @@ class SwitchControl:
         for answer in answers:
             self._handle(answer)
 
-    def die(self) -> None:
+    def controller_stopped(self) -> None:
         """The controller stops and loses its state, except what it has saved."""
         self._died = True
         self._simulation.connect(self._switch, False)
-        self._disk.controller_dies(self._simulation.now())
+        self._disk.controller_stopped(self._simulation.now())
         self._saved.clear()
         self._end()
 

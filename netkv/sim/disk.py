@@ -61,7 +61,7 @@ class Disk:
                 self._begin(self._answered_at)
         return answers
 
-    def controller_dies(self, now: int) -> None:
+    def controller_stopped(self, now: int) -> None:
         """Saves whose file is not synced are lost."""
         self.advance(now)
         if self._waiting and self._written_at <= now:

@@ -114,7 +114,8 @@ def of(lab: LabSpec) -> Profile:
     for path, value in lab.profile_changes.items():
         if path not in figures:
             raise UsageError(
-                f"'{path}' in 'lab.profile_changes' is no figure of the profile '{lab.profile}'.\n"
+                f"'{path}' in 'lab.profile_changes' is not a figure of the profile "
+                f"'{lab.profile}'.\n"
                 f"  {suggest(path, figures, label='Figures')}"
             )
         figures[path][path.rpartition(".")[2]] = value
@@ -124,7 +125,7 @@ def of(lab: LabSpec) -> Profile:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise UsageError(
-            f"'lab.profile_changes' makes '{where}' of the profile '{lab.profile}' impossible: "
+            f"'lab.profile_changes' makes '{where}' of the profile '{lab.profile}' invalid: "
             f"{first['msg']}."
         ) from error
 
@@ -174,5 +175,6 @@ def _read(file: Path) -> Profile:
         ) from error
     except (ValueError, ValidationError) as error:
         raise UsageError(
-            f"{file} is no profile of this version ({error}). 'netkv calibrate' writes a new one."
+            f"{file} is not a profile of this version ({error}). 'netkv calibrate' writes a new "
+            f"one."
         ) from error

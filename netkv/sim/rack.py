@@ -157,7 +157,9 @@ class SimRack(Rack):
 
         spec, lab = self.spec, self.spec.lab
         if not profiles.is_measured() and lab.profile == profiles.THIS_MACHINE:
-            self.emit("note", "rack", "This machine is not measured; 'netkv calibrate' does that.")
+            self.emit(
+                "note", "rack", "This machine was not measured; 'netkv calibrate' measures it."
+            )
         self.engines = [
             _engine.Switch(self._bundle, spec.seed + number, lab.executor, lab.pipelines)
             for number in range(len(self.network.switches))

@@ -200,7 +200,7 @@ class SimController(SimNode, nodes.Controller):
     def _power_off(self) -> None:
         self._actions_left = None
         for control in self._rack.control:
-            control.die()
+            control.controller_stopped()
 
     def _cut(self, cut: bool) -> None:
         for switch in range(len(self._rack.switches)):

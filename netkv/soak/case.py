@@ -60,7 +60,7 @@ def load(file: Path) -> Case:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the document"
         raise UsageError(
-            f"{file} is no case of 'netkv soak' ({where}: {first['msg']}). "
+            f"{file} is not a case of 'netkv soak' ({where}: {first['msg']}). "
             f"'netkv soak SCHEME' writes one when it finds a violation."
         ) from error
 

@@ -292,11 +292,11 @@ def _faults(
             # Crashes are drawn for all schemes, so that all have the same other faults.
             found += [Fault(begin=event)] if keeps else []
             continue
-        about = faults.about(event)
-        assert about is not None, "every drawn event has a target"
-        begun = open_faults.pop(about, None)
+        target = faults.target_of(event)
+        assert target is not None, "every drawn event has a target"
+        begun = open_faults.pop(target, None)
         if begun is None:
-            open_faults[about] = event
+            open_faults[target] = event
         else:
             found.append(_at_one_switch(draw, switches, begun, event))
     return tuple(sorted(found, key=lambda fault: fault.begin.at))

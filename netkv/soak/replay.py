@@ -151,4 +151,4 @@ def text(it: Replay) -> Iterator[str]:
         yield f"  ... {it.left_out:,} lines before (--all shows them)"
     yield from it.lines
     if not it.exact:
-        yield "The two runs of this replay differ: the run depends on more than its case."
+        yield "The two runs of this replay differ, so the run does not depend on its case alone."

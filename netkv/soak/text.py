@@ -76,7 +76,7 @@ def case_lines(case: Case, began: float) -> Iterator[str]:
 def violation_lines(violation: Violation) -> Iterator[str]:
     """The violation, and the operations that prove it."""
     key = f" of {key_name(violation.key)}" if violation.key else ""
-    yield f"{violation.kind}{key}, seen by {violation.at * 1e3:.6f} ms: {violation.text}"
+    yield f"{violation.kind}{key}, found at {violation.at * 1e3:.6f} ms: {violation.text}"
     for operation in violation.operations:
         yield f"  {_span(operation)}  {operation_text(operation)}"
 

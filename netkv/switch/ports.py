@@ -46,7 +46,7 @@ class Datagrams:
     bind: str
     """The switch's own end, host:port."""
     peer: str | None
-    """The only sender that it takes frames from; None: anyone, and answers go to the last one."""
+    """The only accepted sender of frames; None: all are accepted, and answers go to the last."""
 
     def plug(self, ring: Ring) -> tuple[int, str, str]:  # noqa: ARG002  # of interfaces only
         """The port as `_engine.SwitchNode` takes it."""
@@ -65,14 +65,14 @@ def parse(text: str) -> Port:
     """A port as the user writes it: `N=INTERFACE`, `N=udp:ADDRESS[,PEER]`; else `UsageError`."""
     number, equals, place = text.partition("=")
     if not equals or not place or not number.isascii() or not number.isdigit():
-        raise UsageError(f"'--port {text}' is no port of a switch. {_FORM}")
+        raise UsageError(f"'--port {text}' is not a port of a switch. {_FORM}")
     if int(number) > MAX_PORT:
         raise UsageError(f"'--port {text}': ports have the numbers 0 to {MAX_PORT}.")
     if not place.startswith("udp:"):
         return Interface(int(number), place)
     addresses = place.removeprefix("udp:").split(",")
     if len(addresses) > 2 or not all(_ADDRESS.fullmatch(address) for address in addresses):
-        raise UsageError(f"'--port {text}' is no UDP port of a switch. {_FORM}")
+        raise UsageError(f"'--port {text}' is not a UDP port of a switch. {_FORM}")
     return Datagrams(int(number), addresses[0], addresses[1] if len(addresses) == 2 else None)
 
 

@@ -26,7 +26,7 @@ class Options:
     bundle: bytes
     """The compiled program."""
     include_dirs: Sequence[str]
-    """Where programs that a controller sends as source find what they include."""
+    """Include directories for programs that a controller sends as source."""
     ports: Sequence[Port]
     ring: Ring
     host: str
@@ -70,7 +70,7 @@ def address(text: str, *, allow_remote: bool) -> tuple[str, int]:
     if not allow_remote and not _is_loopback(host):
         raise UsageError(
             f"'--grpc {text}' lets other machines program the switch, without a password. "
-            f"If that is wanted, give --allow-remote too."
+            f"Use 127.0.0.1, or --allow-remote to permit that."
         )
     return host, int(port)
 
@@ -171,8 +171,8 @@ def _warnings(ports: Sequence[Port]) -> dict[str, str]:
         else "Its sender has to make frames of 14 to 2048 bytes"
     )
     return {
-        "unsummed": "Warning: frames arrive without their checksums: who sends them leaves "
-        f"checksums to a network card. {offloads}.",
+        "unsummed": "Warning: frames arrive without checksums, which their sender leaves to a "
+        f"network card. {offloads}.",
         "malformed": "Warning: frames of less than 14 or more than 2048 bytes are dropped; TCP "
         f"sends such frames if it leaves their segmentation to a network card. {offloads}.",
         "unrecorded": "Warning: frames could not be recorded; the disk may be full.",

@@ -20,7 +20,7 @@ const bit<8> OP_DELETE = 0x04;
 const bit<4> OPS_OF_CLIENTS = 0x0; // op[7:4]: sender and receiver
 const bit<4> OPS_OF_STATISTICS = 0x3;
 
-const bit<8> FLAG_MARKED = 0x01; // cache metadata follows the kv header
+const bit<8> FLAG_CACHE_METADATA = 0x01; // cache metadata follows the kv header
 const bit<8> FLAG_CACHE_HIT = 0x02;
 
 const bit<8> STATUS_OK = 0;

@@ -15,7 +15,7 @@ const bit<8> OP_ORIGINAL = 0x4D;
 const bit<8> OPS_OF_ENTRIES = 0x40; // to 0x4F: messages about an entry
 
 const bit<8> FLAG_STAMPED = 0x04; // a version stamp follows
-const bit<8> FLAGS_OF_LAYOUT = FLAG_MARKED | FLAG_STAMPED; // which headers follow the kv header
+const bit<8> FLAGS_OF_LAYOUT = FLAG_CACHE_METADATA | FLAG_STAMPED; // headers after kv
 
 const bit<8> STATUS_NOT_FOUND = 1;
 

@@ -7,7 +7,7 @@ control Answer(inout headers_t hdr, inout metadata_t meta) {
     action with_metadata(bit<8> op, bit<32> version, bit<8> bitmap) {
         hdr.kv.op = op;
         hdr.kv.status = STATUS_OK;
-        hdr.kv.flags = FLAG_MARKED;
+        hdr.kv.flags = FLAG_CACHE_METADATA;
         hdr.kv.length = 0;
         hdr.cache_metadata.setValid();
         hdr.cache_metadata.generation = meta.generation;
@@ -27,7 +27,7 @@ control Answer(inout headers_t hdr, inout metadata_t meta) {
     action to_update(bit<8> status) {
         hdr.kv.op = OP_UPDATE_REPLY;
         hdr.kv.status = status;
-        hdr.kv.flags = FLAG_MARKED;
+        hdr.kv.flags = FLAG_CACHE_METADATA;
         hdr.kv.length = 0;
         hdr.value[0].setInvalid();
         hdr.value[1].setInvalid();

@@ -25,9 +25,9 @@ parser NetkvParser(packet_in packet,
     state parse_kv {
         kv.apply(packet, hdr);
         transition select(hdr.kv.op, hdr.kv.flags) {
-            (OP_GET, 0 &&& FLAG_MARKED): accept; // most frames
-            (OP_UPDATE, FLAG_MARKED &&& FLAG_MARKED): parse_update;
-            (_, FLAG_MARKED &&& FLAG_MARKED): parse_cache_metadata;
+            (OP_GET, 0 &&& FLAG_CACHE_METADATA): accept; // most frames
+            (OP_UPDATE, FLAG_CACHE_METADATA &&& FLAG_CACHE_METADATA): parse_update;
+            (_, FLAG_CACHE_METADATA &&& FLAG_CACHE_METADATA): parse_cache_metadata;
             (OP_UPDATE, _): missing_cache_metadata;
             (OP_EPOCH, _): missing_cache_metadata;
             default: accept;

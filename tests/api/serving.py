@@ -1,4 +1,4 @@
-"""A server on a store of recorded runs, for the tests of the API and of the dashboard."""
+"""Fixtures that serve a store of recorded runs, for tests of the API and of the dashboard."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class Served:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    """An empty run store in a state directory of its own."""
     monkeypatch.setenv("NETKV_HOME", str(tmp_path))
     monkeypatch.delenv("NETKV_STORE", raising=False)
     monkeypatch.setattr(speed, "requests_per_core_s", lambda: 200_000.0)
@@ -41,6 +42,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 @pytest.fixture
 def served(store: Store) -> Iterator[Served]:
+    """The API in a thread, over `store`."""
     with bound(0) as listener:
         config = uvicorn.Config(create_app(store), log_level="warning", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
@@ -54,7 +56,7 @@ def served(store: Store) -> Iterator[Served]:
 
 @pytest.fixture
 def slow_runner(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Instead of a rack, a process that reports a recorded run, several times faster than life."""
+    """Runs of the API start a process that reports recorded runs (`slow_runner`), not a rack."""
 
     def command(request: RunRequest, group: str) -> list[str]:
         length = str(request.repeat or 1)

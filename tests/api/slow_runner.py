@@ -1,4 +1,4 @@
-"""Reports recorded runs to the store, a second of them each 50 ms; or fails at once when asked to.
+"""Reports recorded runs to the store, one sample each 50 ms. The scenario `hot-in` fails at once.
 
 python -m tests.api.slow_runner GROUP SCENARIO REPEATS [SCHEME ...]
 """
@@ -16,7 +16,7 @@ from tests.runs.recorded_runs import result, samples, start
 from tests.waiting import until
 
 HOLD = Path(os.environ["NETKV_HOME"]) / "hold"
-"""While a test keeps this file, no sample comes."""
+"""While this file exists, no sample is reported."""
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
             measured = []
             for sample in samples(run):
                 time.sleep(0.05)
-                until(lambda: not HOLD.exists(), "the test lets it go on")
+                until(lambda: not HOLD.exists(), "the test has deleted the file 'hold'")
                 sink.sample(run.id, sample)
                 if sample.phase == "measure":
                     measured.append(sample)
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # As netkv does: whoever started the tests may have had interrupts ignored.
+    # As netkv does: the process that started the tests may ignore SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         main()

@@ -1,4 +1,4 @@
-"""The API gives what is stored, starts and stops runs, and lets nobody else do it."""
+"""The HTTP API: stored runs, comparisons and figures; starting and stopping runs; access."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.waiting import PATIENCE_S, until
 
 JSON = {"content-type": "application/json"}
 
-# A busy machine takes its time for drawing, and for reading all scenarios.
+# On a busy machine, drawing figures and reading all scenarios takes long.
 get = partial(httpx.get, timeout=PATIENCE_S)
 post = partial(httpx.post, timeout=PATIENCE_S)
 request = partial(httpx.request, timeout=PATIENCE_S)
@@ -33,7 +33,7 @@ stream = partial(httpx.stream, timeout=PATIENCE_S)
 
 
 def wait_for(served: Served, state: str) -> dict[str, Any]:
-    """The activity, once it is in this state."""
+    """Waits until the activity is in this state; returns it."""
 
     def activity() -> dict[str, Any] | None:
         found: dict[str, Any] = get(f"{served.url}/api/activity").json()
@@ -42,14 +42,14 @@ def wait_for(served: Served, state: str) -> dict[str, Any]:
     return until(activity, f"the activity is {state}", every_s=0.05)
 
 
-def test_runs_are_listed_newest_first_and_shown_whole(served: Served) -> None:
+def test_runs_are_listed_newest_first_with_details(served: Served) -> None:
     record_comparison(served.store)
     runs = get(f"{served.url}/api/runs").json()
     assert [run["scheme"] for run in runs] == ["netcache", "nocache"]
     assert "series" not in runs[0]
-    whole = get(f"{served.url}/api/runs/{runs[0]['id']}").json()
-    assert whole["latency_histogram"]
-    assert whole["provenance"]["program_hash"] == "hash-of-netcache"
+    details = get(f"{served.url}/api/runs/{runs[0]['id']}").json()
+    assert details["latency_histogram"]
+    assert details["provenance"]["program_hash"] == "hash-of-netcache"
     assert get(f"{served.url}/api/runs", params={"group": "other"}).json() == []
 
 
@@ -61,7 +61,7 @@ def test_series_of_a_long_run_is_short_enough_to_draw(served: Served) -> None:
     assert 800 < len(columns["time"]) <= 1200
     assert series["interval"] == 3
     assert columns["time"][-1] == 3000
-    assert sum(columns["lost_ops"]) == 3, "a loss must not fall between the points"
+    assert sum(columns["lost_ops"]) == 3, "downsampling keeps every loss"
     few = get(f"{served.url}/api/runs/long/series", params={"limit": 100}).json()
     assert len(few["columns"]["time"]) <= 100
 
@@ -97,44 +97,44 @@ PLOTS = [
 ]
 
 
-def test_figures_of_a_scenario_are_given_and_can_be_downloaded(served: Served) -> None:
+def test_figures_of_a_scenario_are_sent_and_downloadable(served: Served) -> None:
     with StoreSink(served.store) as sink:
         for scheme in ("nocache", "netcache"):
             record(sink, start(f"p-{scheme}", scheme, parameters={"plots": PLOTS}))
-    asked = {"run": ["p-nocache", "p-netcache"]}
-    document = get(f"{served.url}/api/plots", params=asked).json()
+    runs = {"run": ["p-nocache", "p-netcache"]}
+    document = get(f"{served.url}/api/plots", params=runs).json()
     assert [figure["name"] for figure in document["figures"]] == ["throughput", "losses"]
     assert [trace["y"] for trace in document["figures"][1]["data"]] == [
         [0.0] * 13 + [3.0] + [0.0] * 9
     ] * 2
-    (sentence,) = document["left_out"]
-    assert sentence.startswith("'Missing' cannot be drawn: ")
+    (reason,) = document["left_out"]
+    assert reason.startswith("'Missing' cannot be drawn: ")
     for kind, media, begin in (("svg", "image/svg+xml", b"<?xml"), ("png", "image/png", b"\x89PN")):
-        answer = get(f"{served.url}/api/plots/losses.{kind}", params=asked)
+        answer = get(f"{served.url}/api/plots/losses.{kind}", params=runs)
         assert answer.headers["content-type"].startswith(media)
         assert answer.headers["content-disposition"] == f'attachment; filename="losses.{kind}"'
         assert answer.content.startswith(begin)
-        again = get(f"{served.url}/api/plots/losses.{kind}", params=asked)
+        again = get(f"{served.url}/api/plots/losses.{kind}", params=runs)
         assert again.content == answer.content
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "sentence"),
+    ("path", "status", "reason"),
     [
         ("/api/plots?run=nope", 404, "There is no run 'nope'"),
         ("/api/plots", 422, "'run': Field required"),
-        ("/api/plots/throughput.svg?run=plain", 404, "no figure 'throughput' of these runs"),
+        ("/api/plots/throughput.svg?run=plain", 404, "These runs have no figure 'throughput'"),
         ("/api/plots/throughput.gif?run=plain", 422, "'svg' or 'png'"),
     ],
 )
 def test_unknown_figure_is_an_error_in_json(
-    served: Served, path: str, status: int, sentence: str
+    served: Served, path: str, status: int, reason: str
 ) -> None:
     with StoreSink(served.store) as sink:
         record(sink, start("plain"))
     answer = get(served.url + path)
     assert answer.status_code == status
-    assert sentence in answer.json()["error"]
+    assert reason in answer.json()["error"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_wrong_request_is_explained(served: Served) -> None:
     assert answer.json()["error"]
 
 
-def test_looks_of_runs_are_those_of_the_figures(served: Served) -> None:
+def test_api_styles_of_runs_are_those_of_the_figures(served: Served) -> None:
     looks = get(f"{served.url}/api/looks").json()
     assert list(looks["schemes"]) == [scheme.name for scheme in all_schemes()]
     for name, own in looks["schemes"].items():
@@ -176,20 +176,20 @@ def test_looks_of_runs_are_those_of_the_figures(served: Served) -> None:
     assert looks["others"][0]["line"]["color"] == GREY
 
 
-def test_comparison_takes_the_baseline_that_is_asked_for(served: Served) -> None:
+def test_comparison_uses_the_requested_baseline(served: Served) -> None:
     first, second = record_comparison(served.store)
     for query in (f"run={first}&run={second}", f"run={second}&run={first}"):
         found = get(f"{served.url}/api/compare?{query}").json()
         assert found["baseline"] == "nocache"
         assert found["note"].startswith("Ratios are to nocache")
-        asked = get(f"{served.url}/api/compare?{query}&baseline={second}").json()
-        assert {row["relative_to"] for row in asked["rows"]} == {second}
+        compared = get(f"{served.url}/api/compare?{query}&baseline={second}").json()
+        assert {row["relative_to"] for row in compared["rows"]} == {second}
     wrong = get(f"{served.url}/api/compare?{query}&baseline=netcash")
     assert wrong.status_code == 422
     assert "neither a scheme nor a run" in wrong.json()["error"]
 
 
-def test_scenarios_can_be_looked_at(served: Served) -> None:
+def test_scenarios_are_listed_with_their_duration(served: Served) -> None:
     scenarios = get(f"{served.url}/api/scenarios").json()
     listed = {each["name"]: each for each in scenarios}
     quickstart, skew = listed["quickstart"], listed["netcache-skew"]
@@ -197,7 +197,7 @@ def test_scenarios_can_be_looked_at(served: Served) -> None:
     assert 30 < quickstart["wall_seconds"] < 40
     assert (quickstart["wall_seconds_source"], quickstart["virtual_seconds"]) == ("estimated", None)
     assert skew["virtual_seconds"] == 16
-    assert "seconds" not in skew, "nobody takes virtual time for the wall's"
+    assert "seconds" not in skew, "a field without 'wall' or 'virtual' would be ambiguous"
     details = get(f"{served.url}/api/scenarios/quickstart").json()
     assert details["options"]["workload"]["zipf"] == 0.99
     missing = get(f"{served.url}/api/scenarios/quickstrat")
@@ -230,7 +230,7 @@ def test_another_web_page_cannot_start_a_run(
     assert get(f"{served.url}/api/activity").json()["state"] == "idle"
 
 
-def test_rebound_name_cannot_read_results(served: Served) -> None:
+def test_dns_rebinding_cannot_read_results(served: Served) -> None:
     answer = get(f"{served.url}/api/runs", headers={"host": "evil.example"})
     assert answer.status_code == 421
 
@@ -244,7 +244,7 @@ def test_run_is_started_followed_and_finished(served: Served, tmp_path: Path) ->
     assert wait_for(served, "running")["group"] == group
     second = post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
     assert second.status_code == 409
-    assert "going on" in second.json()["error"]
+    assert "in progress" in second.json()["error"]
     (tmp_path / "hold").unlink()
     assert wait_for(served, "idle")["error"] is None
     runs = get(f"{served.url}/api/runs", params={"group": group}).json()
@@ -267,7 +267,7 @@ def test_run_is_stopped_and_kept_as_failed(served: Served) -> None:
 
 
 @pytest.mark.usefixtures("slow_runner")
-def test_reason_of_a_run_that_got_nowhere_reaches_the_page(served: Served) -> None:
+def test_api_reports_why_a_run_did_not_start(served: Served) -> None:
     post(f"{served.url}/api/activity", json={"scenario": "hot-in"})
     assert "port 9559 is in use" in wait_for(served, "idle")["error"]
 
@@ -283,6 +283,7 @@ def test_run_from_another_terminal_blocks_a_second_one(served: Served) -> None:
 
 
 def messages(response: httpx.Response) -> Iterator[dict[str, str]]:
+    """The server-sent events of a stream, as fields by name."""
     message: dict[str, str] = {}
     for line in response.iter_lines():
         if not line and message:
@@ -301,21 +302,21 @@ def test_stream_sends_new_samples_and_resumes(served: Served) -> None:
         sink.sample(run.id, feed[0])
         with stream("GET", f"{served.url}/api/stream") as response:
             assert response.headers["content-type"].startswith("text/event-stream")
-            told = messages(response)
-            first = next(told)
+            received = messages(response)
+            first = next(received)
             assert first["event"] == "activity"
             assert json.loads(first["data"])["runs"][0]["id"] == "followed"
             sink.sample(run.id, feed[1])
-            second = next(told)
+            second = next(received)
             assert second["event"] == "sample"
             assert json.loads(second["data"])["sample"]["time"] == feed[1].time
         for sample in feed[2:5]:
             sink.sample(run.id, sample)
         resumed = {"last-event-id": second["id"]}
         with stream("GET", f"{served.url}/api/stream", headers=resumed) as response:
-            told = messages(response)
-            assert next(told)["event"] == "activity"
-            times = [json.loads(next(told)["data"])["sample"]["time"] for _ in range(3)]
+            received = messages(response)
+            assert next(received)["event"] == "activity"
+            times = [json.loads(next(received)["data"])["sample"]["time"] for _ in range(3)]
     assert times == [sample.time for sample in feed[2:5]]
 
 
@@ -327,7 +328,7 @@ def test_description_of_the_api_is_served(served: Served) -> None:
             assert operation.get("description"), f"{path} is not described"
 
 
-def test_page_is_served_with_a_policy_that_keeps_it_offline(served: Served) -> None:
+def test_page_has_a_content_security_policy(served: Served) -> None:
     answer = get(served.url)
     assert answer.headers["content-type"].startswith("text/html")
     assert "default-src 'self'" in answer.headers["content-security-policy"]
@@ -335,14 +336,14 @@ def test_page_is_served_with_a_policy_that_keeps_it_offline(served: Served) -> N
     assert "javascript" in script.headers["content-type"]
 
 
-def answers(url: str) -> bool:
+def is_ready(url: str) -> bool:
     try:
         return get(f"{url}/api/activity").is_success
     except httpx.ConnectError:
         return False
 
 
-def test_ctrl_c_ends_the_server_although_a_page_listens(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_server_while_a_page_is_connected(tmp_path: Path) -> None:
     server = subprocess.Popen(
         [sys.executable, "-m", "netkv", "serve", "--port", "0"],
         stderr=subprocess.PIPE,
@@ -353,7 +354,7 @@ def test_ctrl_c_ends_the_server_although_a_page_listens(tmp_path: Path) -> None:
     with server:
         assert server.stderr is not None
         url = server.stderr.readline().split()[1]
-        until(partial(answers, url), "the server answers")
+        until(partial(is_ready, url), "the server answers")
         with stream("GET", f"{url}/api/stream") as response:
             next(messages(response))
             server.send_signal(signal.SIGINT)

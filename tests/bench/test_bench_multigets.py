@@ -1,4 +1,4 @@
-"""What a multiget costs its client, measured live."""
+"""`netkv bench multigets`: the cost of a multiget for its client."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from netkv.cli.app import app
 
 
 def test_rows_have_groups_and_client_time_of_each_scheme() -> None:
-    said = CliRunner().invoke(
+    result = CliRunner().invoke(
         app, ["bench", "multigets", "--servers", "16", "--seconds", "3", "--json"]
     )
-    assert said.exit_code == 0, said.output
-    document = json.loads(said.stdout)
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
     assert document["keys"] == 16
     (row,) = document["rows"]
     # 16 keys over 16 servers: 16 * (1 - (15 / 16) ** 16) groups.
@@ -27,7 +27,7 @@ def test_rows_have_groups_and_client_time_of_each_scheme() -> None:
     assert row["over_first"]["climc"] > 0
 
 
-def test_rows_are_for_racks_that_can_be() -> None:
-    said = CliRunner().invoke(app, ["bench", "multigets", "--servers", "33"])
-    assert said.exit_code == 2
-    assert "less than or equal to 32" in unstyle(said.output)
+def test_too_many_servers_are_refused() -> None:
+    result = CliRunner().invoke(app, ["bench", "multigets", "--servers", "33"])
+    assert result.exit_code == 2
+    assert "less than or equal to 32" in unstyle(result.output)

@@ -1,4 +1,4 @@
-"""What other programs print is read as they mean it."""
+"""The parser of redis-benchmark's output."""
 
 from __future__ import annotations
 

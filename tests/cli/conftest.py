@@ -1,4 +1,4 @@
-"""The command line as a user meets it: a process, its output and its exit status."""
+"""Fixtures that run netkv commands, in a process or in this one."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from netkv.cli import main
-from tests.cli.commands import NETKV, ROOT, Netkv, Said
+from tests.cli.commands import NETKV, ROOT, CommandResult, Netkv
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty state directory. Labs that a test forgot are taken down after it."""
-    place = tmp_path / "home"
-    monkeypatch.setenv("NETKV_HOME", str(place))
+    """An empty state directory, in NETKV_HOME. After the test its labs are taken down."""
+    directory = tmp_path / "home"
+    monkeypatch.setenv("NETKV_HOME", str(directory))
     monkeypatch.delenv("NETKV_STORE", raising=False)
-    yield place
-    if (place / "labs").is_dir():
+    yield directory
+    if (directory / "labs").is_dir():
         subprocess.run([*NETKV, "down", "--all"], check=False, capture_output=True)
 
 
@@ -28,7 +28,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def netkv(home: Path) -> Netkv:
     """Runs the command and waits for its end."""
 
-    def run(*arguments: str, **environment: str) -> Said:
+    def run(*arguments: str, **environment: str) -> CommandResult:
         done = subprocess.run(
             [*NETKV, *arguments],
             cwd=ROOT,
@@ -38,34 +38,34 @@ def netkv(home: Path) -> Netkv:
             check=False,
             stdin=subprocess.DEVNULL,
         )
-        return Said(done.returncode, done.stdout, done.stderr)
+        return CommandResult(done.returncode, done.stdout, done.stderr)
 
     return run
 
 
 @pytest.fixture
-def netkv_here(home: Path, capfd: pytest.CaptureFixture[str]) -> Netkv:
-    """The same in this process, without the seconds that a new one takes to import everything.
+def netkv_in_process(home: Path, capfd: pytest.CaptureFixture[str]) -> Netkv:
+    """Runs the command in this process, which saves the seconds that a new one takes for imports.
 
-    For commands that neither run a rack nor are stopped.
+    For commands that run no rack and are not interrupted.
     """
     assert not home.exists()
 
-    def run(*arguments: str, **environment: str) -> Said:
+    def run(*arguments: str, **environment: str) -> CommandResult:
         capfd.readouterr()
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(ROOT)
             for name, value in environment.items():
                 patch.setenv(name, value)
             status = main(arguments)
-        return Said(status, *capfd.readouterr())
+        return CommandResult(status, *capfd.readouterr())
 
     return run
 
 
 @pytest.fixture
 def short_scenario(tmp_path: Path) -> Path:
-    """A scenario of seconds on a small rack, for what has to be real."""
+    """A scenario that runs for three seconds on a small live rack."""
     file = tmp_path / "short.yaml"
     file.write_text(
         """\

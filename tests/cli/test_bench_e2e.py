@@ -1,4 +1,4 @@
-"""`netkv bench e2e` as a user meets it. It is about form and sense, not about speed."""
+"""The output and the errors of `netkv bench e2e`, not the measured speed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import Netkv
+from tests.cli.commands import Netkv, assert_wrong_usage
 
 SHORT = ["bench", "e2e", "--seconds", "0.2", "--entries", "500"]
 
 
 def test_document_has_echo_switch_and_stores_side_by_side(netkv: Netkv, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    said = netkv(*SHORT, "--json", "--plot", str(page))
-    assert said.status == 0, said.err
-    document = said.document
+    result = netkv(*SHORT, "--json", "--plot", str(page))
+    assert result.status == 0, result.err
+    document = result.document
     assert set(document) == {"machine", "results", "ratios"}
     assert document["machine"]["cores"] >= 1
     assert document["machine"]["kernel"].startswith("Linux")
@@ -45,25 +45,23 @@ def test_document_has_echo_switch_and_stores_side_by_side(netkv: Netkv, tmp_path
     text = page.read_text(encoding="utf-8")
     assert "End to end over UDP" in text
     assert "http://" not in text.split("<body>")[1]
-    assert not _stores_without_an_owner(), "what was started is stopped"
+    assert not _orphaned_stores(), "the started stores are stopped"
 
 
-def test_stores_that_are_not_there_are_left_out_with_a_sentence(
-    netkv: Netkv, tmp_path: Path
-) -> None:
+def test_missing_stores_are_reported_and_left_out(netkv: Netkv, tmp_path: Path) -> None:
     empty = tmp_path / "bin"
     empty.mkdir()
     drawn = tmp_path / "throughput.svg"
-    said = netkv(
+    result = netkv(
         *SHORT, "--program", "cache_read", "--value-size", "16", "--value-size", "64",
         "--executor", "interpreter", "--plot", str(drawn), "--plot", str(tmp_path / "all.png"),
         PATH=str(empty),
     )  # fmt: skip
-    assert said.status == 0, said.err
-    assert "'apt-get install redis-server' installs it" in said.err
-    assert "'apt-get install memcached' installs it" in said.err
-    assert "redis" not in said.out
-    assert "throughput, switch to echo, values of 16 bytes" in said.out
+    assert result.status == 0, result.err
+    assert "'apt-get install redis-server' installs it" in result.err
+    assert "'apt-get install memcached' installs it" in result.err
+    assert "redis" not in result.out
+    assert "throughput, switch to echo, values of 16 bytes" in result.out
     bars = drawn.read_text(encoding="utf-8")
     assert bars.count("<!-- cache_read read-hit-trains -->") == 4
     assert bars.count("<!-- (interpreter, 64 B) -->") == 2
@@ -71,7 +69,7 @@ def test_stores_that_are_not_there_are_left_out_with_a_sentence(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "message"),
     [
         (["--plot", "figure.gif"], "--plot figure.gif: the name should end in '.svg', '.png'"),
         (["--plot", "nowhere/figure.svg"], "there is no directory 'nowhere'"),
@@ -80,16 +78,13 @@ def test_stores_that_are_not_there_are_left_out_with_a_sentence(
     ],
 )
 def test_wrong_usage_is_reported_before_the_measurement(
-    netkv: Netkv, arguments: list[str], sentence: str
+    netkv: Netkv, arguments: list[str], message: str
 ) -> None:
-    said = netkv("bench", "e2e", *arguments)
-    assert said.status == 2
-    assert sentence in said.err
-    assert "Traceback" not in said.err
+    assert_wrong_usage(netkv("bench", "e2e", *arguments), message)
 
 
-def _stores_without_an_owner() -> list[str]:
-    """Servers that somebody started and left behind."""
+def _orphaned_stores() -> list[str]:
+    """Servers on the loopback interface whose parent is this process or init."""
     found = []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdigit():

@@ -1,4 +1,4 @@
-"""`netkv bench redis` as a user meets it. It is about form and sense, not about speed."""
+"""The output and the errors of `netkv bench redis`, not the measured speed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from tests.cli.commands import Netkv
 
 
 def test_document_has_redis_alone_and_through_netkv_side_by_side(netkv: Netkv) -> None:
-    said = netkv("bench", "redis", "--seconds", "0.3", "--entries", "200", "--json")
-    assert said.status == 0, said.err
-    document = said.document
+    result = netkv("bench", "redis", "--seconds", "0.3", "--entries", "200", "--json")
+    assert result.status == 0, result.err
+    document = result.document
     rows = {(row["path"], row["program"]): row["pps"] for row in document["results"]}
     assert set(rows) == {
         *(("get", name) for name in ("redis-py", "back-end", "shim")),
@@ -25,6 +25,6 @@ def test_document_has_redis_alone_and_through_netkv_side_by_side(netkv: Netkv) -
 
 
 def test_missing_redis_server_is_reported(netkv: Netkv, tmp_path: Path) -> None:
-    said = netkv("bench", "redis", PATH=str(tmp_path))
-    assert said.status == 1
-    assert "'apt-get install redis-server' installs it" in said.err
+    result = netkv("bench", "redis", PATH=str(tmp_path))
+    assert result.status == 1
+    assert "'apt-get install redis-server' installs it" in result.err

@@ -1,4 +1,4 @@
-"""`netkv bench sim` as a user meets it. It is about form and sense, not about speed."""
+"""The output and the errors of `netkv bench sim`, not the measured speed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netkv.bench import simulator
 from netkv.bench.simulated_rack import Case
 from netkv.errors import UsageError
 from netkv.lab.hardware import TopologySpec
-from tests.cli.commands import Netkv
+from tests.cli.commands import Netkv, assert_wrong_usage
 
 SHORT = ["bench", "sim", "--seconds", "0.1"]
 ROW = {
@@ -29,12 +29,12 @@ MEMORY = {
 
 def test_document_has_a_row_for_each_rack_and_for_the_program(netkv: Netkv, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    said = netkv(
+    result = netkv(
         *SHORT, "--scheme", "nocache", "--servers", "1", "--servers", "2", "--keys", "100000000",
         "--json", "--plot", str(page),
     )  # fmt: skip
-    assert said.status == 0, said.err
-    document = said.document
+    assert result.status == 0, result.err
+    document = result.document
     assert set(document) == {"machine", "results", "memory", "ratios"}
     assert document["machine"]["cores"] >= 1
     assert [row["servers"] for row in document["results"]] == [1, 2]
@@ -46,8 +46,8 @@ def test_document_has_a_row_for_each_rack_and_for_the_program(netkv: Netkv, tmp_
         assert 0 <= row["python_share"] < 1
         assert row["memory_mb"] < 4096, "100 million keys need no table of that size"
         assert row["hit_ratio"] is None
-    beside = [ratio for name, ratio in document["ratios"].items() if name.endswith("alone")]
-    assert len(beside) == 2
+    ratios = [ratio for name, ratio in document["ratios"].items() if name.endswith("alone")]
+    assert len(ratios) == 2
     assert [row["servers"] for row in document["memory"]] == [1, 2]
     for row in document["memory"]:
         assert set(row) == MEMORY
@@ -55,7 +55,7 @@ def test_document_has_a_row_for_each_rack_and_for_the_program(netkv: Netkv, tmp_
             assert 0 < row[name][0] < row[name][1]
         assert row["virtual_s"][1] == pytest.approx(2 * row["virtual_s"][0])
         assert 0 < row["memory_mb"][0] <= row["memory_mb"][1]
-    assert all(ratio > 1 for ratio in beside), "the program is a part of the rack"
+    assert all(ratio > 1 for ratio in ratios), "a rack costs more than its program alone"
     assert "Simulated requests" in page.read_text(encoding="utf-8")
 
 
@@ -78,26 +78,26 @@ def test_caches_and_more_switches_are_measured_too() -> None:
 
 @pytest.mark.parametrize("scheme", [scheme.name for scheme in schemes.all_schemes()])
 def test_every_scheme_is_measured_on_the_racks_that_it_supports(scheme: str, netkv: Netkv) -> None:
-    """`make bench` ended with an error at the first rack that a scheme is not made for."""
+    """`make bench` ended with an error at the first rack that a scheme does not support."""
     rows = simulator.plan([scheme], [], [], 1.0)
     for row in rows:
         schemes.of(row.case.rack())
     kinds = {row.case.topology.kind for row in rows}
     assert kinds == {"rack"} if schemes.get(scheme).one_switch else kinds > {"rack"}
     assert {row.case.keys for row in rows if row.case.writes} == {10_000, 100_000_000}
-    said = netkv(
+    result = netkv(
         "bench", "sim", "--seconds", "0.01", "--scheme", scheme, "--servers", "2", "--keys", "1000"
     )
-    assert said.status == 0, said.err
-    assert "twice" in said.out
+    assert result.status == 0, result.err
+    assert "twice" in result.out
 
 
-def test_sizes_that_a_scheme_cannot_have_are_refused() -> None:
+def test_unsupported_number_of_servers_is_refused() -> None:
     with pytest.raises(UsageError, match="'netmc' has room for 32 servers"):
         simulator.plan(["netmc"], [128], [], 1.0)
 
 
-def test_everything_is_varied_unless_sizes_are_asked_for() -> None:
+def test_default_plan_varies_all_parameters() -> None:
     rows = simulator.plan([], [], [], 1.0)
     for scheme in ("nocache", "netcache"):
         own = [row.case for row in rows if row.case.scheme == scheme and not row.case.writes]
@@ -110,7 +110,7 @@ def test_everything_is_varied_unless_sizes_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "message"),
     [
         (["--scheme", "netcash"], "There is no scheme 'netcash'."),
         (["--servers", "129"], "--servers"),
@@ -118,9 +118,6 @@ def test_everything_is_varied_unless_sizes_are_asked_for() -> None:
     ],
 )
 def test_wrong_usage_is_reported_before_the_measurement(
-    netkv: Netkv, arguments: list[str], sentence: str
+    netkv: Netkv, arguments: list[str], message: str
 ) -> None:
-    said = netkv("bench", "sim", *arguments)
-    assert said.status == 2
-    assert sentence in said.err
-    assert "Traceback" not in said.err
+    assert_wrong_usage(netkv("bench", "sim", *arguments), message)

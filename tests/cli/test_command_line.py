@@ -1,4 +1,4 @@
-"""Exit statuses, clean output and errors in words, over all commands."""
+"""Exit statuses, output and error messages of all commands."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ import pytest
 
 from netkv.cli import main
 from netkv.runs import Store, StoreSink
-from tests.cli.commands import Netkv
+from tests.cli.commands import ROOT, Netkv
 from tests.runs.recorded_runs import record_comparison, record_recovery, start
 from tests.waiting import until
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def stored(home: Path) -> list[str]:
+    """The ids of the runs in the store."""
     assert home
     with Store() as store:
         return record_comparison(store, repeats=2)
 
 
-def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
-    said = netkv("--help")
-    assert said.status == 0
+def test_help_names_every_command_and_imports_little(netkv: Netkv) -> None:
+    result = netkv("--help")
+    assert result.status == 0
     for command in (
         *(
             "up",
@@ -47,7 +46,7 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
         ),
         "--version",
     ):
-        assert command in said.out
+        assert command in result.out
     loaded = subprocess.run(
         [
             *(sys.executable, "-c"),
@@ -60,7 +59,7 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
         text=True,
         check=True,
     )
-    assert loaded.stdout.strip() == "[]", "help must not wait for what it does not need"
+    assert loaded.stdout.strip() == "[]", "help must not import large libraries"
 
 
 @pytest.mark.parametrize(
@@ -106,26 +105,26 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
         ["serve", "--port", "70000"],
     ],
 )
-def test_wrong_usage_has_status_2_and_a_sentence(netkv: Netkv, arguments: list[str]) -> None:
-    said = netkv(*arguments)
-    assert said.status == 2, said.err
-    assert said.out == ""
-    assert "Traceback" not in said.err
-    assert len(said.err) > 20
+def test_wrong_usage_has_status_2_and_a_message(netkv: Netkv, arguments: list[str]) -> None:
+    result = netkv(*arguments)
+    assert result.status == 2, result.err
+    assert result.out == ""
+    assert "Traceback" not in result.err
+    assert len(result.err) > 20
 
 
-def test_error_suggests_what_would_be_right(netkv: Netkv) -> None:
+def test_error_suggests_the_nearest_name(netkv: Netkv) -> None:
     assert "Did you mean 'quickstart'?" in netkv("scenario", "run", "quickstrat").err
-    said = netkv("scenario", "run", "quickstart", "--set", "workload.zipff=1")
-    assert "Did you mean 'zipf'?" in said.err
+    result = netkv("scenario", "run", "quickstart", "--set", "workload.zipff=1")
+    assert "Did you mean 'zipf'?" in result.err
 
 
-def test_recoveries_are_shown_of_one_run_and_compared_of_several(netkv: Netkv) -> None:
+def test_recoveries_are_shown_and_compared(netkv: Netkv) -> None:
     with Store() as store, StoreSink(store, group="grecovered") as sink:
         record_recovery(sink, start("crash", "netcache"), collect=0.5, restore=0.25)
     shown = netkv("runs", "show", "crash").out
-    assert "switch was as before at 6.0 s" in shown
-    assert "recovered in 0.75 s" in shown, "among the events"
+    assert "switch was recovered at 6.0 s" in shown
+    assert "recovered in 0.75 s" in shown, "in the list of events"
     compared = netkv("runs", "compare", "grecovered").out
     assert "collect" in compared
     assert "750.00 ms" in compared
@@ -153,10 +152,10 @@ def test_recoveries_are_shown_of_one_run_and_compared_of_several(netkv: Netkv) -
 )
 @pytest.mark.usefixtures("stored")
 def test_json_is_one_document_and_nothing_else(netkv: Netkv, arguments: list[str]) -> None:
-    said = netkv(*arguments)
-    assert said.status == 0, said.err
-    assert isinstance(said.document, dict)
-    assert said.err == ""
+    result = netkv(*arguments)
+    assert result.status == 0, result.err
+    assert isinstance(result.document, dict)
+    assert result.err == ""
 
 
 def test_runs_are_listed_shown_and_compared(netkv: Netkv, stored: list[str]) -> None:
@@ -174,23 +173,23 @@ def test_runs_are_listed_shown_and_compared(netkv: Netkv, stored: list[str]) -> 
     assert max(map(len, compared.out.splitlines())) <= 80
 
 
-def test_group_is_no_single_run(netkv: Netkv, stored: list[str]) -> None:
-    said = netkv("runs", "show", "gcompared")
-    assert said.status == 2
-    assert stored[0] in said.err
+def test_show_of_a_group_is_refused(netkv: Netkv, stored: list[str]) -> None:
+    result = netkv("runs", "show", "gcompared")
+    assert result.status == 2
+    assert stored[0] in result.err
 
 
 def test_runs_are_exported_to_files(netkv: Netkv, stored: list[str], tmp_path: Path) -> None:
     for kind, begin in (("--csv", "run,group"), ("--html", "<!doctype html>"), ("--json", "{")):
         file = tmp_path / f"export{kind}"
-        said = netkv("runs", "export", "gcompared", kind, "-o", str(file))
-        assert said.status == 0, said.err
-        assert said.out == ""
+        result = netkv("runs", "export", "gcompared", kind, "-o", str(file))
+        assert result.status == 0, result.err
+        assert result.out == ""
         assert file.read_text(encoding="utf-8").startswith(begin)
     assert len(json.loads((tmp_path / "export--json").read_text())["runs"]) == len(stored)
-    said = netkv("runs", "export", "gcompared", "-o", str(tmp_path / "no" / "such" / "place"))
-    assert said.status == 1
-    assert "cannot be written" in said.err
+    result = netkv("runs", "export", "gcompared", "-o", str(tmp_path / "no" / "such" / "place"))
+    assert result.status == 1
+    assert "cannot be written" in result.err
 
 
 def test_deleted_runs_are_not_listed(netkv: Netkv, stored: list[str]) -> None:
@@ -199,9 +198,9 @@ def test_deleted_runs_are_not_listed(netkv: Netkv, stored: list[str]) -> None:
     assert netkv("runs", "show", stored[1]).status == 0
 
 
-def test_reader_that_goes_away_is_no_fault(home: Path, stored: list[str]) -> None:
+def test_closed_pipe_is_no_error(home: Path, stored: list[str]) -> None:
     assert stored
-    said = subprocess.run(
+    result = subprocess.run(
         f"{sys.executable} -m netkv runs export gcompared | head -c 100",
         shell=True,
         cwd=ROOT,
@@ -210,31 +209,31 @@ def test_reader_that_goes_away_is_no_fault(home: Path, stored: list[str]) -> Non
         text=True,
         check=False,
     )
-    assert len(said.stdout) == 100
-    assert said.stderr == ""
+    assert len(result.stdout) == 100
+    assert result.stderr == ""
 
 
-def test_fault_of_netkv_is_one_sentence_and_a_file(
+def test_internal_error_is_one_sentence_and_a_log_file(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object, **__: object) -> None:
-        raise RuntimeError("a screw is loose")
+        raise RuntimeError("of the test")
 
     monkeypatch.setattr(Store, "heads", broken)
     assert main(["runs", "list"]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "Traceback" not in said.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "Traceback" not in output.err
     (log,) = (home / "logs").glob("fault-*.log")
-    assert str(log) in said.err
-    assert "a screw is loose" in log.read_text()
+    assert str(log) in output.err
+    assert "of the test" in log.read_text()
     assert "Traceback" in log.read_text()
 
 
-def test_store_that_cannot_be_used_is_named(netkv: Netkv, tmp_path: Path) -> None:
-    said = netkv("runs", "list", NETKV_STORE=f"sqlite:///{tmp_path}")
-    assert said.status == 1
-    assert "cannot be opened" in said.err
+def test_unusable_store_is_reported(netkv: Netkv, tmp_path: Path) -> None:
+    result = netkv("runs", "list", NETKV_STORE=f"sqlite:///{tmp_path}")
+    assert result.status == 1
+    assert "cannot be opened" in result.err
     assert netkv("runs", "list", NETKV_STORE="nonsense").status == 2
 
 
@@ -243,12 +242,12 @@ def test_p4_check_shows_line_and_place(netkv: Netkv, tmp_path: Path) -> None:
     source = (ROOT / "tests" / "golden" / "arith.p4").read_text()
     line = next(text for text in source.splitlines() if "transition accept;" in text)
     wrong.write_text(source.replace(line, line.replace("accept;", "acept;"), 1))
-    said = netkv("p4", "check", str(wrong), "p4/nocache/nocache.p4")
-    assert said.status == 1
-    assert f"{wrong}:" in said.out
-    assert "Did you mean 'accept'?" in said.out
-    assert "^" in said.out
-    assert "p4/nocache/nocache.p4: no errors" in said.out
+    result = netkv("p4", "check", str(wrong), "p4/nocache/nocache.p4")
+    assert result.status == 1
+    assert f"{wrong}:" in result.out
+    assert "Did you mean 'accept'?" in result.out
+    assert "^" in result.out
+    assert "p4/nocache/nocache.p4: no errors" in result.out
     document = netkv("p4", "check", str(wrong), "--json").document
     assert not document["ok"]
     assert document["files"][0]["diagnostics"][0]["line"] > 1
@@ -261,43 +260,45 @@ def test_p4_stf_names_the_unexpected_packet(netkv: Netkv, tmp_path: Path) -> Non
     index = next(i for i, line in enumerate(lines) if line.startswith("expect"))
     del lines[index]
     test.write_text("\n".join(lines) + "\n")
-    said = netkv("p4", "stf", "tests/golden/arith.p4", str(test))
-    assert said.status == 1
-    assert said.out.strip()
+    result = netkv("p4", "stf", "tests/golden/arith.p4", str(test))
+    assert result.status == 1
+    assert result.out.strip()
 
 
 def test_trace_names_the_pipelines_of_a_switch(netkv: Netkv) -> None:
     frame = "ff" * 12 + "0800"
-    said = netkv("p4", "trace", "p4/nocache/nocache.p4", frame, "--port", "7", "--pipelines", "4")
-    assert "ingress of pipeline 3, port 7" in said.out
+    result = netkv("p4", "trace", "p4/nocache/nocache.p4", frame, "--port", "7", "--pipelines", "4")
+    assert "ingress of pipeline 3, port 7" in result.out
     refused = netkv("p4", "trace", "p4/nocache/nocache.p4", frame, "--pipelines", "3")
     assert refused.status == 2
     assert "A switch has 1, 2 or 4 pipelines, not 3." in refused.err
 
 
 def test_trace_shows_every_step(netkv: Netkv, tmp_path: Path) -> None:
-    said = netkv("p4", "trace", "p4/nocache/nocache.p4", "ff" * 12 + "0800", "--port", "1")
-    assert said.status == 0
-    assert "parse_ethernet" in said.out
-    assert "nothing leaves the switch" in said.out
+    result = netkv("p4", "trace", "p4/nocache/nocache.p4", "ff" * 12 + "0800", "--port", "1")
+    assert result.status == 0
+    assert "parse_ethernet" in result.out
+    assert "nothing leaves the switch" in result.out
     frame = tmp_path / "frame.hex"
     frame.write_text("ff" * 12 + "\n0800")
-    assert netkv("p4", "trace", "p4/nocache/nocache.p4", str(frame), "--port", "1").out == said.out
+    assert (
+        netkv("p4", "trace", "p4/nocache/nocache.p4", str(frame), "--port", "1").out == result.out
+    )
 
 
 def _check_times_of_logs(netkv: Netkv, created: float) -> None:
-    """People read local time, programs the number."""
+    """Lines have local time, the JSON document has seconds since the epoch."""
     only = ("logs", "trial", "--node", "supervisor")
     lines = netkv(*only, TZ="Asia/Tokyo").out.splitlines()
-    told = [line.split(" | ", 1)[1] for line in lines]
-    times = [datetime.fromisoformat(line.split(" ", 1)[0]) for line in told]
+    messages = [line.split(" | ", 1)[1] for line in lines]
+    times = [datetime.fromisoformat(message.split(" ", 1)[0]) for message in messages]
     assert all(time.utcoffset() == timedelta(hours=9) for time in times)
     document = netkv(*only, "--json").document
     assert document["lab"] == "trial"
     found = document["lines"]
     assert {line["node"] for line in found} == {"supervisor"}
     assert [line["time"] for line in found] == [time.timestamp() for time in times]
-    assert [line["text"] for line in found] == [line.split(" ", 1)[1] for line in told]
+    assert [line["text"] for line in found] == [text.split(" ", 1)[1] for text in messages]
     assert all(created - 1 <= line["time"] <= time.time() for line in found)
     assert netkv("logs", "trial", "--json", "--follow").status == 2
 

@@ -1,4 +1,4 @@
-"""What the shell completes, asked as shells ask."""
+"""Completion of command lines, called as bash and zsh call it."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ SCENARIOS = sorted(file.stem for file in loader.shipped())
 
 
 class Shell:
-    """Asks as bash does: the words of the line, and which of them the cursor is in."""
+    """Calls the completion as a shell does, with the words of the line before the cursor."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, said: pytest.CaptureFixture[str]) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, capture: pytest.CaptureFixture[str]) -> None:
         self._patch = patch
-        self._said = said
+        self._capture = capture
 
     def bash(self, *words: str, status: int = 0) -> list[str]:
         self._patch.setenv("_NETKV_COMPLETE", "complete_bash")
         self._patch.setenv("COMP_WORDS", "\n".join(("netkv", *words)))
         self._patch.setenv("COMP_CWORD", str(len(words)))
-        return self._asked(status)
+        return self._complete(status)
 
     def zsh(self, line: str) -> list[str]:
         self._patch.setenv("_NETKV_COMPLETE", "complete_zsh")
         self._patch.setenv("_TYPER_COMPLETE_ARGS", f"netkv {line}")
-        return self._asked(0)
+        return self._complete(0)
 
-    def _asked(self, status: int) -> list[str]:
+    def _complete(self, status: int) -> list[str]:
         assert main() == status
-        said = self._said.readouterr()
-        assert said.err == ""
-        return said.out.splitlines()
+        output = self._capture.readouterr()
+        assert output.err == ""
+        return output.out.splitlines()
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_options_of_a_scenario_are_completed_with_their_values(shell: Shell) -> 
         "lab.executor=interpreter",
     ]
     assert shell.bash("up", "--set", "workload.zip") == ["workload.zipf=", "workload.zipf=0.99"]
-    # Bash takes '=' for a word of its own, and completes what is behind it.
+    # Bash splits words at '=' and completes the word after it.
     assert shell.bash(*run, "workload.mix", "=", "ycsb-") == [f"ycsb-{it}" for it in "abcdf"]
     assert shell.bash(*run, "workload.mix", "=") == [*(f"ycsb-{it}" for it in "abcdf"), "insert"]
     assert shell.bash(*run, "lab.preload", "=", "t") == ["true"]
@@ -126,7 +126,7 @@ def test_every_option_that_is_offered_can_be_set() -> None:
 
 
 def test_runs_and_groups_of_the_store_are_completed(shell: Shell) -> None:
-    assert shell.bash("runs", "show", "") == [], "no store is made"
+    assert shell.bash("runs", "show", "") == [], "completion creates no store"
     assert not list(state.home().glob("runs.db*"))
     with Store() as store:
         record_comparison(store, repeats=2)
@@ -175,8 +175,8 @@ def test_completion_is_silent_after_an_error(
     assert main() == 1
 
 
-def test_answers_come_without_what_they_do_not_need(home: Path) -> None:
-    """The run store's library alone takes a second to load."""
+def test_completion_imports_no_large_libraries(home: Path) -> None:
+    """Completion must be fast, and the library of the run store alone takes a second to load."""
     code = (
         "import sys; from netkv.cli import main; main(); "
         "print([m for m in ('sqlalchemy', 'finsy', 'grpc', 'plotly', 'netkv._engine')"
@@ -200,7 +200,7 @@ def test_answers_come_without_what_they_do_not_need(home: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
-def test_bash_itself_completes(home: Path, tmp_path: Path) -> None:
+def test_bash_completes_with_the_printed_script(home: Path, tmp_path: Path) -> None:
     command = tmp_path / "netkv"
     command.write_text(f'#!/bin/sh\nexec "{NETKV[0]}" -m netkv "$@"\n')
     command.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Help texts and descriptions name what there is, and no more."""
+"""Help texts and shown scenarios match the code; errors name the valid values."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from tests.cli.commands import ROOT, Netkv
 PORT = "{node: a, number: 1, via: x}"
 
 
-def test_help_of_soak_names_the_command_that_lists_schemes(netkv_here: Netkv) -> None:
-    told = " ".join(netkv_here("soak", "--help").out.split())
-    named = re.search(r"a scheme \('netkv ([^']*)'\)", told)
+def test_help_of_soak_names_the_command_that_lists_schemes(netkv_in_process: Netkv) -> None:
+    text = " ".join(netkv_in_process("soak", "--help").out.split())
+    named = re.search(r"scheme to search \('netkv ([^']*)'\)", text)
     assert named is not None
-    listed = netkv_here(*named[1].split(), "--json").document["schemes"]
+    listed = netkv_in_process(*named[1].split(), "--json").document["schemes"]
     assert [each["name"] for each in listed] == [each.name for each in schemes.all_schemes()]
 
 
-def test_target_that_no_lab_can_use_is_refused(netkv_here: Netkv) -> None:
-    said = netkv_here("scenario", "run", "quickstart", "--target", "tofino")
-    assert said.status == 2
+def test_unknown_target_is_refused(netkv_in_process: Netkv) -> None:
+    result = netkv_in_process("scenario", "run", "quickstart", "--target", "tofino")
+    assert result.status == 2
     assert (
         "'lab.target': it is 'tofino'; it should be 'engine', 'bmv2' or 'p4runtime://HOST"
-        in said.err
+        in result.err
     )
 
 
-def test_simulator_has_no_other_target_than_the_engine(netkv_here: Netkv) -> None:
-    said = netkv_here("scenario", "run", "quickstart", "--target", "bmv2", "--mode", "sim")
-    assert said.status == 2
-    assert "'lab.target': the simulator runs programs on netkv's own engine" in said.err
+def test_simulator_refuses_other_targets_than_the_engine(netkv_in_process: Netkv) -> None:
+    result = netkv_in_process("scenario", "run", "quickstart", "--target", "bmv2", "--mode", "sim")
+    assert result.status == 2
+    assert "'lab.target': the simulator runs programs on netkv's own engine" in result.err
 
 
 @pytest.mark.parametrize(
-    ("words", "wrong"),
+    ("options", "message"),
     [
         ((), "needs the ports of that switch: 'switch.ports', each"),
         (("--set", "lab.pipelines=2"), "needs 'target: engine'"),
@@ -59,25 +59,25 @@ def test_simulator_has_no_other_target_than_the_engine(netkv_here: Netkv) -> Non
     ],
 )
 def test_switch_elsewhere_without_what_it_needs_is_refused(
-    netkv_here: Netkv, words: tuple[str, ...], wrong: str
+    netkv_in_process: Netkv, options: tuple[str, ...], message: str
 ) -> None:
-    said = netkv_here("up", "nowhere", "--target", "p4runtime://127.0.0.1:1", *words)
-    assert said.status in (1, 2)
-    assert wrong in said.err
+    result = netkv_in_process("up", "nowhere", "--target", "p4runtime://127.0.0.1:1", *options)
+    assert result.status in (1, 2)
+    assert message in result.err
 
 
 @pytest.mark.parametrize("name", ["switch-crash", "lossy-fabric", "hot-in"])
-def test_scenario_is_shown_with_the_events_that_it_has(netkv_here: Netkv, name: str) -> None:
-    said = netkv_here("scenario", "show", name)
+def test_shown_scenario_has_its_events_and_plots(netkv_in_process: Netkv, name: str) -> None:
+    result = netkv_in_process("scenario", "show", name)
     written = YAML(typ="safe").load((ROOT / "scenarios" / f"{name}.yaml").read_text())
-    shown = YAML(typ="safe").load(said.out)
+    shown = YAML(typ="safe").load(result.out)
     assert shown["events"] == written["events"]
     assert shown.get("plots") == written.get("plots", [])
     assert shown["workload"]["deletes"] == 0, "defaults of load and lab are shown"
 
 
-def test_shown_scenario_is_one_that_runs(netkv_here: Netkv, tmp_path: Path) -> None:
-    said = netkv_here("scenario", "show", "lossy-fabric", COLUMNS="400")
+def test_shown_scenario_can_be_loaded(netkv_in_process: Netkv, tmp_path: Path) -> None:
+    result = netkv_in_process("scenario", "show", "lossy-fabric", COLUMNS="400")
     file = tmp_path / "shown.yaml"
-    file.write_text(said.out)
+    file.write_text(result.out)
     assert loader.load(file) == loader.load(loader.find("lossy-fabric"))

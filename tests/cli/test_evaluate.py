@@ -1,4 +1,4 @@
-"""`netkv evaluate` as a user meets it."""
+"""The output, the files and the errors of `netkv evaluate`."""
 
 from __future__ import annotations
 
@@ -35,12 +35,14 @@ def mine(tmp_path: Path, short_scenario: Path) -> Path:
     return file
 
 
-def test_a_paper_of_ones_own_is_run_saved_and_written(
+def test_evaluation_of_the_user_is_run_saved_and_written(
     netkv: Netkv, mine: Path, tmp_path: Path
 ) -> None:
-    said = netkv("evaluate", str(mine), "--seeds", "3", "--save", str(tmp_path / "data"), "--json")
-    assert said.status == 0, said.err
-    rows = said.document["experiments"][0]["rows"]
+    result = netkv(
+        "evaluate", str(mine), "--seeds", "3", "--save", str(tmp_path / "data"), "--json"
+    )
+    assert result.status == 0, result.err
+    rows = result.document["experiments"][0]["rows"]
     assert [row["at"] for row in rows] == [2, 4]
     for row in rows:
         assert row["seeds"] == 3
@@ -52,18 +54,18 @@ def test_a_paper_of_ones_own_is_run_saved_and_written(
     file.write_text("<!-- evaluation: mine -->\n<!-- end -->\n", encoding="utf-8")
     kept = ["--from", str(tmp_path / "data"), "--write", str(file)]
     again = netkv("evaluate", str(mine), *kept, "--json")
-    assert again.document == said.document
+    assert again.document == result.document
     assert f"{rows[0]['mean']:.2f}" in file.read_text(encoding="utf-8")
 
 
-def test_what_does_not_exist_is_a_sentence(netkv: Netkv) -> None:
+def test_unknown_evaluation_and_experiment_are_refused(netkv: Netkv) -> None:
     assert netkv("evaluate", "farreech").status == 2
-    said = netkv("evaluate", "netcache", "figure-10")
-    assert said.status == 2
-    assert "netcache-skew" in said.err
+    result = netkv("evaluate", "netcache", "figure-10")
+    assert result.status == 2
+    assert "netcache-skew" in result.err
 
 
 def test_without_a_name_the_evaluations_are_listed(netkv: Netkv) -> None:
-    said = netkv("evaluate", "--json")
-    names = {each["name"]: each["experiments"] for each in said.document["evaluations"]}
+    result = netkv("evaluate", "--json")
+    names = {each["name"]: each["experiments"] for each in result.document["evaluations"]}
     assert "netcache-skew" in names["netcache"]

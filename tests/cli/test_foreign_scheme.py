@@ -1,4 +1,4 @@
-"""A scheme of another package is known to every command, with its options."""
+"""Commands know the schemes of other packages and their options."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tests.schemes import foreign
 
 
 @pytest.fixture
-def beside(tmp_path: Path) -> str:
-    """A search path with a package that brings the scheme `probing`, and one that is broken."""
+def packages(tmp_path: Path) -> str:
+    """A search path with a package that has the scheme `probing`, and a broken package."""
     foreign.install(tmp_path, "netkv_probing", foreign.source())
     foreign.install(tmp_path, "netkv_broken", "import not_there", scheme="broken")
     return str(tmp_path)
 
 
-def test_foreign_scheme_is_listed_beside_a_broken_one(netkv: Netkv, beside: str) -> None:
-    document = netkv("scheme", "list", "--json", PYTHONPATH=beside).document
+def test_foreign_scheme_is_listed_beside_a_broken_one(netkv: Netkv, packages: str) -> None:
+    document = netkv("scheme", "list", "--json", PYTHONPATH=packages).document
     listed = {each["name"]: each["package"] for each in document["schemes"]}
     assert listed["probing"] == "netkv_probing"
     assert listed["netcache"] == "netkv"
@@ -29,13 +29,13 @@ def test_foreign_scheme_is_listed_beside_a_broken_one(netkv: Netkv, beside: str)
     ]
 
 
-def test_option_of_a_foreign_scheme_is_one_of_the_lab(
-    netkv: Netkv, beside: str, tmp_path: Path
+def test_option_of_a_foreign_scheme_is_a_lab_option(
+    netkv: Netkv, packages: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("name: mine\nschemes: [probing]\nlab:\n  probe_period: 2\n")
-    shown = netkv("scenario", "show", str(file), "--json", PYTHONPATH=beside).document
+    shown = netkv("scenario", "show", str(file), "--json", PYTHONPATH=packages).document
     assert shown["lab"]["probe_period"] == 2
-    wrong = netkv("scenario", "show", str(file), "--set", "lab.probe_period=0", PYTHONPATH=beside)
+    wrong = netkv("scenario", "show", str(file), "--set", "lab.probe_period=0", PYTHONPATH=packages)
     assert wrong.status == 2
     assert "--set lab.probe_period=0: 'lab.probe_period' is 0" in wrong.err

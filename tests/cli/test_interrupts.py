@@ -1,19 +1,17 @@
-"""A command that is stopped says what it was at, and what is left of it."""
+"""A command that is interrupted reports its progress and what is stored."""
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from netkv.cli import soak
 from netkv.runs import Store
 from netkv.soak.campaign import Search, Tally
-from tests.cli.commands import NETKV, ROOT
+from tests.cli.commands import start_netkv
 from tests.waiting import PATIENCE_S
 
 
@@ -24,20 +22,16 @@ def wait_for_line(process: subprocess.Popen[str], part: str) -> Iterator[str]:
         yield line
         if part in line:
             return
-    pytest.fail(f"it never said '{part}'")
+    pytest.fail(f"stderr has no line with '{part}'")
 
 
-def stopped(home: Path, number: signal.Signals, at: str, *arguments: str) -> tuple[str, str, int]:
-    """Runs a command, stops it when it has said `at`; stdout, stderr and exit status."""
-    with subprocess.Popen(
-        [*NETKV, *arguments],
-        cwd=ROOT,
-        env={**os.environ, "NETKV_HOME": str(home)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        before = "".join(wait_for_line(process, at))
+def interrupt(number: signal.Signals, after: str, *arguments: str) -> tuple[str, str, int]:
+    """Runs a command and sends the signal after a line with `after` on stderr.
+
+    Returns stdout, stderr and exit status.
+    """
+    with start_netkv(*arguments) as process:
+        before = "".join(wait_for_line(process, after))
         process.send_signal(number)
         out, err = process.communicate(timeout=PATIENCE_S)
     return out, before + err, process.returncode
@@ -45,11 +39,10 @@ def stopped(home: Path, number: signal.Signals, at: str, *arguments: str) -> tup
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
-def test_stopped_benchmark_reports_no_result(
-    home: Path, number: signal.Signals, more: list[str]
-) -> None:
-    out, err, status = stopped(
-        home, number, "[1/", *("p4", "bench", "nocache", "--sweep", "none", "--seconds", "5"), *more
+@pytest.mark.usefixtures("home")
+def test_stopped_benchmark_reports_no_result(number: signal.Signals, more: list[str]) -> None:
+    out, err, status = interrupt(
+        number, "[1/", *("p4", "bench", "nocache", "--sweep", "none", "--seconds", "5"), *more
     )
     assert status == 130
     assert out == ""
@@ -58,10 +51,11 @@ def test_stopped_benchmark_reports_no_result(
     assert "Traceback" not in err
 
 
-def test_stopped_simulation_reports_what_is_stored(home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_stopped_simulation_reports_the_stored_run() -> None:
     options = ["--mode", "sim", "--set", "duration=600", "--scheme", "nocache", "--json"]
-    out, err, status = stopped(
-        home, signal.SIGTERM, "warm-up", "scenario", "run", "quickstart", *options
+    out, err, status = interrupt(
+        signal.SIGTERM, "warm-up", "scenario", "run", "quickstart", *options
     )
     assert status == 130
     assert out == ""
@@ -75,6 +69,6 @@ def test_stopped_simulation_reports_what_is_stored(home: Path) -> None:
 def test_stopped_search_names_the_next_seed_and_failed_ones() -> None:
     wanted = Search("netcache", 10, 100, None, ())
     clean = soak._interrupted(wanted, Tally(seeds=5, following=14))
-    assert "'netkv soak netcache --from 14' goes on" in clean
+    assert "'netkv soak netcache --from 14' continues" in clean
     failed = soak._interrupted(wanted, Tally(seeds=5, following=14, violations=[13, 11]))
     assert "Seed 11 shows a violation: 'netkv soak netcache --replay 11'." in failed

@@ -1,4 +1,4 @@
-"""`netkv p4 bench` as a user meets it. No absolute times: machines differ and are busy."""
+"""The output and the errors of `netkv p4 bench`, not the measured speed."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def cases(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, dict[str,
 
 
 def test_every_path_is_measured_with_every_executor(netkv: Netkv) -> None:
-    said = netkv("p4", "bench", "--seconds", "0.01", "--sweep", "none", "--json")
-    assert said.status == 0, said.err
-    document = said.document
+    result = netkv("p4", "bench", "--seconds", "0.01", "--sweep", "none", "--json")
+    assert result.status == 0, result.err
+    document = result.document
     assert document["machine"]["cores"] >= 1
     assert document["machine"]["processor"]
     known = _engine.bench_paths()
@@ -34,10 +34,10 @@ def test_every_path_is_measured_with_every_executor(netkv: Netkv) -> None:
             assert (each["entries"], each["value_size"], each["key_width"]) == (10_000, 128, 128)
             assert each["pps"] > 0
             assert 0 < each["ns_p50"] <= each["ns_p99"]
-    yardstick = found["cache_read", "read-hit"]
+    reference = found["cache_read", "read-hit"]
     ratios = document["ratios"]
     for other in ("interpreter", "handwritten"):
-        ratio = yardstick["compiled"]["pps"] / yardstick[other]["pps"]
+        ratio = reference["compiled"]["pps"] / reference[other]["pps"]
         assert abs(ratios[f"cache_read/read-hit: compiled/{other}"] - ratio) < 1e-9
     assert "cache_read/read-hit: compiled/recorded-bmv2" in ratios
     assert "nocache/read: compiled/recorded-bmv2" not in ratios
@@ -50,33 +50,33 @@ def test_every_path_is_measured_with_every_executor(netkv: Netkv) -> None:
 
 def test_sweep_and_figures(netkv: Netkv, tmp_path: Path) -> None:
     page = tmp_path / "bench.html"
-    said = netkv(
+    result = netkv(
         *("p4", "bench", "cache_read", "--path", "read-hit", "--sweep", "key-width"),
         *("--seconds", "0.002", "--plot", str(page)),
     )
-    assert said.status == 0, said.err
+    assert result.status == 0, result.err
     for text in ("by hand", "cost against key bits", "recorded on another machine", "I.lookup"):
-        assert text in said.out
+        assert text in result.out
     for width in (32, 64, 128, 256, 512):
-        assert any(line.split()[:1] == [str(width)] for line in said.out.splitlines())
-    assert "cache_read read-hit, 512 bit keys" in said.err
+        assert any(line.split()[:1] == [str(width)] for line in result.out.splitlines())
+    assert "cache_read read-hit, 512 bit keys" in result.err
     drawn = page.read_text(encoding="utf-8")
     for text in ("Plotly.newPlot", "packets per second, one core", "not measured beside"):
         assert text in drawn
 
 
-def test_a_program_that_is_no_subject_is_only_loaded(netkv: Netkv) -> None:
-    said = netkv("p4", "bench", "tests/golden/arith.p4", "--seconds", "0.01", "--json")
-    assert said.status == 0, said.err
-    assert said.document["results"] == []
-    assert [each["program"] for each in said.document["loads"]] == ["arith"]
-    assert "only its loading is timed" in said.err
+def test_program_without_benchmark_paths_is_only_loaded(netkv: Netkv) -> None:
+    result = netkv("p4", "bench", "tests/golden/arith.p4", "--seconds", "0.01", "--json")
+    assert result.status == 0, result.err
+    assert result.document["results"] == []
+    assert [each["program"] for each in result.document["loads"]] == ["arith"]
+    assert "only loading is timed" in result.err
 
 
 def test_file_with_another_program_than_its_name_is_refused(netkv: Netkv, tmp_path: Path) -> None:
     wrong = tmp_path / "netcache.p4"
     wrong.write_text((ROOT / "p4" / "nocache/nocache.p4").read_text())
-    said = netkv("p4", "bench", str(wrong), "--path", "read-hit", "--seconds", "0.01")
-    assert said.status == 1
-    assert "not the program that its name says" in said.err
-    assert "Traceback" not in said.err
+    result = netkv("p4", "bench", str(wrong), "--path", "read-hit", "--seconds", "0.01")
+    assert result.status == 1
+    assert "not the program that its name says" in result.err
+    assert "Traceback" not in result.err

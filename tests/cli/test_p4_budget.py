@@ -1,4 +1,4 @@
-"""`netkv p4 info --budget` as a user reads it."""
+"""The output and the errors of `netkv p4 info --budget`."""
 
 from __future__ import annotations
 
@@ -35,27 +35,27 @@ V1Switch(P(), V(), I(), E(), V(), D()) main;
 
 
 def program(folder: Path, *, index: str = "index", size: int = 1024, name: str = "own") -> str:
-    """A program that reads and writes a register; the file it is in."""
+    """Writes a program that reads and writes a register; returns its file."""
     file = folder / f"{name}.p4"
     file.write_text(PROGRAM.format(index=index, size=size), encoding="utf-8")
     return str(file)
 
 
-def estimate(netkv_here: Netkv, *arguments: str) -> dict[str, Any]:
-    said = netkv_here("p4", "info", "--budget", *arguments, "--json")
-    assert said.status == 0, said.err
-    assert said.err == ""
-    document: dict[str, Any] = said.document
+def estimate(netkv_in_process: Netkv, *arguments: str) -> dict[str, Any]:
+    result = netkv_in_process("p4", "info", "--budget", *arguments, "--json")
+    assert result.status == 0, result.err
+    assert result.err == ""
+    document: dict[str, Any] = result.document
     return document
 
 
-def test_program_that_fits_is_reported_as_such(netkv_here: Netkv, tmp_path: Path) -> None:
-    said = netkv_here("p4", "info", "--budget", "--strict", program(tmp_path))
-    assert said.status == 0, said.err
-    assert "warning" not in said.out
-    assert "It fits" in said.err
-    assert "an estimate" in said.out
-    document = estimate(netkv_here, program(tmp_path))
+def test_program_that_fits_is_reported_as_such(netkv_in_process: Netkv, tmp_path: Path) -> None:
+    result = netkv_in_process("p4", "info", "--budget", "--strict", program(tmp_path))
+    assert result.status == 0, result.err
+    assert "warning" not in result.out
+    assert "It fits" in result.err
+    assert "an estimate" in result.out
+    document = estimate(netkv_in_process, program(tmp_path))
     assert document["fits"]
     assert document["paper"] is None
     assert document["ingress"]["usage"]["stages"] == {"used": 1, "limit": 12, "percent": 8.33}
@@ -63,42 +63,44 @@ def test_program_that_fits_is_reported_as_such(netkv_here: Netkv, tmp_path: Path
     assert document["egress"]["usage"]["stages"]["used"] == 0
 
 
-def test_warning_about_an_array_names_both_accesses(netkv_here: Netkv, tmp_path: Path) -> None:
+def test_warning_about_an_array_names_both_accesses(
+    netkv_in_process: Netkv, tmp_path: Path
+) -> None:
     file = program(tmp_path, index="other")
-    said = netkv_here("p4", "info", "--budget", file)
-    assert said.status == 0, "an estimate is no verdict"
-    assert "warning: ingress: Register array I.cells is accessed twice in a pass" in said.out
-    assert f"{file}:13:9: read" in said.out
-    assert f"{file}:14:9: write" in said.out
-    assert "help: " in said.out
-    assert "It does not fit" in said.err
-    (warning,) = estimate(netkv_here, file)["ingress"]["warnings"]
+    result = netkv_in_process("p4", "info", "--budget", file)
+    assert result.status == 0, "only --strict fails for warnings"
+    assert "warning: ingress: Register array I.cells is accessed twice in a pass" in result.out
+    assert f"{file}:13:9: read" in result.out
+    assert f"{file}:14:9: write" in result.out
+    assert "help: " in result.out
+    assert "It does not fit" in result.err
+    (warning,) = estimate(netkv_in_process, file)["ingress"]["warnings"]
     assert (warning["kind"], warning["objects"]) == ("twice", ["I.cells"])
     assert [(at["line"], at["what"]) for at in warning["at"]] == [(13, "read"), (14, "write")]
 
 
 @pytest.mark.parametrize("wrong", [{"index": "other"}, {"size": 1_000_000}])
 def test_strict_fails_for_warnings_and_for_limits(
-    netkv_here: Netkv, tmp_path: Path, wrong: dict[str, Any]
+    netkv_in_process: Netkv, tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
     file = program(tmp_path, **wrong)
-    assert netkv_here("p4", "info", "--budget", file).status == 0
+    assert netkv_in_process("p4", "info", "--budget", file).status == 0
     for more in ([], ["--json"]):
-        said = netkv_here("p4", "info", "--budget", "--strict", file, *more)
-        assert said.status == 1
-        assert "Traceback" not in said.err
-    assert not said.document["fits"]
+        result = netkv_in_process("p4", "info", "--budget", "--strict", file, *more)
+        assert result.status == 1
+        assert "Traceback" not in result.err
+    assert not result.document["fits"]
 
 
-def test_limit_that_is_exceeded_has_a_sentence(netkv_here: Netkv, tmp_path: Path) -> None:
-    said = netkv_here("p4", "info", "--budget", program(tmp_path, size=1_000_000))
-    assert "over the limit: ingress: An array of register I.cells takes 3920 KiB" in said.out
+def test_exceeded_limit_is_reported(netkv_in_process: Netkv, tmp_path: Path) -> None:
+    result = netkv_in_process("p4", "info", "--budget", program(tmp_path, size=1_000_000))
+    assert "over the limit: ingress: An array of register I.cells takes 3920 KiB" in result.out
 
 
-def test_netmcs_switch_takes_the_documented_resources(netkv_here: Netkv) -> None:
+def test_netmcs_switch_takes_the_documented_resources(netkv_in_process: Netkv) -> None:
     """docs/netmc.md, "What it takes of a switch": no stateful ALU, as in the paper."""
     for fields, actions, phv in ((8, 45, 88), (32, 69, 112)):
-        document = estimate(netkv_here, "-D", f"NETMC_SERVERS={fields}", "p4/netmc/netmc.p4")
+        document = estimate(netkv_in_process, "-D", f"NETMC_SERVERS={fields}", "p4/netmc/netmc.p4")
         assert document["fits"]
         ingress, egress = document["ingress"], document["egress"]
         assert ingress["usage"]["stages"]["used"] == 7
@@ -108,8 +110,8 @@ def test_netmcs_switch_takes_the_documented_resources(netkv_here: Netkv) -> None
         assert ingress["usage"]["arrays"]["used"] == egress["usage"]["arrays"]["used"] == 0
 
 
-def test_paper_of_the_scheme_stands_beside_the_estimate(netkv_here: Netkv) -> None:
-    document = estimate(netkv_here, "p4/netcache/netcache.p4")
+def test_estimate_has_the_figures_of_the_paper(netkv_in_process: Netkv) -> None:
+    document = estimate(netkv_in_process, "p4/netcache/netcache.p4")
     assert document["paper"]["scheme"] == "NetCache"
     assert document["paper"]["egress"] == {
         "sram_kib": 7856,
@@ -121,22 +123,22 @@ def test_paper_of_the_scheme_stands_beside_the_estimate(netkv_here: Netkv) -> No
     assert document["paper"]["tables"] == {"ingress": "Table II", "egress": "Table III"}
     # 8 value arrays of 128 bits, 4 rows of the sketch, 3 of the filter, and 5 of metadata.
     assert document["ingress"]["usage"]["arrays"]["used"] == 8 * 4 + 4 + 3 + 5
-    said = netkv_here("p4", "info", "--budget", "p4/netcache/netcache.p4", COLUMNS="80")
+    result = netkv_in_process("p4", "info", "--budget", "p4/netcache/netcache.p4", COLUMNS="80")
     for shown in ("NetCache,", "Table II ", "Table III ", "7,856 (51.1%)", "section VI-F"):
-        assert shown in said.out
-    title, _, tables = said.out.split("Longest chain")[0].partition("\n")
+        assert shown in result.out
+    title, _, tables = result.out.split("Longest chain")[0].partition("\n")
     assert "an estimate" in title
     assert max(map(len, tables.splitlines())) <= 80
 
 
-def test_programs_that_ship_access_no_array_twice(netkv_here: Netkv) -> None:
+def test_shipped_programs_access_no_array_twice(netkv_in_process: Netkv) -> None:
     for file in resources.programs().values():
-        document = estimate(netkv_here, str(file))
+        document = estimate(netkv_in_process, str(file))
         for pipeline in ("ingress", "egress"):
             assert document[pipeline]["warnings"] == [], file
 
 
-def test_papers_figures_are_those_of_its_tables() -> None:
+def test_figures_of_papers_match_their_percentages() -> None:
     """Shares of 15,360 KiB, 12 stages, 48 ALUs and 768 bytes, as the paper prints them."""
     content = json.loads(
         (ROOT / "netkv/data/papers/switch-resources.json").read_text(encoding="utf-8")
@@ -159,16 +161,18 @@ def test_papers_figures_are_those_of_its_tables() -> None:
             assert 100 * row[name] / limits[name] == pytest.approx(percent, abs=0.06)
 
 
-def test_strict_without_budget_is_wrong_usage(netkv_here: Netkv) -> None:
-    said = netkv_here("p4", "info", "--strict", "p4/nocache/nocache.p4")
-    assert said.status == 2
-    assert "--budget" in said.err
-    assert said.out == ""
+def test_strict_without_budget_is_wrong_usage(netkv_in_process: Netkv) -> None:
+    result = netkv_in_process("p4", "info", "--strict", "p4/nocache/nocache.p4")
+    assert result.status == 2
+    assert "--budget" in result.err
+    assert result.out == ""
 
 
-def test_program_that_does_not_compile_has_no_budget(netkv_here: Netkv, tmp_path: Path) -> None:
+def test_program_that_does_not_compile_has_no_budget(
+    netkv_in_process: Netkv, tmp_path: Path
+) -> None:
     file = tmp_path / "broken.p4"
     file.write_text("control {", encoding="utf-8")
-    said = netkv_here("p4", "info", "--budget", str(file))
-    assert said.status == 1
-    assert "does not compile" in said.err
+    result = netkv_in_process("p4", "info", "--budget", str(file))
+    assert result.status == 1
+    assert "does not compile" in result.err

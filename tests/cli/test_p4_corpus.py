@@ -1,4 +1,4 @@
-"""`netkv p4 stf DIRECTORY` and `netkv p4 ir`."""
+"""The output of `netkv p4 stf DIRECTORY` and of `netkv p4 ir`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.cli.commands import ROOT, Netkv
 
 
 def folder_of_tests(folder: Path) -> Path:
-    """One test of each outcome."""
+    """Writes one packet test of each outcome."""
     for name in ("arith", "parse"):
         for extension in ("p4", "stf"):
             shutil.copy(ROOT / "tests" / "golden" / f"{name}.{extension}", folder)
@@ -26,9 +26,9 @@ def folder_of_tests(folder: Path) -> Path:
     return folder
 
 
-def test_stf_of_a_folder_lists_every_outcome(netkv_here: Netkv, tmp_path: Path) -> None:
+def test_stf_of_a_folder_lists_every_outcome(netkv_in_process: Netkv, tmp_path: Path) -> None:
     folder = folder_of_tests(tmp_path)
-    run = netkv_here("p4", "stf", str(folder), "--json")
+    run = netkv_in_process("p4", "stf", str(folder), "--json")
     assert run.status == 1, run.err
     document = json.loads(run.out)
     found = {Path(it["test"]).stem: it for it in document["tests"]}
@@ -43,24 +43,24 @@ def test_stf_of_a_folder_lists_every_outcome(netkv_here: Netkv, tmp_path: Path) 
     assert document["counts"] == {"passed": 1, "failed": 1, "refused": 1, "left out": 1}
 
 
-def test_stf_of_a_folder_prints_a_table(netkv_here: Netkv, tmp_path: Path) -> None:
+def test_stf_of_a_folder_prints_a_table(netkv_in_process: Netkv, tmp_path: Path) -> None:
     folder = folder_of_tests(tmp_path)
-    run = netkv_here("p4", "stf", str(folder), "--executor", "interpreter")
+    run = netkv_in_process("p4", "stf", str(folder), "--executor", "interpreter")
     assert run.status == 1
     assert "inner/refused.stf" in run.out
     assert "1 of 3 tests pass; 1 fail, 1 programs are refused, 1 for another" in run.err
 
 
-def test_stf_of_a_program_needs_a_test(netkv_here: Netkv, tmp_path: Path) -> None:
-    run = netkv_here("p4", "stf", "tests/golden/arith.p4")
+def test_stf_of_a_program_needs_a_test(netkv_in_process: Netkv, tmp_path: Path) -> None:
+    run = netkv_in_process("p4", "stf", "tests/golden/arith.p4")
     assert run.status != 0
     assert "needs a packet test" in run.err
-    run = netkv_here("p4", "stf", str(tmp_path))
+    run = netkv_in_process("p4", "stf", str(tmp_path))
     assert run.status != 0
     assert "There is no NAME.stf" in run.err
 
 
-def test_ir_prints_objects_and_graphs(netkv_here: Netkv) -> None:
-    run = netkv_here("p4", "ir", "engine/p4/tests/files/ir/table.p4")
+def test_ir_prints_objects_and_graphs(netkv_in_process: Netkv) -> None:
+    run = netkv_in_process("p4", "ir", "engine/p4/tests/files/ir/table.p4")
     assert run.status == 0, run.err
     assert run.out == (ROOT / "engine/p4/tests/files/ir/table.ir").read_text()

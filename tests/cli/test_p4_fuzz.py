@@ -1,18 +1,17 @@
-"""`netkv p4 fuzz` and `netkv p4 record`, as a user runs them."""
+"""The output and the errors of `netkv p4 fuzz` and `netkv p4 record`."""
 
 from __future__ import annotations
 
 import os
 import signal
 import struct
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from netkv import resources
 from netkv.cli import main
-from tests.cli.commands import NETKV, ROOT, Netkv
+from tests.cli.commands import ROOT, Netkv, start_netkv
 from tests.waiting import PATIENCE_S, until
 
 TABLES = str(ROOT / "tests" / "golden" / "tables.p4")
@@ -20,9 +19,11 @@ REPLICATE = str(ROOT / "tests" / "golden" / "replicate.p4")
 
 
 def test_executors_agree_and_the_document_has_counts(netkv: Netkv) -> None:
-    said = netkv("p4", "fuzz", TABLES, "--generated", "--seeds", "5", "--packets", "300", "--json")
-    assert said.status == 0, said.out
-    document = said.document
+    result = netkv(
+        "p4", "fuzz", TABLES, "--generated", "--seeds", "5", "--packets", "300", "--json"
+    )
+    assert result.status == 0, result.out
+    document = result.document
     assert document["ok"]
     assert document["findings"] == []
     assert (document["cases"], document["generated_programs"]) == (10, 5)
@@ -32,11 +33,11 @@ def test_executors_agree_and_the_document_has_counts(netkv: Netkv) -> None:
 
 
 def test_all_shipped_programs_are_fuzzed_when_none_is_named(netkv: Netkv) -> None:
-    said = netkv("p4", "fuzz", "--seed", "3", "--packets", "50", "--threads", "1")
-    assert said.status == 0, said.out
+    result = netkv("p4", "fuzz", "--seed", "3", "--packets", "50", "--threads", "1")
+    assert result.status == 0, result.out
     shipped = len(resources.programs())
-    assert f"in {shipped + 1} cases, 1 generated programs" in said.err
-    assert "no difference" in said.err
+    assert f"in {shipped + 1} cases, 1 generated programs" in result.err
+    assert "no difference" in result.err
 
 
 def test_compile_error_is_reported(netkv: Netkv, tmp_path: Path) -> None:
@@ -47,13 +48,12 @@ def test_compile_error_is_reported(netkv: Netkv, tmp_path: Path) -> None:
 
 
 def test_an_interrupt_ends_a_long_run_at_once() -> None:
-    command = [*NETKV, "p4", "fuzz", TABLES, "--seconds", "300", "--packets", "100"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1, "its threads compare packets")
+    process = start_netkv("p4", "fuzz", TABLES, "--seconds", "300", "--packets", "100")
+    until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1, "its threads run")
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130, said
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, err
 
 
 def test_interrupted_search_reports_its_progress(
@@ -64,10 +64,10 @@ def test_interrupted_search_reports_its_progress(
 
     monkeypatch.setattr("netkv.cli.p4_fuzz.time.sleep", interrupt)
     assert main(["p4", "fuzz", TABLES, "--seconds", "300", "--packets", "10", "--json"]) == 130
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "Interrupted. " in said.err
-    assert "no difference" in said.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert "Interrupted. " in output.err
+    assert "no difference" in output.err
 
 
 def without_comments(text: str) -> list[str]:
@@ -75,13 +75,11 @@ def without_comments(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("program", [TABLES, REPLICATE])
-def test_what_is_recorded_passes_as_a_packet_test(
-    netkv: Netkv, tmp_path: Path, program: str
-) -> None:
+def test_recording_passes_as_a_packet_test(netkv: Netkv, tmp_path: Path, program: str) -> None:
     test = tmp_path / "recorded.stf"
-    said = netkv("p4", "record", program, "--random", "40", "--seed", "2", "--out", str(test))
-    assert said.status == 0, said.err
-    assert said.err.startswith("40 packets in")
+    result = netkv("p4", "record", program, "--random", "40", "--seed", "2", "--out", str(test))
+    assert result.status == 0, result.err
+    assert result.err.startswith("40 packets in")
     replayed = netkv("p4", "stf", program, str(test), "--json")
     assert replayed.status == 0, replayed.out
     assert replayed.document["packets"] == 40
@@ -89,7 +87,7 @@ def test_what_is_recorded_passes_as_a_packet_test(
     assert without_comments(again.out) == without_comments(test.read_text())
 
 
-def test_packets_come_as_lines_or_pcap(netkv: Netkv, tmp_path: Path) -> None:
+def test_packets_are_read_from_lines_or_pcap(netkv: Netkv, tmp_path: Path) -> None:
     frames = [bytes(40), bytes(range(40))]
     lines = tmp_path / "frames.txt"
     lines.write_text("# two\n" + "".join(f"2 {frame.hex(' ')}  # one\n" for frame in frames))
@@ -105,7 +103,7 @@ def test_packets_come_as_lines_or_pcap(netkv: Netkv, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "complaint"),
+    ("content", "message"),
     [
         (b"1 00\nport one\n", "2: 'port one' is not PORT HEXBYTES"),
         (b"600 00\n", "1: port 600 is not 0 to 511"),
@@ -113,12 +111,12 @@ def test_packets_come_as_lines_or_pcap(netkv: Netkv, tmp_path: Path) -> None:
         (b"\xd4\xc3\xb2\xa1 cut", "not of Ethernet frames"),
     ],
 )
-def test_wrong_packet_files_are_errors_in_words(
-    netkv: Netkv, tmp_path: Path, content: bytes, complaint: str
+def test_wrong_packet_file_is_reported(
+    netkv: Netkv, tmp_path: Path, content: bytes, message: str
 ) -> None:
     file = tmp_path / "packets"
     file.write_bytes(content)
-    said = netkv("p4", "record", TABLES, "--packets", str(file))
-    assert said.status == 2
-    assert complaint in said.err
+    result = netkv("p4", "record", TABLES, "--packets", str(file))
+    assert result.status == 2
+    assert message in result.err
     assert netkv("p4", "record", TABLES).status == 2

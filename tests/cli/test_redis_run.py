@@ -1,4 +1,4 @@
-"""Redis as the back end of whole racks, as a user meets it."""
+"""Scenarios and labs with Redis as the back end, through the command line."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 from tests.cli.commands import Netkv
 
 REDIS = ["--set", "lab.backend=redis", "--set", "lab.redis.fsync=never"]
-SHARD_DIES = """\
-name: shard-dies
-title: A shard dies
+SHARD_CRASH = """\
+name: shard-crash
+title: A shard is killed
 schemes: [nocache, netcache]
 lab: {servers: 3, cache_entries: 20, backend: redis}
 workload: {keys: 500, writes: 0.5, arrivals: {outstanding: 8}}
@@ -29,39 +29,41 @@ expect:
 def test_quickstart_on_redis(netkv: Netkv) -> None:
     changes = ["workload.keys=2000", "lab.cache_entries=200", "warmup=0.3", "duration=1"]
     sets = [word for change in changes for word in ("--set", change)]
-    said = netkv("scenario", "run", "quickstart", "--json", *REDIS, *sets)
-    document = said.document
+    result = netkv("scenario", "run", "quickstart", "--json", *REDIS, *sets)
+    document = result.document
     for run in document["runs"]:
         assert run["throughput_ops"] > 0
         assert all(load > 0 for load in run["server_load"])
         assert (run["acked_writes_lost"], run["stale_reads"], run["linearizable"]) == (0, 0, 1)
 
 
-def test_a_switch_that_crashes_over_redis_loses_nothing(netkv: Netkv) -> None:
+def test_switch_crash_over_redis_loses_no_write(netkv: Netkv) -> None:
     changes = ["workload.keys=2000", "lab.cache_entries=100", "warmup=1", "duration=8"]
     changes += [f"events.{number}.at={at}" for number, at in enumerate((3, 3.5, 5, 5.5))]
     sets = [word for change in changes for word in ("--set", change)]
-    said = netkv("scenario", "run", "switch-crash", "--scheme", "farreach", "--json", *REDIS, *sets)
-    assert said.status == 0, said.err
-    (run,) = said.document["runs"]
+    result = netkv(
+        "scenario", "run", "switch-crash", "--scheme", "farreach", "--json", *REDIS, *sets
+    )
+    assert result.status == 0, result.err
+    (run,) = result.document["runs"]
     assert (run["acked_writes_lost"], run["linearizable"]) == (0, 1)
 
 
 def test_shard_is_killed_and_started_in_a_scenario(netkv: Netkv, tmp_path: Path) -> None:
-    file = tmp_path / "shard-dies.yaml"
-    file.write_text(SHARD_DIES)
-    said = netkv("scenario", "run", str(file), "--json")
-    assert said.status == 0, said.err
-    for run in said.document["runs"]:
+    file = tmp_path / "shard-crash.yaml"
+    file.write_text(SHARD_CRASH)
+    result = netkv("scenario", "run", str(file), "--json")
+    assert result.status == 0, result.err
+    for run in result.document["runs"]:
         assert (run["acked_writes_lost"], run["linearizable"]) == (0, 1)
-    file.write_text(SHARD_DIES.replace("redis-1", "redis-3"))
-    said = netkv("scenario", "run", str(file))
-    assert said.status == 2
-    assert "redis-3" in said.err
-    assert "redis-2" in said.err, "it says which there are"
+    file.write_text(SHARD_CRASH.replace("redis-1", "redis-3"))
+    result = netkv("scenario", "run", str(file))
+    assert result.status == 2
+    assert "redis-3" in result.err
+    assert "redis-2" in result.err, "the error names the existing nodes"
 
 
-def test_nodes_of_a_lab_are_killed_and_started_by_hand(netkv: Netkv) -> None:
+def test_nodes_of_a_lab_are_killed_and_started_by_command(netkv: Netkv) -> None:
     up = netkv(
         "up", "--scheme", "nocache", *REDIS, "--set", "lab.servers=2", "--set", "workload.keys=500"
     )

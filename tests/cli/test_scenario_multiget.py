@@ -1,4 +1,4 @@
-"""Multigets as a user meets them: the three schemes on one plot, live and simulated."""
+"""`netkv scenario run` and `netkv soak` with the schemes for multigets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ SIZES = ["--set", "sweep={workload.multiget: [2, 12]}"]
 
 
 @pytest.mark.parametrize("mode", ["sim", "live"])
-def test_three_ways_to_split_a_read_are_compared_over_its_size(netkv: Netkv, mode: str) -> None:
+def test_multiget_schemes_are_compared_over_multiget_size(netkv: Netkv, mode: str) -> None:
     # In virtual time, a few milliseconds are thousands of requests.
     seconds = {"sim": "0.05", "live": "0.5"}[mode]
     command = ["scenario", "run", "multiget-size-sweep", "--mode", mode, *SIZES]
     command += ["--set", f"duration={seconds}", "--set", "warmup=0.05", "--json"]
-    said = netkv(*command)
-    assert said.status == 0, said.err
-    runs = said.document["runs"]
+    result = netkv(*command)
+    assert result.status == 0, result.err
+    runs = result.document["runs"]
     assert {(run["scheme"], run["params"]["workload.multiget"]) for run in runs} == {
         (scheme, size) for scheme in ("netmc", "climc", "coordimc") for size in (2, 12)
     }
@@ -34,10 +34,10 @@ def test_three_ways_to_split_a_read_are_compared_over_its_size(netkv: Netkv, mod
 
 
 def test_refused_multiget_names_schemes_for_multigets(netkv: Netkv) -> None:
-    said = netkv("scenario", "run", "quickstart", "--set", "workload.multiget=4")
-    assert said.status == 2
-    assert "Schemes for multigets: netmc, climc, coordimc" in said.err
-    assert "Traceback" not in said.err
+    result = netkv("scenario", "run", "quickstart", "--set", "workload.multiget=4")
+    assert result.status == 2
+    assert "Schemes for multigets: netmc, climc, coordimc" in result.err
+    assert "Traceback" not in result.err
 
 
 def test_event_about_a_missing_coordinator_is_refused(netkv: Netkv) -> None:
@@ -48,16 +48,16 @@ def test_event_about_a_missing_coordinator_is_refused(netkv: Netkv) -> None:
     refused = netkv(*command)
     assert refused.status == 2
     assert "'netmc' has none (schemes that do: coordimc)" in refused.err
-    said = netkv(*command, "--set", "schemes=[coordimc]")
-    assert said.status == 0, said.err
-    (run, _) = said.document["runs"]
+    result = netkv(*command, "--set", "schemes=[coordimc]")
+    assert result.status == 0, result.err
+    (run, _) = result.document["runs"]
     assert run["lost_ops"] == 0
     assert {event["kind"] for event in run["events"]} >= {"killed", "started"}
 
 
 @pytest.mark.parametrize("scheme", ["netmc", "climc", "coordimc"])
-def test_no_seed_finds_a_wrong_value_or_a_request_that_hangs(netkv: Netkv, scheme: str) -> None:
-    said = netkv("soak", scheme, "--seeds", "8", "--json")
-    assert said.status == 0, said.out
-    assert said.document["violations"] == []
-    assert said.document["faults"] > 20
+def test_soak_finds_no_violation_in_multiget_schemes(netkv: Netkv, scheme: str) -> None:
+    result = netkv("soak", scheme, "--seeds", "8", "--json")
+    assert result.status == 0, result.out
+    assert result.document["violations"] == []
+    assert result.document["faults"] > 20

@@ -1,26 +1,23 @@
-"""`netkv scenario run` with real racks: what it prints, stores, and leaves behind."""
+"""`netkv scenario run` with live racks: its output, its stored runs and its processes."""
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from netkv.runs import Store
-from tests.cli.commands import NETKV, ROOT, Netkv
+from tests.cli.commands import Netkv, start_netkv
 from tests.waiting import PATIENCE_S, until
 
 
-def test_document_of_a_run_has_the_agreed_form_and_is_stored(
-    netkv: Netkv, short_scenario: Path
-) -> None:
-    said = netkv("scenario", "run", str(short_scenario), "--json", "--seed", "7")
-    assert said.status == 0, said.err
-    document = said.document
+def test_run_prints_the_documented_json_and_is_stored(netkv: Netkv, short_scenario: Path) -> None:
+    result = netkv("scenario", "run", str(short_scenario), "--json", "--seed", "7")
+    assert result.status == 0, result.err
+    document = result.document
     assert (document["scenario"], document["mode"], document["seed"]) == ("short", "live", 7)
     nocache, netcache = document["runs"]
     for run in (nocache, netcache):
@@ -36,7 +33,7 @@ def test_document_of_a_run_has_the_agreed_form_and_is_stored(
             "detail": document["thresholds"][0]["detail"],
         }
     ]
-    assert "measuring" in said.err, "progress goes to stderr"
+    assert "measuring" in result.err, "progress goes to stderr"
     with Store() as store:
         stored = store.record(netcache["id"])
         assert stored.throughput_ops == netcache["throughput_ops"]
@@ -50,23 +47,23 @@ def test_missed_threshold_prints_comparison_and_exits_1(netkv: Netkv, short_scen
         "netcache.acked_writes_lost == 0", "netcache.throughput_ops > 1000000000"
     )
     short_scenario.write_text(text)
-    said = netkv("scenario", "run", str(short_scenario), "--scheme", "netcache")
-    assert said.status == 1, said.err
-    assert "MISSED" in said.out
-    assert "netcache" in said.out
-    assert "nocache" not in said.out
-    assert "netkv serve" in said.err
+    result = netkv("scenario", "run", str(short_scenario), "--scheme", "netcache")
+    assert result.status == 1, result.err
+    assert "MISSED" in result.out
+    assert "netcache" in result.out
+    assert "nocache" not in result.out
+    assert "netkv serve" in result.err
 
 
 def run_with_samples(count: int) -> str | None:
-    """A run that goes on and has so many samples."""
+    """The id of a run in progress that has at least `count` samples."""
     with Store() as store:
         runs = [head.id for head in store.running()]
         return next((run for run in runs if len(store.samples(run)[0]) >= count), None)
 
 
 def nodes_of(pid: int) -> list[int]:
-    """Processes of a lab that the process started, by the environment that they inherited."""
+    """The nodes that the process started, found by the NETKV_HOME that they inherited."""
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal():
@@ -94,14 +91,9 @@ def nodes_of(pid: int) -> list[int]:
 def test_interrupted_run_is_stored_as_failed_without_processes(
     short_scenario: Path, number: signal.Signals, status: int, reason: str
 ) -> None:
-    run = subprocess.Popen(
-        [*NETKV, "scenario", "run", str(short_scenario), "--set", "duration=60", "--json"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with run:
+    with start_netkv(
+        "scenario", "run", str(short_scenario), "--set", "duration=60", "--json"
+    ) as run:
         run_id = until(partial(run_with_samples, 3), "a run has three samples", every_s=0.2)
         nodes = nodes_of(run.pid)
         assert nodes

@@ -1,4 +1,4 @@
-"""What commands say of the time that a scenario takes is wall time, and where it is from."""
+"""The wall time that commands print for a scenario, and whether it is measured or estimated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.runs.recorded_runs import record, record_comparison, start
 
 
 def store_a_run_of(name: str, seconds: float) -> None:
-    """Every run of a scenario that ships, on this machine."""
+    """Stores every run of a shipped scenario, as if it had taken `seconds` on this machine."""
     origin = Provenance(
         netkv_version="0", source_revision="", program="", program_hash="", host=host()
     )
@@ -35,10 +35,10 @@ def store_a_run_of(name: str, seconds: float) -> None:
             record(sink, run)
 
 
-def test_list_and_show_have_wall_time_and_its_source(netkv_here: Netkv) -> None:
+def test_list_and_show_have_wall_time_and_its_source(netkv_in_process: Netkv) -> None:
     listed = {
         each["name"]: each
-        for each in netkv_here("scenario", "list", "--json").document["scenarios"]
+        for each in netkv_in_process("scenario", "list", "--json").document["scenarios"]
     }
     before = listed["netcache-skew"]
     assert before["wall_seconds_source"] == "estimated"
@@ -47,41 +47,43 @@ def test_list_and_show_have_wall_time_and_its_source(netkv_here: Netkv) -> None:
     assert "seconds" not in before
     assert listed["quickstart"]["virtual_seconds"] is None
     store_a_run_of("quickstart", 40.0)
-    shown = netkv_here("scenario", "show", "quickstart", "--json").document
+    shown = netkv_in_process("scenario", "show", "quickstart", "--json").document
     assert (shown["wall_seconds"], shown["wall_seconds_source"]) == (80, "measured")
-    text = netkv_here("scenario", "list", COLUMNS="160").out
+    text = netkv_in_process("scenario", "list", COLUMNS="160").out
     assert re.search(r"quickstart .* 1 min 20 s +measured", text)
     assert re.search(r"netcache-skew .* s +estimated", text)
     assert "Wall time on this machine." in text
-    text = netkv_here("scenario", "show", "netcache-skew").out
+    text = netkv_in_process("scenario", "show", "netcache-skew").out
     assert re.search(
         r"# 8 runs take about .* here \(estimated\), and simulate 16 s of virtual", text
     )
 
 
 def test_run_prints_its_expected_wall_time(netkv: Netkv, short_scenario: Path) -> None:
-    said = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")
-    assert "1 run takes about 6 s here (estimated)." in said.err
-    said = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")
-    assert re.search(r"1 run takes about \d+ s here \(measured\)\.", said.err)
+    result = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")
+    assert "1 run takes about 6 s here (estimated)." in result.err
+    result = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")
+    assert re.search(r"1 run takes about \d+ s here \(measured\)\.", result.err)
 
 
-def test_baseline_of_a_comparison_is_named_and_can_be_asked_for(
-    netkv_here: Netkv, home: Path
+def test_baseline_of_a_comparison_is_named_and_selectable(
+    netkv_in_process: Netkv, home: Path
 ) -> None:
     assert home
     with Store() as store:
         first, second = record_comparison(store)
     for order in ((first, second), (second, first)):
-        found = netkv_here("runs", "compare", *order, "--json").document
+        found = netkv_in_process("runs", "compare", *order, "--json").document
         assert found["baseline"] == "nocache"
-    text = netkv_here("runs", "compare", second, first).out
+    text = netkv_in_process("runs", "compare", second, first).out
     assert "Ratios are to nocache" in text
     assert "to nocache" in text.splitlines()[2]
-    for asked in ("netcache", second, second[:-3]):
-        found = netkv_here("runs", "compare", first, second, "--baseline", asked, "--json").document
+    for baseline in ("netcache", second, second[:-3]):
+        found = netkv_in_process(
+            "runs", "compare", first, second, "--baseline", baseline, "--json"
+        ).document
         assert found["baseline"] == "netcache"
-    said = netkv_here("runs", "compare", first, second, "--baseline", "netcash")
-    assert said.status == 2
-    assert "--baseline netcash:" in said.err
-    assert "Schemes of these runs: nocache, netcache." in said.err
+    result = netkv_in_process("runs", "compare", first, second, "--baseline", "netcash")
+    assert result.status == 2
+    assert "--baseline netcash:" in result.err
+    assert "Schemes of these runs: nocache, netcache." in result.err

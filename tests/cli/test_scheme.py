@@ -1,4 +1,4 @@
-"""`netkv scheme list|show`: what can be compared, and what may be chosen about it."""
+"""`netkv scheme list|show`: the schemes and their options."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ import pytest
 from netkv import schemes
 from netkv.cli import main
 from netkv.schemes import registry
-from tests.cli.commands import Netkv, Said
+from tests.cli.commands import CommandResult, Netkv
 
 NAMES = [each.name for each in schemes.all_schemes()]
 
 
 @pytest.fixture
 def netkv(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Netkv]:
-    """Runs the command in this process, which knows what a test makes of the registry."""
+    """Runs the command in this process, where a test can change the registry."""
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
 
-    def run(*arguments: str, **environment: str) -> Said:
+    def run(*arguments: str, **environment: str) -> CommandResult:
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         status = main(arguments)
-        said = capsys.readouterr()
-        return Said(status, said.out, said.err)
+        return CommandResult(status, *capsys.readouterr())
 
     yield run
     for number, handler in handlers.items():
@@ -33,9 +32,9 @@ def netkv(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_list_has_every_scheme_with_title_summary_and_paper(netkv: Netkv) -> None:
-    said = netkv("scheme", "list", COLUMNS="300")
-    assert said.status == 0
-    listed = [line for line in said.out.splitlines() if line.split()[:1]]
+    result = netkv("scheme", "list", COLUMNS="300")
+    assert result.status == 0
+    listed = [line for line in result.out.splitlines() if line.split()[:1]]
     for each in schemes.all_schemes():
         (line,) = (line for line in listed if line.split()[0] == each.name)
         assert each.title in line
@@ -43,7 +42,7 @@ def test_list_has_every_scheme_with_title_summary_and_paper(netkv: Netkv) -> Non
         assert each.paper in line
 
 
-def test_list_as_a_document(netkv: Netkv) -> None:
+def test_list_prints_one_json_document(netkv: Netkv) -> None:
     document = netkv("scheme", "list", "--json").document
     assert [each["name"] for each in document["schemes"]] == NAMES
     assert {each["package"] for each in document["schemes"]} == {"netkv"}
@@ -54,9 +53,9 @@ def test_list_names_schemes_that_cannot_be_used(
     netkv: Netkv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(registry.catalogue().problems, "lost", "The scheme 'lost' is broken.")
-    said = netkv("scheme", "list")
-    assert said.status == 0
-    assert said.err == "The scheme 'lost' is broken.\n"
+    result = netkv("scheme", "list")
+    assert result.status == 0
+    assert result.err == "The scheme 'lost' is broken.\n"
     document = netkv("scheme", "list", "--json").document
     assert document["problems"] == ["The scheme 'lost' is broken."]
 
@@ -69,10 +68,10 @@ def test_show_has_every_option_with_default_and_unit(netkv: Netkv, name: str) ->
     assert document["paper"] == scheme.paper
     options = {each["option"]: each for each in document["options"]}
     assert list(options) == [f"lab.{each}" for each in scheme.options.model_fields]
-    said = netkv("scheme", "show", name, COLUMNS="300")
-    assert said.status == 0
+    result = netkv("scheme", "show", name, COLUMNS="300")
+    assert result.status == 0
     for option in options:
-        assert option in said.out
+        assert option in result.out
 
 
 def test_show_has_the_default_of_the_scheme(netkv: Netkv) -> None:
@@ -83,8 +82,8 @@ def test_show_has_the_default_of_the_scheme(netkv: Netkv) -> None:
         assert options["lab.epoch"]["unit"] == "s"
 
 
-def test_show_of_no_scheme_names_those_there_are(netkv: Netkv) -> None:
-    said = netkv("scheme", "show", "netcash")
-    assert said.status == 2
-    assert "There is no scheme 'netcash'." in said.err
-    assert "Did you mean 'netcache'?" in said.err
+def test_show_of_an_unknown_scheme_suggests_a_name(netkv: Netkv) -> None:
+    result = netkv("scheme", "show", "netcash")
+    assert result.status == 2
+    assert "There is no scheme 'netcash'." in result.err
+    assert "Did you mean 'netcache'?" in result.err

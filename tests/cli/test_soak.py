@@ -1,43 +1,42 @@
-"""`netkv soak` as a user runs it."""
+"""The output, the processes and the errors of `netkv soak`."""
 
 from __future__ import annotations
 
 import os
 import re
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import NETKV, Netkv
+from tests.cli.commands import Netkv, start_netkv
 from tests.soak.planted import program_that_serves_deleted_values
 from tests.waiting import PATIENCE_S, until
 
 
 @pytest.mark.parametrize("scheme", ["nocache", "netcache"])
 def test_shipped_schemes_have_no_violation(netkv: Netkv, scheme: str) -> None:
-    said = netkv("soak", scheme, "--seeds", "25", "--json")
-    assert said.status == 0, said.out
-    document = said.document
+    result = netkv("soak", scheme, "--seeds", "25", "--json")
+    assert result.status == 0, result.out
+    document = result.document
     assert document["scheme"] == scheme
     assert document["seeds"] == 25
     assert document["operations"] > 25_000
     assert document["faults"] > 100
     assert document["violations"] == []
     assert document["unchecked_reads"] < document["operations"] / 50
-    assert "25 seeds" in said.err
+    assert "25 seeds" in result.err
 
 
 def test_planted_bug_is_found_reduced_and_replayed(netkv: Netkv, tmp_path: Path) -> None:
     program = program_that_serves_deleted_values(tmp_path)
     options = ("--program", str(program))
     file = tmp_path / "case.json"
-    said = netkv(
+    result = netkv(
         "soak", "netcache", "--seeds", "60", *options, "--out", str(file), "--reduce", "4", "--json"
     )
-    assert said.status == 1, said.err
-    (violation, *_) = said.document["violations"]
+    assert result.status == 1, result.err
+    (violation, *_) = result.document["violations"]
     assert violation["kind"] in ("stale-read", "not-linearizable", "lost-write")
     assert "Get " in violation["text"] or "get " in violation["text"]
     assert violation["reproduction"] == str(file)
@@ -61,64 +60,62 @@ def test_planted_bug_is_found_reduced_and_replayed(netkv: Netkv, tmp_path: Path)
     assert whole.document["operations"] >= first.document["operations"]
 
 
-def test_a_seed_without_a_violation_can_be_shown_too(netkv: Netkv) -> None:
-    said = netkv("soak", "nocache", "--replay", "4")
-    assert said.status == 0
-    assert "scheme   nocache" in said.out
-    assert "** link" in said.out
-    assert "No violation in" in said.out
+def test_seed_without_a_violation_can_be_replayed(netkv: Netkv) -> None:
+    result = netkv("soak", "nocache", "--replay", "4")
+    assert result.status == 0
+    assert "scheme   nocache" in result.out
+    assert "** link" in result.out
+    assert "No violation in" in result.out
 
 
-def test_clients_that_keep_nothing_cannot_lose_it(netkv: Netkv) -> None:
-    said = netkv("soak", "nocache", "--faults", "kill,client-crash")
-    assert said.status == 2
-    assert "clients of 'nocache' keep nothing" in said.err
+def test_client_crash_needs_clients_that_keep_values(netkv: Netkv) -> None:
+    result = netkv("soak", "nocache", "--faults", "kill,client-crash")
+    assert result.status == 2
+    assert "clients of 'nocache' keep no records" in result.err
 
 
-def test_faults_are_of_the_kinds_that_were_asked_for(netkv: Netkv) -> None:
-    said = netkv("soak", "nocache", "--seeds", "2", "--faults", "none", "--json")
-    assert (said.status, said.document["faults"]) == (0, 0)
+def test_only_requested_kinds_of_faults_occur(netkv: Netkv) -> None:
+    result = netkv("soak", "nocache", "--seeds", "2", "--faults", "none", "--json")
+    assert (result.status, result.document["faults"]) == (0, 0)
     shown = netkv("soak", "nocache", "--replay", "4", "--faults", "partition").out
     assert "** partition controller" in shown
     assert "** link" not in shown
 
 
-def test_the_time_ends_a_search(netkv: Netkv) -> None:
-    said = netkv("soak", "nocache", "--seconds", "0.5", "--from", "7", "--json")
-    assert said.status == 0
-    assert said.document["seeds"] >= 1
+def test_time_limit_ends_a_search(netkv: Netkv) -> None:
+    result = netkv("soak", "nocache", "--seconds", "0.5", "--from", "7", "--json")
+    assert result.status == 0
+    assert result.document["seeds"] >= 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "complaint"),
+    ("arguments", "message"),
     [
-        ((), "Say which scheme to search"),
+        ((), "The scheme to search is missing"),
         (("netcash",), "Did you mean 'netcache'?"),
         (("netcache", "--faults", "kill,los"), "'los' is no kind of fault"),
         (("netcache", "--program", "none.p4"), "There is no file none.p4"),
-        (("--replay", "7"), "Say 'netkv soak SCHEME --replay 7'"),
+        (("--replay", "7"), "A seed needs a scheme: 'netkv soak SCHEME --replay 7'"),
         (("--replay", "none.json"), "none.json cannot be read"),
-        (("--replay", "pyproject.toml"), "is no case of 'netkv soak'"),
-        (("netcache", "--all"), "'--all' belongs to '--replay'"),
+        (("--replay", "pyproject.toml"), "is not a case of 'netkv soak'"),
+        (("netcache", "--all"), "'--all' requires '--replay'"),
         (("netcache", "--seeds", "0"), "--seeds"),
     ],
 )
-def test_wrong_usage_is_an_error_in_words(
-    netkv: Netkv, arguments: tuple[str, ...], complaint: str
-) -> None:
-    said = netkv("soak", *arguments)
-    assert said.status == 2
-    assert complaint in said.err
-    assert said.out == ""
+def test_wrong_usage_is_reported(netkv: Netkv, arguments: tuple[str, ...], message: str) -> None:
+    result = netkv("soak", *arguments)
+    assert result.status == 2
+    assert message in result.err
+    assert result.out == ""
 
 
 def test_compile_error_is_reported(netkv: Netkv, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.p4"
     wrong.write_text("header h {")
-    said = netkv("soak", "netcache", "--seeds", "2", "--program", str(wrong))
-    assert said.status == 1
-    assert "wrong.p4" in said.err
-    assert "Traceback" not in said.err
+    result = netkv("soak", "netcache", "--seeds", "2", "--program", str(wrong))
+    assert result.status == 1
+    assert "wrong.p4" in result.err
+    assert "Traceback" not in result.err
 
 
 def children(process: int) -> list[int]:
@@ -126,10 +123,10 @@ def children(process: int) -> list[int]:
     return [int(child) for child in listed.split()]
 
 
-def players(process: int) -> list[int]:
-    """The processes that play cases, once there are any and they have begun."""
+def workers(process: int) -> list[int]:
+    """Waits for the processes that run cases; returns their ids."""
 
-    def begun() -> list[int]:
+    def started() -> list[int]:
         return [
             child
             for child in children(process)
@@ -137,17 +134,7 @@ def players(process: int) -> list[int]:
             and "_engine.abi3" in Path(f"/proc/{child}/maps").read_text()
         ]
 
-    return until(begun, "a process plays cases", every_s=0.05)
-
-
-def searching(home: Path, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*NETKV, "soak", "netcache", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "NETKV_HOME": str(home)},
-    )
+    return until(started, "a process runs cases", every_s=0.05)
 
 
 def is_running(process: int) -> bool:
@@ -157,33 +144,37 @@ def is_running(process: int) -> bool:
         return False
 
 
-def test_interrupt_ends_a_search_and_its_processes(home: Path) -> None:
-    process = searching(home, "--seeds", "100000")
-    running = players(process.pid)
+@pytest.mark.usefixtures("home")
+def test_interrupt_ends_a_search_and_its_processes() -> None:
+    process = start_netkv("soak", "netcache", "--seeds", "100000")
+    running = workers(process.pid)
     process.send_signal(signal.SIGINT)
-    out, said = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130, said
-    assert "Traceback" not in said
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
     assert out == ""
-    assert "Interrupted after" in said
-    assert re.search(r"No violation so far; 'netkv soak netcache --from \d+' goes on", said)
-    assert not any(is_running(player) for player in running)
+    assert "Interrupted after" in err
+    assert re.search(r"No violation so far; 'netkv soak netcache --from \d+' continues", err)
+    assert not any(is_running(worker) for worker in running)
 
 
-def test_players_end_when_the_search_is_killed(home: Path) -> None:
-    process = searching(home, "--seeds", "100000")
-    running = players(process.pid)
+@pytest.mark.usefixtures("home")
+def test_worker_processes_end_when_the_search_is_killed() -> None:
+    process = start_netkv("soak", "netcache", "--seeds", "100000")
+    running = workers(process.pid)
     process.kill()
     process.communicate(timeout=PATIENCE_S)
-    until(lambda: not any(map(is_running, running)), "no player outlives its search")
+    until(lambda: not any(map(is_running, running)), "all workers have ended")
 
 
-def test_a_case_that_takes_its_process_down_is_a_crash(home: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_case_that_kills_its_process_is_a_crash(tmp_path: Path) -> None:
     file = tmp_path / "case.json"
-    process = searching(home, "--seeds", "100000", "--jobs", "1", "--out", str(file), "--json")
-    os.kill(players(process.pid)[0], signal.SIGKILL)
-    out, said = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 1, said
-    assert '"kind": "crash"' in out, said
+    command = ("soak", "netcache", "--seeds", "100000", "--jobs", "1")
+    process = start_netkv(*command, "--out", str(file), "--json")
+    os.kill(workers(process.pid)[0], signal.SIGKILL)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1, err
+    assert '"kind": "crash"' in out, err
     assert "SIGKILL" in out
     assert file.is_file()

@@ -1,4 +1,6 @@
-"""An external client: writes a key, reads the key of another client, prints that it has, waits.
+"""An external client: writes its key, waits for the key of another client, and reports it.
+
+It stays connected until its stdin ends.
 
 python -m tests.client.external_program OWN OTHER
 """

@@ -1,4 +1,4 @@
-"""`AsyncClient` against labs that are up: every scheme, faults, many tasks and many programs."""
+"""`AsyncClient` with live labs: every scheme, faults, concurrent tasks and several programs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,9 +22,10 @@ from netkv.client import (
 )
 from netkv.control.topology import owner_index
 from netkv.lab import daemon, state
+from tests.labs import BringUp
 from tests.waiting import PATIENCE_S, until_async
 
-KINDS: list[bytes | str] = [
+KEYS: list[bytes | str] = [
     "k",
     "k" * 15,
     "sixteen bytes ke",
@@ -37,12 +37,10 @@ KINDS: list[bytes | str] = [
 SCHEMES = ["nocache", "netcache", "farreach"]
 PROGRAM = ("-m", "tests.client.external_program")
 
-BringUp = Callable[..., None]
 
-
-def owned_by(server: int, servers: int, among: int = 1000) -> str:
-    """A key of rule 1 of `netkv.client.keys` that this server owns."""
-    keys = (f"key {number}" for number in range(among))
+def owned_by(server: int, servers: int) -> str:
+    """A key that this server owns (rule 1 of `netkv.client.keys`)."""
+    keys = (f"key {number}" for number in range(1000))
     return next(
         key
         for key in keys
@@ -55,23 +53,21 @@ async def test_values_of_any_key_and_length_are_read_back(scheme: str, bring_up:
     bring_up(scheme)
     async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
         assert (rack.scheme, rack.lab) == (scheme, "lab")
-        for key in KINDS:
+        for key in KEYS:
             assert await rack.get(key) is None
             await rack.put(key, b"value of " + repr(key).encode())
-        assert await rack.multiget([*KINDS, "absent"]) == [
-            *(b"value of " + repr(key).encode() for key in KINDS),
+        assert await rack.multiget([*KEYS, "absent"]) == [
+            *(b"value of " + repr(key).encode() for key in KEYS),
             None,
         ]
-        for key in KINDS:
+        for key in KEYS:
             assert await rack.delete(key) is None
-        assert await rack.multiget(KINDS) == [None] * len(KINDS)
+        assert await rack.multiget(KEYS) == [None] * len(KEYS)
         assert await rack.multiget([]) == []
 
 
 @pytest.mark.parametrize("scheme", ["netcache", "farreach"])
-async def test_cached_values_of_any_length_are_those_that_were_written(
-    scheme: str, bring_up: BringUp
-) -> None:
+async def test_cached_values_of_any_length_are_read_back(scheme: str, bring_up: BringUp) -> None:
     bring_up(scheme, preload=False)
     lengths = [0, 1, 15, 16, 17, 127, 128, 129, 1024, 0, 64, 0]
     async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
@@ -99,7 +95,7 @@ async def test_cached_values_of_any_length_are_those_that_were_written(
             assert await rack.get("0 bytes when it") is None
 
 
-async def test_a_thousand_reads_under_way_and_tasks_that_are_cancelled(bring_up: BringUp) -> None:
+async def test_concurrent_reads_and_cancelled_tasks(bring_up: BringUp) -> None:
     bring_up("netcache")
     async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
         keys = [f"key {number}" for number in range(1000)]
@@ -114,7 +110,7 @@ async def test_a_thousand_reads_under_way_and_tasks_that_are_cancelled(bring_up:
         ended = await asyncio.gather(*tasks, return_exceptions=True)
         assert [isinstance(it, asyncio.CancelledError) for it in ended[:2]] == [True, False]
         assert ended[1::2] == values[1::2]
-        assert not rack._waiting, "cancelled operations are forgotten"
+        assert not rack._waiting, "cancelled operations are removed"
         assert await rack.get(keys[0]) == b"key 0"
 
 
@@ -137,10 +133,10 @@ async def test_acknowledged_write_survives_a_kill_of_farreachs_switch(
         await asyncio.to_thread(daemon.request, "lab", {"do": "start", "node": "switch"})
         assert await reading == b"only in the switch"
 
-        async def given_back() -> bool:
+        async def released() -> bool:
             return rack.statistics()["preserved"] == 0
 
-        await until_async(given_back, "the server has the value")
+        await until_async(released, "the server has the value")
         assert await rack.get("hot") == b"only in the switch"
 
 
@@ -151,10 +147,10 @@ async def test_timeout_names_keys_of_a_killed_server_only(scheme: str, bring_up:
     async with await AsyncClient.connect(timeout=0.5) as rack:
         await rack.put(kept, b"kept")
         await asyncio.to_thread(daemon.request, "lab", {"do": "kill", "node": "servers-0"})
-        for ask in (rack.get(lost), rack.put(lost, b"x"), rack.delete(lost)):
-            with pytest.raises(OperationTimeout) as late:
-                await ask
-            assert str(late.value) == f"No answer within 0.5 s about {lost!r} (server 0)."
+        for operation in (rack.get(lost), rack.put(lost, b"x"), rack.delete(lost)):
+            with pytest.raises(OperationTimeout) as timeout:
+                await operation
+            assert str(timeout.value) == f"No answer within 0.5 s about {lost!r} (server 0)."
         with pytest.raises(TimeoutError, match="server 0") as missing:
             await rack.multiget([kept, lost])
         assert isinstance(missing.value, OperationTimeout)
@@ -163,7 +159,7 @@ async def test_timeout_names_keys_of_a_killed_server_only(scheme: str, bring_up:
 
 
 @pytest.mark.parametrize("scheme", ["netcache", "farreach"])
-async def test_a_killed_program_gives_its_place_back(scheme: str, bring_up: BringUp) -> None:
+async def test_place_of_a_killed_program_is_freed(scheme: str, bring_up: BringUp) -> None:
     bring_up(scheme, external_clients=2)
     programs = [
         await asyncio.create_subprocess_exec(
@@ -174,11 +170,11 @@ async def test_a_killed_program_gives_its_place_back(scheme: str, bring_up: Brin
         for own, other in (("one", "two"), ("two", "one"))
     ]
     try:
-        for program, said in zip(
+        for program, line in zip(
             programs, ("one has read two\n", "two has read one\n"), strict=True
         ):
             assert program.stdout is not None
-            assert (await program.stdout.readline()).decode() == said
+            assert (await program.stdout.readline()).decode() == line
         with pytest.raises(NotConnected, match=r"All 2 places .* are taken.*lab\.external_clients"):
             await AsyncClient.connect()
         os.kill(programs[0].pid, signal.SIGKILL)
@@ -221,7 +217,7 @@ async def test_error_without_a_lab_or_a_place_has_advice(home: Path, bring_up: B
             NotConnected, match=r"has no places for programs.*lab\.external_clients"
         ):
             await AsyncClient.connect(lab)
-    with pytest.raises(NotConnected, match="no lab's directory"):
+    with pytest.raises(NotConnected, match="is not the directory of a lab"):
         await AsyncClient.connect(home)
     with pytest.raises(Rejected, match="A time-out of 301 s"):
         await AsyncClient.connect("other", timeout=301)
@@ -237,9 +233,9 @@ async def test_closed_client_ends_waiting_and_later_operations(
     await until_async(lambda: bool(rack._waiting), "the read is under way")
     await rack.close()
     await rack.close()
-    for asked in (waiting, rack.get("key")):
+    for operation in (waiting, rack.get("key")):
         with pytest.raises(NotConnected, match="was closed"):
-            await asked
+            await operation
     async with await AsyncClient.connect() as again:
         with pytest.raises(ClientError, match="takes a list of keys, not one"):
             await again.multiget("key")

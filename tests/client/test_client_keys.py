@@ -1,4 +1,4 @@
-"""Keys as users write them: no two of them are one on the wire, and what cannot be is said."""
+"""Keys of users on the wire: different keys stay different, and invalid ones are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_keys_that_differ_differ_on_the_wire() -> None:
     assert not any(key.startswith(b"netkv:") for key in wire)
 
 
-def test_text_is_utf_8_and_16_bytes_are_what_they_are() -> None:
+def test_text_is_utf_8_and_16_byte_keys_are_unchanged() -> None:
     assert FIXED.name("é").wire == FIXED.name(b"\xc3\xa9").wire
     key = bytes(range(16))
     assert FIXED.name(key).wire == key
@@ -29,7 +29,7 @@ def test_text_is_utf_8_and_16_bytes_are_what_they_are() -> None:
 
 @pytest.mark.parametrize("key", [b"short", b"k" * 16, b"k" * 17, b"k" * 255, b"netkv:mine"])
 @pytest.mark.parametrize("value", [b"", b"\0", b"v" * 700])
-def test_a_value_comes_back_whatever_its_key(key: bytes, value: bytes) -> None:
+def test_value_is_unpacked_for_every_kind_of_key(key: bytes, value: bytes) -> None:
     name = FIXED.name(key)
     assert name.unpack(name.pack(value)) == value
 
@@ -41,7 +41,7 @@ def test_record_of_another_key_with_equal_digest_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "sentence"),
+    ("key", "message"),
     [
         (b"", "A key has 1 to 255 bytes, not 0."),
         ("", "A key has 1 to 255 bytes, not 0."),
@@ -49,13 +49,13 @@ def test_record_of_another_key_with_equal_digest_is_an_error() -> None:
         (7, "A key is bytes or str, not int."),
     ],
 )
-def test_a_key_that_cannot_be_gets_a_sentence(key: bytes | str, sentence: str) -> None:
+def test_invalid_key_is_refused_with_a_reason(key: bytes | str, message: str) -> None:
     with pytest.raises(Rejected) as refused:
         FIXED.name(key)
-    assert str(refused.value) == sentence
+    assert str(refused.value) == message
 
 
-def test_a_value_too_long_gets_a_sentence_with_the_room_there_is() -> None:
+def test_error_about_a_long_value_states_the_limit() -> None:
     FIXED.name("k").pack(b"v" * 1024)
     with pytest.raises(Rejected, match=r"up to 1,024 bytes; that of 'k' has 1,025"):
         FIXED.name("k").pack(b"v" * 1025)

@@ -29,7 +29,7 @@ from netkv.control.base import (
     TableWritten,
     Timer,
 )
-from netkv.control.messages import Mark, Message, Op, Status, decode, encode
+from netkv.control.messages import CacheMetadata, Message, Op, Status, decode, encode
 from netkv.control.network import Network
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, Host, Topology
 from netkv.p4rt import p4info
@@ -56,14 +56,14 @@ class Server:
     _request: int = 0
 
     def receive(self, frame: bytes) -> None:
-        """A frame has arrived."""
+        """Handle a frame."""
         datagram = decode(frame)
         assert datagram.destination == self.host.ip
         message = datagram.message
         value = self.values.get(message.key, b"")
         if message.op % 2:
             self.answers.append(message)
-            self._go_on(message)
+            self._continue_install(message)
             return
         if message.op in (Op.GET, Op.PUT, Op.DELETE):
             self.served.append(message)
@@ -71,40 +71,40 @@ class Server:
             self.values[message.key] = value = message.value
         if message.op is Op.INSTALL:
             self.installing[message.key] = message
-            self.tell(Op.INVALIDATE, message.key)
+            self.send_message(Op.INVALIDATE, message.key)
             return
         length = len(value) if message.op in (Op.GET, Op.ADMIT) else 0
         carried = value if message.op is Op.GET else b""
         reply = message.reply(length=length, value=carried)
         self.send(encode(reply, self.host.ip, datagram.source))
-        if message.op is Op.PUT and message.mark is not None:
-            self.tell(Op.UPDATE, message.key, message.mark)
+        if message.op is Op.PUT and message.cache_metadata is not None:
+            self.send_message(Op.UPDATE, message.key, message.cache_metadata)
 
-    def _go_on(self, answer: Message) -> None:
+    def _continue_install(self, answer: Message) -> None:
         install = self.installing.get(answer.key)
         if install is None:
             return
-        if answer.op is Op.INVALIDATE_REPLY and answer.mark is not None:
-            self.tell(Op.UPDATE, answer.key, answer.mark)
+        if answer.op is Op.INVALIDATE_REPLY and answer.cache_metadata is not None:
+            self.send_message(Op.UPDATE, answer.key, answer.cache_metadata)
         elif answer.op is Op.UPDATE_REPLY:
             del self.installing[answer.key]
             self.send(encode(install.reply(status=answer.status), self.host.ip, CONTROLLER_IP))
 
-    def tell(self, op: Op, key: bytes, mark: Mark | None = None) -> None:
-        """A message to the switch or the controller."""
+    def send_message(self, op: Op, key: bytes, metadata: CacheMetadata | None = None) -> None:
+        """Send a message to the switch or the controller."""
         self._request += 1
         value = self.values.get(key, b"") if op is Op.UPDATE else b""
-        if op is Op.UPDATE and mark is not None:
-            value = value.ljust(16 * mark.bitmap.bit_count(), b"\0")
+        if op is Op.UPDATE and metadata is not None:
+            value = value.ljust(16 * metadata.bitmap.bit_count(), b"\0")
         length = len(self.values.get(key, b"")) if op is Op.UPDATE else 0
         sender = 0x8000 + self.host.index
-        message = Message(op, key, self._request, sender, Status.OK, mark, length, value)
+        message = Message(op, key, self._request, sender, Status.OK, metadata, length, value)
         to = CONTROLLER_IP if op is Op.OUTGROWN else SERVICE_IP
         self.send(encode(message, self.host.ip, to))
 
 
 class Fabric:
-    """All switches of a network run `program`; `control` makes the control plane of each."""
+    """A network whose switches run `program`, each with a control plane of type `control`."""
 
     def __init__(
         self, network: Network, program: str, control: Callable[[Topology], ControlPlane]
@@ -127,7 +127,7 @@ class Fabric:
             if at.is_server
         }
         for name in self.controls:
-            self.tell(name, Started())
+            self.handle(name, Started())
         self.settle()
 
     def _sender(self, switch: str, port: int) -> Callable[[bytes], None]:
@@ -138,7 +138,7 @@ class Fabric:
         return self.servers[f"server-{self.network.switches[0].topology.owner(key).index}"]
 
     def ask(self, client: str, message: Message) -> list[Message]:
-        """A client sends a request to the service; returns the replies that it gets."""
+        """Send a request of a client to the service; return the replies that it gets."""
         at = next(host for host in self.network.hosts if host.name == client)
         self.delivered[client].clear()
         self.hops.clear()
@@ -148,12 +148,12 @@ class Fabric:
         assert all(reply.destination == at.host.ip for reply in replies)
         return [reply.message for reply in replies]
 
-    def way(self, op: Op) -> list[str]:
+    def path(self, op: Op) -> list[str]:
         """The switches that frames with this op passed since the last `ask`."""
         return [switch for switch, message in self.hops if message.op is op]
 
     def settle(self) -> None:
-        """Delivers frames until no timer is due within 10 ms."""
+        """Deliver frames until no timer is due within 10 ms."""
         end = self.now + 10 * MILLISECOND
         while True:
             while self._frames:
@@ -164,10 +164,10 @@ class Fabric:
                 self.now = end
                 return
             self.now = max(self.now, min(soon)[0])
-            self.tell(min(soon)[1], Timer())
+            self.handle(min(soon)[1], Timer())
 
-    def tell(self, switch: str, event: Event) -> None:
-        """Passes an event to the control plane of a switch."""
+    def handle(self, switch: str, event: Event) -> None:
+        """Pass an event to the control plane of a switch."""
         for action in self.controls[switch].handle(self.now, event):
             self._carry_out(switch, action)
 
@@ -178,7 +178,7 @@ class Fabric:
         for egress, out in self.switches[switch].process(port, frame):
             if egress == CPU_PORT:
                 self.packet_ins[switch].append(decode(out[2:]).message)
-                self.tell(switch, PacketIn(int.from_bytes(out[:2]) >> 7, out[2:]))
+                self.handle(switch, PacketIn(int.from_bytes(out[:2]) >> 7, out[2:]))
             elif (switch, egress) in self.peers:
                 self._frames.append((*self.peers[switch, egress], out))
             else:
@@ -191,7 +191,7 @@ class Fabric:
             digest = self.schema.digests.get(number)
             names = [member.name for member in digest.members]
             members = dict(zip(names, map(int.from_bytes, values), strict=True))
-            self.tell(switch, Digest(digest.name, members))
+            self.handle(switch, Digest(digest.name, members))
 
     def _carry_out(self, switch: str, action: Action) -> None:
         engine = self.switches[switch]
@@ -202,14 +202,14 @@ class Fabric:
                 call = ("action", *self._call(name, params))
                 known = self.schema.tables.named(table)
                 engine.insert_entry(known.id, self._matches(action), call, priority)  # type: ignore[arg-type]
-                self.tell(switch, TableWritten(write, True))
+                self.handle(switch, TableWritten(write, True))
             case DeleteEntry(write, table, _, priority):
                 known = self.schema.tables.named(table)
                 engine.delete_entry(known.id, self._matches(action), priority)
-                self.tell(switch, TableWritten(write, True))
+                self.handle(switch, TableWritten(write, True))
             case SetDefault(write, table, name, params):
                 engine.set_default(self.schema.tables.named(table).id, *self._call(name, params))
-                self.tell(switch, TableWritten(write, True))
+                self.handle(switch, TableWritten(write, True))
             case Note(what):
                 assert "refused" not in what
 

@@ -13,9 +13,7 @@ DAY = 24 * 3600 * SECOND
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("begin", [0, 1, 7 * DAY, (1 << 32) * SECOND // 1000 - 50 * MILLISECOND])
-def test_no_number_is_used_twice_however_soon_the_next_controller_starts(
-    begin: int, seed: int
-) -> None:
+def test_no_number_is_used_twice_by_successive_controllers(begin: int, seed: int) -> None:
     random = Random(seed)
     now = begin
     newest = None
@@ -25,7 +23,7 @@ def test_no_number_is_used_twice_however_soon_the_next_controller_starts(
         for _ in range(random.randrange(20)):
             number = numbers.take()
             if random.random() < 0.3:
-                continue  # taken, and the controller dies or forgets it before it may be used
+                continue  # taken, but the controller crashes before the number is usable
             now = max(now, numbers.usable(number))
             assert wire(number) != 0
             assert newest is None or is_newer(wire(number), newest)
@@ -33,20 +31,20 @@ def test_no_number_is_used_twice_however_soon_the_next_controller_starts(
         now += random.choice((0, 1, 100_000, MILLISECOND))
 
 
-def test_quiet_time_adds_up_to_numbers_that_may_be_used_at_once() -> None:
+def test_numbers_accumulate_in_idle_time() -> None:
     numbers = MessageNumbers(1000)
     numbers.start(0)
     assert numbers.usable([numbers.take() for _ in range(500)][-1]) == SECOND // 2
 
 
-def test_number_of_another_clock_is_gone_above_and_may_be_used_soon() -> None:
+def test_go_above_exceeds_a_number_of_another_clock() -> None:
     numbers = MessageNumbers(1000)
     numbers.start(5 * SECOND)
     numbers.go_above(2_000_000_000)
     number = numbers.take()
     assert wire(number) == 2_000_000_001
     assert numbers.usable(number) == 5 * SECOND + MILLISECOND
-    numbers.go_above(1_999_999_000)  # not newer: nothing changes
+    numbers.go_above(1_999_999_000)  # not newer: no effect
     assert wire(numbers.take()) == 2_000_000_002
 
 
@@ -63,9 +61,7 @@ def accepts(current: int, new: int) -> bool:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("begin", [0, 0xFFF0 * SECOND])
-def test_epoch_never_goes_back_when_the_controller_is_replaced_and_the_switch_is_not(
-    begin: int, seed: int
-) -> None:
+def test_epochs_of_a_new_controller_are_never_older(begin: int, seed: int) -> None:
     random = Random(seed)
     now = begin
     switch = 0
@@ -78,4 +74,4 @@ def test_epoch_never_goes_back_when_the_controller_is_replaced_and_the_switch_is
             switch = new
             assert epochs.ends == now + SECOND
             now = epochs.ends + random.randrange(50 * MILLISECOND)
-        now -= random.randrange(SECOND)  # dies within the epoch
+        now -= random.randrange(SECOND)  # the controller crashes within the epoch

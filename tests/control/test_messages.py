@@ -1,4 +1,4 @@
-"""The codec of control planes against bytes written out by hand from docs/wire-format.md."""
+"""The codec of control planes, compared with bytes written by hand from docs/wire-format.md."""
 
 import contextlib
 from dataclasses import replace
@@ -8,11 +8,11 @@ import pytest
 
 from netkv.control.messages import (
     Bit,
+    CacheMetadata,
     MalformedFrameError,
-    Mark,
     Message,
     Op,
-    Place,
+    Slot,
     Stamp,
     Status,
     decode,
@@ -25,9 +25,9 @@ ADMIT = bytes.fromhex(
     "02000a000064 02000a000001 0800"  # Ethernet: service, controller
     "45 00 0041 0000 0000 40 11 6648 0a000001 0a000064"  # IPv4: 65 bytes
     "1390 1390 002d 0000"  # UDP: 5008, 45 bytes, no checksum
-    "01 20 01 00 0000 ffff 00000007"  # kv: ADMIT, MARKED, request 7
+    "01 20 01 00 0000 ffff 00000007"  # kv: ADMIT, CACHE_METADATA, request 7
     "000102030405060708090a0b0c0d0e0f"
-    "00000009 00000000 00"  # mark: generation 9
+    "00000009 00000000 00"  # cache metadata: generation 9
 )
 REPLY = bytes.fromhex(
     "02000a000001 02000a020000 0800"
@@ -39,11 +39,11 @@ REPLY = bytes.fromhex(
 )
 
 
-def test_admit_is_encoded_as_the_document_says() -> None:
-    assert encode(Message(Op.ADMIT, KEY, 7, mark=Mark(9))) == ADMIT
+def test_admit_is_encoded_as_documented() -> None:
+    assert encode(Message(Op.ADMIT, KEY, 7, cache_metadata=CacheMetadata(9))) == ADMIT
 
 
-def test_reply_with_a_value_is_encoded_as_the_document_says() -> None:
+def test_reply_with_a_value_is_encoded_as_documented() -> None:
     message = Message(Op.GET_REPLY, KEY, 258, 1, length=3, value=b"abc", cache_hit=True)
     assert encode(message, 0x0A020000, 0x0A000001) == REPLY
 
@@ -55,20 +55,20 @@ FILL = bytes.fromhex(
     "01 40 04 00 0003 ffff 00000007"  # kv: FILL, STAMPED, 3 bytes, request 7
     "000102030405060708090a0b0c0d0e0f"
     "00000002 00000009 0000000a 10"  # stamp: incarnation 2, number 9, generation 10, DIRTY
-    "0102 00000000"  # place: entry 258
+    "0102 00000000"  # slot: entry 258
     "61626300000000000000000000000000"
 )
 
 
-def test_a_stamp_and_a_place_are_encoded_as_the_document_says() -> None:
-    stamp, place = Stamp(2, 9, 10, Bit.DIRTY), Place(258)
-    message = Message(Op.FILL, KEY, 7, length=3, value=b"abc", stamp=stamp, place=place)
+def test_version_stamp_and_slot_are_encoded_as_documented() -> None:
+    stamp, slot = Stamp(2, 9, 10, Bit.DIRTY), Slot(258)
+    message = Message(Op.FILL, KEY, 7, length=3, value=b"abc", stamp=stamp, slot=slot)
     assert encode(message) == FILL
     assert decode(FILL).message == message
 
 
-def test_a_message_about_an_entry_without_a_stamp_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs a stamp and a place"):
+def test_entry_message_without_a_stamp_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs a stamp and a slot"):
         encode(Message(Op.FILL, KEY, 7))
     bare = bytearray(FILL)
     bare[44] = 0
@@ -83,23 +83,23 @@ WITH_VALUE = {
 
 
 @pytest.mark.parametrize("op", list(Op))
-def test_what_is_encoded_is_decoded(op: Op) -> None:
-    message = Message(op, KEY, 0xFFFFFFFF, 0x8001, Status.REJECTED, Mark(1, 2, 0x81), 20)
+def test_every_message_is_decoded_as_encoded(op: Op) -> None:
+    message = Message(op, KEY, 0xFFFFFFFF, 0x8001, Status.REJECTED, CacheMetadata(1, 2, 0x81), 20)
     message = replace(message, value=b"hello".ljust(32))
     if op >> 4 == 4:
         stamp = Stamp(1, 0xFFFFFFFF, 2, Bit.DIRTY | Bit.VALID)
-        message = replace(message, stamp=stamp, place=Place(0xFFFF, 0xFFFFFFFE))
+        message = replace(message, stamp=stamp, slot=Slot(0xFFFF, 0xFFFFFFFE))
     datagram = decode(encode(message, 1, 2))
     value = message.value[:20] if op in WITH_VALUE else b""
     assert (datagram.source, datagram.destination) == (1, 2)
     assert datagram.message == replace(message, value=value)
 
 
-def test_bytes_behind_the_datagram_are_no_part_of_it() -> None:
+def test_bytes_behind_the_datagram_are_ignored() -> None:
     assert decode(ADMIT + bytes(20)) == decode(ADMIT)
 
 
-def test_value_cut_short_is_refused() -> None:
+def test_truncated_value_is_refused() -> None:
     frame = bytearray(REPLY)
     frame[47] = 17
     with pytest.raises(MalformedFrameError, match="86 bytes, but its headers say 87"):
@@ -107,13 +107,13 @@ def test_value_cut_short_is_refused() -> None:
 
 
 @pytest.mark.parametrize("length", range(len(ADMIT)))
-def test_frame_cut_short_is_refused(length: int) -> None:
+def test_truncated_frame_is_refused(length: int) -> None:
     with pytest.raises(MalformedFrameError):
         decode(ADMIT[:length])
 
 
 @pytest.mark.parametrize(
-    ("offset", "value", "complaint"),
+    ("offset", "value", "error"),
     [
         (12, 0x86, "not UDP over plain IPv4"),
         (14, 0x46, "no options"),
@@ -126,16 +126,16 @@ def test_frame_cut_short_is_refused(length: int) -> None:
         (45, 99, "no status 99"),
     ],
 )
-def test_wrong_byte_is_named(offset: int, value: int, complaint: str) -> None:
+def test_wrong_byte_is_named(offset: int, value: int, error: str) -> None:
     frame = bytearray(ADMIT)
     frame[offset] = value
-    if 14 <= offset < 34 and complaint != "checksum is wrong":
+    if 14 <= offset < 34 and error != "checksum is wrong":
         frame = bytearray(with_ipv4_checksum(bytes(frame)))
-    with pytest.raises(MalformedFrameError, match=complaint):
+    with pytest.raises(MalformedFrameError, match=error):
         decode(bytes(frame))
 
 
-def test_random_frames_are_refused_and_nothing_else_happens() -> None:
+def test_random_frames_are_decoded_or_refused() -> None:
     random = Random(1)
     for _ in range(20_000):
         frame = bytearray(ADMIT if random.random() < 0.5 else random.randbytes(90))

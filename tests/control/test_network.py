@@ -1,4 +1,4 @@
-"""Networks: every cable has its port, every host is reached from every switch."""
+"""Networks: ports of cables, routes, racks, coordinator, and refused descriptions."""
 
 from collections import Counter
 
@@ -30,7 +30,7 @@ NETWORKS = {
 EVERY = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys())
 
 
-def way(network: Network, start: str, ip: int) -> list[str]:
+def path(network: Network, start: str, ip: int) -> list[str]:
     """The switches that a frame for `ip` passes from `start` on, then the host's name."""
     peers = network.peers()
     at = {host.host.ip: host for host in network.hosts}[ip]
@@ -51,7 +51,7 @@ def way(network: Network, start: str, ip: int) -> list[str]:
 def test_every_host_is_reached_from_every_switch(network: Network) -> None:
     for switch in network.switches:
         for host in network.hosts:
-            assert way(network, switch.name, host.host.ip)[-1] == host.name
+            assert path(network, switch.name, host.host.ip)[-1] == host.name
 
 
 COORDINATED = {
@@ -84,8 +84,8 @@ def test_the_coordinator_has_port_401_at_the_switch_of_client_1(network: Network
     assert len(set(ends)) == len(ends)
 
 
-def test_a_coordinator_changes_nothing_for_others() -> None:
-    with_one, without = (racks(3, clients=2, servers=4, coordinator=it) for it in (True, False))
+def test_coordinator_does_not_change_other_hosts() -> None:
+    with_one, without = (racks(3, clients=2, servers=4, coordinator=each) for each in (True, False))
     assert (with_one.hosts, with_one.links) == (without.hosts, without.links)
     assert without.coordinator is None
     for plan, other in zip(with_one.switches, without.switches, strict=True):
@@ -95,7 +95,7 @@ def test_a_coordinator_changes_nothing_for_others() -> None:
 
 
 @EVERY
-def test_no_port_has_two_cables_and_none_is_the_controllers(network: Network) -> None:
+def test_no_port_has_two_cables_or_is_the_cpu_port(network: Network) -> None:
     ends = Counter(
         [(host.switch, host.host.port) for host in network.hosts]
         + [(link.a, link.a_port) for link in network.links]
@@ -133,15 +133,26 @@ def test_names_are_unique(network: Network) -> None:
 def test_a_request_passes_one_switch_of_every_layer() -> None:
     network = spine_leaf(3, 2, clients=1, servers=4)
     for host in network.hosts[1:]:
-        passed = way(network, "edge-0", host.host.ip)
+        passed = path(network, "edge-0", host.host.ip)
         layers = [name.split("-")[0] for name in passed]
         assert layers == ["edge", "spine1", "spine2", "leaf", "server"]
 
 
-def test_racks_meet_at_the_core() -> None:
+def test_racks_are_connected_by_the_core() -> None:
     network = racks(3, clients=2, servers=4)
-    assert way(network, "tor-0", network.hosts[2].host.ip) == ["tor-0", "core", "tor-1", "server-0"]
-    assert way(network, "tor-2", network.hosts[0].host.ip) == ["tor-2", "core", "tor-0", "client-1"]
+    hosts = network.hosts
+    assert path(network, "tor-0", hosts[2].host.ip) == [
+        "tor-0",
+        "core",
+        "tor-1",
+        "server-0",
+    ]
+    assert path(network, "tor-2", hosts[0].host.ip) == [
+        "tor-2",
+        "core",
+        "tor-0",
+        "client-1",
+    ]
 
 
 def test_servers_and_clients_are_spread_evenly() -> None:
@@ -151,9 +162,9 @@ def test_servers_and_clients_are_spread_evenly() -> None:
     assert at == {"tor-0": 3, "tor-1": 3, "tor-2": 3}
 
 
-def test_every_spine_gets_its_share_of_the_servers() -> None:
+def test_servers_are_spread_evenly_over_spines() -> None:
     network = spine_leaf(2, 4, clients=1, servers=16)
-    spines = Counter(way(network, "edge-0", host.host.ip)[1] for host in network.hosts[1:])
+    spines = Counter(path(network, "edge-0", host.host.ip)[1] for host in network.hosts[1:])
     assert spines == dict.fromkeys(("spine-0", "spine-1", "spine-2", "spine-3"), 4)
 
 
@@ -172,7 +183,7 @@ def test_owner_is_the_server_whose_partition_has_the_hash(servers: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("build", "said"),
+    ("build", "reason"),
     [
         (lambda: rack(clients=0, servers=1), "0 clients: a network has 1 to 64"),
         (lambda: rack(clients=65, servers=1), "65 clients"),
@@ -192,7 +203,7 @@ def test_owner_is_the_server_whose_partition_has_the_hash(servers: int) -> None:
         (lambda: lay_out(["a", "b"], [], ["a"], ["b"]), "No cables lead from switch 'a'"),
     ],
 )
-def test_network_that_cannot_be_is_refused_with_what_is_wrong(build: object, said: str) -> None:
+def test_impossible_network_is_refused_with_a_reason(build: object, reason: str) -> None:
     assert callable(build)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=reason):
         build()

@@ -1,4 +1,4 @@
-"""Retransmission of requests: neither too early nor too late, and within limits."""
+"""Retransmission of requests: timeouts, back-off, and the window of message numbers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ BOUNDS = Timeouts(first=20 * MILLISECOND, shortest=MILLISECOND, longest=500 * MI
 
 @dataclass
 class Channel:
-    """Keeps `width` messages outstanding; the n-th sending takes `delay(n)`."""
+    """Keeps `width` requests outstanding; the reply to the n-th sending takes `delay(n)`."""
 
     delay: Callable[[int], Nanoseconds | None]
     width: int = 64
@@ -31,33 +31,33 @@ class Channel:
     took: list[Nanoseconds] = field(default_factory=list)
 
     def run(self, messages: int) -> Outstanding:
-        """Runs until a number of messages is answered or given up. `took`: latency of each."""
+        """Run until `messages` are answered (with their latency in `took`) or given up."""
         numbers = MessageNumbers(1_000_000)
         numbers.start(self.now)
-        it = Outstanding(numbers, self.bounds)
+        outstanding = Outstanding(numbers, self.bounds)
         self._replies: list[tuple[Nanoseconds, int, Message]] = []
         first_sent: dict[int, Nanoseconds] = {}
         added = 0
         while len(self.took) + self.given_up < messages:
-            while len(it) < self.width and added < messages:
-                it.add(Op.ADMIT, KEY, None, 12, None)
+            while len(outstanding) < self.width and added < messages:
+                outstanding.add(Op.ADMIT, KEY, None, 12, None)
                 added += 1
-            for message in it.ready(self.now):
+            for message in outstanding.ready(self.now):
                 first_sent[message.request] = self.now
                 self._send(message)
             reply_at = self._replies[0][0] if self._replies else None
-            times = [time for time in (reply_at, it.deadline()) if time is not None]
+            times = [time for time in (reply_at, outstanding.deadline()) if time is not None]
             self.now = max(self.now, min(times))
             while self._replies and self._replies[0][0] <= self.now:
                 _, _, reply = heappop(self._replies)
-                if it.answered(self.now, reply):
+                if outstanding.answered(self.now, reply):
                     self.took.append(self.now - first_sent[reply.request])
-            for message, again in it.expired(self.now):
+            for message, again in outstanding.expired(self.now):
                 if again:
                     self._send(message)
                 else:
                     self.given_up += 1
-        return it
+        return outstanding
 
     def _send(self, message: Message) -> None:
         self.sendings += 1
@@ -66,37 +66,37 @@ class Channel:
             heappush(self._replies, (self.now + delay, self.sendings, message.reply()))
 
 
-def test_slow_channel_is_repeated_to_only_until_it_is_known() -> None:
+def test_retransmissions_stop_when_a_slow_channel_is_measured() -> None:
     channel = Channel(lambda _: 300 * MILLISECOND)
     retries = channel.run(3000).retries
-    # The first 64 go out again and again; with the old fixed 20 ms all 3000 did, four times each.
+    # Only the first 64 are repeated. With a fixed timeout of 20 ms all 3000 were, four times each.
     assert 64 <= retries <= 64 * 5
     assert channel.given_up == 0
 
 
-def test_channel_slower_than_the_longest_wait_is_not_repeated_to_for_ever() -> None:
+def test_retransmissions_to_a_very_slow_channel_are_limited() -> None:
     channel = Channel(lambda _: 4 * BOUNDS.longest)
     retries = channel.run(2000).retries
     assert retries <= 64 * 12
     assert channel.given_up == 0
 
 
-def test_dead_receiver_does_not_make_messages_wait_longer_than_the_longest_wait() -> None:
+def test_timeouts_to_a_dead_receiver_have_a_maximum() -> None:
     channel = Channel(lambda sending: None if sending < 500 else FAST, width=4)
     channel.run(200)
     assert channel.given_up > 4
     assert max(channel.took) < 12 * BOUNDS.longest
 
 
-def test_channel_that_becomes_slow_at_once_is_not_flooded() -> None:
+def test_channel_that_becomes_slow_is_not_flooded() -> None:
     channel = Channel(lambda sending: FAST if sending < 2000 else 200 * MILLISECOND)
     retries = channel.run(4000).retries
-    # From 1 ms to 200 ms the wait doubles eight times, and 64 wait.
+    # The timeout doubles eight times from 1 ms to 200 ms; 64 requests are outstanding.
     assert retries <= 64 * 10
     assert channel.given_up == 0
 
 
-def test_queue_that_grows_with_every_message_is_followed_without_repeats() -> None:
+def test_slowly_growing_delays_cause_no_retransmissions() -> None:
     # Like a busy controller: each reply takes longer than the previous one.
     channel = Channel(lambda sending: 5 * MILLISECOND + sending * 20_000)
     assert channel.run(3000).retries <= 64
@@ -108,11 +108,11 @@ def test_lost_message_on_a_fast_channel_is_repeated_soon() -> None:
     channel.run(2000)
     lost = [took for took in channel.took[200:] if took > FAST]
     assert lost
-    # The wait before anything was measured would have been 20 ms.
+    # The timeout before the first sample would be 20 ms.
     assert sorted(lost)[len(lost) // 2] < BOUNDS.first / 4
 
 
-def test_wait_has_a_floor_and_repetitions_have_a_cap() -> None:
+def test_timeout_has_a_minimum_and_a_maximum() -> None:
     trip = RoundTrip(BOUNDS)
     for _ in range(100):
         trip.sample(1000)
@@ -122,7 +122,7 @@ def test_wait_has_a_floor_and_repetitions_have_a_cap() -> None:
     assert trip.timeout == BOUNDS.longest
 
 
-def test_wait_covers_the_spread_of_round_trips() -> None:
+def test_timeout_covers_the_spread_of_round_trips() -> None:
     random = Random(0)
     trip = RoundTrip(BOUNDS)
     late = 0
@@ -133,18 +133,18 @@ def test_wait_covers_the_spread_of_round_trips() -> None:
     assert late < 50
 
 
-def test_repeated_message_gives_no_sample() -> None:
-    it = Outstanding(MessageNumbers(1000), BOUNDS)
-    it.add(Op.ADMIT, KEY, None, 12, None)
-    (sent,) = it.ready(SECOND)
-    (again,) = it.expired(SECOND + BOUNDS.first)
+def test_repeated_request_gives_no_sample() -> None:
+    outstanding = Outstanding(MessageNumbers(1000), BOUNDS)
+    outstanding.add(Op.ADMIT, KEY, None, 12, None)
+    (sent,) = outstanding.ready(SECOND)
+    (again,) = outstanding.expired(SECOND + BOUNDS.first)
     assert again == (sent, True)
-    assert it.answered(SECOND + BOUNDS.first + 1, sent.reply()) == sent
-    # The reply came 1 ns after the repetition, or 20 ms after the first: nobody knows.
-    it.add(Op.ADMIT, KEY, None, 12, None)
-    (after,) = it.ready(2 * SECOND)
-    assert it.deadline() == 2 * SECOND + 2 * BOUNDS.first
-    assert it.answered(2 * SECOND + 5, after.reply()) == after
+    assert outstanding.answered(SECOND + BOUNDS.first + 1, sent.reply()) == sent
+    # The reply may belong to either sending, so there is no round-trip time.
+    outstanding.add(Op.ADMIT, KEY, None, 12, None)
+    (after,) = outstanding.ready(2 * SECOND)
+    assert outstanding.deadline() == 2 * SECOND + 2 * BOUNDS.first
+    assert outstanding.answered(2 * SECOND + 5, after.reply()) == after
 
 
 @pytest.mark.parametrize("scale", [1, 1000])
@@ -154,50 +154,50 @@ def test_bounds_scale_with_the_clock(scale: int) -> None:
     assert channel.run(500).retries == 0
 
 
-def test_ops_that_take_different_times_are_measured_apart() -> None:
-    it = Outstanding(MessageNumbers(1000), BOUNDS)
+def test_round_trips_are_measured_for_each_op() -> None:
+    outstanding = Outstanding(MessageNumbers(1000), BOUNDS)
     now = SECOND
     for _ in range(50):
         for op, took in ((Op.STATS, FAST), (Op.INSTALL, 100 * MILLISECOND)):
-            it.add(op, KEY, None, 12, None)
-            (sent,) = it.ready(now)
+            outstanding.add(op, KEY, None, 12, None)
+            (sent,) = outstanding.ready(now)
             now += took
-            list(it.expired(now))
-            it.answered(now, sent.reply())
-    # INSTALL backs off until it is known, and STATS does not spoil that.
-    assert it.retries <= 5
+            list(outstanding.expired(now))
+            outstanding.answered(now, sent.reply())
+    # INSTALL backs off until it is measured; STATS has no effect on that.
+    assert outstanding.retries <= 5
 
 
-def test_receiver_never_takes_a_repetition_for_a_late_copy() -> None:
-    it = Outstanding(MessageNumbers(1_000_000), BOUNDS)
+def test_requests_stay_within_the_window_of_the_receiver() -> None:
+    outstanding = Outstanding(MessageNumbers(1_000_000), BOUNDS)
     messages = WINDOW + 100
     for _ in range(messages):
-        it.add(Op.EVICTED, KEY, None, 12, 3)
-    other = it.add(Op.EVICTED, KEY, None, 12, 4)
-    sent = list(it.ready(SECOND))
-    # Another server has a window of its own.
+        outstanding.add(Op.EVICTED, KEY, None, 12, 3)
+    other = outstanding.add(Op.EVICTED, KEY, None, 12, 4)
+    sent = list(outstanding.ready(SECOND))
+    # Another server has another window.
     assert [message.request for message in sent] == [*range(1, WINDOW + 1), other]
-    # The oldest but one is answered: nothing follows before the oldest is.
-    it.answered(SECOND, sent[1].reply())
-    assert list(it.ready(SECOND)) == []
-    it.answered(SECOND, sent[0].reply())
-    more = list(it.ready(SECOND))
+    # The window does not move before the oldest request is answered.
+    outstanding.answered(SECOND, sent[1].reply())
+    assert list(outstanding.ready(SECOND)) == []
+    outstanding.answered(SECOND, sent[0].reply())
+    more = list(outstanding.ready(SECOND))
     assert [message.request for message in more] == [WINDOW + 1, WINDOW + 2]
     for message in (*sent[2:], *more):
-        it.answered(SECOND, message.reply())
-    rest = list(it.ready(SECOND))
+        outstanding.answered(SECOND, message.reply())
+    rest = list(outstanding.ready(SECOND))
     assert [message.request for message in rest] == [*range(WINDOW + 3, messages + 1)]
 
 
-def test_reply_to_what_was_not_sent_yet_is_none() -> None:
-    it = Outstanding(MessageNumbers(1000), BOUNDS)
-    request = it.add(Op.ADMIT, KEY, None, 12, None)
-    assert list(it.ready(0)) == []
-    assert it.deadline() == MILLISECOND
-    assert it.answered(0, Message(Op.ADMIT_REPLY, KEY, request)) is None
-    assert len(list(it.ready(MILLISECOND))) == 1
+def test_reply_to_an_unsent_request_is_ignored() -> None:
+    outstanding = Outstanding(MessageNumbers(1000), BOUNDS)
+    request = outstanding.add(Op.ADMIT, KEY, None, 12, None)
+    assert list(outstanding.ready(0)) == []
+    assert outstanding.deadline() == MILLISECOND
+    assert outstanding.answered(0, Message(Op.ADMIT_REPLY, KEY, request)) is None
+    assert len(list(outstanding.ready(MILLISECOND))) == 1
 
 
-def test_time_outs_in_the_wrong_order_are_refused() -> None:
+def test_timeouts_in_the_wrong_order_are_refused() -> None:
     with pytest.raises(ValueError, match="in this order"):
         Timeouts(first=1, shortest=2, longest=3)

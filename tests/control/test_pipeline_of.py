@@ -1,4 +1,4 @@
-"""Control planes and engine must agree on which pipeline a port belongs to."""
+"""Control planes and engine assign the same pipeline to each port."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from netkv import _engine
 from netkv.control.pipelines import pipeline_of
 
-# Ingress counts in `seen`; an entry of its table would not do, for packets do not write those.
+# The ingress marks its port in the register `seen`.
 PROGRAM = """
 #include <core.p4>
 #include <v1model.p4>
@@ -31,7 +31,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 
 
 @pytest.mark.parametrize("pipelines", [1, 2, 4])
-def test_every_port_belongs_to_the_same_pipeline_in_engine_and_control_plane(
+def test_engine_and_control_plane_agree_on_pipelines(
     pipelines: int,
 ) -> None:
     bundle = _engine.compile_source("ports.p4", PROGRAM)
@@ -44,12 +44,12 @@ def test_every_port_belongs_to_the_same_pipeline_in_engine_and_control_plane(
     ]
     for pipeline in range(pipelines):
         cells = switch.read_register(register, pipeline=pipeline)
-        met = {port for port, value in cells if value[-1]}
-        assert met == {port for port in range(511) if pipeline_of(port, pipelines) == pipeline}
+        marked = {port for port, value in cells if value[-1]}
+        assert marked == {port for port in range(511) if pipeline_of(port, pipelines) == pipeline}
 
 
 @pytest.mark.parametrize("pipelines", [0, 3, 8])
-def test_a_number_of_pipelines_that_cannot_be_is_refused(pipelines: int) -> None:
+def test_impossible_number_of_pipelines_is_refused(pipelines: int) -> None:
     bundle = _engine.compile_source("ports.p4", PROGRAM)
     with pytest.raises(ValueError, match=f"A switch has 1, 2 or 4 pipelines, not {pipelines}."):
         _engine.Switch(bundle, pipelines=pipelines)

@@ -1,10 +1,10 @@
-"""NoCache and NetCache with several switches: requests arrive, the owner's switch caches."""
+"""NoCache and NetCache with several switches; only the owner's switch caches a key."""
 
 import pytest
 
 from netkv.control.base import Preload
 from netkv.control.forwarding import ForwardingOnly
-from netkv.control.messages import Mark, Message, Op
+from netkv.control.messages import CacheMetadata, Message, Op
 from netkv.control.network import Network, rack, racks, spine_leaf
 from netkv.control.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
@@ -45,10 +45,10 @@ def filled(fabric: Fabric) -> Fabric:
 
 
 def preloaded(network: Network) -> Fabric:
-    """Every controller gets all keys to preload."""
+    """NetCache, with all keys preloaded by every controller."""
     fabric = netcache(network)
     for name in fabric.controls:
-        fabric.tell(name, Preload(tuple(KEYS)))
+        fabric.handle(name, Preload(tuple(KEYS)))
     fabric.settle()
     assert all(control.ready() for control in fabric.controls.values())
     return fabric
@@ -70,7 +70,7 @@ def sender(client: str) -> int:
 
 @pytest.mark.parametrize("build", [nocache, netcache])
 @EVERY
-def test_every_client_reads_writes_and_deletes_every_key(network: Network, build: object) -> None:
+def test_every_client_can_access_every_key(network: Network, build: object) -> None:
     assert callable(build)
     fabric = build(network)
     for client in clients(fabric):
@@ -94,7 +94,7 @@ def test_requests_and_replies_pass_every_layer() -> None:
     fabric = nocache(NETWORKS["three layers"])
     for key in KEYS:
         fabric.ask("client-1", Message(Op.GET, key, 1, 1))
-        there, back = fabric.way(Op.GET), fabric.way(Op.GET_REPLY)
+        there, back = fabric.path(Op.GET), fabric.path(Op.GET_REPLY)
         layers = ["edge", "spine1", "spine2", "leaf"]
         assert [name.split("-")[0] for name in there] == layers
         assert [name.split("-")[0] for name in back] == layers[::-1]
@@ -102,7 +102,7 @@ def test_requests_and_replies_pass_every_layer() -> None:
 
 
 @EVERY
-def test_read_of_a_cached_key_is_answered_by_the_switch_of_its_owner(network: Network) -> None:
+def test_reads_of_cached_keys_are_answered_by_the_owners_switch(network: Network) -> None:
     fabric = preloaded(network)
     for client in clients(fabric):
         for key in KEYS:
@@ -110,16 +110,16 @@ def test_read_of_a_cached_key_is_answered_by_the_switch_of_its_owner(network: Ne
             (reply,) = fabric.ask(client, get)
             assert reply.cache_hit
             assert reply.value == VALUE
-            assert fabric.way(Op.GET)[-1] == home(fabric, key)
-            # Another spine may be the reply's, but it goes straight back from there.
-            back = fabric.way(Op.GET_REPLY)
-            assert len(back) == len(fabric.way(Op.GET)) - 1
-            assert back[-1:] == fabric.way(Op.GET)[:1] or not back
+            assert fabric.path(Op.GET)[-1] == home(fabric, key)
+            # The reply may pass another spine, but takes a shortest path.
+            back = fabric.path(Op.GET_REPLY)
+            assert len(back) == len(fabric.path(Op.GET)) - 1
+            assert back[-1:] == fabric.path(Op.GET)[:1] or not back
     assert not any(server.served for server in fabric.servers.values())
 
 
 @EVERY
-def test_preload_of_all_keys_caches_each_at_the_switch_of_its_owner_only(network: Network) -> None:
+def test_preloaded_keys_are_cached_at_the_owners_switch_only(network: Network) -> None:
     fabric = preloaded(network)
     for name, control in fabric.controls.items():
         assert isinstance(control, NetCache)
@@ -129,7 +129,7 @@ def test_preload_of_all_keys_caches_each_at_the_switch_of_its_owner_only(network
 
 
 @EVERY
-def test_write_of_a_cached_key_refreshes_the_entry_and_is_read_from_everywhere(
+def test_write_of_a_cached_key_updates_its_entry(
     network: Network,
 ) -> None:
     fabric = preloaded(network)
@@ -140,11 +140,11 @@ def test_write_of_a_cached_key_refreshes_the_entry_and_is_read_from_everywhere(
         for client in clients(fabric):
             (reply,) = fabric.ask(client, Message(Op.GET, key, number, sender(client)))
             assert (reply.cache_hit, reply.value) == (True, value)
-            assert fabric.way(Op.GET)[-1] == home(fabric, key)
+            assert fabric.path(Op.GET)[-1] == home(fabric, key)
 
 
 @EVERY
-def test_hot_key_is_reported_where_servers_are_and_cached_at_its_owners_switch(
+def test_hot_keys_are_reported_and_cached_at_the_owners_switch(
     network: Network,
 ) -> None:
     fabric = netcache(network)
@@ -153,7 +153,7 @@ def test_hot_key_is_reported_where_servers_are_and_cached_at_its_owners_switch(
             fabric.ask("client-1", Message(Op.GET, key, request, 1))
         (reply,) = fabric.ask("client-1", Message(Op.GET, key, 99, 1))
         assert reply.cache_hit
-        assert fabric.way(Op.GET)[-1] == home(fabric, key)
+        assert fabric.path(Op.GET)[-1] == home(fabric, key)
     for plan in network.switches:
         control = fabric.controls[plan.name]
         assert isinstance(control, NetCache)
@@ -171,20 +171,20 @@ def test_hot_key_is_reported_where_servers_are_and_cached_at_its_owners_switch(
 
 
 @EVERY
-def test_outgrown_value_is_told_to_the_controller_of_the_nearest_switch(network: Network) -> None:
+def test_outgrown_is_sent_to_the_nearest_switchs_controller(network: Network) -> None:
     fabric = preloaded(network)
     key = KEYS[0]
     generation = next(
-        message.mark.generation
+        message.cache_metadata.generation
         for message in fabric.owner(key).answers
-        if message.key == key and message.mark is not None
+        if message.key == key and message.cache_metadata is not None
     )
-    for seen in fabric.packet_ins.values():
-        seen.clear()
-    fabric.owner(key).tell(Op.OUTGROWN, key, Mark(generation))
+    for packet_ins in fabric.packet_ins.values():
+        packet_ins.clear()
+    fabric.owner(key).send_message(Op.OUTGROWN, key, CacheMetadata(generation))
     fabric.settle()
-    heard = {name for name, seen in fabric.packet_ins.items() if seen}
-    assert heard == {home(fabric, key)}
+    notified = {name for name, packet_ins in fabric.packet_ins.items() if packet_ins}
+    assert notified == {home(fabric, key)}
     assert fabric.owner(key).answers[-1].op is Op.OUTGROWN_REPLY
     (reply,) = fabric.ask("client-1", Message(Op.GET, key, 1, 1))
     assert not reply.cache_hit

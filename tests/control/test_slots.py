@@ -7,7 +7,7 @@ import pytest
 from netkv.control.slots import ARRAYS, Slot, Slots
 
 
-def test_values_share_a_row_as_in_the_papers_figure() -> None:
+def test_values_share_a_row_as_in_the_paper() -> None:
     slots: Slots[str] = Slots(4)
     assert slots.allocate("A", 3) == Slot(0, 0b0000_0111)
     assert slots.allocate("B", 2) == Slot(0, 0b0001_1000)
@@ -27,14 +27,14 @@ def test_first_row_with_room_is_taken() -> None:
     assert slots.allocate(102, 8) is None
 
 
-def test_full_arrays_give_no_slot() -> None:
+def test_allocation_in_full_arrays_fails() -> None:
     slots: Slots[int] = Slots(1)
     assert slots.allocate(0, 8) is not None
     assert slots.allocate(1, 1) is None
     assert slots.free_cells == 0
 
 
-def test_released_cells_come_back_and_releasing_twice_is_harmless() -> None:
+def test_released_cells_are_reused_and_a_second_release_ignored() -> None:
     slots: Slots[int] = Slots(1)
     slots.allocate(0, 8)
     slots.release(0)
@@ -43,7 +43,7 @@ def test_released_cells_come_back_and_releasing_twice_is_harmless() -> None:
     assert slots.allocate(1, 8) == Slot(0, 0xFF)
 
 
-def test_plan_names_values_that_make_a_row_free_enough() -> None:
+def test_plan_lists_the_values_to_move() -> None:
     slots: Slots[str] = Slots(2)
     slots.allocate("five", 5)
     slots.allocate("three", 3)
@@ -68,7 +68,7 @@ def test_plan_is_empty_when_there_is_room() -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_no_two_owners_ever_share_a_cell_and_no_cell_is_lost(seed: int) -> None:
+def test_no_cell_is_shared_or_lost(seed: int) -> None:
     random = Random(seed)
     slots: Slots[int] = Slots(50)
     owners: dict[int, Slot] = {}
@@ -117,10 +117,10 @@ def test_planned_moves_can_be_carried_out_and_make_room(seed: int) -> None:
         if not movers:
             continue
         planned += 1
-        places = [slots.slot(owner) for owner in movers]
-        for number, place in enumerate(places):
-            assert place is not None
-            assert slots.allocate(1000 + number, place.chunks, not_in=place.row) is not None
+        moved = [slots.slot(owner) for owner in movers]
+        for number, slot in enumerate(moved):
+            assert slot is not None
+            assert slots.allocate(1000 + number, slot.chunks, not_in=slot.row) is not None
         for owner in movers:
             slots.release(owner)
         assert slots.allocate(2000, chunks) is not None

@@ -8,7 +8,7 @@ import pytest
 from netkv.control.base import Range
 from netkv.control.forwarding import PARTITION, ROUTE, ForwardingOnly
 from netkv.control.topology import Topology, key_hash
-from tests.schemes.netcache.netcache_rack import FakeRack
+from tests.schemes.netcache.netcache_rack import NetCacheRack
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3, 7, 128, 1000])
@@ -35,7 +35,7 @@ def test_owner_is_the_partition_of_the_hash() -> None:
     assert all(900 < owners.count(i) < 1100 for i in range(3))
 
 
-def test_addresses_are_those_of_the_document() -> None:
+def test_addresses_are_as_documented() -> None:
     topology = Topology.of_ports([7] * 256, [9])
     assert topology.clients[0].index == 1
     assert topology.clients[255].ip == 0x0A010100
@@ -44,7 +44,7 @@ def test_addresses_are_those_of_the_document() -> None:
 
 
 @pytest.mark.parametrize("port", [0, 501, 510])
-def test_port_that_no_host_can_have_is_refused(port: int) -> None:
+def test_impossible_port_of_a_host_is_refused(port: int) -> None:
     with pytest.raises(ValueError, match="1 to 500"):
         Topology.of_ports([], [port])
 
@@ -54,18 +54,18 @@ def test_rack_without_servers_is_refused() -> None:
         Topology.of_ports([1], [])
 
 
-def test_nocache_fills_partition_and_routes_and_again_after_a_restart() -> None:
+def test_nocache_writes_its_tables_again_after_a_restart() -> None:
     control = ForwardingOnly(Topology.of_ports([1, 2], [3, 4]))
     writes = list(control.tables())
     ranges = [w.match["hash"] for w in writes if w.table == PARTITION]  # type: ignore[union-attr]
     assert ranges == [Range(0, 0x7FFFFFFF), Range(0x80000000, 0xFFFFFFFF)]
-    it = FakeRack(control, {})
-    it.start()
+    rack = NetCacheRack(control, {})
+    rack.start()
     assert not control.ready()
-    it.run(100_000_000)
+    rack.run(100_000_000)
     assert control.ready()
-    it.restart_switch()
+    rack.restart_switch()
     assert not control.ready()
-    it.run(100_000_000)
+    rack.run(100_000_000)
     assert control.ready()
-    assert it.other_tables == {PARTITION: 2, ROUTE: 5}
+    assert rack.other_tables == {PARTITION: 2, ROUTE: 5}

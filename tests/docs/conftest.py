@@ -1,4 +1,4 @@
-"""Fixtures that the tests of documents share with others."""
+"""Makes the fixture of `tests.p4rt.shell` known to the tests of documents."""
 
 from tests.p4rt.shell import shell_python
 

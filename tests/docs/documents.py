@@ -1,12 +1,16 @@
-"""The code blocks of README.md and docs/, and the netkv commands in them."""
+"""Finds and runs the code blocks of README.md and docs/, and finds the netkv commands in them."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -24,7 +28,7 @@ class Block:
 
     document: Path
     line: int
-    """On which its text begins, from 1."""
+    """The number of the first line of its text, from 1."""
     language: str
     text: str
 
@@ -49,8 +53,26 @@ def scenario(name: str) -> Block | None:
     return next(found, None)
 
 
+def run_python(
+    program: str,
+    *arguments: str,
+    python: Path | str = sys.executable,
+    options: Sequence[str] = (),
+) -> str:
+    """Runs a Python program, which must end with status 0; returns its stdout."""
+    done = subprocess.run(
+        [str(python), *options, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def inline() -> Iterator[tuple[str, str]]:
-    """Where a document has a netkv command within its prose, and the command."""
+    """The netkv commands in the prose of documents: place and command."""
     for path in DOCUMENTS:
         prose = _BLOCK.sub(lambda found: "\n" * found[0].count("\n"), path.read_text())
         for found in _INLINE.finditer(prose):
@@ -58,8 +80,9 @@ def inline() -> Iterator[tuple[str, str]]:
 
 
 def commands(script: str) -> Iterator[list[str]]:
-    """The simple commands of a shell script, as words: comments, redirections, keywords and
-    assignments left out.
+    """The simple commands of a shell script, as words.
+
+    Comments, redirections, keywords and assignments are left out.
     """
     words: list[str] = []
     for line in script.replace("\\\n", " ").splitlines():

@@ -1,73 +1,47 @@
-"""The back end of docs/write-a-backend.md prints what the document says, and serves a node."""
+"""The back end of docs/write-a-backend.md prints the documented output and serves a server node."""
 
 from __future__ import annotations
 
 import json
 import re
-import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from netkv._engine import ServerNode
-from tests.docs.documents import ROOT, blocks
-from tests.waiting import PATIENCE_S
+from netkv.lab.ports import free_ports
+from tests.docs.documents import ROOT, blocks, run_python
+from tests.live.server_nodes import server_config
 
 DOCUMENT = ROOT / "docs/write-a-backend.md"
 (PROGRAM,) = blocks("python", DOCUMENT)
 
 
 def backend(path: Path) -> Any:
+    """The back end of the document over a database file."""
     names: dict[str, Any] = {"__name__": "example"}
     exec(PROGRAM.text, names)
     return names["Sqlite"](path)
 
 
 def test_example_prints_the_documented_output(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.text, str(tmp_path / "records.db")],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
     (output,) = blocks("text", DOCUMENT)
-    assert (done.stdout, done.returncode) == (output.text, 0), done.stderr
+    assert run_python(PROGRAM.text, str(tmp_path / "records.db")) == output.text
 
 
 def test_example_serves_a_server_node(tmp_path: Path) -> None:
-    """The node loads its data set through it, and leaves its mark."""
-    with (
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as bound,
-        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer,
-    ):
-        for each in (bound, peer):
-            each.bind(("127.0.0.1", 0))
-        ports = [each.getsockname()[1] for each in (bound, peer)]
-    config = {
-        "bind": f"127.0.0.1:{ports[0]}",
-        "peer": f"127.0.0.1:{ports[1]}",
-        "role": "plain",
-        "partitions": [0],
-        "servers": 1,
-        "keys": 50,
-        "value_size": 64,
-        "seed": 1,
-        "service_rate": None,
-        "queue_limit": 64,
-        "key_size": 16,
-    }
-    for _ in range(2):  # the second time it is loaded already
+    """The node loads its data set once, and writes the record that identifies it."""
+    bind, peer = (f"127.0.0.1:{port}" for port in free_ports(2))
+    config = server_config(bind, peer, keys=50, queue_limit=64, key_size=16)
+    for _ in range(2):  # the second node finds the data set
         store = backend(tmp_path / "records.db")
         node = ServerNode(json.dumps(config))
         node.start(store)
         assert node.failure() is None
         node.stop()
-        (mark,) = store.execute([("get", b"netkv:data-set:1", None)])
-        assert b"50 keys" in mark
+        (data_set,) = store.execute([("get", b"netkv:data-set:1", None)])
+        assert b"50 keys" in data_set
         assert store._database.execute("SELECT count(*) FROM records").fetchone() == (51,)
         store.close()
 

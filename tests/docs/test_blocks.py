@@ -1,4 +1,4 @@
-"""Python and YAML of the documents: whole programs, and parts of scenarios that load."""
+"""The Python blocks of documents are programs, the YAML blocks scenarios or parts of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ YAML_BLOCKS = [it for it in blocks("yaml") if it.text not in write_around.files(
 
 @pytest.mark.parametrize("block", blocks("python"), ids=str)
 def test_python_block_is_a_program(block: Block) -> None:
-    """It compiles, so `async with` stands in a function, and it imports what it uses of netkv."""
+    """The block compiles, so `async with` is in a function, and it has imports."""
     compile(block.text, str(block), "exec")
     imported = {
         alias.asname or alias.name.partition(".")[0]
@@ -30,15 +30,15 @@ def test_python_block_is_a_program(block: Block) -> None:
 
 
 @pytest.mark.parametrize("block", YAML_BLOCKS, ids=str)
-def test_yaml_block_is_a_scenario_or_a_part_of_one(block: Block, tmp_path: Path) -> None:
+def test_yaml_block_is_a_scenario_or_part_of_one(block: Block, tmp_path: Path) -> None:
     data = YAML(typ="safe").load(block.text)
-    whole = "schemes" in data
-    usual = {
+    complete = "schemes" in data
+    defaults = {
         "name": "part",
         "schemes": ["nocache", "netcache"],
         "sweep": {"workload.zipf": [0, 0.9]},
     }
     file = tmp_path / "scenario.yaml"
     with file.open("w") as out:
-        YAML().dump(data if whole else {**usual, **data}, out)
+        YAML().dump(data if complete else {**defaults, **data}, out)
     assert loader.load(file).schemes

@@ -1,4 +1,4 @@
-"""The file of docs/a-scenario-explained.md loads and runs, and every line of it is explained."""
+"""The scenario of docs/a-scenario-explained.md runs, and the document explains every option."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOCUMENT = ROOT / "docs/a-scenario-explained.md"
 
 
 def test_explained_scenario_runs_and_meets_its_expectations(tmp_path: Path) -> None:
-    """For a shorter time, with the same events."""
+    """The test runs it for a shorter time with the same events."""
     file = tmp_path / "crash-over-skew.yaml"
     file.write_text(FILE.text)
     shorter = ["warmup=1", "duration=4", "repeat=1", "sweep={workload.zipf: [0.99]}"]

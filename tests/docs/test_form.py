@@ -19,11 +19,11 @@ _ARROW = re.compile(r"^(\w+)\s*(?:-?->>?|--?[x)])[+-]?\s*(\w+)\s*:\s*(\S.*)$")
 _PARTICIPANT = re.compile(r"^(?:participant|actor) (\w+)(?: as \S.*)?$")
 _NOTE = re.compile(r"^Note (?:over|left of|right of) (\w+(?:,\w+)*): \S.*$")
 _OPENS = re.compile(r"^(?:alt|opt|loop|par|rect|critical|break)(?: \S.*)?$")
-_GOES_ON = re.compile(r"^(?:else|and|option)(?: \S.*)?$")
+_CONTINUES = re.compile(r"^(?:else|and|option)(?: \S.*)?$")
 
 
 def prose_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines outside code blocks, tables, link definitions and generated parts, from 1."""
+    """Number and text of the lines outside code, tables, link definitions and generated parts."""
     fenced = generated = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("```"):
@@ -37,7 +37,7 @@ def prose_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def faults_of_diagram(text: str) -> list[str]:
-    """What keeps a Mermaid text from being a sequence diagram of declared participants."""
+    """The errors in a Mermaid sequence diagram, whose participants must be declared."""
     faults = []
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if lines[0] != "sequenceDiagram":
@@ -56,7 +56,7 @@ def faults_of_diagram(text: str) -> list[str]:
             depth -= 1
         elif _OPENS.match(line):
             depth += 1
-        elif not (_GOES_ON.match(line) and depth):
+        elif not (_CONTINUES.match(line) and depth):
             faults.append(f"'{line}' is no line of a sequence diagram")
         faults += [f"'{name}' in '{line}' is not declared" for name in used if name not in declared]
         if ";" in line or (participant is None and "#" in line):
@@ -118,7 +118,7 @@ def test_protocol_has_diagrams_and_the_names_of_its_paper(name: str) -> None:
         ("sequenceDiagram\nparticipant A", "no message is sent"),
     ],
 )
-def test_diagram_that_is_wrong_is_found(text: str, fault: str) -> None:
+def test_wrong_diagram_is_found(text: str, fault: str) -> None:
     assert fault in "; ".join(faults_of_diagram(text))
 
 
@@ -129,7 +129,7 @@ def test_long_line_is_found_outside_of_code_and_tables() -> None:
     assert [number for number, line in prose_lines(text) if len(line) > COLUMNS] == [3, 12]
 
 
-def test_paragraph_with_a_long_line_is_wrapped_and_nothing_else() -> None:
+def test_only_paragraphs_with_a_long_line_are_wrapped() -> None:
     words = "word " * 20
     code = "`" + "a b " * 10 + "`"
     short = "# A title\n\nThis paragraph\nstays.\n\n```\n" + words * 2 + "\n```\n| " + words * 2
@@ -153,7 +153,7 @@ def test_wrapped_line_does_not_begin_like_a_list_item() -> None:
 
 
 @pytest.mark.parametrize("document", PROSE, ids=lambda path: path.name)
-def test_document_that_is_wrapped_stays_as_it_is(document: Path) -> None:
+def test_document_is_wrapped(document: Path) -> None:
     assert wrap.wrapped(document.read_text()) == document.read_text()
 
 

@@ -1,10 +1,9 @@
-"""The programs of docs/p4runtime.md run against the switch of a lab that is up."""
+"""The programs of docs/p4runtime.md run with the switch of a live lab; its statements are true."""
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +15,7 @@ from netkv.control.forwarding import ROUTE, ForwardingTables
 from netkv.control.topology import Topology
 from netkv.lab import daemon, state
 from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
-from tests.docs.documents import ROOT, blocks
-from tests.waiting import PATIENCE_S
+from tests.docs.documents import ROOT, blocks, run_python
 
 pytestmark = pytest.mark.live
 
@@ -27,7 +25,7 @@ FINSY, SHELL = blocks("python", DOCUMENT)
 
 @pytest.fixture
 def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Where the switch of a lab that is up listens."""
+    """The address of the P4Runtime server of a live lab."""
     monkeypatch.setenv("NETKV_HOME", str(tmp_path / "home"))
     lab = LabSpec(servers=2, cache_entries=16, external_clients=0)
     daemon.up("lab", RackSpec(scheme="netcache", lab=lab, workload=WorkloadSpec(keys=100)))
@@ -35,8 +33,8 @@ def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         found = daemon.status("lab").to_json()
         address = listening(found["nodes"]["switch"]["pid"])
         if controller := found.get("controller"):
-            said = [controller[name] for name in ("p4runtime", "device_id", "election_id")]
-            assert said == [address, 1, 1]
+            shown = [controller[name] for name in ("p4runtime", "device_id", "election_id")]
+            assert shown == [address, 1, 1]
         yield address
         assert daemon.status("lab").state == "ready"
     finally:
@@ -45,7 +43,7 @@ def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def listening(pid: int) -> str:
-    """The one TCP port at which a process listens."""
+    """The address of the only TCP socket on which a process listens."""
     sockets = {os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir() if entry.exists()}
     ports = set()
     for table in ("tcp", "tcp6"):
@@ -58,15 +56,7 @@ def listening(pid: int) -> str:
 
 
 def run(python: Path | str, program: str, address: str) -> list[str]:
-    done = subprocess.run(
-        [str(python), "-c", program, address],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return run_python(program, address, python=python).splitlines()
 
 
 def test_finsy_example_reads_a_lab(address: str) -> None:
@@ -84,7 +74,7 @@ def test_shell_example_reads_the_same_routes(address: str, shell_python: Path) -
     assert found == sorted((int(route[0], 16), int(route[-1])) for route in routes)
 
 
-def test_statements_about_numbers_are_those_of_the_code() -> None:
+def test_numbers_of_the_document_are_those_of_the_code() -> None:
     from netkv.p4rt import API_VERSION, digests, read, server, stream
     from netkv.p4rt.arbitration import Arbitration
     from netkv.p4rt.client import P4RuntimeClient

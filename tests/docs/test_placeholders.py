@@ -1,4 +1,4 @@
-"""Documents are finished: no place is left that was to be filled in."""
+"""No document has a placeholder of the form `@NAME@`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_document_has_no_place_to_be_filled_in(document: Path) -> None:
+def test_document_has_no_placeholder(document: Path) -> None:
     left = re.findall(r"@[A-Z][A-Z0-9_]*@", document.read_text(encoding="utf-8"))
-    assert left == [], f"{document.name}: measure, or rewrite the sentence"
+    assert left == [], f"{document.name}: replace the placeholders"

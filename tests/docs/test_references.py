@@ -1,4 +1,4 @@
-"""The reference documents are what the code makes now, and leave nothing out."""
+"""The reference documents are those that the code generates, and they are complete."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_options_of_the_reference_exist() -> None:
     [("scenario reference", "scenario-reference.md"), ("runs tables", "run-store-tables.md")],
 )
 def test_command_prints_the_reference(command: str, file: str, tmp_path: Path) -> None:
-    """As Markdown, and as one JSON document; the run store is not touched."""
+    """The commands print Markdown or one JSON document, and create no run store."""
     printed = netkv(*command.split(), home=tmp_path)
     assert printed == (ROOT / "docs" / file).read_text()
     assert json.loads(netkv(*command.split(), "--json", home=tmp_path))

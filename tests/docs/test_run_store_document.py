@@ -1,21 +1,17 @@
-"""docs/run-store.md: its program reads a store, and its statements about files are so."""
+"""The program, the query and the names of columns in docs/run-store.md are correct."""
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from netkv.runs import Store, export, reference
 from netkv.runs.store import default_url
-from tests.docs.documents import ROOT, blocks
+from tests.docs.documents import ROOT, blocks, run_python
 from tests.runs.recorded_runs import record_comparison
-from tests.waiting import PATIENCE_S
 
 DOCUMENT = ROOT / "docs/run-store.md"
 
@@ -40,23 +36,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_program_of_the_document_reads_the_store(home: Path) -> None:
+@pytest.mark.usefixtures("home")
+def test_program_of_the_document_reads_the_store() -> None:
     (program,) = blocks("python", DOCUMENT)
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program.text],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        env={**os.environ, "NETKV_HOME": str(home)},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    output = run_python(program.text, options=["-W", "error"])
     with Store() as store:
         heads = store.heads()
     assert len(heads) == 2
     for head in heads:
-        assert f"{head.id} {head.scheme} {round(head.throughput_ops)}" in done.stdout
-    assert done.stdout.count("\n") > 4
+        assert f"{head.id} {head.scheme} {round(head.throughput_ops)}" in output
+    assert output.count("\n") > 4
 
 
 def test_query_of_the_document_reads_json_columns(home: Path) -> None:

@@ -1,4 +1,4 @@
-"""The package that docs/add-a-scheme.md builds does what the document says, from its very text."""
+"""The package of docs/add-a-scheme.md, made from the text of the document, works as documented."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Package:
     folder: Path
 
     def netkv(self, *arguments: str, status: int = 0) -> Any:
-        """Runs a command in the package's folder; gives its JSON document."""
+        """Runs a command in the package's folder; returns its JSON document."""
         ended = subprocess.run(
             [sys.executable, "-m", "netkv", *arguments, "--json"],
             cwd=self.folder,
@@ -90,7 +90,7 @@ def test_option_limits_what_is_cached(package: Package) -> None:
 
 
 @pytest.mark.slow
-def test_soak_finds_nothing_in_the_scheme(package: Package) -> None:
+def test_soak_finds_no_violation_in_the_scheme(package: Package) -> None:
     assert package.netkv("soak", "writearound", "--seeds", "12")["violations"] == []
 
 

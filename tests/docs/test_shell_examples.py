@@ -1,4 +1,4 @@
-"""Every shell example of the documents names commands, options and scenario paths that exist."""
+"""The commands, options and scenarios in shell examples and prose of the documents exist."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ SHELL = blocks("sh")
 
 
 def parsed(words: list[str]) -> dict[str, Any]:
-    """The command that these words are, with its parameters; a usage error of it is raised."""
+    """The name and the parameters of a command line. Raises its usage error if it is wrong."""
     found, name, rest = NETKV, "netkv", words[1:]
     while hasattr(found, "commands"):
         if rest[0] not in found.commands:
             raise LookupError(f"There is no command '{name} {rest[0]}'.")
         found = found.commands[rest[0]]
         name, rest = f"{name} {rest[0]}", rest[1:]
-    with found.make_context(name, rest) as made:
-        return {"command": name, **made.params}
+    with found.make_context(name, rest) as context:
+        return {"command": name, **context.params}
 
 
 def check(words: list[str], directory: Path) -> None:
-    """Raises for a command, an option, a scenario or a path of `--set` that does not exist.
+    """Raises if a command, an option, a scenario or a path of `--set` does not exist.
 
-    A scenario file that a document shows is written into `directory`.
+    A scenario that a document shows is written to a file in `directory`.
     """
     found = parsed(words)
     changes = found.get("changes") or []
@@ -44,7 +44,7 @@ def check(words: list[str], directory: Path) -> None:
         changes += [f"{path}={value}" for path, value in given.items() if value is not None]
         name = found["name"]
         if name in write_around.files():
-            return  # `test_scheme_document` runs it: its scheme has to be installed first
+            return  # its scheme must be installed first: `test_scheme_document` does that
         if name.endswith(".yaml") and (shown := scenario(name.removesuffix(".yaml"))):
             name = str(directory / name)
             Path(name).write_text(shown.text)
@@ -66,7 +66,7 @@ def test_commands_of_a_shell_block_exist(block: Block, tmp_path: Path) -> None:
 
 
 def test_commands_within_prose_exist() -> None:
-    """Placeholders such as NAME and [--json] are common there; the names of options count."""
+    """Prose has placeholders such as NAME and [--json]; commands and options must exist."""
     for where, text in inline():
         words = [word for word in re.sub(r"[\[\]…]|\.\.\.", " ", text).split() if word != "|"]
         options = [word for word in words if word.startswith("-")]
@@ -84,7 +84,7 @@ def test_commands_within_prose_exist() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "wrong"),
+    ("line", "error"),
     [
         ("netkv scenario rum quickstart", "no command 'netkv scenario rum'"),
         ("netkv doctor; netkv up --schema farreach", "No such option"),
@@ -96,13 +96,13 @@ def test_commands_within_prose_exist() -> None:
         ("netkv runs show", "Missing"),
     ],
 )
-def test_example_that_is_wrong_is_found(line: str, wrong: str, tmp_path: Path) -> None:
+def test_wrong_example_is_found(line: str, error: str, tmp_path: Path) -> None:
     *right, last = (words for words in commands(line) if words[0] == "netkv")
     for words in right:
         check(words, tmp_path)
     with pytest.raises(Exception) as raised:  # noqa: PT011 (typer's and netkv's usage errors)
         check(last, tmp_path)
-    assert wrong in str(raised.value)
+    assert error in str(raised.value)
 
 
 def test_blocks_with_netkv_commands_are_shell_blocks() -> None:
@@ -119,7 +119,7 @@ def test_every_document_is_reached_from_the_readme() -> None:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_links_between_documents_lead_somewhere(document: Path) -> None:
+def test_links_between_documents_exist(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text()):
         if not target.startswith(("http:", "https:")):
             assert (document.parent / target).exists(), f"{document.name}: {target}"

@@ -1,4 +1,4 @@
-"""docs/bring-your-own-switch.md: its program, hosts, switch, controller and traffic, as written."""
+"""The program, commands and controller of docs/bring-your-own-switch.md work as documented."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.live
 
 
 def script(beginning: str) -> str:
-    """The shell block that begins like that, with the interpreter that runs the tests."""
+    """The shell block with this beginning, for the Python interpreter of the tests."""
     texts = [text.replace(".venv/bin/python", sys.executable) for text in SHELL]
     (found,) = [text for text in texts if text.startswith(beginning)]
     return found
@@ -46,8 +46,8 @@ def write_files(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    """The document, done up to its traffic."""
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """The steps of the document before its traffic, in a sandbox."""
     skip_without("ethtool", "ping", "iperf3", "redis-server", "redis-cli")
     folder = tmp_path_factory.mktemp("switch")
     write_files(folder)
@@ -64,31 +64,31 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
             assert controller.poll() is None, log.read_text()
             return "1 received" in sandbox.run("ip netns exec h1 ping -c 1 -W 1 10.0.0.2", None)
 
-        until(floods, "the controller has prepared the switch")
+        until(floods, "the controller has configured the switch")
         yield sandbox
 
 
-def test_traffic_crosses_the_switch_and_is_learned(place: Sandbox) -> None:
-    out = place.run(script("ip netns exec h1 ping"))
+def test_traffic_crosses_the_switch_and_is_learned(network: Sandbox) -> None:
+    out = network.run(script("ip netns exec h1 ping"))
     assert "bytes from 10.0.0.2" in out
     assert "iperf Done." in out
     assert out.endswith("OK\nhello\n")
-    learned = (place.folder / "controller.log").read_text()
+    learned = (network.folder / "controller.log").read_text()
     assert sorted(re.findall(r"is at port (\d)", learned)) == ["1", "2"]
-    assert "Warning" not in (place.folder / "switch.log").read_text()
+    assert "Warning" not in (network.folder / "switch.log").read_text()
 
 
-def test_recorded_frames_are_readable_and_have_directions(place: Sandbox) -> None:
+def test_recorded_frames_are_readable_and_have_directions(network: Sandbox) -> None:
     skip_without("tcpdump")
-    place.run("ip netns exec h1 ping -c 1 10.0.0.2")
-    shown = place.run("tcpdump -n -r frames/port-1.pcapng icmp 2>/dev/null")
+    network.run("ip netns exec h1 ping -c 1 10.0.0.2")
+    shown = network.run("tcpdump -n -r frames/port-1.pcapng icmp 2>/dev/null")
     assert "10.0.0.1 > 10.0.0.2: ICMP echo request" in shown
     assert "10.0.0.2 > 10.0.0.1: ICMP echo reply" in shown
 
 
 @pytest.fixture
 def without_root(tmp_path: Path) -> Iterator[dict[str, Any]]:
-    """The switch of the last section, at free ports; gives what `--json` prints."""
+    """The switch of the last section at free ports; yields its JSON document."""
     write_files(tmp_path)
     command = script("netkv switch run learning.p4 --port 1=udp")
     for port, free in zip((7001, 7002), free_ports(2), strict=True):
@@ -103,7 +103,7 @@ def without_root(tmp_path: Path) -> Iterator[dict[str, Any]]:
     )
     try:
         assert running.stdout is not None
-        # The document's last line is the one brace at the margin.
+        # The last line of the JSON document is "}".
         lines = iter(running.stdout.readline, "}\n")
         yield json.loads("".join(lines) + "}")
     finally:
@@ -113,13 +113,13 @@ def without_root(tmp_path: Path) -> Iterator[dict[str, Any]]:
 
 
 def test_switch_without_root_floods_a_frame(without_root: dict[str, Any]) -> None:
-    """The document's host sends; the test writes the group that its controller would write."""
-    first, second = (place.removeprefix("udp ") for place in without_root["ports"].values())
+    """The host of the document sends a frame. The test writes the multicast group."""
+    first, second = (port.removeprefix("udp ") for port in without_root["ports"].values())
     assert first.startswith("127.0.0.1:")
     variables: dict[str, Any] = {}
     exec(compile(HOST.replace("7001", first.rpartition(":")[2]), "host.py", "exec"), variables)
     with closing(variables["host"]), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-        asyncio.run(_flooding(without_root["p4runtime"]))
+        asyncio.run(_write_flood_group(without_root["p4runtime"]))
         other.settimeout(PATIENCE_S)
         host, _, port = second.rpartition(":")
         other.sendto(bytes(14), (host, int(port)))
@@ -129,19 +129,19 @@ def test_switch_without_root_floods_a_frame(without_root: dict[str, Any]) -> Non
         assert other.recv(2048) == variables["frame"]
 
 
-async def _flooding(address: str) -> None:
-    """The multicast group that the document's controller writes."""
+async def _write_flood_group(address: str) -> None:
+    """Writes the multicast group of the document's controller."""
     async with fy.Switch("learning", address) as switch:
         await switch.write([+fy.P4MulticastGroupEntry(1, replicas=[1, 2])])
 
 
 @pytest.mark.slow
-def test_shell_reads_what_the_switch_has(without_root: dict[str, Any]) -> None:
-    """`netkv switch shell` with a file for a terminal."""
-    typed = "print('found', [table.preamble.name for table in p4info.tables])\nexit\n"
+def test_shell_reads_the_p4info_of_the_switch(without_root: dict[str, Any]) -> None:
+    """`netkv switch shell` reads its commands from a pipe."""
+    commands = "print('found', [table.preamble.name for table in p4info.tables])\nexit\n"
     done = subprocess.run(
         [sys.executable, "-m", "netkv", "switch", "shell", "--grpc", without_root["p4runtime"]],
-        input=typed,
+        input=commands,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,

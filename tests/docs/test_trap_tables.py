@@ -1,4 +1,4 @@
-"""The tables of traps in docs/testing.md are those of the tests."""
+"""The tables of traps in docs/testing.md are those that `tests.tables` generates."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_every_trap_is_in_the_documentation() -> None: ...
 
 def test_tables_of_traps_are_up_to_date() -> None:
     text = tables.DOCUMENT.read_text()
-    assert tables.written(text) == text, "'make docs' writes the tables of docs/testing.md anew"
+    assert tables.updated(text) == text, "'make docs' updates the tables of docs/testing.md"
     assert len(re.findall(r"^\| `\w+` \|", text, re.MULTILINE)) > 200
 
 
@@ -74,7 +74,7 @@ def test_every_module_of_traps_has_a_table() -> None:
 
 
 def test_every_test_that_the_document_names_exists() -> None:
-    """The table of all protocols names tests by hand."""
+    """The table of all protocols is not generated."""
     text = tables.DOCUMENT.read_text()
     section = text.split("### Which trap is held where")[1].split("\n## ")[0]
     sources = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "engine").glob("*/tests/**/*.rs")]
@@ -84,7 +84,7 @@ def test_every_test_that_the_document_names_exists() -> None:
     assert sorted(named - known) == []
 
 
-def test_row_of_a_rust_trap_has_story_protection_and_mutants(tmp_path: Path) -> None:
+def test_row_of_rust_trap_has_scenario_protection_mutants(tmp_path: Path) -> None:
     (tmp_path / "main.rs").write_text(RUST)
     (tmp_path / "reads.rs").write_text(SCRIPTS)
     first, second = tables.rust_traps(tmp_path / "main.rs")
@@ -94,10 +94,10 @@ def test_row_of_a_rust_trap_has_story_protection_and_mutants(tmp_path: Path) -> 
         r"lengths are \| checked.",
         ("check.p4 cuts", "`Silent`"),
     )
-    assert (second.story, second.mutants) == ("A write is lost.", ("`RequestOnce`",))
+    assert (second.scenario, second.mutants) == ("A write is lost.", ("`RequestOnce`",))
 
 
-def test_row_of_a_python_trap_has_protection_and_mutants(tmp_path: Path) -> None:
+def test_row_of_python_trap_has_protection_and_mutants(tmp_path: Path) -> None:
     module = tmp_path / "test_it.py"
     module.write_text(PYTHON)
     assert list(tables.python_traps(module)) == [
@@ -106,7 +106,7 @@ def test_row_of_a_python_trap_has_protection_and_mutants(tmp_path: Path) -> None
     ]
 
 
-def test_trap_without_its_text_is_refused_with_a_sentence(tmp_path: Path) -> None:
+def test_trap_without_documentation_is_refused(tmp_path: Path) -> None:
     (tmp_path / "main.rs").write_text(RUST)
     with pytest.raises(tables.MissingTextError, match="reads::whole of value_is_read_whole needs"):
         list(tables.rust_traps(tmp_path / "main.rs"))

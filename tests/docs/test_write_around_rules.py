@@ -1,4 +1,7 @@
-"""The rules of the scheme of docs/add-a-scheme.md, frame by frame, and without each of them."""
+"""The rules of the scheme of docs/add-a-scheme.md: each prevents a stale read.
+
+A script sends a sequence of frames through the switch. The read is stale if the rule is left out.
+"""
 
 from __future__ import annotations
 
@@ -34,31 +37,31 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         del sys.modules[name]
 
 
-class Story:
-    """A switch with its control plane. The test plays client and server."""
+class SwitchUnderTest:
+    """A switch with its control plane. The test sends and receives as client and server."""
 
     def __init__(self, program: str) -> None:
         control = importlib.import_module("write_around.control_plane").WriteAround
         self._program = program
         self._fabric = Fabric(rack(clients=1, servers=2), program, control)
-        self._fabric.tell(SWITCH, Preload((KEY,)))
+        self._fabric.handle(SWITCH, Preload((KEY,)))
         self._ports = {at.host.ip: at.host.port for at in self._fabric.network.hosts}
         self._request = 0
 
     def _pass(self, message: Message, source: int, destination: int) -> Message:
-        """The message as it leaves the switch."""
+        """The message that the switch emits for this one."""
         frame = encode(message, source, destination)
         ((_, out),) = self._fabric.switches[SWITCH].process(self._ports[source], frame)
         return decode(out).message
 
-    def ask(self, op: Op, value: bytes = b"") -> Message:
-        """A request of the client as the server gets it, or the answer of the switch."""
+    def send(self, op: Op, value: bytes = b"") -> Message:
+        """Sends a request of the client; returns the request at the server or the reply."""
         self._request += 1
         request = Message(op, KEY, self._request, 1, length=len(value), value=value)
         return self._pass(request, client_ip(1), SERVICE_IP)
 
-    def answer(self, request: Message, sequence: int, value: bytes = b"") -> None:
-        """An answer of the server passes the switch."""
+    def reply(self, request: Message, sequence: int, value: bytes = b"") -> None:
+        """Sends the reply of the server through the switch."""
         generation = request.stamp.generation if request.stamp else 0
         stamp = sequence_stamp(sequence, generation)
         reply = request.reply(length=len(value), value=value, stamp=stamp)
@@ -67,41 +70,41 @@ class Story:
     def restart_switch(self) -> None:
         self._fabric.now += SECOND
         self._fabric.switches[SWITCH].load(bundle(self._program))
-        self._fabric.tell(SWITCH, SwitchRestarted())
+        self._fabric.handle(SWITCH, SwitchRestarted())
 
     def hit(self) -> bytes | None:
-        """What the switch answers a read with, if it does."""
-        answer = self.ask(Op.GET)
+        """The value with which the switch answers a read; None if it forwards the read."""
+        answer = self.send(Op.GET)
         return answer.value if answer.cache_hit else None
 
 
-def old_answer_comes_late(story: Story) -> None:
-    """Rule 3: a read has the old value, and a write is answered before it."""
-    read = story.ask(Op.GET)
-    story.answer(story.ask(Op.PUT, NEW), sequence=7)
-    story.answer(read, sequence=5, value=OLD)
+def late_reply(switch: SwitchUnderTest) -> None:
+    """Rule 3: the reply to a read has the old value and arrives after that to a later write."""
+    read = switch.send(Op.GET)
+    switch.reply(switch.send(Op.PUT, NEW), sequence=7)
+    switch.reply(read, sequence=5, value=OLD)
 
 
-def old_answer_comes_after_a_restart(story: Story) -> None:
-    """Rule 3: the same, and the switch forgets meanwhile that there was a write."""
-    read = story.ask(Op.GET)
-    story.answer(story.ask(Op.PUT, NEW), sequence=7)
-    story.restart_switch()
-    story.answer(read, sequence=5, value=OLD)
+def late_reply_after_a_restart(switch: SwitchUnderTest) -> None:
+    """Rule 3: the switch restarts before the late reply and loses the sequence of the write."""
+    read = switch.send(Op.GET)
+    switch.reply(switch.send(Op.PUT, NEW), sequence=7)
+    switch.restart_switch()
+    switch.reply(read, sequence=5, value=OLD)
 
 
-def entry_is_filled_while_a_write_is_under_way(story: Story) -> None:
-    """Rule 2: the write passes the switch, a read overtakes it, and then the write is answered."""
-    write = story.ask(Op.PUT, NEW)
-    story.answer(story.ask(Op.GET), sequence=5, value=OLD)
-    story.answer(write, sequence=7)
+def entry_filled_during_a_write(switch: SwitchUnderTest) -> None:
+    """Rule 2: a read is answered between a write and the reply to the write."""
+    write = switch.send(Op.PUT, NEW)
+    switch.reply(switch.send(Op.GET), sequence=5, value=OLD)
+    switch.reply(write, sequence=7)
 
 
-STORIES = (
-    (old_answer_comes_late, "hdr.stamp.sequence >= sequence", "true"),
-    (old_answer_comes_after_a_restart, "&& hdr.stamp.generation == meta.generation", ""),
+SCRIPTS = (
+    (late_reply, "hdr.stamp.sequence >= sequence", "true"),
+    (late_reply_after_a_restart, "&& hdr.stamp.generation == meta.generation", ""),
     (
-        entry_is_filled_while_a_write_is_under_way,
+        entry_filled_during_a_write,
         "if (hdr.stamp.sequence > sequence) {",
         "if (false) {",
     ),
@@ -109,39 +112,39 @@ STORIES = (
 
 
 @pytest.mark.parametrize(
-    ("story", "rule", "without"), STORIES, ids=lambda it: getattr(it, "__name__", "")
+    ("script", "rule", "without"), SCRIPTS, ids=lambda it: getattr(it, "__name__", "")
 )
 def test_old_value_is_not_read(
-    package: Path, story: Callable[[Story], None], rule: str, without: str
+    package: Path, script: Callable[[SwitchUnderTest], None], rule: str, without: str
 ) -> None:
-    whole = Story(str(package / PROGRAM.removesuffix(".p4")))
-    story(whole)
-    assert whole.hit() is None
+    correct = SwitchUnderTest(str(package / PROGRAM.removesuffix(".p4")))
+    script(correct)
+    assert correct.hit() is None
     text = files()[PROGRAM]
     assert text.count(rule) == 1
-    (package / f"{story.__name__}.p4").write_text(text.replace(rule, without))
-    mutant = Story(str(package / story.__name__))
-    story(mutant)
-    assert mutant.hit() == OLD, "the rule is what keeps it away"
+    (package / f"{script.__name__}.p4").write_text(text.replace(rule, without))
+    mutant = SwitchUnderTest(str(package / script.__name__))
+    script(mutant)
+    assert mutant.hit() == OLD, "without the rule the old value is read"
 
 
 @pytest.mark.parametrize("size", [1, 16, 17, 127, 128])
 def test_answer_fills_the_entry_and_a_write_makes_it_invalid(package: Path, size: int) -> None:
-    story = Story(str(package / PROGRAM.removesuffix(".p4")))
+    switch = SwitchUnderTest(str(package / PROGRAM.removesuffix(".p4")))
     value = bytes(range(1, size + 1))
-    story.answer(story.ask(Op.GET), sequence=0, value=value)
-    assert story.hit() == value
-    passed = story.ask(Op.PUT, NEW)
-    assert (passed.value, passed.stamp) == (NEW, None)
-    assert story.hit() is None
-    story.answer(passed, sequence=7)
-    story.answer(story.ask(Op.GET), sequence=7, value=NEW)
-    assert story.hit() == NEW
+    switch.reply(switch.send(Op.GET), sequence=0, value=value)
+    assert switch.hit() == value
+    forwarded = switch.send(Op.PUT, NEW)
+    assert (forwarded.value, forwarded.stamp) == (NEW, None)
+    assert switch.hit() is None
+    switch.reply(forwarded, sequence=7)
+    switch.reply(switch.send(Op.GET), sequence=7, value=NEW)
+    assert switch.hit() == NEW
 
 
 def test_longer_value_and_a_deleted_key_are_not_cached(package: Path) -> None:
-    story = Story(str(package / PROGRAM.removesuffix(".p4")))
-    story.answer(story.ask(Op.GET), sequence=0, value=bytes(129))
-    assert story.hit() is None
-    story.answer(story.ask(Op.GET), sequence=9)
-    assert story.hit() is None
+    switch = SwitchUnderTest(str(package / PROGRAM.removesuffix(".p4")))
+    switch.reply(switch.send(Op.GET), sequence=0, value=bytes(129))
+    assert switch.hit() is None
+    switch.reply(switch.send(Op.GET), sequence=9)
+    assert switch.hit() is None

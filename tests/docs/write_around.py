@@ -1,4 +1,4 @@
-"""The package that docs/add-a-scheme.md builds, as files."""
+"""Writes the package of docs/add-a-scheme.md into a folder."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _FILE = re.compile(r"This is\n?\s?`([\w./-]+)`:\n\n```\w+\n(.*?)^```$", re.MULTI
 
 
 def files() -> dict[str, str]:
-    """Path → text of each file that the document shows."""
+    """The text of each file in the document, by path."""
     return dict(_FILE.findall(DOCUMENT.read_text()))
 
 
 def install(folder: Path) -> None:
-    """Writes the files, and the metadata that an installer makes of `pyproject.toml`.
+    """Writes the files and the metadata that an installer would make from `pyproject.toml`.
 
-    The folder is one of the search path then. An installer would need a build backend, which
+    The caller adds the folder to the search path. A real installer needs a build backend, which
     tests without a network do not have.
     """
     for path, text in files().items():

@@ -1,4 +1,4 @@
-"""A paper's figures beside netkv's: what is computed, and what the documents say of it."""
+"""Evaluations of papers: the computed rows, and the tables and data of the documents."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_row_has_the_mean_over_seeds_and_its_difference() -> None:
     assert at["of uniform", 0.99].difference is None
 
 
-def test_the_spread_is_where_one_more_seed_is_expected() -> None:
+def test_spread_is_the_prediction_interval_of_a_seed() -> None:
     spread = evaluation.spread([1.0, 1.1, 1.2])
     # By hand: logarithms 0, 0.09531, 0.18232; s = 0.09120; t(0.995, 2) = 9.9248.
     assert spread.mean == pytest.approx(math.exp(0.092543), rel=1e-5)
@@ -88,17 +88,17 @@ def test_one_seed_has_no_spread() -> None:
     assert evaluation.spread([0.0, 1.0]).high is None
 
 
-def test_a_claim_that_leaves_the_point_open_is_refused() -> None:
+def test_claim_without_a_single_point_is_refused() -> None:
     claim = EXPERIMENT.claims[0].model_copy(update={"along": None})
     experiment = EXPERIMENT.model_copy(update={"claims": [claim]})
     with pytest.raises(NetkvError, match="more than one"):
         evaluation.rows(experiment, measured({0.9: [2.0], 0.99: [4.0]}))
 
 
-def test_what_was_measured_is_read_back_from_its_file(tmp_path: Path) -> None:
-    kept = measured({0.9: [2.0, 2.4]})
-    kept.save(tmp_path)
-    assert Measured.read(tmp_path, "tiny") == kept
+def test_measurements_are_read_back_from_their_file(tmp_path: Path) -> None:
+    saved = measured({0.9: [2.0, 2.4]})
+    saved.save(tmp_path)
+    assert Measured.read(tmp_path, "tiny") == saved
     assert Measured.read(tmp_path, "other") is None
     (tmp_path / "tiny.json").write_text("{", encoding="utf-8")
     with pytest.raises(NetkvError, match=r"tiny\.json"):
@@ -137,36 +137,36 @@ TABLES = [
 
 
 @pytest.mark.parametrize(("paper", "name"), TABLES)
-def test_a_document_has_the_table_that_its_data_gives(paper: str, name: str) -> None:
+def test_document_tables_match_the_data(paper: str, name: str) -> None:
     known = evaluation.load(paper)
     experiment = known.experiment(name)
     text = (ROOT / "docs" / known.document).read_text(encoding="utf-8")
-    kept = Measured.read(DATA, name)
-    # 'netkv evaluate PAPER EXPERIMENT --save docs/evaluation' writes it.
-    assert kept is not None
-    assert kept.changes == experiment.changes
-    assert len(kept.seeds) >= 5
-    table = document.markdown(evaluation.rows(experiment, kept), f"netkv evaluate {paper} {name}")
+    # 'netkv evaluate PAPER EXPERIMENT --save docs/evaluation' writes the data.
+    data = Measured.read(DATA, name)
+    assert data is not None
+    assert data.changes == experiment.changes
+    assert len(data.seeds) >= 5
+    table = document.markdown(evaluation.rows(experiment, data), f"netkv evaluate {paper} {name}")
     assert document.bodies(text)[name] == table
 
 
 @pytest.mark.parametrize(("paper", "name"), TABLES)
-def test_the_data_has_every_point_with_every_seed(paper: str, name: str) -> None:
+def test_data_has_every_point_with_every_seed(paper: str, name: str) -> None:
     experiment = evaluation.load(paper).experiment(name)
     scenario = loader.load(loader.find(experiment.scenario), experiment.changes)
-    kept = Measured.read(DATA, name)
-    assert kept is not None
+    data = Measured.read(DATA, name)
+    assert data is not None
     points = [
         dict(zip(scenario.sweep, at, strict=True)) for at in product(*scenario.sweep.values())
     ]
-    for scheme, point, seed in product(needed(experiment), points, kept.seeds):
-        there = [
-            run for run in kept.runs if (run.scheme, run.params, run.seed) == (scheme, point, seed)
+    for scheme, point, seed in product(needed(experiment), points, data.seeds):
+        found = [
+            run for run in data.runs if (run.scheme, run.params, run.seed) == (scheme, point, seed)
         ]
-        assert len(there) == 1, f"{scheme} at {point} with seed {seed}"
+        assert len(found) == 1, f"{scheme} at {point} with seed {seed}"
 
 
-def test_an_evaluation_that_is_wrong_is_named_with_its_file(tmp_path: Path) -> None:
+def test_error_names_a_wrong_evaluation_and_its_file(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="There is no evaluation 'farreech'"):
         evaluation.load("farreech")
     file = tmp_path / "mine.yaml"

@@ -1,4 +1,4 @@
-"""A gateway over a rack in memory."""
+"""Fixtures for tests of the gateway: a gateway over a rack in memory, and labs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.gateway.serving_redis import Served, serving
+from tests.labs import bring_up, home
+
+__all__ = ["bring_up", "home", "served"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A gateway in a thread of its own, and a plain socket to talk to it."""
+"""A gateway in a thread of its own, and connections to it over plain sockets."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tests.waiting import PATIENCE_S
 
 @dataclass
 class Served:
-    """A gateway that listens."""
+    """A running gateway and the rack behind it."""
 
     rack: MemoryRack
     gateway: Gateway
     loop: asyncio.AbstractEventLoop
     thread: threading.Thread
-    broken: NetkvError | None = None
-    """Why it has ended by itself."""
+    failure: NetkvError | None = None
+    """The error that has ended the gateway."""
 
     @property
     def port(self) -> int:
-        return self.gateway.about.port
+        return self.gateway.info.port
 
     def connect(self) -> Plain:
         return Plain(socket.create_connection(("127.0.0.1", self.port), PATIENCE_S))
@@ -40,13 +40,13 @@ class Served:
         self.loop.call_soon_threadsafe(self.gateway.stop)
 
     def join(self) -> None:
-        """Waits until it has ended."""
+        """Waits for the end of the gateway."""
         self.thread.join(PATIENCE_S)
         assert not self.thread.is_alive()
 
 
 class Plain:
-    """A connection over which bytes go as they are."""
+    """A connection that sends bytes unchanged."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
@@ -56,7 +56,7 @@ class Plain:
         self.socket.sendall(data)
 
     def reply(self) -> object:
-        """The next reply; raises EOFError if the gateway closes instead."""
+        """The next reply; raises EOFError if the gateway closes the connection."""
         while (found := self._reader.gets()) is False:
             data = self.socket.recv(65536)
             if not data:
@@ -64,18 +64,18 @@ class Plain:
             self._reader.feed(data)
         return found
 
-    def ask(self, *words: bytes | str) -> object:
+    def call(self, *words: bytes | str) -> object:
         self.send(request(*words))
         return self.reply()
 
     def array(self, *words: bytes | str) -> list[Any]:
-        """The reply to a request, which has to be an array."""
-        reply = self.ask(*words)
+        """The reply to a request, which must be an array."""
+        reply = self.call(*words)
         assert isinstance(reply, list)
         return reply
 
     def rest(self) -> bytes:
-        """Everything until the gateway closes."""
+        """All bytes until the gateway closes the connection."""
         found = b""
         while data := self.socket.recv(65536):
             found += data
@@ -89,7 +89,7 @@ class Plain:
 
 
 def request(*words: bytes | str) -> bytes:
-    """A request as client libraries write it."""
+    """A request in the Redis protocol."""
     data = [word.encode() if isinstance(word, str) else word for word in words]
     return b"*%d\r\n" % len(data) + b"".join(b"$%d\r\n%b\r\n" % (len(d), d) for d in data)
 
@@ -109,7 +109,7 @@ def serving(rack: MemoryRack | None = None, **options: Any) -> Iterator[Served]:
         try:
             await gateway.serve()
         except NetkvError as error:
-            served[0].broken = error
+            served[0].failure = error
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()
@@ -118,6 +118,6 @@ def serving(rack: MemoryRack | None = None, **options: Any) -> Iterator[Served]:
         yield served[0]
     finally:
         rack.answers.set()
-        with contextlib.suppress(RuntimeError):  # it has ended by itself
+        with contextlib.suppress(RuntimeError):  # its event loop has ended
             served[0].stop()
         served[0].join()

@@ -1,4 +1,4 @@
-"""Programs that know nothing of netkv use the gateway: redis-py, redis-cli, redis-benchmark."""
+"""Clients of Redis use the gateway: redis-py, redis-cli, redis-benchmark."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_redis_py(served: Served, protocol: int) -> None:
             client.get("lost")
         with pytest.raises(redis.ResponseError, match=r"pipeline\(transaction=False\)"):
             client.pipeline().set("k2", "no").execute()
-        with pytest.raises(redis.ResponseError, match="SET with EX cannot be had"):
+        with pytest.raises(redis.ResponseError, match="SET with EX is not supported"):
             client.set("a", "1", ex=10)
         assert client.get("k2") == b"2"
 
@@ -63,10 +63,10 @@ async def test_redis_py_of_asyncio(served: Served, protocol: int) -> None:
 
 @pytest.mark.parametrize("version", ["-2", "-3"])
 def test_redis_cli(served: Served, version: str) -> None:
-    asked = "SET a 'b c'\nGET a\nMGET a none\nDEL a\nNOSUCH\nPING\n"
+    commands = "SET a 'b c'\nGET a\nMGET a none\nDEL a\nNOSUCH\nPING\n"
     done = subprocess.run(
         ["redis-cli", "-p", str(served.port), version, "--no-raw"],
-        input=asked,
+        input=commands,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -104,8 +104,8 @@ def test_redis_benchmark(served: Served, pipeline: int) -> None:
         '"GET"',
     ]
     assert stores.percentiles(f"{header}\n{rows[-1]}\n") is not None
-    assert done.stderr == ""  # it warns about a server without CONFIG
-    counters = served.gateway.about.counters
+    assert done.stderr == ""  # redis-benchmark warns if the server has no CONFIG
+    counters = served.gateway.info.counters
     assert counters.errors == 0
     assert counters.commands >= 8000
     assert len(served.rack.stored) > 50

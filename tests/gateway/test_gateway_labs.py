@@ -1,4 +1,4 @@
-"""`netkv gateway` as a process, before racks of processes that are up."""
+"""`netkv gateway` as a process with live labs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,47 +20,23 @@ import netkv as netkv_package
 from netkv import schemes
 from netkv.client import keys
 from netkv.lab import daemon, state
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from tests.labs import BringUp
 from tests.waiting import PATIENCE_S, until
 
 GATEWAY = [sys.executable, "-m", "netkv", "gateway", "--port", "0", "--json"]
 SERVERS = 4
 SCHEMES = [each.name for each in schemes.all_schemes()]
 
-BringUp = Callable[..., None]
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A fresh NETKV_HOME; its labs are taken down."""
-    place = tmp_path / "home"
-    monkeypatch.setenv("NETKV_HOME", str(place))
-    yield place
-    for name in state.names():
-        daemon.down(name)
-
-
-@pytest.fixture
-def bring_up(home: Path) -> BringUp:
-    assert not home.exists()
-
-    def up(scheme: str) -> None:
-        lab = LabSpec.model_validate(
-            {"servers": SERVERS, "server_processes": 2, "cache_entries": 32, "hot_threshold": 2}
-        )
-        workload = WorkloadSpec(keys=1000)
-        daemon.up("lab", RackSpec(scheme=scheme, lab=lab, workload=workload))
-
-    return up
-
 
 @dataclass
 class Running:
+    """A gateway process."""
+
     process: subprocess.Popen[str]
     port: int
 
     def ended(self) -> tuple[int, str]:
-        """Waits for its end: exit status, and what it said."""
+        """Waits for the end of the process; returns its exit status and stderr."""
         status = self.process.wait(PATIENCE_S)
         assert self.process.stderr is not None
         return status, self.process.stderr.read()
@@ -128,22 +104,22 @@ def test_redis_clients_use_a_rack(scheme: str, bring_up: BringUp) -> None:
         assert running.ended()[0] == 0
 
 
-# FarReach's switch has what was written last, and answers for a server that is gone.
+# With FarReach, the switch has the last writes and answers reads of a killed server's keys.
 @pytest.mark.parametrize("scheme", [name for name in SCHEMES if name != "farreach"])
 def test_killed_server_is_an_error_for_its_keys_only(scheme: str, bring_up: BringUp) -> None:
     bring_up(scheme)
-    words = keys.of_scheme(schemes.get(scheme))
+    encoding = keys.of_scheme(schemes.get(scheme))
     names = [f"key {number}" for number in range(60)]
-    owners = {name: words.server(words.name(name), SERVERS) for name in names}
+    owners = {name: encoding.server(encoding.name(name), SERVERS) for name in names}
     with gateway("--timeout", "1") as running, redis.Redis(port=running.port) as client:
         for name in names:
             client.set(name, name)
         _supervisor({"do": "kill", "node": "servers-1"})
         replies = _read_all(client, names)
         failed = {name for name, reply in replies.items() if isinstance(reply, Exception)}
-        dead = {owners[name] for name in failed}
-        assert 0 < len(dead) < SERVERS
-        assert failed == {name for name in names if owners[name] in dead}
+        killed = {owners[name] for name in failed}
+        assert 0 < len(killed) < SERVERS
+        assert failed == {name for name in names if owners[name] in killed}
         for name, reply in replies.items():
             if name in failed:
                 assert f"{name!r}" in str(reply)
@@ -181,34 +157,34 @@ def test_gateway_ends_with_its_lab(bring_up: BringUp) -> None:
     with gateway("--lab", "lab") as running, redis.Redis(port=running.port) as client:
         assert client.ping()
         daemon.down("lab")
-        status, said = running.ended()
+        status, err = running.ended()
     assert status == 1
-    assert "The lab 'lab' has gone down, and the gateway with it." in said
+    assert "The lab 'lab' is not up any more, so the gateway has ended." in err
 
 
-def test_interrupted_gateway_gives_its_place_back(bring_up: BringUp) -> None:
+def test_place_of_an_interrupted_gateway_is_freed(bring_up: BringUp) -> None:
     bring_up("nocache")
     for _ in range(5):  # there are 4 places
         with gateway() as running:
             running.process.send_signal(signal.SIGINT)
-            status, said = running.ended()
+            status, err = running.ended()
             assert status == 0
-            assert f"redis-cli -h 127.0.0.1 -p {running.port}" in said
-            assert "Traceback" not in said
+            assert f"redis-cli -h 127.0.0.1 -p {running.port}" in err
+            assert "Traceback" not in err
 
 
-def test_sentence_where_no_lab_is_up(home: Path) -> None:
-    status, said = _fails()
+def test_gateway_without_a_lab_reports_the_command(home: Path) -> None:
+    status, err = _fails()
     assert status == 1
-    assert said.startswith("error: No lab 'lab' is up: 'netkv up lab' brings it up.")
+    assert err.startswith("error: No lab 'lab' is up: 'netkv up lab' brings it up.")
     assert not home.exists()
 
 
-def test_address_that_others_reach_needs_consent(bring_up: BringUp) -> None:
+def test_non_loopback_address_needs_allow_remote(bring_up: BringUp) -> None:
     bring_up("nocache")
-    status, said = _fails("--host", "0.0.0.0")
+    status, err = _fails("--host", "0.0.0.0")
     assert status == 2
-    assert "--allow-remote" in said
+    assert "--allow-remote" in err
     with gateway("--host", "0.0.0.0", "--allow-remote") as running:
         with redis.Redis(port=running.port) as client:
             assert client.ping()

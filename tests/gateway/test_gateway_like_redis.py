@@ -1,4 +1,4 @@
-"""What the gateway says is what a redis-server says, byte for byte, for all that both know."""
+"""For commands that both support, the gateway sends the same bytes as a redis-server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCRIPTS: dict[str, bytes] = {
         + request("SET", "a", b"\0\r\n\xff")
         + request("GET", "a")
     ),
-    "what a key has": b"".join(
+    "properties of a key": b"".join(
         request(*words.split())
         for words in (
             "DBSIZE",
@@ -53,7 +53,7 @@ SCRIPTS: dict[str, bytes] = {
             "DBSIZE",
         )
     ),
-    "many writes at once": b"".join(
+    "MSET": b"".join(
         request(*words.split())
         for words in (
             "MSET a 1 b 2 a 3",
@@ -165,9 +165,9 @@ def gateway() -> Iterator[Served]:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_replies_are_those_of_redis(name: str, redis_port: int, gateway: Served) -> None:
-    expected = _said(redis_port, SCRIPTS[name])
+    expected = _replies(redis_port, SCRIPTS[name])
     assert expected
-    assert _said(gateway.port, SCRIPTS[name]) == expected
+    assert _replies(gateway.port, SCRIPTS[name]) == expected
 
 
 @pytest.mark.parametrize(
@@ -178,22 +178,22 @@ def test_replies_in_version_3_are_those_of_redis(
     words: str, redis_port: int, gateway: Served
 ) -> None:
     hello = request("HELLO", "3")
-    found = [_said(port, hello + request(*words.split())) for port in (redis_port, gateway.port)]
-    # HELLO itself says who answers.
-    theirs, ours = (said.rpartition(b"modules\r\n*0\r\n")[2] for said in found)
-    assert theirs == ours != b""
-    assert all(said.startswith(b"%7\r\n$6\r\nserver\r\n") for said in found)
+    found = [_replies(port, hello + request(*words.split())) for port in (redis_port, gateway.port)]
+    # The reply to HELLO names the server, so only the replies after it are equal.
+    expected, actual = (replies.rpartition(b"modules\r\n*0\r\n")[2] for replies in found)
+    assert expected == actual != b""
+    assert all(replies.startswith(b"%7\r\n$6\r\nserver\r\n") for replies in found)
 
 
-def test_version_3_begins_behind_hello(gateway: Served) -> None:
+def test_protocol_version_3_starts_after_hello(gateway: Served) -> None:
     pipeline = request("GET", "none") + request("HELLO", "3") + request("GET", "none")
-    said = _said(gateway.port, pipeline)
-    assert said.startswith(b"$-1\r\n%7\r\n")
-    assert b"*0\r\n_\r\n" in said
+    replies = _replies(gateway.port, pipeline)
+    assert replies.startswith(b"$-1\r\n%7\r\n")
+    assert b"*0\r\n_\r\n" in replies
 
 
-def _said(port: int, data: bytes) -> bytes:
-    """Everything that a server answers to these bytes and the end of the connection."""
+def _replies(port: int, data: bytes) -> bytes:
+    """All bytes that a server sends for `data`, until an ECHO or the end of the connection."""
     with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as connection:
         marker = b"*2\r\n$4\r\nECHO\r\n$9\r\nthe-end-\xff\r\n"
         connection.sendall(data + marker)

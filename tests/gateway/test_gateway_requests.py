@@ -1,4 +1,4 @@
-"""Bytes become requests however they arrive, and no bytes do harm."""
+"""The parser of requests: segment boundaries, limits, malformed and random bytes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def all_of(requests: Requests) -> list[list[bytes]]:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000, 10**6])
-def test_requests_are_the_same_however_they_are_cut(size: int) -> None:
+def test_requests_do_not_depend_on_segment_boundaries(size: int) -> None:
     requests = Requests()
     found = []
     for start in range(0, len(PIPELINE), size):
@@ -48,7 +48,7 @@ def test_requests_are_the_same_however_they_are_cut(size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "sentence"),
+    ("data", "message"),
     [
         (b"*x\r\n", "invalid multibulk length"),
         (b"*01\r\n", "invalid multibulk length"),
@@ -64,17 +64,17 @@ def test_requests_are_the_same_however_they_are_cut(size: int) -> None:
         (b"P" * 70_000, "too big inline request"),
     ],
 )
-def test_protocol_error_closes_after_the_earlier_replies(data: bytes, sentence: str) -> None:
+def test_protocol_error_is_raised_after_the_earlier_requests(data: bytes, message: str) -> None:
     requests = Requests()
     requests.feed(request("PING") + b"ECHO a\r\n" + request("GET", "b") + data)
     assert [requests.next() for _ in range(3)] == [[b"PING"], [b"ECHO", b"a"], [b"GET", b"b"]]
-    for _ in range(2):  # also the second time
-        with pytest.raises(ProtocolError, match="^" + re.escape(sentence)):
+    for _ in range(2):  # the error is raised again
+        with pytest.raises(ProtocolError, match="^" + re.escape(message)):
             requests.next()
         requests.feed(request("PING"))
 
 
-def test_request_may_not_be_large_as_a_whole() -> None:
+def test_total_size_of_a_request_is_limited() -> None:
     requests = Requests()
     requests.feed(b"*100\r\n")
     word = b"$%d\r\n%b\r\n" % (MAX_WORD, b"v" * MAX_WORD)
@@ -87,7 +87,7 @@ def test_request_may_not_be_large_as_a_whole() -> None:
 
 
 def test_announced_lengths_take_no_memory() -> None:
-    """A client that only announces gets nothing for it, unlike from a bare hiredis reader."""
+    """A plain hiredis reader allocates memory for announced words that have not arrived."""
     many = [Requests() for _ in range(200)]
     tracemalloc.start()
     for requests in many:
@@ -100,7 +100,7 @@ def test_announced_lengths_take_no_memory() -> None:
 
 @pytest.mark.parametrize("seed", range(300))
 def test_random_bytes_are_requests_or_a_protocol_error(seed: int) -> None:
-    """Broken pipelines: what is understood is a list of words, and nothing else is raised."""
+    """Parsed requests are lists of words, and no other exception is raised."""
     draw = random.Random(seed)
     data = bytearray(draw.choice([PIPELINE[:600], request("SET", "a", "b") * 5, b""]))
     for _ in range(draw.randrange(1, 12)):
@@ -109,21 +109,22 @@ def test_random_bytes_are_requests_or_a_protocol_error(seed: int) -> None:
         data[at : at + draw.randrange(4)] = piece
     whole, parts = Requests(), Requests()
     whole.feed(bytes(data))
-    expected, end = _until_the_end(whole)
+    expected, must_fail = _parse_all(whole)
     found: list[list[bytes]] = []
-    told = False
+    failed = False
     at = 0
-    while at < len(data) and not told:
+    while at < len(data) and not failed:
         size = draw.randrange(1, 9)
         parts.feed(bytes(data[at : at + size]))
         at += size
-        more, told = _until_the_end(parts)
+        more, failed = _parse_all(parts)
         found += more
     assert all(words and all(isinstance(word, bytes) for word in words) for words in expected)
-    assert (found, told) == (expected, end)
+    assert (found, failed) == (expected, must_fail)
 
 
-def _until_the_end(requests: Requests) -> tuple[list[list[bytes]], bool]:
+def _parse_all(requests: Requests) -> tuple[list[list[bytes]], bool]:
+    """The complete requests, and whether a protocol error follows them."""
     found: list[list[bytes]] = []
     try:
         while (each := requests.next()) is not None:

@@ -1,12 +1,13 @@
 """Stand-ins for `p4c-bm2-ss` and `simple_switch_grpc`, for machines that have neither.
 
 `python -m tests.lab.bmv2_standin compile|switch OPTIONS` takes the options that netkv gives the
-real programs. The compiler is netkv's own front end: what it writes as `program.json` is a bundle.
-The switch is netkv's own engine, a v1model switch, behind its P4Runtime server and behind bmv2's
-gRPC service for the frames of its ports, which is written here from the published `.proto` with
-gRPC's own library. So a lab on the stand-ins runs the whole path of the target `bmv2` (processes,
-compilation, cache, packet stream, P4Runtime alone); what they do not show is that bmv2 and p4c
-agree with the engine. `tests/lab/test_real_bmv2.py` runs the real ones where they exist.
+real programs. The compiler is netkv's front end and writes a bundle of netkv as `program.json`. The
+switch is netkv's engine behind its P4Runtime server and behind bmv2's gRPC service for the frames
+of ports, implemented here from the published `.proto`.
+
+A lab on the stand-ins runs the whole path of the target `bmv2`: processes, compilation, cache,
+packet stream, P4Runtime. The stand-ins do not show that bmv2 and p4c agree with the engine:
+`tests/lab/test_real_bmv2.py` runs the real programs where they are installed.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ WARNING = "[--Wwarn=unused] warning: 'nothing': a warning of the stand-in"
 
 
 def install(folder: Path) -> None:
-    """Writes both programs into a folder that goes onto PATH."""
+    """Writes both programs into a folder, which the caller adds to PATH."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, part in (("p4c-bm2-ss", "compile"), ("simple_switch_grpc", "switch")):
         program = folder / name
-        # What they print about themselves needs no interpreter.
+        # `--version` and `--help` are answered without starting Python.
         program.write_text(
             f"#!/bin/sh\n"
             f"case $1 in\n"
@@ -58,8 +59,8 @@ def install(folder: Path) -> None:
 def compile_main(arguments: list[str]) -> None:
     """Compiles a program.
 
-    `STANDIN_COMPILED` names a file that gets a line for each time. `STANDIN_FAULT` is a fault, as
-    `THIS=>THAT`: the compiler takes THIS in the program for THAT.
+    `STANDIN_COMPILED` names a file to which each call appends a line. `STANDIN_FAULT` is a fault,
+    as `OLD=>NEW`: the compiler replaces OLD with NEW in the program.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("--std", choices=["p4-16"])
@@ -73,10 +74,10 @@ def compile_main(arguments: list[str]) -> None:
     program = given.program
     if fault := os.environ.get("STANDIN_FAULT"):
         program = f"{given.o}.p4"
-        this, that = fault.split("=>")
+        old, new = fault.split("=>")
         text = Path(given.program).read_text()
-        assert this in text
-        Path(program).write_text(text.replace(this, that))
+        assert old in text
+        Path(program).write_text(text.replace(old, new))
     try:
         bundle = _engine.compile_p4(program, given.I, defines)
     except _engine.CompileError as error:
@@ -93,7 +94,7 @@ def compile_main(arguments: list[str]) -> None:
 
 
 def switch_main(arguments: list[str]) -> None:
-    """Serves until it is ended."""
+    """Runs the switch until a signal ends the process."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--no-p4", action="store_true", required=True)
     parser.add_argument("--device-id", type=int, default=0)
@@ -103,14 +104,15 @@ def switch_main(arguments: list[str]) -> None:
     target.add_argument("--grpc-server-addr", required=True)
     target.add_argument("--cpu-port", type=int)
     target.add_argument("--dp-grpc-server-addr", required=True)
-    divided = arguments.index("--")
-    common = parser.parse_args(arguments[:divided])
-    own = target.parse_args(arguments[divided + 1 :])
+    target.add_argument("--priority-queues", type=int, default=1)
+    separator = arguments.index("--")
+    common = parser.parse_args(arguments[:separator])
+    own = target.parse_args(arguments[separator + 1 :])
     asyncio.run(StandIn(common.device_id, own.cpu_port).serve(own))
 
 
 def _message(name: str) -> type[Any]:
-    """A message of bmv2's `dataplane_interface.proto`: both have the same fields."""
+    """A message of bmv2's `dataplane_interface.proto`. Request and response have equal fields."""
     field = descriptor_pb2.FieldDescriptorProto
     types = {
         "id": field.TYPE_UINT64,
@@ -133,14 +135,14 @@ Request, Response = _message("PacketStreamRequest"), _message("PacketStreamRespo
 
 
 class StandIn(grpc.GenericRpcHandler):
-    """The switch: ports by gRPC, the CPU port by P4Runtime (`netkv.p4rt.target.PacketPort`)."""
+    """The switch. Its ports use gRPC, its CPU port P4Runtime (`netkv.p4rt.target.PacketPort`)."""
 
     def __init__(self, device_id: int, cpu_port: int | None) -> None:
         self._device_id = device_id
         self._cpu_port = cpu_port
-        # The engine has no switch without a program. Frames get in only once there is one.
-        nothing = schemes.all_schemes()[0].compile(LabSpec())
-        self._switch = _engine.Switch(nothing)
+        # The engine needs a program. `_stream` refuses frames until P4Runtime has set another one.
+        placeholder = schemes.all_schemes()[0].compile(LabSpec())
+        self._switch = _engine.Switch(placeholder)
         self._packet_ins: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._sent: asyncio.Queue[Any] = asyncio.Queue()
         self._active = False
@@ -176,7 +178,7 @@ class StandIn(grpc.GenericRpcHandler):
         try:
             async for request in requests:
                 if request.device_id == self._device_id:
-                    self._leave(self._switch.process(request.port, request.packet))
+                    self._emit(self._switch.process(request.port, request.packet))
         finally:
             self._active = False
             writer.cancel()
@@ -185,7 +187,7 @@ class StandIn(grpc.GenericRpcHandler):
         while True:
             await context.write(await self._sent.get())
 
-    def _leave(self, frames: Iterable[tuple[int, bytes]]) -> None:
+    def _emit(self, frames: Iterable[tuple[int, bytes]]) -> None:
         for port, frame in frames:
             if port == self._cpu_port:
                 self._packet_ins.put(frame)
@@ -194,7 +196,7 @@ class StandIn(grpc.GenericRpcHandler):
 
     def packet_out(self, frame: bytes) -> None:
         assert self._cpu_port is not None
-        self._leave(self._switch.process(self._cpu_port, frame))
+        self._emit(self._switch.process(self._cpu_port, frame))
 
     def wait(self, timeout_s: float) -> tuple[list[bytes], list[_engine.DigestMessage]]:
         digests = self._switch.take_digests()

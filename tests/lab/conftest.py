@@ -1,4 +1,4 @@
-"""Every test gets a state directory of its own and leaves no process behind."""
+"""Gives every test its own state directory and checks that the test leaves no process."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.waiting import until
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A fresh NETKV_HOME; afterwards nothing of this test may be running."""
-    place = tmp_path / "home"
-    monkeypatch.setenv("NETKV_HOME", str(place))
-    yield place
+    """An empty NETKV_HOME. After the test no lab and no process of it may exist."""
+    directory = tmp_path / "home"
+    monkeypatch.setenv("NETKV_HOME", str(directory))
+    yield directory
     assert state.names() == []
-    until(lambda: not processes_of(place), "no process of the test runs")
+    until(lambda: not processes_of(directory), "no process of the test runs")

@@ -1,4 +1,4 @@
-"""A scheme that saves, modifies an entry, clones and recovers: errands of a driver."""
+"""A scheme for tests of drivers. Its control plane uses saves, clone sessions and recoveries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SESSION = 7
 
 
 class Keeper(ForwardingOnly):
-    """Counts the starts of its switch, under all controllers, in what it saves."""
+    """Saves how often its switch has started, counted over all controllers."""
 
     def __init__(self, topology: Topology) -> None:
         super().__init__(topology)
@@ -68,7 +68,7 @@ class Keeper(ForwardingOnly):
 
 
 def keeper_scheme(made: list[Keeper]) -> Scheme:
-    """The scheme; its control planes are put into `made`."""
+    """The scheme. It appends each control plane to `made`."""
 
     def make(_: RackSpec, topology: Topology) -> Keeper:
         made.append(Keeper(topology))

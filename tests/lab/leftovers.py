@@ -1,4 +1,4 @@
-"""Processes that a test of labs has left behind."""
+"""Finds processes that a test of labs has left running."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 
-def processes_of(place: Path) -> list[int]:
+def processes_of(home: Path) -> list[int]:
     """Pids of the nodes and supervisors that belong to a state directory."""
-    wanted = f"NETKV_HOME={place}".encode()
+    wanted = f"NETKV_HOME={home}".encode()
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
@@ -16,11 +16,11 @@ def processes_of(place: Path) -> list[int]:
         try:
             command = (entry / "cmdline").read_bytes()
             environment = (entry / "environ").read_bytes()
-            here = (entry / "cwd").readlink()
+            folder = (entry / "cwd").readlink()
         except OSError:
             continue
         ours = b"netkv.lab" in command and wanted in environment.split(b"\0")
-        # A redis-server writes its title over its environment.
-        if ours or (b"redis-server" in command and here.is_relative_to(place.parent)):
+        # A redis-server overwrites its environment with its title.
+        if ours or (b"redis-server" in command and folder.is_relative_to(home.parent)):
             found.append(int(entry.name))
     return found

@@ -1,9 +1,10 @@
-"""What tests of live racks share."""
+"""Helpers for tests of live racks: specifications, load and verification."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from netkv.lab.rack import LiveRack
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
@@ -20,6 +21,16 @@ def spec(scheme: str = "netcache", **lab: object) -> RackSpec:
     )
 
 
+@asynccontextmanager
+async def running(rack: LiveRack) -> AsyncIterator[LiveRack]:
+    """Starts the rack, and stops it at the end of the block."""
+    await rack.start()
+    try:
+        yield rack
+    finally:
+        await rack.stop()
+
+
 async def load(rack: LiveRack, seconds: float) -> RackSample:
     """Runs load for a while and samples it."""
     await rack.client.command({"do": "phase", "name": "measure"})
@@ -31,26 +42,26 @@ async def load(rack: LiveRack, seconds: float) -> RackSample:
 async def sampled(
     rack: LiveRack, state: str, condition: Callable[[RackSample], object], every_s: float = 0.2
 ) -> RackSample:
-    """Runs load and samples it until a sample has what is waited for; returns that sample."""
+    """Runs load and samples it until the condition is true for a sample; returns that sample."""
 
-    async def there() -> RackSample | None:
+    async def matching() -> RackSample | None:
         sample = await rack.sample()
         return sample if condition(sample) else None
 
     await rack.client.command({"do": "phase", "name": "measure"})
     await rack.sample()
-    await asyncio.sleep(every_s)  # rates of a shorter time say little
-    return await until_async(there, state, every_s)
+    await asyncio.sleep(every_s)  # rates over a shorter time are inaccurate
+    return await until_async(matching, state, every_s)
 
 
 async def serves(rack: LiveRack) -> RackSample:
-    """Runs load until requests complete, and every server has served some."""
-    completes = "every server serves requests"
-    return await sampled(rack, completes, lambda it: it.client.completed > 0 < min(it.server_load))
+    """Runs load until requests complete and every server has served some of them."""
+    state = "every server serves requests"
+    return await sampled(rack, state, lambda it: it.client.completed > 0 < min(it.server_load))
 
 
 async def written(rack: LiveRack, count: int) -> None:
-    """Runs load until so many writes are done."""
+    """Runs load until `count` writes are done."""
     total = 0
 
     def enough(sample: RackSample) -> bool:
@@ -70,3 +81,11 @@ async def finish(rack: LiveRack, phase: str) -> RackSample:
         return sample if sample.phase == "idle" else None
 
     return await until_async(ended, f"'{phase}' ends")
+
+
+async def verify(rack: LiveRack) -> RackSample:
+    """Ends the load, reads all written keys, and asserts that no acknowledged write is lost."""
+    await finish(rack, "drain")
+    sample = await finish(rack, "verify")
+    assert sample.client_statistics["acked_writes_lost"] == 0
+    return sample

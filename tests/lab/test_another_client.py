@@ -1,4 +1,4 @@
-"""Another P4Runtime client takes the switch of a live rack over, and leaves it again."""
+"""Another P4Runtime client becomes primary for the switch of a live rack, and disconnects again."""
 
 from __future__ import annotations
 
@@ -22,90 +22,85 @@ from netkv.lab.cabling import Cabling
 from netkv.lab.rack import LiveRack
 from netkv.scenarios import loader
 from netkv.scenarios.runner import Progress, run_scenario
-from tests.lab.racks import finish, spec
+from tests.lab.racks import running, spec, verify
 from tests.waiting import until_async
 
 ELECTION_ID = 10
 
 
 def another_client(address: str) -> finsy.Switch:
-    """A client of a library that knows nothing of netkv."""
+    """A client of another P4Runtime library."""
     options = finsy.SwitchOptions(initial_election_id=ELECTION_ID)
     return finsy.Switch("another", address, options)
 
 
-def standing(of: LiveRack) -> dict[str, Any]:
-    found = of.controller.standing()
+def arbitration(rack: LiveRack) -> dict[str, Any]:
+    """The controller's role among the P4Runtime clients."""
+    found = rack.controller.arbitration()
     assert found is not None
     return found
 
 
 @pytest.mark.parametrize("scheme", ["netcache", "farreach"])
-async def test_controller_yields_and_the_rack_goes_on(scheme: str, tmp_path: Path) -> None:
-    it = LiveRack(spec(scheme, cache_entries=20), tmp_path)
+async def test_controller_yields_and_the_rack_still_serves(scheme: str, tmp_path: Path) -> None:
+    rack = LiveRack(spec(scheme, cache_entries=20), tmp_path)
 
     async def hits() -> bool:
-        return (await it.sample()).client.hits > 0
+        return (await rack.sample()).client.hits > 0
 
     async def cached_again() -> bool:
-        sample = await it.sample()
+        sample = await rack.sample()
         return sample.cached > 0 and sample.client.hits > 0
 
-    await it.start()
-    try:
-        first = standing(it)
+    async with running(rack):
+        first = arbitration(rack)
         assert first["primary"]
-        await it.client.command({"do": "phase", "name": "measure"})
+        await rack.client.command({"do": "phase", "name": "measure"})
         async with another_client(first["p4runtime"]) as other:
-            await until_async(lambda: standing(it)["state"] == "backup", "the controller yields")
+            await until_async(
+                lambda: arbitration(rack)["state"] == "backup", "the controller yields"
+            )
             assert other.is_primary
-            assert standing(it)["other_election_id"] == ELECTION_ID
-            assert not standing(it)["primary"]
+            assert arbitration(rack)["other_election_id"] == ELECTION_ID
+            assert not arbitration(rack)["primary"]
             # finsy declares its generator as a coroutine.
             read = other.read(finsy.P4TableEntry())
             tables = [entity async for entity in read]  # type: ignore[attr-defined]
-            assert tables, "the other finds the tables as they were"
-            await it.sample()
+            assert tables, "the tables keep their entries"
+            await rack.sample()
             # The cache is in the switch, not in its controller.
             await until_async(hits, "the switch answers reads meanwhile")
-            assert standing(it)["state"] == "backup"
-        await until_async(lambda: standing(it)["primary"], "the controller is primary again")
-        assert standing(it)["election_id"] > ELECTION_ID
+            assert arbitration(rack)["state"] == "backup"
+        await until_async(lambda: arbitration(rack)["primary"], "the controller is primary again")
+        assert arbitration(rack)["election_id"] > ELECTION_ID
         await until_async(cached_again, "the cache fills again")
-        await finish(it, "drain")
-        verified = (await finish(it, "verify")).client_statistics
-        assert verified["acked_writes_lost"] == 0
-        assert verified["stale_reads"] == 0
-        assert it.failed is None
-        told = [event.text for event in it.events if event.kind == "control"]
-        assert sum(text.startswith("Another P4Runtime client is primary") for text in told) == 1
-        assert sum(text.startswith("The controller is primary again") for text in told) == 1
-        assert not [event for event in it.events if event.kind == "failed"]
-    finally:
-        await it.stop()
+        assert (await verify(rack)).client_statistics["stale_reads"] == 0
+        assert rack.failed is None
+        reported = [event.text for event in rack.events if event.kind == "control"]
+        assert sum(text.startswith("Another P4Runtime client is primary") for text in reported) == 1
+        assert sum(text.startswith("The controller is primary again") for text in reported) == 1
+        assert not [event for event in rack.events if event.kind == "failed"]
 
 
 async def test_controller_that_starts_beside_another_client_waits(tmp_path: Path) -> None:
-    it = LiveRack(spec("nocache"), tmp_path)
-    await it.start()
-    try:
-        address = standing(it)["p4runtime"]
-        await it.node("controller").kill()
-        assert it.controller.standing() is None
+    async with running(LiveRack(spec("nocache"), tmp_path)) as rack:
+        address = arbitration(rack)["p4runtime"]
+        await rack.node("controller").kill()
+        assert rack.controller.arbitration() is None
         async with another_client(address):
-            await it.node("controller").start()
-            await until_async(lambda: standing(it)["state"] == "backup", "the controller waits")
-        await until_async(lambda: standing(it)["primary"], "the controller takes over")
-        assert it.failed is None
-    finally:
-        await it.stop()
+            await rack.node("controller").start()
+            await until_async(
+                lambda: arbitration(rack)["state"] == "backup", "the controller waits"
+            )
+        await until_async(lambda: arbitration(rack)["primary"], "the controller is primary")
+        assert rack.failed is None
 
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    place = tmp_path / "home"
-    monkeypatch.setenv("NETKV_HOME", str(place))
-    yield place
+    directory = tmp_path / "home"
+    monkeypatch.setenv("NETKV_HOME", str(directory))
+    yield directory
     with contextlib.suppress(NetkvError):
         daemon.down("lab")
 
@@ -118,18 +113,18 @@ def status(*options: str) -> str:
 
 
 def shown() -> tuple[dict[str, Any], str]:
-    """As programs and as people see the lab."""
+    """The output of `netkv status` as JSON and as text."""
     return json.loads(status("--json"))["labs"][0], status()
 
 
 async def shown_in(state: str) -> tuple[dict[str, Any], str]:
-    """The same when the controller is in this state."""
+    """Waits until the controller is in this state; returns the output of `netkv status`."""
 
-    async def there() -> tuple[dict[str, Any], str] | None:
+    async def matching() -> tuple[dict[str, Any], str] | None:
         document, text = await asyncio.to_thread(shown)
         return (document, text) if document["controller"]["state"] == state else None
 
-    return await until_async(there, f"the controller is '{state}'")
+    return await until_async(matching, f"the controller is '{state}'")
 
 
 async def test_status_shows_the_controller_and_the_primary(home: Path) -> None:
@@ -163,21 +158,21 @@ async def test_status_shows_the_controller_and_the_primary(home: Path) -> None:
     await asyncio.to_thread(daemon.request, "lab", {"do": "stop-node", "node": "controller"})
     document, text = await asyncio.to_thread(shown)
     assert document["controller"] is None
-    assert "gone" in text
+    assert "not running" in text
 
 
 @dataclass
 class Intruder:
-    """Takes over for a moment when the measured part of a run begins."""
+    """Another client that is primary for half a second when a run begins to measure."""
 
     cabling: Cabling | None = None
     task: asyncio.Task[None] | None = None
 
     def __call__(self, progress: Progress) -> None:
         if progress.phase == "measure" and self.task is None:
-            self.task = asyncio.create_task(self._take_over())
+            self.task = asyncio.create_task(self._be_primary())
 
-    async def _take_over(self) -> None:
+    async def _be_primary(self) -> None:
         assert self.cabling is not None
         async with another_client(self.cabling.p4runtime):
             await asyncio.sleep(0.5)
@@ -210,6 +205,6 @@ duration: 3
     assert run.status == "done", run.reason
     assert run.acked_writes_lost == 0
     assert run.stale_reads == 0
-    told = [event.text for event in run.events]
-    assert any(text.startswith("Another P4Runtime client is primary") for text in told)
-    assert any(text.startswith("The controller is primary again") for text in told)
+    reported = [event.text for event in run.events]
+    assert any(text.startswith("Another P4Runtime client is primary") for text in reported)
+    assert any(text.startswith("The controller is primary again") for text in reported)

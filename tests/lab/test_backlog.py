@@ -1,4 +1,4 @@
-"""What waits at a controller is limited, and answers go before reports of hot records."""
+"""The queues of a controller: their limits, and the priority of answers over hot-key reports."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def hot(count: int) -> base.Digest:
     return base.Digest("hot_key_t", {"count": count})
 
 
-async def heard(events: Events) -> list[base.Event]:
+async def all_events(events: Events) -> list[base.Event]:
     return [await events.get() for _ in range(len(events))]
 
 
-async def test_reports_wait_behind_answers_and_take_none_of_their_room(
+async def test_hot_key_reports_wait_in_a_queue_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(backlog, "MAX_EVENTS", 2)
@@ -42,10 +42,10 @@ async def test_reports_wait_behind_answers_and_take_none_of_their_room(
     written = [base.TableWritten(number, ok=True) for number in range(5)]
     for answered in written:
         events.put(answered)
-    assert await heard(events) == [answer, answer, *written, hot(1), offer, hot(2)]
+    assert await all_events(events) == [answer, answer, *written, hot(1), offer, hot(2)]
     assert dropped == {"reports_dropped": 2, "events_dropped": 1}
     events.put(answer)
-    assert await heard(events) == [answer], "there is room again"
+    assert await all_events(events) == [answer], "the queue has room again"
 
 
 async def test_event_wakes_a_waiting_task() -> None:
@@ -56,7 +56,7 @@ async def test_event_wakes_a_waiting_task() -> None:
     assert await waiting == hot(1)
 
 
-def test_answers_to_saves_and_saves_outlive_a_connection() -> None:
+def test_saves_and_their_answers_outlive_a_connection() -> None:
     events, actions = Events(Counter()), Actions(Counter())
     events.put(base.Saved(1, ok=True))
     events.put(hot(1))
@@ -87,7 +87,7 @@ def test_table_writes_beyond_the_limit_are_refused(
         writes = actions.pop_writes()
         kinds += ["write"] * len(writes) if writes else [type(actions.pop()[1]).__name__]
     assert kinds == ["SendFrame", "SendFrame", "Note", "write", "write"]
-    assert actions.add(0, base.SetDefault(3, "t", "a", {})) is not None, "none is answered yet"
+    assert actions.add(0, base.SetDefault(3, "t", "a", {})) is not None, "no write is answered yet"
     actions.answered(2)
     assert actions.add(0, base.SetDefault(3, "t", "a", {})) is None
 

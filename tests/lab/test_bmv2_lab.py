@@ -1,4 +1,4 @@
-"""Labs on the target `bmv2`, with stand-ins (`bmv2_standin`) for p4c and simple_switch_grpc."""
+"""Labs on the target `bmv2`, with stand-ins for p4c and simple_switch_grpc (`bmv2_standin`)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import NetkvError
-from netkv.lab.bmv2.compiler import compile_scheme
+from netkv.lab.bmv2.compiler import CompilerEndedError, compile_scheme
 from netkv.lab.rack import LiveRack
 from netkv.lab.spec import LabSpec
 from netkv.rack.report import COMPILER
 from tests.lab import bmv2_standin
-from tests.lab.racks import finish, sampled, serves, spec
+from tests.lab.racks import running, sampled, serves, spec, verify
 from tests.waiting import until, until_async
 
 PLAIN = schemes.all_schemes()[0]
@@ -24,7 +24,7 @@ PLAIN = schemes.all_schemes()[0]
 
 @pytest.fixture
 def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Both stand-ins on PATH; the file has a line for each program that was compiled."""
+    """Puts both stand-ins on PATH. Returns a file with a line for each compiled program."""
     bmv2_standin.install(tmp_path / "bin")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     file = tmp_path / "compiled"
@@ -40,59 +40,40 @@ def on_bmv2(scheme: str, tmp_path: Path) -> LiveRack:
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("scheme", ["nocache", "netcache", "farreach"])
 async def test_scheme_serves_requests_on_bmv2(tmp_path: Path, scheme: str) -> None:
-    rack = on_bmv2(scheme, tmp_path)
-    try:
-        await rack.start()
+    async with running(on_bmv2(scheme, tmp_path)) as rack:
         await serves(rack)
         if rack.scheme.caches:
             await sampled(rack, "the switch answers reads", lambda it: it.client.hits > 0)
-        await finish(rack, "drain")
-        checked = await finish(rack, "verify")
-        counts = checked.client_statistics
-        assert (counts["acked_writes_lost"], counts["stale_reads"]) == (0, 0)
+        assert (await verify(rack)).client_statistics["stale_reads"] == 0
         assert rack.failed is None
         assert any(event.node == COMPILER for event in rack.events), "p4c's warning is shown"
-    finally:
-        await rack.stop()
 
 
 @pytest.mark.usefixtures("compiled")
 async def test_switch_that_restarts_is_set_up_again(tmp_path: Path) -> None:
-    rack = on_bmv2(PLAIN.name, tmp_path)
-    try:
-        await rack.start()
+    async with running(on_bmv2(PLAIN.name, tmp_path)) as rack:
         await serves(rack)
         await rack.switch.kill()
         await rack.switch.start()
         await serves(rack)
-    finally:
-        await rack.stop()
 
 
 @pytest.mark.usefixtures("compiled")
-async def test_bmv2_that_dies_is_a_failure_of_the_switch(tmp_path: Path) -> None:
-    rack = on_bmv2(PLAIN.name, tmp_path)
-    try:
-        await rack.start()
+async def test_killed_bmv2_is_a_failure_of_the_switch(tmp_path: Path) -> None:
+    async with running(on_bmv2(PLAIN.name, tmp_path)) as rack:
         os.kill(bmv2_of(rack), signal.SIGKILL)
-        await until_async(lambda: rack.failed, "the rack knows")
+        await until_async(lambda: rack.failed, "the rack reports the failure")
         assert rack.failed is not None
         assert rack.failed.node == "switch"
         assert "was killed by signal 9" in rack.failed.text
-    finally:
-        await rack.stop()
 
 
 @pytest.mark.usefixtures("compiled")
 async def test_bmv2_ends_with_its_node(tmp_path: Path) -> None:
-    rack = on_bmv2(PLAIN.name, tmp_path)
-    try:
-        await rack.start()
+    async with running(on_bmv2(PLAIN.name, tmp_path)) as rack:
         process = bmv2_of(rack)
         await rack.switch.kill()
-        until(lambda: not Path(f"/proc/{process}/cmdline").exists(), "bmv2 is gone")
-    finally:
-        await rack.stop()
+        until(lambda: not Path(f"/proc/{process}/cmdline").exists(), "bmv2 has ended")
 
 
 def bmv2_of(rack: LiveRack) -> int:
@@ -106,17 +87,13 @@ def bmv2_of(rack: LiveRack) -> int:
 
 @pytest.mark.usefixtures("compiled")
 async def test_impaired_link_loses_frames_on_bmv2(tmp_path: Path) -> None:
-    rack = on_bmv2(PLAIN.name, tmp_path)
-    try:
-        await rack.start()
+    async with running(on_bmv2(PLAIN.name, tmp_path)) as rack:
         await serves(rack)
         await rack.client.impair("from", {"loss": 1.0})
         lost = await sampled(rack, "frames are lost", lambda it: it.switch["links_lost"] > 10)
         assert lost.client.completed == 0 or lost.switch["links_lost"] > 0
         await rack.client.impair("from", {})
         await serves(rack)
-    finally:
-        await rack.stop()
 
 
 def test_program_is_compiled_once(compiled: Path) -> None:
@@ -124,10 +101,10 @@ def test_program_is_compiled_once(compiled: Path) -> None:
     assert (first.cached, second.cached) == (False, True)
     assert len(compiled.read_text().splitlines()) == 1
     assert first.config == second.config
-    assert second.warnings == bmv2_standin.WARNING, "warnings are shown each time"
+    assert second.warnings == bmv2_standin.WARNING, "warnings are cached with the program"
 
 
-def test_macros_make_another_program(compiled: Path) -> None:
+def test_programs_with_other_macros_are_compiled_again(compiled: Path) -> None:
     scheme = schemes.get("netmc")
     made = {compile_scheme(scheme, LabSpec(servers=count)).config for count in (2, 4)}
     assert len(made) == 2
@@ -141,6 +118,13 @@ async def test_missing_programs_are_named_with_how_to_get_them(
     rack = on_bmv2(PLAIN.name, tmp_path)
     with pytest.raises(NetkvError, match=r"needs 'simple_switch_grpc' on PATH.*\n.*p4lang-bmv2"):
         await rack.start()
+
+
+def test_p4c_that_ends_by_a_signal_has_not_refused(compiled: Path) -> None:
+    program = compiled.parent / "bin/p4c-bm2-ss"
+    program.write_text("#!/bin/sh\n[ $1 = --version ] && exit\nkill -9 $$\n")
+    with pytest.raises(CompilerEndedError, match="Signal 9 has ended p4c"):
+        compile_scheme(PLAIN, LabSpec())
 
 
 async def test_program_that_p4c_refuses_is_reported(compiled: Path, tmp_path: Path) -> None:

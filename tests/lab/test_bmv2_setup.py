@@ -1,4 +1,4 @@
-"""The set-up of a packet test as requests of P4Runtime."""
+"""The setup commands of a packet test as P4Runtime updates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def updates(names: Names, *lines: str) -> list[p4r.Update]:
     return setup.updates(names, "\n".join(lines), "file.stf")
 
 
-def test_golden_set_ups_become_what_they_say(names: Names) -> None:
+def test_golden_setup_becomes_table_entries(names: Names) -> None:
     text = Path(ROOT / "tests" / "golden" / "tables.stf").read_text()
     made = setup.updates(names, text, "tables.stf")
     added = [line for line in text.splitlines() if line.startswith(("add ", "setdefault "))]
@@ -64,12 +64,12 @@ def test_groups_get_the_nodes_that_are_associated(names: Names) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("register_write r 0 1", "cannot be done over P4Runtime"),
+        ("register_write r 0 1", "P4Runtime has no such command for bmv2"),
         ("mc_node_associate 9 0", "9"),
         ("add nothing x:1 a()", "nothing"),
         ("add I.t_exact k:1", r"no ACTION\(PARAM:VALUE"),
     ],
 )
-def test_what_cannot_be_done_is_refused_with_its_line(names: Names, line: str, reason: str) -> None:
+def test_unsupported_command_is_refused_with_its_line(names: Names, line: str, reason: str) -> None:
     with pytest.raises(UsageError, match=rf"file\.stf:2: .*{reason}"):
         updates(names, "# a comment", line)

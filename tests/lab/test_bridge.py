@@ -1,4 +1,4 @@
-"""The bridge between cables and a switch's ports: delivery, faults of links, network interfaces."""
+"""The bridge between cables and the ports of a switch: delivery, link faults, interfaces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FRAME = bytes(range(60))
 
 
 class Loop:
-    """A far end whose switch sends every frame out where it came in."""
+    """A far end whose switch reflects every frame to the port on which it arrived."""
 
     def __init__(self) -> None:
         self._ours, self._theirs = socket.socketpair()
@@ -58,9 +58,9 @@ class Loop:
 class Host:
     """A node at the end of a cable."""
 
-    def __init__(self, bridge: Bridge, here: socket.socket) -> None:
+    def __init__(self, bridge: Bridge, connected: socket.socket) -> None:
         self.bridge = bridge
-        self._socket = here
+        self._socket = connected
 
     def send(self, frame: bytes) -> None:
         self._socket.send(frame)
@@ -74,11 +74,11 @@ def host() -> Iterator[Host]:
     bind, peer = (f"127.0.0.1:{port}" for port in free_ports(2))
     bridge = Bridge([(3, bind, peer)], {3: Loop()}, seed=1)
     bridge.start()
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as here:
-        here.bind(("127.0.0.1", int(peer.rpartition(":")[2])))
-        here.connect(("127.0.0.1", int(bind.rpartition(":")[2])))
-        here.settimeout(60)
-        yield Host(bridge, here)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
+        own.bind(("127.0.0.1", int(peer.rpartition(":")[2])))
+        own.connect(("127.0.0.1", int(bind.rpartition(":")[2])))
+        own.settimeout(60)
+        yield Host(bridge, own)
     bridge.stop()
 
 
@@ -90,7 +90,7 @@ def test_frame_crosses_and_is_counted(host: Host) -> None:
     assert (counts["received_bytes"], counts["sent_bytes"]) == (60, 60)
 
 
-def test_what_is_no_frame_is_dropped(host: Host) -> None:
+def test_frames_of_wrong_size_are_dropped(host: Host) -> None:
     host.send(b"short")
     host.send(bytes(2049))
     host.send(FRAME)
@@ -108,7 +108,7 @@ def test_cut_link_carries_nothing_until_it_is_healed(host: Host, direction: str)
     assert host.receive() == FRAME[::-1]
 
 
-def test_frame_is_duplicated_and_late(host: Host) -> None:
+def test_frame_is_duplicated_and_delayed(host: Host) -> None:
     host.bridge.impair(3, "to", {"duplicate": 1.0, "delay": 0.001})
     host.send(FRAME)
     assert [host.receive(), host.receive()] == [FRAME, FRAME]
@@ -124,14 +124,13 @@ def test_impairment_that_does_not_exist_is_refused(host: Host) -> None:
 
 
 def test_decisions_depend_on_the_seed_only() -> None:
-
-    it = Impairment(loss=0.3, duplicate=0.3, reorder=0.3, delay=0.1, jitter=0.1)
+    impairment = Impairment(loss=0.3, duplicate=0.3, reorder=0.3, delay=0.1, jitter=0.1)
     first, again, other = (
-        [it.fate(chance) for _ in range(50)]
+        [impairment.fate(chance) for _ in range(50)]
         for chance in (random.Random(1), random.Random(1), random.Random(2))
     )
     assert first == again != other
-    assert all(0.1 <= late <= 0.201 for fate in first for late in fate)
+    assert all(0.1 <= delay <= 0.201 for fate in first for delay in fate)
 
 
 def test_ports_of_one_stream_share_it() -> None:
@@ -167,36 +166,35 @@ def cable() -> Iterator[tuple[str, str]]:
 
 
 def test_frames_cross_a_network_interface(cable: tuple[str, str]) -> None:
-    here, there = InterfaceEnd(cable[0], 1), InterfaceEnd(cable[1], 2)
+    one, other = InterfaceEnd(cable[0], 1), InterfaceEnd(cable[1], 2)
     try:
         frame = b"\2" + bytes(11) + b"\x88\xb5" + bytes(50)
 
         def arrived() -> bool:
-            here.send(1, frame)
-            return (2, frame) in list(there.receive())
+            one.send(1, frame)
+            return (2, frame) in list(other.receive())
 
         until(arrived, "the frame arrives")
-        assert all(found != frame for _, found in here.receive()), "its own frames come not back"
+        assert all(found != frame for _, found in one.receive()), "sent frames are not received"
     finally:
-        here.close()
-        there.close()
+        one.close()
+        other.close()
 
 
-def test_depth_of_queues_is_set_with_a_call_of_thrift() -> None:
-
-    asked: list[bytes] = []
+def test_queue_depth_is_set_by_a_thrift_call() -> None:
+    requests: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer() -> None:
             connection, _ = listener.accept()
             with connection:
-                asked.append(connection.recv(4096))
+                requests.append(connection.recv(4096))
                 connection.sendall(b"\x80\1\0\2" + b"\0\0\0\0" + b"\0\0\0\1\0")
 
         thread = threading.Thread(target=answer)
         thread.start()
         queues.set_depth(listener.getsockname()[1], 300)
         thread.join()
-    assert asked == [
+    assert requests == [
         b"\x80\1\0\1\0\0\0\x29simple_switch:set_all_egress_queue_depths\0\0\0\1\x08\0\1\0\0\1\x2c\0"
     ]

@@ -1,5 +1,9 @@
-# ruff: noqa: ARG001, ARG002 (fakes have the shape of what they stand for)
-"""The driver of control planes keeps the order of actions and begins anew after every restart."""
+# ruff: noqa: ARG001, ARG002 (fakes have the signatures of the real classes)
+"""The driver of control planes: order of actions, sessions with the switch, saves.
+
+`Switch` and `Client` replace the switch and the P4Runtime client; `Script` is a control plane
+whose actions a test sets.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ from tests.waiting import PATIENCE_S, until_async
 
 
 class Names:
-    """Updates that carry the table's name where the id of a real program would be."""
+    """Updates that have the name of the table in their metadata instead of its P4Info id."""
 
     def table_entry(self, table: str, *rest: object, **more: object) -> p4r.Entity:
         return p4r.Entity(table_entry=p4r.TableEntry(metadata=table.encode()))
@@ -49,21 +53,24 @@ def label(update: p4r.Update) -> str:
 
 
 class Switch:
-    """A switch that refuses table `bad`, and whose stream can be broken."""
+    """A switch that refuses writes to table `bad`. A test can break its streams."""
 
     def __init__(self) -> None:
         self.log: list[str] = []
         self.clients: list[Client] = []
         self.down = False
         self.refused = 0
-        """Connections, while it was down."""
+        """Connections that were refused while it was down."""
         self.highest = 0
-        """Election id."""
+        """The highest election id so far."""
         self.taken = False
         """Another controller is primary."""
 
     def take_over(self, *, noticed: bool) -> None:
-        """By another controller; `noticed`: ours is told at once, else by a refused write."""
+        """Another controller becomes primary.
+
+        If `noticed`, the stream of our controller ends at once; else its next write is refused.
+        """
         self.highest, self.taken = self.highest + 10, True
         for client in self.clients if noticed else ():
             client.inbox.put_nowait(None)
@@ -73,14 +80,14 @@ class Switch:
             client.inbox.put_nowait(None)
 
     async def go_down(self) -> None:
-        """Breaks the streams, and waits until the controller has tried to come back."""
+        """Breaks the streams, and waits until the controller has tried to reconnect."""
         self.down, before = True, self.refused
         self.break_streams()
-        await until_async(lambda: self.refused > before, "the controller tries to come back")
+        await until_async(lambda: self.refused > before, "the controller tries to reconnect")
 
 
 class Client:
-    """What the controller uses of `P4RuntimeClient`."""
+    """The part of `P4RuntimeClient` that the controller uses."""
 
     switch: ClassVar[Switch]
 
@@ -97,7 +104,7 @@ class Client:
             raise ControllerError(Code.UNAVAILABLE, "nobody listens")
         if self.switch.taken:
             on_backup(NotPrimaryError(Code.ALREADY_EXISTS, "another is", self.switch.highest))
-            await until_async(lambda: not self.switch.taken, "the other leaves")
+            await until_async(lambda: not self.switch.taken, "the other client disconnects")
         on_backup(NotPrimaryError(Code.NOT_FOUND, "nobody is", self.switch.highest))
         self.election_id = self.switch.highest = self.switch.highest + 1
 
@@ -140,37 +147,40 @@ class Client:
 
 
 class Script(base.ControlPlane):
-    """Says what it is told to and remembers what it hears."""
+    """Records all events and emits the actions that a test sets."""
 
     def __init__(self) -> None:
-        self.heard: list[base.Event] = []
-        self.first: list[base.Action] = []
-        self.then: Callable[[base.Event], list[base.Action]] = lambda _: []
+        self.events: list[base.Event] = []
+        self.at_start: list[base.Action] = []
+        """Actions at the start of each session with the switch."""
+        self.respond: Callable[[base.Event], list[base.Action]] = lambda _: []
+        """Actions after any other event."""
         self.due: int | None = None
+        """When the timer fires."""
 
     def tables(self) -> Iterator[base.TableWrite]:
         return iter(())
 
     def ready(self) -> bool:
-        return bool(self.heard)
+        return bool(self.events)
 
     def deadline(self) -> int | None:
         return self.due
 
     def handle(self, now: int, event: base.Event) -> list[base.Action]:
-        self.heard.append(event)
+        self.events.append(event)
         if isinstance(event, base.Timer):
             self.due = None
         if isinstance(event, base.Started | base.SwitchRestarted):
-            return self.first
-        return self.then(event)
+            return self.at_start
+        return self.respond(event)
 
     async def restarted(self) -> None:
-        """Waits for the second session with the switch, and for the actions that it begins with."""
-        there = base.SwitchRestarted()
-        await until_async(lambda: there in self.heard, "the restart of the switch is heard")
+        """Waits for the second session with the switch and the actions at its start."""
+        event = base.SwitchRestarted()
+        await until_async(lambda: event in self.events, "the restart of the switch is an event")
         await settle()
-        assert self.heard.count(there) == 1
+        assert self.events.count(event) == 1
 
 
 @pytest.fixture
@@ -204,7 +214,7 @@ class Running:
         )
         bundle = path / "bundle"
         bundle.write_text("program")
-        its = target.of(spec.lab, bundle)
+        engine = target.of(spec.lab, bundle)
         self.notes: list[str] = []
         self.recovered: list[base.Recovering | base.Recovered] = []
         self.failures: list[str] = []
@@ -214,7 +224,7 @@ class Running:
             scheme,
             spec,
             cabling.plug(spec),
-            its,
+            engine,
             channel=self.channel,
             preload=preload,
             saved=self.saved,
@@ -234,7 +244,7 @@ class Running:
 
 
 async def settle() -> None:
-    """Lets everything happen that needs neither a timer nor a thread."""
+    """Runs all tasks that wait for neither a timer nor a thread."""
     for _ in range(200):
         await asyncio.sleep(0)
 
@@ -246,7 +256,7 @@ def insert(write: int, table: str) -> base.InsertEntry:
 async def test_writes_and_frames_keep_their_order_and_share_batches(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
-    script.first = [
+    script.at_start = [
         insert(1, "a"),
         insert(2, "b"),
         base.SendFrame(b"x"),
@@ -267,16 +277,16 @@ async def test_writes_and_frames_keep_their_order_and_share_batches(
             "send z",
             "write c* d* clone-9",
         ]
-    written = [event.write for event in script.heard if isinstance(event, base.TableWritten)]
+    written = [event.write for event in script.events if isinstance(event, base.TableWritten)]
     assert written == [1, 2, 3, 4, 5, 6]
 
 
 async def test_each_refused_write_is_answered_with_its_own_error(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
-    script.first = [insert(1, "a"), insert(2, "bad"), insert(3, "c")]
+    script.at_start = [insert(1, "a"), insert(2, "bad"), insert(3, "c")]
     async with Running(script, tmp_path) as running:
-        answers = [event for event in script.heard if isinstance(event, base.TableWritten)]
+        answers = [event for event in script.events if isinstance(event, base.TableWritten)]
         assert [(a.write, a.ok) for a in answers] == [(1, True), (2, False), (3, True)]
         assert "there already" in answers[1].error
         assert running.failures == []
@@ -286,53 +296,55 @@ async def test_events_reach_the_control_plane(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     keys = [b"k" * 16]
-    script.then = lambda event: [base.Note("heard", {"n": 1})] if event == expected else []
+    script.respond = lambda event: [base.Note("received", {"n": 1})] if event == expected else []
     expected = base.PacketIn(7, b"frame")
     async with Running(script, tmp_path, keys) as running:
         switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"frame"))
         script.due = 0
-        await until_async(lambda: base.Timer() in script.heard, "the timer is heard")
-        assert script.heard[:2] == [base.Started(), base.Preload(tuple(keys))]
-        assert expected in script.heard
-        assert base.Timer() in script.heard
-        assert running.notes == ["heard (n 1)"]
+        await until_async(lambda: base.Timer() in script.events, "the timer fires")
+        assert script.events[:2] == [base.Started(), base.Preload(tuple(keys))]
+        assert expected in script.events
+        assert base.Timer() in script.events
+        assert running.notes == ["received (n 1)"]
         assert running.controller.bytes > 0
 
 
 async def test_broken_stream_loads_the_program_and_emits_restarted(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
-    script.first = [insert(1, "a")]
+    script.at_start = [insert(1, "a")]
     async with Running(script, tmp_path, [b"k" * 16]) as running:
         await switch.go_down()
-        assert base.SwitchRestarted() not in script.heard, "the switch is not back yet"
+        assert base.SwitchRestarted() not in script.events, "the switch is still down"
         switch.down = False
         await script.restarted()
         assert switch.log == ["load program", "write a"] * 2
-        assert script.heard.count(base.Started()) == 1
+        assert script.events.count(base.Started()) == 1
         assert running.controller.statistics()["sessions"] == 2
         assert running.failures == []
 
 
-@pytest.mark.parametrize("noticed", [True, False], ids=["told", "refused"])
+@pytest.mark.parametrize("noticed", [True, False], ids=["stream ends", "write is refused"])
 async def test_controller_yields_to_another_client_and_comes_back(
     switch: Switch, script: Script, tmp_path: Path, noticed: bool
 ) -> None:
-    script.first = [insert(1, "a")]
+    script.at_start = [insert(1, "a")]
     async with Running(script, tmp_path) as running:
         candidate = running.controller.candidate
         assert candidate.to_json()["primary"]
         assert candidate.to_json()["election_id"] == 1
-        script.then = lambda event: [insert(2, "late")] if isinstance(event, base.PacketIn) else []
+        script.respond = lambda event: (
+            [insert(2, "late")] if isinstance(event, base.PacketIn) else []
+        )
         switch.take_over(noticed=noticed)
         switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"frame"))
         await until_async(lambda: candidate.to_json()["state"] == "backup", "the controller yields")
         await until_async(
-            lambda: candidate.to_json()["other_election_id"] == 11, "it hears of the other"
+            lambda: candidate.to_json()["other_election_id"] == 11, "it knows the other's id"
         )
         await settle()
-        assert switch.log == ["load program", "write a"], "it writes nothing"
-        refused = [it for it in script.heard if isinstance(it, base.TableWritten) and not it.ok]
+        assert switch.log == ["load program", "write a"], "a backup writes nothing"
+        refused = [it for it in script.events if isinstance(it, base.TableWritten) and not it.ok]
         assert not refused, "a write of a session that ended is not answered"
         switch.taken = False
         await script.restarted()
@@ -350,22 +362,22 @@ async def test_restart_is_handled_before_a_due_timer(
 ) -> None:
     async with Running(script, tmp_path):
         await switch.go_down()
-        script.heard.clear()
+        script.events.clear()
         script.due = 0
         switch.down = False
-        await until_async(lambda: base.Timer() in script.heard, "the timer is heard")
-        assert script.heard == [base.SwitchRestarted(), base.Timer()]
+        await until_async(lambda: base.Timer() in script.events, "the timer fires")
+        assert script.events == [base.SwitchRestarted(), base.Timer()]
 
 
 async def test_writes_of_an_ended_session_are_never_answered(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
-    script.first = [insert(1, "hang"), base.SendFrame(b"old")]
+    script.at_start = [insert(1, "hang"), base.SendFrame(b"old")]
     async with Running(script, tmp_path):
-        script.first = []
+        script.at_start = []
         switch.break_streams()
         await script.restarted()
-        assert not [event for event in script.heard if isinstance(event, base.TableWritten)]
+        assert not [event for event in script.events if isinstance(event, base.TableWritten)]
         assert "send old" not in switch.log
 
 
@@ -375,62 +387,62 @@ async def test_exception_of_a_control_plane_is_reported(
     def fail(_: base.Event) -> list[base.Action]:
         raise ZeroDivisionError("of the test")
 
-    script.then = fail
+    script.respond = fail
     running = Running(script, tmp_path)
     await running.controller.start()
     await running.controller.ready(PATIENCE_S)
     switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"frame"))
-    await until_async(lambda: bool(running.failures), "the failure is told")
+    await until_async(lambda: bool(running.failures), "the failure is reported")
     assert "of the test" in running.failures[0]
     with pytest.raises(ZeroDivisionError):
         await running.controller.stop()
 
 
 async def cut_then_timer(switch: Switch, script: Script, running: Running) -> None:
-    """Cuts the channel, with a timer that is due right after."""
-    then = script.then
+    """Cuts the channel, with a timer that is due immediately afterwards."""
+    respond = script.respond
 
     def cut(event: base.Event) -> list[base.Action]:
         if isinstance(event, base.PacketIn):
             running.channel.cut()
             script.due = 0
-        return then(event)
+        return respond(event)
 
-    script.then = cut
+    script.respond = cut
     switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"cut"))
-    await until_async(lambda: script.heard[-1] == base.Timer(), "the timer is heard")
+    await until_async(lambda: script.events[-1] == base.Timer(), "the timer fires")
     await settle()
-    script.then = then
+    script.respond = respond
 
 
 async def test_cut_channel_stalls_table_writes_until_it_is_healed(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
-    script.then = lambda event: [insert(5, "a")] if isinstance(event, base.Timer) else []
+    script.respond = lambda event: [insert(5, "a")] if isinstance(event, base.Timer) else []
     async with Running(script, tmp_path) as running:
         await cut_then_timer(switch, script, running)
         assert switch.log == ["load program"]
         running.channel.heal()
         await settle()
         assert switch.log == ["load program", "write a"]
-        assert script.heard[-1] == base.TableWritten(5, ok=True)
+        assert script.events[-1] == base.TableWritten(5, ok=True)
 
 
-async def test_cut_channel_loses_packets_both_ways_and_none_comes_late(
+async def test_cut_channel_drops_packets_in_both_directions(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
-    # The frame waits behind a write that stalls: it was sent while the channel was cut.
+    # The frame waits behind a stalled write. It is lost, as it was sent during the cut.
     actions: list[base.Action] = [insert(1, "a"), base.SendFrame(b"lost")]
-    script.then = lambda event: actions if isinstance(event, base.Timer) else []
+    script.respond = lambda event: actions if isinstance(event, base.Timer) else []
     async with Running(script, tmp_path) as running:
         await cut_then_timer(switch, script, running)
         switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"lost"))
         await settle()
         running.channel.heal()
-        switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"heard"))
+        switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"received"))
         await settle()
-        packets = [event.frame for event in script.heard if isinstance(event, base.PacketIn)]
-        assert packets == [b"cut", b"heard"]
+        packets = [event.frame for event in script.events if isinstance(event, base.PacketIn)]
+        assert packets == [b"cut", b"received"]
         assert switch.log == ["load program", "write a"]
         assert running.channel.lost == 2
 
@@ -438,25 +450,25 @@ async def test_cut_channel_loses_packets_both_ways_and_none_comes_late(
 async def test_switch_restarted_during_a_cut_is_set_up_after_it(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
-    script.first = [insert(1, "a")]
+    script.at_start = [insert(1, "a")]
     async with Running(script, tmp_path) as running:
         running.channel.cut()
         switch.break_streams()
         await settle()
-        assert base.SwitchRestarted() not in script.heard
+        assert base.SwitchRestarted() not in script.events
         running.channel.heal()
         await script.restarted()
         assert switch.log == ["load program", "write a"] * 2
 
 
 def saves(script: Script) -> list[base.Saved]:
-    return [event for event in script.heard if isinstance(event, base.Saved)]
+    return [event for event in script.events if isinstance(event, base.Saved)]
 
 
 async def test_save_waits_for_earlier_actions_and_blocks_no_later_ones(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
-    script.first = [
+    script.at_start = [
         base.SendFrame(b"x"),
         base.Save(1, b"one"),
         insert(1, "hang"),
@@ -472,27 +484,27 @@ async def test_save_waits_for_earlier_actions_and_blocks_no_later_ones(
 async def test_save_is_answered_in_the_next_session(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
-    script.first = [insert(1, "hang"), base.Save(7, b"kept")]
+    script.at_start = [insert(1, "hang"), base.Save(7, b"kept")]
     async with Running(script, tmp_path) as running:
-        script.first = []
+        script.at_start = []
         await switch.go_down()
-        await until_async(running.saved.exists, "what was said before the break is saved")
+        await until_async(running.saved.exists, "the save of the ended session is written")
         await settle()
         assert running.saved.read_bytes() == b"kept"
         assert saves(script) == []
         switch.down = False
         await until_async(lambda: bool(saves(script)), "the save is answered")
-        assert script.heard[-2:] == [base.SwitchRestarted(), base.Saved(7, ok=True)]
+        assert script.events[-2:] == [base.SwitchRestarted(), base.Saved(7, ok=True)]
 
 
 async def test_failed_save_is_answered_with_its_reason(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     running = Running(script, tmp_path)
-    script.then = lambda event: [base.Save(3, b"x")] if isinstance(event, base.PacketIn) else []
+    script.respond = lambda event: [base.Save(3, b"x")] if isinstance(event, base.PacketIn) else []
     async with running:
         running.saved.mkdir()
-        (running.saved / "in-the-way").touch()
+        (running.saved / "file").touch()
         switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"now"))
         await until_async(lambda: bool(saves(script)), "the save is answered")
         (answer,) = saves(script)
@@ -501,13 +513,13 @@ async def test_failed_save_is_answered_with_its_reason(
         assert running.controller.running
 
 
-async def test_controller_does_not_start_over_an_unreadable_save(
+async def test_controller_does_not_start_with_an_unreadable_save(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     running = Running(script, tmp_path)
     running.saved.mkdir()
     await running.controller.start()
-    await until_async(lambda: bool(running.failures), "the failure is told")
+    await until_async(lambda: bool(running.failures), "the failure is reported")
     assert "cannot be read" in running.failures[0]
     assert switch.log == []
     with pytest.raises(NetkvError, match="cannot be read"):
@@ -517,9 +529,9 @@ async def test_controller_does_not_start_over_an_unreadable_save(
 async def test_next_controller_finds_completed_saves_only(
     switch: Switch, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script.first = [base.Save(1, b"first")]
+    script.at_start = [base.Save(1, b"first")]
     async with Running(script, tmp_path):
-        assert script.heard[0] == base.Started(None)
+        assert script.events[0] == base.Started(None)
         await until_async(lambda: bool(saves(script)), "the save is answered")
     go_on, ended = threading.Event(), threading.Event()
     real = SaveFile.write
@@ -534,21 +546,21 @@ async def test_next_controller_finds_completed_saves_only(
     with monkeypatch.context() as patched:
         patched.setattr(SaveFile, "write", slow)
         killed = Script()
-        killed.first = [base.Save(2, b"never")]
+        killed.at_start = [base.Save(2, b"never")]
         async with Running(killed, tmp_path):
-            assert killed.heard[0] == base.Started(b"first")
+            assert killed.events[0] == base.Started(b"first")
         go_on.set()
         assert await asyncio.to_thread(ended.wait, PATIENCE_S)
     following = Script()
     async with Running(following, tmp_path):
-        assert following.heard[0] == base.Started(b"first")
+        assert following.events[0] == base.Started(b"first")
 
 
 async def test_recoveries_are_emitted_with_their_phases(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     recovered = base.Recovered((("collect", 0.25), ("restore", 0.5)), {"records": 12})
-    script.first = [base.Recovering(), recovered]
+    script.at_start = [base.Recovering(), recovered]
     async with Running(script, tmp_path) as running:
         assert running.recovered == [base.Recovering(), recovered]
     assert recovered.describe() == "recovered in 0.75 s: collect 0.25 s, restore 0.5 s (records 12)"
@@ -560,9 +572,9 @@ async def test_drops_of_a_controller_are_counted_over_all_sessions(
     monkeypatch.setattr(backlog, "MAX_FRAMES", 2)
     monkeypatch.setattr(base, "MAX_WRITES", 1)
     frames = [base.SendFrame(str(number).encode()) for number in range(5)]
-    script.first = [insert(1, "a"), insert(2, "b"), *frames]
+    script.at_start = [insert(1, "a"), insert(2, "b"), *frames]
     async with Running(script, tmp_path) as running:
-        answers = [event for event in script.heard if isinstance(event, base.TableWritten)]
+        answers = [event for event in script.events if isinstance(event, base.TableWritten)]
         assert [(answer.write, answer.ok) for answer in sorted(answers, key=lambda a: a.write)] == [
             (1, True),
             (2, False),
@@ -572,6 +584,4 @@ async def test_drops_of_a_controller_are_counted_over_all_sessions(
         switch.break_streams()
         await script.restarted()
         dropped = running.controller.dropped()
-        assert dropped["events_dropped"] == 3, (
-            "what the client of the first session had no room for"
-        )
+        assert dropped["events_dropped"] == 3, "`Client.dropped` of the first session"

@@ -1,4 +1,4 @@
-"""`netkv up` and `down`, live: up is up once, down leaves nothing, and crashes are cleaned up."""
+"""`netkv up` and `netkv down` with live labs, also after crashes of nodes and supervisors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_down_leaves_no_process_socket_or_file(home: Path) -> None:
         daemon.status("lab")
 
 
-def test_two_labs_stand_side_by_side() -> None:
+def test_two_labs_run_at_the_same_time() -> None:
     try:
         one = daemon.up("one", SPEC)
         two = daemon.up("two", SPEC.model_copy(update={"scheme": "nocache"}))
@@ -101,8 +101,8 @@ def test_failed_node_is_reported_and_can_be_started(node: str) -> None:
         daemon.down("lab")
 
 
-def loaded() -> dict[str, Any] | None:
-    """A sample in which every server has served something."""
+def loaded_sample() -> dict[str, Any] | None:
+    """A sample in which every server has served requests; None if there is none yet."""
     sample = daemon.request("lab", {"do": "sample"})
     return sample if sample["client"]["completed"] and all(sample["server_load"]) else None
 
@@ -111,13 +111,13 @@ def test_load_can_be_sent_through_a_lab() -> None:
     try:
         daemon.up("lab", SPEC)
         daemon.request("lab", {"do": "client", "command": {"do": "phase", "name": "measure"}})
-        sample = until(loaded, "every server serves requests")
+        sample = until(loaded_sample, "every server serves requests")
         assert len(sample["server_load"]) == 4
     finally:
         daemon.down("lab")
 
 
-def test_wrong_requests_are_refused_with_a_sentence() -> None:
+def test_wrong_requests_are_refused_with_a_reason() -> None:
     try:
         daemon.up("lab", SPEC)
         with pytest.raises(NetkvError, match="no node 'servers-9'"):
@@ -130,19 +130,19 @@ def test_wrong_requests_are_refused_with_a_sentence() -> None:
         daemon.down("lab")
 
 
-def test_lab_that_cannot_come_up_reports_why_and_leaves_nothing(home: Path) -> None:
+def test_failed_up_reports_the_reason_and_cleans_up(home: Path) -> None:
     (home / "labs").mkdir(parents=True)
-    nobody = f"127.0.0.1:{free_ports(1)[0]}"
-    away = LabSpec(servers=1, backend="redis", redis=RedisSpec(addresses=(nobody,)))
-    with pytest.raises(NetkvError, match=f"did not come up: .*{nobody}"):
-        daemon.up("lab", SPEC.model_copy(update={"lab": away}))
+    address = f"127.0.0.1:{free_ports(1)[0]}"
+    unreachable = LabSpec(servers=1, backend="redis", redis=RedisSpec(addresses=(address,)))
+    with pytest.raises(NetkvError, match=f"did not come up: .*{address}"):
+        daemon.up("lab", SPEC.model_copy(update={"lab": unreachable}))
     assert list((home / "labs").iterdir()) == []
-    near = LabSpec(servers=1, backend="rocksdb")
-    assert daemon.up("lab", SPEC.model_copy(update={"lab": near})).state == "ready"
+    local = LabSpec(servers=1, backend="rocksdb")
+    assert daemon.up("lab", SPEC.model_copy(update={"lab": local})).state == "ready"
     assert daemon.down("lab")
 
 
-def test_lab_file_is_readable_by_people(home: Path) -> None:
+def test_lab_file_has_name_and_scheme(home: Path) -> None:
     daemon.up("lab", SPEC)
     document = json.loads((home / "labs/lab/lab.json").read_text())
     daemon.down("lab")

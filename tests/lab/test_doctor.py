@@ -1,4 +1,4 @@
-"""What `netkv doctor` reports."""
+"""The checks of `netkv doctor`."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def test_missing_bmv2_is_no_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert "target" in found["engine"].text
     assert found["bmv2"].status == "warn"
     assert "no p4c and no simple_switch_grpc on PATH" in found["bmv2"].text
-    for way in ("p4lang-p4c", "p4lang-bmv2", "docker compose up", "'engine' needs neither"):
-        assert way in found["bmv2"].hint
+    for advice in ("p4lang-p4c", "p4lang-bmv2", "docker compose up", "'engine' needs neither"):
+        assert advice in found["bmv2"].hint
 
 
 def test_bmv2_without_thrift_has_short_queues(
@@ -56,7 +56,7 @@ def test_program_that_does_not_compile_is_a_failure(
     assert "does not compile" in check.text
 
 
-def test_a_scheme_that_cannot_be_used_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_scheme_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(registry.catalogue().problems, "lost", "The scheme 'lost' is broken.")
     found = {check.name: check for check in doctor.run()}
     assert (found["schemes"].status, found["schemes"].text) == (

@@ -15,7 +15,7 @@ from netkv import schemes
 from netkv.lab import cabling, stale_clients, target
 from netkv.lab.rack import LiveRack
 from netkv.lab.spec import LabSpec, RackSpec
-from tests.lab.racks import spec
+from tests.lab.racks import running, spec
 from tests.waiting import until_async
 
 PROGRAM = """
@@ -23,7 +23,7 @@ import json, sys
 from netkv import _engine
 session = _engine.Session(sys.argv[1])
 session.start()
-print("there", flush=True)
+print("started", flush=True)
 sys.stdin.read()
 session.stop()
 """
@@ -43,16 +43,16 @@ session.stop()
 def test_external_clients_are_numbered_after_those_of_the_load(
     scheme: str, clients: int, wanted: int, got: int
 ) -> None:
-    wish = RackSpec(scheme=scheme, lab=LabSpec(clients=clients, external_clients=wanted))
-    its = schemes.get(scheme)
-    plugged = cabling.plug(wish, its.external_clients(wish.lab))
-    configs = cabling.external_client_configs(wish, plugged, its.client_role)
+    requested = RackSpec(scheme=scheme, lab=LabSpec(clients=clients, external_clients=wanted))
+    known = schemes.get(scheme)
+    plugged = cabling.plug(requested, known.external_clients(requested.lab))
+    configs = cabling.external_client_configs(requested, plugged, known.client_role)
     assert [config["client"] for config in configs] == list(range(clients + 1, clients + 1 + got))
     assert [cable.port for cable in plugged.external_clients] == list(range(2, 2 + got))
     assert [config["bind"] for config in configs] == [
         cable.peer for cable in plugged.external_clients
     ]
-    switch = target.of(wish.lab, Path("x")).switch_config(wish, plugged, [])
+    switch = target.of(requested.lab, Path("x")).switch_config(requested, plugged, [])
     assert len({port for port, _, _ in switch["ports"]}) == 2 + got
 
 
@@ -60,32 +60,30 @@ async def test_only_a_crashed_external_client_is_deregistered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stale_clients, "_INTERVAL_S", 0.1)
-    rack = LiveRack(spec("farreach", external_clients=2), tmp_path / "rack")
     programs = []
-    try:
-        await rack.start()
-        for place in rack.external_clients():
-            program = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", PROGRAM, json.dumps(place)),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
-            programs.append(program)
-            assert program.stdout is not None
-            assert await program.stdout.readline() == b"there\n"
+    async with running(LiveRack(spec("farreach", external_clients=2), tmp_path / "rack")) as rack:
 
-        def present() -> set[int]:
+        def registered() -> set[int]:
             return set(rack.controller.registered_clients())
 
-        await until_async(lambda: present() == {1, 2, 3}, "they send HELLO")
-        programs[0].send_signal(signal.SIGKILL)
-        await programs[0].wait()
-        await until_async(lambda: present() == {1, 3}, "it is deregistered")
-        await programs[1].communicate(b"")
-        await until_async(lambda: present() == {1}, "it sends BYE itself")
-    finally:
-        for program in programs:
-            if program.returncode is None:
-                program.kill()
-            await program.communicate()
-        await rack.stop()
+        try:
+            for place in rack.external_clients():
+                program = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-c", PROGRAM, json.dumps(place)),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                )
+                programs.append(program)
+                assert program.stdout is not None
+                assert await program.stdout.readline() == b"started\n"
+            await until_async(lambda: registered() == {1, 2, 3}, "both programs send HELLO")
+            programs[0].send_signal(signal.SIGKILL)
+            await programs[0].wait()
+            await until_async(lambda: registered() == {1, 3}, "the killed one is deregistered")
+            await programs[1].communicate(b"")
+            await until_async(lambda: registered() == {1}, "the other one sends BYE")
+        finally:
+            for program in programs:
+                if program.returncode is None:
+                    program.kill()
+                await program.communicate()

@@ -1,4 +1,4 @@
-"""Roles in Python in a live rack: they serve, come back after a crash, and fail in sentences."""
+"""Roles in Python in a live rack: service, recovery after a crash, and reports of exceptions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from netkv import _engine, schemes
 from netkv.lab.rack import LiveRack
-from tests.lab.racks import finish, sampled, serves, spec, written
+from tests.lab.racks import running, sampled, serves, spec, verify, written
 from tests.waiting import until_async
 
 EXAMPLES = "python:tests.roles.examples:"
@@ -22,7 +22,7 @@ MakeRack = Callable[..., LiveRack]
 
 @pytest.fixture
 def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeRack:
-    """Makes racks of NoCache with other roles."""
+    """Makes racks of NoCache with other roles for servers or clients."""
 
     def rack(**changed: str) -> LiveRack:
         scheme = dataclasses.replace(schemes.get("nocache"), **changed)  # type: ignore[arg-type]
@@ -32,45 +32,34 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeRack:
     return rack
 
 
-async def test_servers_and_clients_serve_and_lose_no_write_in_a_crash(make: MakeRack) -> None:
+async def test_python_roles_lose_no_write_in_a_server_crash(make: MakeRack) -> None:
     rack = make(
         server_role="python:netkv.roles:SingleKeyServer",
         client_role="python:netkv.roles:SingleKeyClient",
     )
-    await rack.start()
-    try:
+    async with running(rack):
         await written(rack, 20)
         await rack.node("servers-0").kill()
         await rack.node("servers-0").start()
         await serves(rack)
-        await finish(rack, "drain")
-        report = await finish(rack, "verify")
-        assert report.client_statistics["verified"] > 0
-        assert report.client_statistics["acked_writes_lost"] == 0
-        assert report.client.stale_reads == 0
+        verified = await verify(rack)
+        assert verified.client_statistics["verified"] > 0
+        assert verified.client.stale_reads == 0
         assert rack.failed is None
-    finally:
-        await rack.stop()
 
 
 async def test_counts_and_sequences_of_a_role_are_in_samples(make: MakeRack) -> None:
-    rack = make(server_role=f"{EXAMPLES}Sequenced")
-    await rack.start()
-    try:
+    async with running(make(server_role=f"{EXAMPLES}Sequenced")) as rack:
         await sampled(
             rack,
-            "a server has read what was written with a sequence",
+            "a server has read a value with a sequence number",
             lambda it: any(each.get("highest") for each in it.server_statistics),
         )
-    finally:
-        await rack.stop()
 
 
-async def test_program_is_a_client_until_its_role_in_python_fails(make: MakeRack) -> None:
-    """Its thread and the program, which asks for statistics, do not wait for each other."""
-    rack = make(client_role="python:netkv.roles:SingleKeyClient")
-    await rack.start()
-    try:
+async def test_external_client_runs_until_its_role_fails(make: MakeRack) -> None:
+    """The thread of the role does not block the program, which reads statistics meanwhile."""
+    async with running(make(client_role="python:netkv.roles:SingleKeyClient")) as rack:
         first, second, *_ = rack.external_clients()
         session = _engine.Session(json.dumps(first))
         failing = _engine.Session(json.dumps(second | {"role": f"{EXAMPLES}FailingClient"}))
@@ -86,16 +75,14 @@ async def test_program_is_a_client_until_its_role_in_python_fails(make: MakeRack
         session.get(2, [KEY])
         assert await until_async(ended, "the read ends") == [(2, "values", [b"value"])]
         failing.get(1, [KEY])
-        sentence = await until_async(failing.failure, "the role has failed")
-        assert "FailingClient failed in judge: ValueError: 'perhaps' is no verdict" in sentence
+        reason = await until_async(failing.failure, "the role has failed")
+        assert "FailingClient failed in judge: ValueError: 'perhaps' is no verdict" in reason
         for each in (session, failing):
             each.stop()
-    finally:
-        await rack.stop()
 
 
 @pytest.mark.parametrize(
-    ("changed", "node", "sentence"),
+    ("changed", "node", "reason"),
     [
         (
             {"server_role": f"{EXAMPLES}FailingRead"},
@@ -111,18 +98,14 @@ async def test_program_is_a_client_until_its_role_in_python_fails(make: MakeRack
     ids=["server", "client"],
 )
 async def test_exception_ends_the_node_and_its_log_has_the_trace(
-    make: MakeRack, changed: dict[str, str], node: str, sentence: str
+    make: MakeRack, changed: dict[str, str], node: str, reason: str
 ) -> None:
-    rack = make(**changed)
-    await rack.start()
-    try:
+    async with running(make(**changed)) as rack:
         await rack.client.command({"do": "phase", "name": "measure"})
         failed = await until_async(lambda: rack.failed, "the node has failed")
         assert failed.node.startswith(node)
-        assert sentence in failed.text
+        assert reason in failed.text
         assert "Traceback" not in failed.text
         log = rack.directory / "logs" / f"{failed.node}.log"
         if node == "servers-":
             assert "Traceback" in log.read_text()
-    finally:
-        await rack.stop()

@@ -1,4 +1,4 @@
-"""The packet stream's client against a server of gRPC's own library."""
+"""netkv's client of bmv2's packet stream against a server of the gRPC library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEVICE = 7
 
 
 class Echo(grpc.GenericRpcHandler):
-    """Sends each frame back at the next port, once it is allowed to."""
+    """Sends each frame back with the next port number. Refuses calls until `ready`."""
 
     def __init__(self) -> None:
         self.ready = True
@@ -69,23 +69,23 @@ def connected(end: StreamEnd) -> bool:
 async def test_frames_of_all_sizes_cross_both_ways(
     echo: tuple[Echo, str], ended: list[StreamEnd]
 ) -> None:
-    """More bytes than either side's first window, in frames that cut across HTTP/2's."""
+    """More bytes than the initial HTTP/2 windows, in messages that cross HTTP/2 frame borders."""
     end = StreamEnd(echo[1], DEVICE)
     ended.append(end)
-    await until_async(lambda: connected(end), "it connects")
+    await until_async(lambda: connected(end), "the stream is open")
     frames = [
         (port, bytes([port % 251]) * size) for port in (1, 100, 508) for size in range(14, 2048, 9)
     ]
     found: list[tuple[int, bytes]] = []
 
-    def all_back() -> bool:
+    def all_received() -> bool:
         end.flush()
         found.extend(end.receive())
         return len(found) == len(frames)
 
     for port, frame in frames:
         assert end.send(port, frame)
-    await until_async(all_back, "every frame comes back", every_s=0.001)
+    await until_async(all_received, "every frame is received", every_s=0.001)
     assert found == [(port + 1, frame) for port, frame in frames]
 
 
@@ -102,7 +102,7 @@ async def test_switch_without_a_program_is_asked_again(
         assert not end.receive()
         return handler.calls >= 2
 
-    await until_async(refused_twice, "it tries again", every_s=0.01)
+    await until_async(refused_twice, "the client calls again", every_s=0.01)
     handler.ready = True
     found: list[tuple[int, bytes]] = []
 
@@ -112,7 +112,7 @@ async def test_switch_without_a_program_is_asked_again(
         found.extend(end.receive())
         return bool(found)
 
-    await until_async(answered, "a frame comes back", every_s=0.01)
+    await until_async(answered, "a frame is received", every_s=0.01)
     assert found[0] == (2, b"x" * 60)
 
 
@@ -146,6 +146,6 @@ async def test_lost_connection_is_made_again(ended: list[StreamEnd]) -> None:
         ended.append(end)
         assert connected(end)
         listener.accept()[0].close()
-        await until_async(lambda: end.receive() or not end.watched(), "it notices")
-        await until_async(lambda: connected(end), "it connects again")
+        await until_async(lambda: end.receive() or not end.watched(), "the loss is detected")
+        await until_async(lambda: connected(end), "the connection is open again")
     assert end.statistics()["stream_calls"] == 2

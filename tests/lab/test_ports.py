@@ -1,4 +1,4 @@
-"""Racks find free addresses, and never the same twice."""
+"""The free ports of a rack, and the cables that use them."""
 
 from __future__ import annotations
 

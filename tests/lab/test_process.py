@@ -1,4 +1,4 @@
-"""A node process that hangs costs its owner no memory."""
+"""Commands to a node process that does not answer."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ async def test_commands_to_a_node_that_hangs_are_limited(
             await node.command("sample", timeout=0.01)
     finally:
         await node.kill()
-    await until_async(lambda: not node.running, "it was killed")
+    await until_async(lambda: not node.running, "the process has ended")

@@ -1,4 +1,4 @@
-"""A live rack serves, survives its nodes, and leaves nothing behind."""
+"""Life cycle of a live rack: start, load, failures and restarts of nodes, stop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from netkv.lab.cabling import Cabling
 from netkv.lab.rack import LiveRack
 from netkv.lab.spec import RackSpec
 from netkv.rack.nodes import NodeError
-from tests.lab.racks import finish, load, sampled, serves, spec
+from tests.lab.racks import load, running, sampled, serves, spec, verify
 from tests.waiting import PATIENCE_S, until_async
 
 
@@ -27,9 +27,7 @@ from tests.waiting import PATIENCE_S, until_async
 async def test_every_server_works_and_no_write_is_lost(
     tmp_path: Path, scheme: str, backend: str
 ) -> None:
-    rack = LiveRack(spec(scheme, backend=backend), tmp_path / "rack")
-    await rack.start()
-    try:
+    async with running(LiveRack(spec(scheme, backend=backend), tmp_path / "rack")) as rack:
         if scheme == "netcache":
             assert rack.cached_keys() == set(await rack.hottest(50))
         await rack.client.command({"do": "phase", "name": "measure"})
@@ -45,44 +43,30 @@ async def test_every_server_works_and_no_write_is_lost(
             assert sample.client.stale_reads == 0
             return all(served) and writes >= 20 and (hits > 0 or scheme == "nocache")
 
-        await until_async(enough, "every server works, keys are written, the cache hits")
+        await until_async(enough, "every server serves, keys are written, the cache has hits")
         if scheme == "nocache":
             assert hits == 0
-        await finish(rack, "drain")
-        verified = await finish(rack, "verify")
+        verified = await verify(rack)
         assert verified.client_statistics["verified"] > 0
-        assert verified.client_statistics["acked_writes_lost"] == 0
-    finally:
-        await rack.stop()
 
 
 async def test_single_server_owns_the_whole_key_space(tmp_path: Path) -> None:
-    rack = LiveRack(spec("nocache", servers=1), tmp_path / "rack")
-    await rack.start()
-    try:
+    async with running(LiveRack(spec("nocache", servers=1), tmp_path / "rack")) as rack:
         assert list(rack.running) == ["switch", "servers-0", "client"]
         await serves(rack)
-    finally:
-        await rack.stop()
 
 
 async def test_restarted_switch_of_several_pipelines_serves_again(tmp_path: Path) -> None:
-    rack = LiveRack(spec("nocache", pipelines=4), tmp_path / "rack")
-    await rack.start()
-    try:
+    async with running(LiveRack(spec("nocache", pipelines=4), tmp_path / "rack")) as rack:
         await serves(rack)
         await rack.node("switch").kill()
         await rack.node("switch").start()
-        # The program of each pipeline becomes machine code again, then come the tables.
+        # The switch compiles the program of each pipeline again; then its tables are filled.
         assert (await serves(rack)).client.stale_reads == 0
-        await finish(rack, "drain")
-        verified = await finish(rack, "verify")
-        assert verified.client_statistics["acked_writes_lost"] == 0
-    finally:
-        await rack.stop()
+        await verify(rack)
 
 
-def test_a_scheme_of_one_pipeline_is_refused_a_rack_of_several(tmp_path: Path) -> None:
+def test_one_pipeline_scheme_refuses_two_pipelines(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="'netcache' runs on switches of 1 pipeline"):
         LiveRack(spec("netcache", pipelines=2), tmp_path / "rack")
 
@@ -90,33 +74,25 @@ def test_a_scheme_of_one_pipeline_is_refused_a_rack_of_several(tmp_path: Path) -
 async def test_restarted_switch_is_set_up_and_caches_again(
     tmp_path: Path,
 ) -> None:
-    rack = LiveRack(spec(), tmp_path / "rack")
-    await rack.start()
-    try:
+    async with running(LiveRack(spec(), tmp_path / "rack")) as rack:
         await load(rack, 0.3)
         await rack.node("switch").kill()
         await rack.node("switch").start()
-        # Hot keys come and go all the time: a few of the 50 entries may be changing hands.
+        # Keys are evicted and admitted all the time: some of the 50 entries may be unused.
         await until_async(lambda: len(rack.cached_keys()) >= 40, "the cache is filled again")
         await sampled(rack, "the switch answers reads", lambda it: it.client.hits)
-        await finish(rack, "drain")
-        verified = await finish(rack, "verify")
-        assert verified.client_statistics["acked_writes_lost"] == 0
+        verified = await verify(rack)
         assert verified.client.stale_reads == 0
         assert rack.failed is None
-    finally:
-        await rack.stop()
 
 
-async def test_killed_server_is_an_event_and_others_go_on(tmp_path: Path) -> None:
-    rack = LiveRack(spec("nocache"), tmp_path / "rack")
-    await rack.start()
-    try:
+async def test_killed_server_is_an_event_and_others_serve(tmp_path: Path) -> None:
+    async with running(LiveRack(spec("nocache"), tmp_path / "rack")) as rack:
         node = rack.servers[1].process
         assert node is not None
         assert node.identity is not None
         os.kill(node.identity.pid, signal.SIGKILL)
-        await until_async(lambda: rack.failed is not None, "its death is noticed")
+        await until_async(lambda: rack.failed is not None, "the rack reports the failure")
         assert rack.failed is not None
         assert rack.failed.node == "servers-1"
         assert rack.running == {
@@ -129,14 +105,10 @@ async def test_killed_server_is_an_event_and_others_go_on(tmp_path: Path) -> Non
         assert len(sample.server_load) == 4
         await rack.node("servers-1").start()
         await serves(rack)
-    finally:
-        await rack.stop()
 
 
-async def test_wanted_kill_is_no_failure(tmp_path: Path) -> None:
-    rack = LiveRack(spec("nocache"), tmp_path / "rack")
-    await rack.start()
-    try:
+async def test_requested_kill_is_no_failure(tmp_path: Path) -> None:
+    async with running(LiveRack(spec("nocache"), tmp_path / "rack")) as rack:
         await rack.node("servers-0").kill()
         await rack.node("client").stop()
         assert rack.failed is None
@@ -144,8 +116,6 @@ async def test_wanted_kill_is_no_failure(tmp_path: Path) -> None:
             await rack.client.command({"do": "hottest", "n": 1})
         with pytest.raises(UsageError, match="no node 'servers-7'"):
             await rack.node("servers-7").kill()
-    finally:
-        await rack.stop()
 
 
 async def test_busy_port_makes_the_rack_choose_others(
@@ -155,7 +125,7 @@ async def test_busy_port_makes_the_rack_choose_others(
     held: list[socket.socket] = []
     plug = cabling.plug
 
-    def plug_with_a_thief(wanted: RackSpec, *more: Any) -> Cabling:
+    def plug_beside_a_bound_port(wanted: RackSpec, *more: Any) -> Cabling:
         chosen = plug(wanted, *more)
         if not plugged:
             host, _, port = chosen.servers[1].peer.rpartition(":")
@@ -164,7 +134,7 @@ async def test_busy_port_makes_the_rack_choose_others(
         plugged.append(chosen)
         return chosen
 
-    monkeypatch.setattr(cabling, "plug", plug_with_a_thief)
+    monkeypatch.setattr(cabling, "plug", plug_beside_a_bound_port)
     rack = LiveRack(spec("nocache"), tmp_path / "rack")
     try:
         await rack.start()
@@ -186,7 +156,7 @@ async def test_start_that_is_interrupted_leaves_no_process(tmp_path: Path) -> No
     assert not any(rack.running.values())
 
 
-async def test_program_that_does_not_compile_is_the_users_to_see(
+async def test_compile_error_of_a_scheme_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "broken.p4"
@@ -198,23 +168,20 @@ async def test_program_that_does_not_compile_is_the_users_to_see(
     assert not any(rack.running.values())
 
 
-async def test_interruption_is_never_lost_however_it_meets_a_reply(tmp_path: Path) -> None:
+async def test_cancellation_together_with_a_reply_is_not_lost(tmp_path: Path) -> None:
     rack = LiveRack(spec("nocache"), tmp_path / "rack")
-    await rack.start()
 
-    async def talk() -> None:
+    async def send_commands() -> None:
         while True:
             await rack.client.command({"do": "hottest", "n": 1})
 
-    try:
+    async with running(rack):
         for _ in range(100):
-            task = asyncio.create_task(talk())
+            task = asyncio.create_task(send_commands())
             await asyncio.sleep(0.002)
-            # The reply is there, and the task that waits for it has not run since.
+            # The event loop is blocked while the reply arrives; then both are pending.
             time.sleep(0.005)  # noqa: ASYNC251
             task.cancel()
             done, _ = await asyncio.wait({task}, timeout=PATIENCE_S)
-            assert done, "the interruption was lost"
+            assert done, "the cancellation was lost"
             assert task.cancelled()
-    finally:
-        await rack.stop()

@@ -1,4 +1,4 @@
-"""What a controller saves on a live rack outlives it and the switch, but not the rack."""
+"""The save file of a controller outlives the controller and the switch, but not the rack."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from netkv.lab.rack import LiveRack
 from netkv.rack.report import RackEvent
 from netkv.schemes import registry
 from tests.lab.keeper import Keeper, keeper_scheme
-from tests.lab.racks import finish, load, spec
+from tests.lab.racks import load, running, spec, verify
 from tests.waiting import until_async
 
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Keeper]:
-    """The control planes of the scheme `keeper`, in the order of their lives."""
+    """The control planes of the scheme `keeper`, in the order of their starts."""
     found: list[Keeper] = []
     monkeypatch.setitem(registry.catalogue().schemes, "keeper", keeper_scheme(found))
     return found
@@ -26,9 +26,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Keeper]:
 async def test_save_is_found_by_controllers_of_the_same_rack_only(
     made: list[Keeper], tmp_path: Path
 ) -> None:
-    rack = LiveRack(spec("keeper"), tmp_path / "rack")
-    await rack.start()
-    try:
+    async with running(LiveRack(spec("keeper"), tmp_path / "rack")) as rack:
         assert made[0].found is None
         assert made[0].statistics()["writes_refused"] == 0, "entry modified, clone session made"
         await rack.node("switch").kill()
@@ -47,17 +45,9 @@ async def test_save_is_found_by_controllers_of_the_same_rack_only(
         await until_async(lambda: len(made) == 2 and made[1].ready(), "a new controller is ready")
         assert made[1].found == b"2"
         await load(rack, 0.3)
-        await finish(rack, "drain")
-        verified = await finish(rack, "verify")
-        assert verified.client_statistics["acked_writes_lost"] == 0
-    finally:
-        await rack.stop()
-    again = LiveRack(spec("keeper"), tmp_path / "rack")
-    await again.start()
-    try:
+        await verify(rack)
+    async with running(LiveRack(spec("keeper"), tmp_path / "rack")):
         assert made[2].found is None
-    finally:
-        await again.stop()
 
 
 def recovered(rack: LiveRack) -> list[RackEvent]:

@@ -1,5 +1,4 @@
-"""The redis-servers of a rack: started, looked after and ended with it; one that dies takes its own
-keys with it and no others."""
+"""The redis-server processes (shards) of a live rack: start, monitoring, failures and stop."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from netkv.lab.rack_nodes import LiveNode
 from netkv.lab.spec import RackSpec
 from netkv.rack.nodes import NodeError
 from tests.lab.leftovers import processes_of
-from tests.lab.racks import finish, load, sampled, serves, spec, written
+from tests.lab.racks import load, running, sampled, serves, spec, verify, written
 from tests.waiting import until, until_async
 
 QUICK = {"fsync": "never", "timeout": 1.0}
@@ -34,12 +33,8 @@ async def redis_rack(
 ) -> AsyncIterator[LiveRack]:
     made = spec(scheme, backend="redis", redis=QUICK, **lab)
     changes = {"deadline": 1.0, "workload": made.workload.model_copy(update={"writes": 0.5})}
-    rack = LiveRack(made.model_copy(update=changes), directory / "rack")
-    await rack.start()
-    try:
+    async with running(LiveRack(made.model_copy(update=changes), directory / "rack")) as rack:
         yield rack
-    finally:
-        await rack.stop()
 
 
 def pid_of(rack: LiveRack, name: str) -> int:
@@ -55,7 +50,7 @@ def has_failed(rack: LiveRack) -> bool:
 
 
 async def failures(rack: LiveRack, seconds: float) -> dict[int, int]:
-    """How many calls of each server's store failed within some seconds of load."""
+    """Calls of each server's store that failed within `seconds` of load."""
     before = (await rack.sample()).server_statistics
     after = (await load(rack, seconds)).server_statistics
     return {
@@ -81,7 +76,7 @@ async def test_killed_shard_fails_its_own_keys_until_it_is_back(
         assert list(rack.running)[-4:] == ["redis-0", "redis-1", "redis-2", "redis-3"]
         assert not any((await failures(rack, 1.0)).values())
         os.kill(pid_of(rack, "redis-2"), signal.SIGKILL)
-        await until_async(lambda: rack.failed is not None, "it is noticed")
+        await until_async(lambda: rack.failed is not None, "the rack reports the failure")
         assert rack.failed is not None
         assert rack.failed.node == "redis-2"
         assert "killed by signal 9" in rack.failed.text
@@ -92,18 +87,16 @@ async def test_killed_shard_fails_its_own_keys_until_it_is_back(
             down.update(await failures(rack, 0.5))
             return down[2] > 0
 
-        await until_async(calls_fail, "calls of the dead shard fail")
-        assert not any(down[server] for server in (0, 1, 3))
-        assert rack.running["servers-0"]
+        await until_async(calls_fail, "calls of the killed shard fail")
         others = (0, 1, 3)
-        await sampled(rack, "they go on", lambda it: all(it.server_load[n] for n in others))
+        assert not any(down[server] for server in others)
+        assert rack.running["servers-0"]
+        await sampled(rack, "the others serve", lambda it: all(it.server_load[n] for n in others))
         await rack.node("redis-2").start()
         await no_failures(rack)
         await serves(rack)
-        await finish(rack, "drain")
-        verified = await finish(rack, "verify")
+        verified = await verify(rack)
         assert verified.client_statistics["verified"] > 0
-        assert verified.client_statistics["acked_writes_lost"] == 0
         assert verified.client.stale_reads == verified.client.phantom_reads == 0
 
 
@@ -117,9 +110,7 @@ async def test_kills_of_shards_and_servers_lose_no_acknowledged_write(
             await load(rack, 0.2)
             await rack.node(name).start()
         await written(rack, 1)
-        await finish(rack, "drain")
-        verified = await finish(rack, "verify")
-        assert verified.client_statistics["acked_writes_lost"] == 0
+        await verify(rack)
 
 
 async def test_hanging_shard_is_an_event_and_serves_afterwards(
@@ -128,10 +119,12 @@ async def test_hanging_shard_is_an_event_and_serves_afterwards(
     async with redis_rack(tmp_path) as rack:
         os.kill(pid_of(rack, "redis-0"), signal.SIGSTOP)
         await rack.client.command({"do": "phase", "name": "measure"})
-        await until_async(lambda: "has not answered" in rack.events[-1].text, "it is noticed")
+        await until_async(
+            lambda: "has not answered" in rack.events[-1].text, "the hang is reported"
+        )
         assert rack.events[-1].node == "redis-0"
         os.kill(pid_of(rack, "redis-0"), signal.SIGCONT)
-        await until_async(lambda: "answers again" in rack.events[-1].text, "it is noticed")
+        await until_async(lambda: "answers again" in rack.events[-1].text, "the answer is reported")
         await no_failures(rack)
 
 
@@ -145,10 +138,10 @@ async def test_shard_that_returns_empty_ends_its_servers(
             file.rmdir() if file.is_dir() else file.unlink()
         await rack.node("redis-0").start()
         await rack.client.command({"do": "phase", "name": "measure"})
-        await until_async(lambda: rack.failed is not None, "it is noticed")
+        await until_async(lambda: rack.failed is not None, "the server ends")
         assert rack.failed is not None
         assert rack.failed.node == "servers-0"
-        assert "has come back without all its records" in rack.failed.text
+        assert "has lost all its records" in rack.failed.text
         redis = rack.node("redis-0")
         assert isinstance(redis, LiveNode)
         with pytest.raises(NodeError, match="is a redis-server"):
@@ -183,7 +176,7 @@ def test_a_lab_shows_its_shards_and_takes_them_down() -> None:
         daemon.down("lab")
 
 
-def test_nothing_is_left_when_the_supervisor_is_killed(home: Path) -> None:
+def test_killed_supervisor_leaves_no_process(home: Path) -> None:
     daemon.up("lab", lab_spec())
     lab = state.load("lab")
     assert lab is not None
@@ -237,17 +230,15 @@ async def test_lab_at_an_address_wipes_its_prefix_and_needs_its_own(tmp_path: Pa
             assert list(rack.running)[-1] == "client"
             try:
                 await written(rack, 1)
-                await finish(rack, "drain")
-                verified = await finish(rack, "verify")
-                assert verified.client_statistics["acked_writes_lost"] == 0
-                assert verified.client.stale_reads == 0, "the records of the lab before are gone"
+                verified = await verify(rack)
+                assert verified.client.stale_reads == 0, "records of the previous lab are deleted"
                 intruder = LiveRack(made, tmp_path / "intruder")
                 await intruder.start()
                 await intruder.stop()
                 await rack.client.command({"do": "phase", "name": "measure"})
-                await until_async(partial(has_failed, rack), "it is noticed")
+                await until_async(partial(has_failed, rack), "the rack reports the failure")
                 assert rack.failed is not None
-                assert "Somebody else writes" in rack.failed.text
+                assert "Another client writes" in rack.failed.text
             finally:
                 await rack.stop()
     finally:

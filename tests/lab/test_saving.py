@@ -1,4 +1,4 @@
-"""What a controller saves is there as a whole or not at all, whatever happens while it is saved."""
+"""The save file of a controller is replaced atomically, also on errors and after late writes."""
 
 from __future__ import annotations
 
@@ -66,21 +66,21 @@ def test_late_save_of_an_ended_controller_replaces_nothing(
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", slow)
-    dead = SaveFile(path)
-    done: list[bool] = []
-    thread = threading.Thread(target=lambda: done.append(dead.write(b"of the dead")))
+    ended = SaveFile(path)
+    results: list[bool] = []
+    thread = threading.Thread(target=lambda: results.append(ended.write(b"of the ended")))
     thread.start()
     assert writing.wait(PATIENCE_S)
-    dead.close()
+    ended.close()
     SaveFile(path).write(b"of the next")
     go_on.set()
     thread.join(PATIENCE_S)
-    assert done == [False]
+    assert results == [False]
     assert path.read_bytes() == b"of the next"
     assert os.listdir(tmp_path) == ["saved"]
 
 
-def test_what_cannot_be_read_is_not_taken_for_nothing(tmp_path: Path) -> None:
+def test_unreadable_save_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "saved").mkdir()
     with pytest.raises(NetkvError, match="cannot be read: Is a directory"):
         SaveFile(tmp_path / "saved").read()

@@ -1,4 +1,4 @@
-"""Labs on disk: nobody else's process is ever killed, and nothing of a dead lab stays behind."""
+"""The state of labs on disk: identity of processes, removal of labs without a supervisor, lock."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def identity_of(process: subprocess.Popen[bytes]) -> state.Identity:
 
 
 def test_recycled_pid_is_not_killed(sleeper: subprocess.Popen[bytes]) -> None:
-    stranger = replace(identity_of(sleeper), start=1)
+    recycled = replace(identity_of(sleeper), start=1)
     lab = state.create("a", {}, None)
-    lab.nodes = {"switch": stranger}
-    lab.supervisor = stranger
+    lab.nodes = {"switch": recycled}
+    lab.supervisor = recycled
     lab.save()
     assert not lab.alive
     state.remove("a")
@@ -57,7 +57,7 @@ def test_sweep_removes_a_lab_without_a_supervisor(
     assert state.names() == []
 
 
-def test_sweep_leaves_a_lab_that_is_supervised_alone() -> None:
+def test_sweep_keeps_a_supervised_lab() -> None:
     state.create("alive", {"scheme": "netcache"}, state.identity(os.getpid()))
     assert state.sweep() == []
     lab = state.load("alive")
@@ -68,7 +68,7 @@ def test_sweep_leaves_a_lab_that_is_supervised_alone() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"name": 3}', '{"supervisor": {}, "nodes": 1}'])
-def test_damaged_lab_file_does_not_stop_the_next_up(home: Path, text: str) -> None:
+def test_lab_with_a_damaged_file_is_swept(home: Path, text: str) -> None:
     directory = home / "labs" / "broken"
     directory.mkdir(parents=True)
     (directory / "lab.json").write_text(text)
@@ -87,12 +87,12 @@ def test_zombie_counts_as_ended() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "../x", "A", "a b", "-a", "x" * 41, "a/b"])
-def test_name_that_would_leave_the_directory_is_refused(name: str) -> None:
+def test_invalid_lab_name_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be the name of a lab"):
         state.check_name(name)
 
 
-def test_state_directory_that_cannot_be_written_is_a_sentence(
+def test_unwritable_state_directory_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("")

@@ -1,13 +1,12 @@
 """A whole rack in one process: switch, servers and clients as threads of the engine.
 
-The control plane is what a test needs and no more: routes, partitions, and keys cached at the start
-by the messages of the protocol (INSTALL), as a controller would.
+Without a control plane, `LocalRack` writes the tables of routes and partitions itself. Its method
+`cache` adds keys to the cache with INSTALL messages, as a controller does.
 """
 
 from __future__ import annotations
 
 import json
-import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from netkv import schemes
 from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, compile_p4, write_frame
-from netkv.control.messages import Mark, Message, Op, Status, decode, encode
+from netkv.control.messages import CacheMetadata, Message, Op, Status, decode, encode
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, Topology
+from netkv.lab.ports import free_ports
 from netkv.sim.tables import PACKET_HEADER_BYTES
+from tests.live.server_nodes import server_config
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -28,22 +29,10 @@ if TYPE_CHECKING:
 PROGRAMS = Path(__file__).parents[2] / "p4"
 CLIENT_PORT = 1
 SERVER_PORT = 2
-OP_AT = 43
-"""Where a frame has its operation."""
+OP_OFFSET = 43
+"""Offset of the operation in a frame."""
 
 SchemeName = Literal["nocache", "netcache"]
-
-
-def free_ports(count: int) -> list[int]:
-    """UDP ports that nobody uses now."""
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 def kv_frame(
@@ -54,11 +43,11 @@ def kv_frame(
     destination: int,
     *,
     sender: int,
-    mark: tuple[int, int, int] | None = None,
+    cache_metadata: tuple[int, int, int] | None = None,
     stamp: tuple[int, int, int, int] | None = None,
     value: bytes = b"",
 ) -> bytes:
-    """A frame of docs/wire-format.md, for any `op`, also for one that does not exist."""
+    """A frame of docs/wire-format.md. `op` may be a number without a meaning."""
     frame = write_frame(
         Op.GET,
         key,
@@ -66,12 +55,12 @@ def kv_frame(
         source,
         destination,
         sender=sender,
-        mark=mark,
+        cache_metadata=cache_metadata,
         stamp=stamp,
         length=len(value),
         value=value,
     )
-    return frame[:OP_AT] + bytes([op]) + frame[OP_AT + 1 :]
+    return frame[:OP_OFFSET] + bytes([op]) + frame[OP_OFFSET + 1 :]
 
 
 @cache
@@ -129,18 +118,18 @@ class LocalRack:
             [(CLIENT_PORT, switch_client, client), (SERVER_PORT, switch_server, server)],
             CPU_PORT,
         )
-        self.server_config: dict[str, Any] = {
-            "bind": server,
-            "peer": switch_server,
-            "role": schemes.get(scheme).server_role,
-            "partitions": list(range(servers)),
-            "servers": servers,
-            "keys": keys,
-            "value_size": value_size,
-            "seed": seed,
-            "service_rate": service_rate,
-            "queue_limit": queue_limit,
-        }
+        self.server_config = server_config(
+            server,
+            switch_server,
+            role=schemes.get(scheme).server_role,
+            partitions=list(range(servers)),
+            servers=servers,
+            keys=keys,
+            value_size=value_size,
+            seed=seed,
+            service_rate=service_rate,
+            queue_limit=queue_limit,
+        )
         self.client_config: dict[str, Any] = {
             "bind": client,
             "peer": switch_client,
@@ -191,7 +180,7 @@ class LocalRack:
         owner, to_owner = self.names.table("owner"), self.names.action("to_owner")
         for part in topology.partitions():
             low, high = part.low.to_bytes(4), part.high.to_bytes(4)
-            # A range of all values must be left out.
+            # A match of all values must be omitted.
             matches: list[Match] = [(1, "range", low, high)] if self.servers_count > 1 else []
             address = [part.owner.mac.to_bytes(6), part.owner.ip.to_bytes(4)]
             self.switch.insert_entry(owner, matches, ("action", to_owner, address), 1)
@@ -202,7 +191,7 @@ class LocalRack:
         return [bytes.fromhex(key) for key in reply["keys"]]
 
     def cache(self, keys: Sequence[bytes], *, bitmap: int = 0xFF) -> None:
-        """Insert lookup entries and have the owners fill them; returns when all are valid."""
+        """Insert lookup entries, and send INSTALL until the owners have filled all of them."""
         table, cached = self.names.table("lookup.cache"), self.names.action("lookup.cached")
         waiting: dict[int, bytes] = {}
         for entry, key in enumerate(keys):
@@ -214,8 +203,8 @@ class LocalRack:
                 generation.to_bytes(4, "big"),
             ]
             self.switch.insert_entry(table, [(1, "exact", key)], ("action", cached, params))
-            mark = Mark(generation, 0, bitmap)
-            install = Message(Op.INSTALL, key, self._request, mark=mark)
+            metadata = CacheMetadata(generation, 0, bitmap)
+            install = Message(Op.INSTALL, key, self._request, cache_metadata=metadata)
             waiting[self._request] = encode(install)
             self._request += 1
 
@@ -236,13 +225,13 @@ class LocalRack:
         return reply
 
     def run(self, seconds: float, phase: str = "measure") -> dict[str, Any]:
-        """Run a phase for some time; returns the sample of it."""
+        """Run a phase for some time; returns its sample."""
         self.do(do="phase", name=phase)
         self.client.sample()
         time.sleep(seconds)
         return self.client.sample()
 
-    def run_until(self, **least: int) -> dict[str, Any]:
+    def run_until(self, **counts: int) -> dict[str, Any]:
         """Measure until each of these counts is reached; returns the sum of the samples."""
         total: dict[str, Any] = {}
 
@@ -250,15 +239,15 @@ class LocalRack:
             for name, value in self.client.sample().items():
                 counted = isinstance(value, int | float)
                 total[name] = total.get(name, 0) + value if counted else value
-            return all(total[name] >= count for name, count in least.items())
+            return all(total[name] >= count for name, count in counts.items())
 
         self.do(do="phase", name="measure")
         self.client.sample()
-        until(reached, f"the counts are {least}")
+        until(reached, f"the counts are {counts}")
         return total
 
     def finish(self, phase: str) -> dict[str, Any]:
-        """Begin "drain" or "verify" and wait until it is done; returns its last sample."""
+        """Begin "drain" or "verify" and wait for its end; returns the last sample."""
         self.do(do="phase", name=phase)
 
         def ended() -> dict[str, Any] | None:

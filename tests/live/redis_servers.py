@@ -1,4 +1,4 @@
-"""redis-server processes for tests: started, killed, stopped by their own id."""
+"""redis-server processes for tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.waiting import until
 
 
 class OwnServer:
-    """A redis-server as netkv starts it, over the records in a directory."""
+    """A redis-server with netkv's command line, and its records in a directory."""
 
     def __init__(self, directory: Path, fsync: Fsync = "never") -> None:
         directory.mkdir(parents=True, exist_ok=True)

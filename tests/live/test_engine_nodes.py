@@ -1,4 +1,4 @@
-"""The three nodes together, through the Python interface, on loopback."""
+"""Switch, server and client nodes of the engine together on loopback, through their Python API."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import random
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,15 +20,16 @@ from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
 from netkv._engine import ClientNode, ControlError, ServerNode, Switch, SwitchNode
 from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, client_ip, server_ip
+from netkv.lab.ports import free_ports
 from tests.live.local_rack import (
     CLIENT_PORT,
     LocalRack,
     SchemeName,
     bundle_of,
-    free_ports,
     kv_frame,
     local_rack,
 )
+from tests.live.server_nodes import server_config, start_server
 from tests.waiting import PATIENCE_S, until
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def test_operations_are_answered_correctly_and_none_is_lost(
         assert verified["unread"] == 0
 
 
-def test_a_cache_takes_reads_off_the_servers() -> None:
+def test_cache_hits_are_not_served_by_servers() -> None:
     with local_rack("netcache", keys=10_000) as rack:
         rack.cache(rack.hottest(500))
         before = rack.server.statistics()["servers"]
@@ -76,7 +75,7 @@ def test_a_cache_takes_reads_off_the_servers() -> None:
         ratio = sample["hits"] / sample["reads"]
         # Zipf 0.99: the 500 hottest of 10,000 keys get about 69% of the requests.
         assert 0.64 < ratio < 0.74
-        # Apart from the 64 requests under way, and from those between the two looks.
+        # The sums differ by the 64 outstanding requests and by those between the two samples.
         missed = sample["reads"] - sample["hits"]
         missed_later = later["reads"] - later["hits"]
         retries = sample["retries"] + later["retries"]
@@ -84,7 +83,7 @@ def test_a_cache_takes_reads_off_the_servers() -> None:
         assert_consistent(sample)
 
 
-def test_a_shift_of_popularity_empties_the_cache_of_hits() -> None:
+def test_popularity_shift_ends_the_cache_hits() -> None:
     with local_rack("netcache", keys=10_000) as rack:
         rack.cache(rack.hottest(200))
         hot = rack.hottest(1)
@@ -94,7 +93,7 @@ def test_a_shift_of_popularity_empties_the_cache_of_hits() -> None:
         assert sample["hits"] < 0.05 * sample["reads"]
 
 
-def test_shifts_by_the_clock_happen_while_measuring_only() -> None:
+def test_periodic_shifts_happen_only_while_measuring() -> None:
     shift = {"kind": "hot-in", "keys": 10, "top": 100, "every": 0.1}
     with local_rack("nocache", workload={"shift": shift}) as rack:
         first = rack.hottest(1)
@@ -105,7 +104,7 @@ def test_shifts_by_the_clock_happen_while_measuring_only() -> None:
 
 
 def _threads() -> dict[str, tuple[int, float]]:
-    """How often each thread of this process went to sleep, and its seconds on a core."""
+    """Voluntary context switches and seconds on a core of each thread of this process."""
     threads = {}
     for task in Path("/proc/self/task").iterdir():
         with suppress(OSError):  # a thread that has just ended
@@ -118,9 +117,9 @@ def _threads() -> dict[str, tuple[int, float]]:
 
 
 def _check_rate(rack: LocalRack, rate: int) -> None:
-    """The load generator reaches the rate, and does not exceed it.
+    """The load generator reaches the rate and does not exceed it.
 
-    Other work on the machine delays requests; the generator then catches up.
+    If other work on the machine delays requests, the generator sends more afterwards.
     """
     total = rack.run_until(completed=2 * rate)
     while total["completed"] / total["interval_s"] < 0.9 * rate:
@@ -139,7 +138,7 @@ def test_open_loop_keeps_its_rate_and_sleeps_between_requests() -> None:
         _check_rate(rack, 500)
         for thread, (sleeps, seconds) in _threads().items():
             slept, worked = sleeps - before[thread][0], seconds - before[thread][1]
-            # One that polls without a pause takes what it gets of a core, and never sleeps.
+            # A thread that polls without a pause uses all of its time slices and never sleeps.
             assert slept >= 10 * worked - 1
 
 
@@ -147,13 +146,13 @@ def test_an_idle_rack_sleeps() -> None:
     with local_rack("nocache"):
         before = sum(sleeps for sleeps, _ in _threads().values())
         time.sleep(1.0)
-        # Nothing arrives, so no thread has a reason to wake up more than a few times.
+        # No frame arrives, so threads wake up only a few times.
         assert sum(sleeps for sleeps, _ in _threads().values()) - before < 100
 
 
 def test_server_of_limited_rate_drops_the_excess() -> None:
     workload = {"zipf": 0.0, "arrivals": {"rate": 2000}}
-    # A full queue is shorter than a retry time-out: no request waits twice.
+    # A full queue is served within a retry time-out, so no request is queued twice.
     limits = {"service_rate": 500, "queue_limit": 16}
     with local_rack("nocache", servers=2, workload=workload, **limits) as rack:
         rack.run(0.5, "warmup")
@@ -162,7 +161,7 @@ def test_server_of_limited_rate_drops_the_excess() -> None:
         after = rack.server.statistics()["servers"]
         for server in before:
             served = after[server]["served"] - before[server]["served"]
-            # Fewer only where other work has kept the server from its core.
+            # The rate is lower only if other work on the machine delays the server.
             assert 250 < served / sample["interval_s"] < 550
             assert after[server]["dropped"] > before[server]["dropped"]
         assert 0 < sample["completed"] / sample["interval_s"] <= 1050
@@ -192,7 +191,7 @@ def test_requests_to_a_paused_switch_are_retried_or_counted_lost() -> None:
         assert_consistent(rack.run_until(completed=100))
 
 
-# What can go wrong
+# Invalid input
 
 
 def test_malformed_frames_at_every_port_are_counted() -> None:
@@ -201,7 +200,7 @@ def test_malformed_frames_at_every_port_are_counted() -> None:
     switch_client, client, switch_server, server = rack.udp
     rack.start()
     rack.cache(rack.hottest(10))
-    # The nodes of the peers give their addresses to the attacker.
+    # The attacker uses the addresses of the stopped nodes.
     hot = rack.hottest(1)[0]
     rack.client.stop()
     rack.server.stop()
@@ -213,7 +212,7 @@ def test_malformed_frames_at_every_port_are_counted() -> None:
             sender=1,
             request=rng.getrandbits(32),
             key=hot if rng.random() < 0.5 else rng.randbytes(16),
-            mark=rng.choice([None, (1, 1, 0xFF), (rng.getrandbits(32), 5, 3)]),
+            cache_metadata=rng.choice([None, (1, 1, 0xFF), (rng.getrandbits(32), 5, 3)]),
             value=rng.randbytes(rng.choice([0, 16, 100, 128, 1024])),
         )
         for op in (0x00, 0x02, 0x04, 0x10, 0x12, 0x20, 0x22, 0x24, 0x26, 0x30, 0x32, 0x7F)
@@ -225,7 +224,7 @@ def test_malformed_frames_at_every_port_are_counted() -> None:
             attacker.bind(("127.0.0.1", own))
             attacker.connect(("127.0.0.1", peer))
             for number in range(50_000):
-                attacker.send(_garbage(rng, real))
+                attacker.send(_malformed(rng, real))
                 sent += 1
                 if number % 200 == 199:
                     _settle(rack, sent)
@@ -245,7 +244,8 @@ def test_malformed_frames_at_every_port_are_counted() -> None:
         rack.stop()
 
 
-def _garbage(rng: random.Random, real: list[bytes]) -> bytes:
+def _malformed(rng: random.Random, real: list[bytes]) -> bytes:
+    """Random bytes, or a frame that is cut or has some changed bytes."""
     frame = bytearray(rng.choice(real))
     choice = rng.random()
     if choice < 0.3:
@@ -258,11 +258,11 @@ def _garbage(rng: random.Random, real: list[bytes]) -> bytes:
 
 
 def _settle(rack: LocalRack, sent: int) -> None:
-    """Wait until the switch has seen so many frames; else some drown in a socket's buffer."""
-    until(lambda: rack.node.statistics()["received"] >= sent, "all frames came", every_s=0.001)
+    """Wait until the switch has received `sent` frames, so that no socket buffer overflows."""
+    until(lambda: rack.node.statistics()["received"] >= sent, "all are received", every_s=0.001)
 
 
-def test_garbage_at_servers_and_clients_is_counted() -> None:
+def test_malformed_frames_at_servers_and_clients_are_counted() -> None:
     rng = random.Random(11)
     rack = LocalRack("netcache", keys=1000)
     _, client, _, server = rack.udp
@@ -299,20 +299,20 @@ def test_garbage_at_servers_and_clients_is_counted() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
             attacker.bind(("127.0.0.1", own))
             attacker.connect(("127.0.0.1", peer))
-            # A busy node loses frames that its socket has no room for: it gets others.
-            until(partial(_more, attacker, rng, real, enough), "enough garbage is found")
+            # A busy node drops frames if its socket buffer is full, so more are sent.
+            until(partial(_send_some, attacker, rng, real, enough), "enough frames are counted")
     servers, sample = rack.server.statistics(), rack.client.sample()
     rack.stop()
     assert servers["failed"] is None
     assert sample["failed"] is None
 
 
-def _more(
+def _send_some(
     attacker: socket.socket, rng: random.Random, real: list[bytes], enough: Callable[[], bool]
 ) -> bool:
-    """Sends some garbage, and asks whether it was enough."""
+    """Sends 200 malformed frames; returns whether the node has counted enough."""
     for _ in range(200):
-        attacker.send(_garbage(rng, real))
+        attacker.send(_malformed(rng, real))
     return enough()
 
 
@@ -339,24 +339,13 @@ def test_a_busy_port_is_named_in_the_error() -> None:
 def test_wrong_server_configuration_is_refused_with_a_reason(
     change: dict[str, Any], message: str
 ) -> None:
-    ports = free_ports(2)
-    config = {
-        "bind": f"127.0.0.1:{ports[0]}",
-        "peer": f"127.0.0.1:{ports[1]}",
-        "role": "plain",
-        "partitions": [0, 1],
-        "servers": 4,
-        "keys": 100,
-        "value_size": 128,
-        "seed": 1,
-        "service_rate": None,
-        "queue_limit": 256,
-    }
+    bind, peer = (f"127.0.0.1:{port}" for port in free_ports(2))
+    config = server_config(bind, peer, partitions=[0, 1], servers=4, keys=100, value_size=128)
     with pytest.raises(ValueError, match=message):
         ServerNode(json.dumps(config | change))
 
 
-def test_commands_that_are_none_are_explained() -> None:
+def test_invalid_client_commands_are_explained() -> None:
     rack = LocalRack("nocache")
     try:
         with pytest.raises(ValueError, match="unknown variant `pahse`"):
@@ -392,11 +381,11 @@ def test_failing_back_end_stops_the_server_without_an_answer() -> None:
 
 
 def written(entries: list[TableEntry]) -> list[str]:
-    """Entries without the time that has passed since, in some order."""
+    """The entries, sorted, without the time since their last use."""
     return sorted(repr({**entry, "elapsed_ns": 0}) for entry in entries)
 
 
-def test_entries_come_back_as_they_were_written() -> None:
+def test_table_entries_are_read_back_as_written() -> None:
     rack = LocalRack("netcache")
     try:
         rack._fill_tables()
@@ -421,7 +410,7 @@ def test_entries_come_back_as_they_were_written() -> None:
         rack.stop()
 
 
-def test_a_trace_shows_the_way_of_a_frame() -> None:
+def test_trace_shows_the_steps_of_a_frame() -> None:
     rack = LocalRack("nocache")
     try:
         rack._fill_tables()
@@ -436,43 +425,20 @@ def test_a_trace_shows_the_way_of_a_frame() -> None:
 
 # Durability
 
-SERVE = """
-import json, sys, time
-from netkv._engine import ServerNode
-from netkv.servers.rocksdb import RocksDB
-
-node = ServerNode(sys.argv[1])
-node.start(RocksDB(sys.argv[2]))
-print("ready", flush=True)
-while True:
-    time.sleep(1)
-"""
-
 
 def test_acknowledged_writes_survive_kill_9_of_the_servers(tmp_path: Path) -> None:
     rack = LocalRack("netcache", keys=500, workload={"writes": 0.5}, deadline_s=20.0)
     rack.server.stop()
-
-    def serve() -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", SERVE, json.dumps(rack.server_config), str(tmp_path / "db")],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        return process
-
     rack._fill_tables()
     rack.node.start()
     rack.client.start()
-    process = serve()
+    process = start_server(rack.server_config, tmp_path / "db")
     try:
         rack.cache(rack.hottest(20))
         rack.run_until(writes=100)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
-        process = serve()
+        process = start_server(rack.server_config, tmp_path / "db")
         assert_consistent(rack.run_until(completed=1000))
         assert_consistent(rack.finish("drain"))
         verified = rack.finish("verify")

@@ -1,10 +1,9 @@
-"""The records of FarReach in RocksDB: sequences outlive the server, and no scheme takes the records
-of another for its own."""
+"""Records of FarReach servers in RocksDB: sequence numbers and tombstones survive restarts, and
+databases with and without sequence numbers are not mixed up."""
 
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,45 +25,26 @@ from netkv.control.messages import (
 )
 from netkv.control.topology import CONTROLLER_IP, client_ip, server_ip
 from netkv.servers.rocksdb import RocksDB
-from tests.live.local_rack import free_ports
-from tests.waiting import PATIENCE_S, until
+from tests.live.server_nodes import ServerHarness
+from tests.waiting import until
 
 KEY = bytes(range(16))
 MARK = b"netkv:data-set:1"
 INCARNATION = 3
 
 
-class Server:
-    """A server node over a database, and whoever asks it, without a switch in between."""
+class Server(ServerHarness):
+    """A server node over a database, with a client and a controller that send it requests."""
 
     def __init__(self, database: Path) -> None:
-        here, there = free_ports(2)
-        self.config: dict[str, Any] = {
-            "bind": f"127.0.0.1:{there}",
-            "peer": f"127.0.0.1:{here}",
-            "role": "farreach",
-            "partitions": [0],
-            "servers": 1,
-            "keys": 10,
-            "value_size": 64,
-            "seed": 1,
-            "service_rate": None,
-            "queue_limit": 256,
-        }
+        super().__init__(role="farreach")
         self.database = database
         self.node: ServerNode
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1", here))
-        self._socket.settimeout(PATIENCE_S)
-        self._server = ("127.0.0.1", there)
         self._request = 0
-
-    def close(self) -> None:
-        self._socket.close()
 
     @contextmanager
     def running(self, **changes: Any) -> Iterator[None]:
-        """A run of the server, with a configuration that may differ."""
+        """Runs the server; `changes` apply to its configuration."""
         database = RocksDB(self.database)
         self.node = ServerNode(json.dumps(self.config | changes))
         try:
@@ -75,7 +55,10 @@ class Server:
             database.close()
 
     def send(self, op: Op, number: int = 0, bits: Bit = NO_BITS, value: bytes = b"") -> None:
-        """A request that has passed the switch as this write; the controller's from 0x20 on."""
+        """Sends a request with sequence number `number`, from a client or from the controller.
+
+        The operations from OFFER on are those of the controller.
+        """
         self._request += 1
         client = op < Op.OFFER
         message = Message(
@@ -88,23 +71,24 @@ class Server:
             sender=1 if client else CONTROLLER_SENDER,
         )
         source = client_ip(1) if client else CONTROLLER_IP
-        self._socket.sendto(encode(message, source, server_ip(0)), self._server)
+        self.send_frame(encode(message, source, server_ip(0)))
 
     def ask(self, op: Op, number: int = 0, bits: Bit = NO_BITS, value: bytes = b"") -> Message:
-        """The reply to it."""
+        """Sends a request; returns its reply."""
         self.send(op, number, bits, value)
-        reply = decode(self._socket.recv(2048)).message
+        reply = decode(self.receive_frame()).message
         assert reply.request == self._request
         return reply
 
     def record(self) -> tuple[Status, bytes, int]:
+        """Status, value and sequence number of the stored record."""
         reply = self.ask(Op.FETCH)
         assert reply.stamp is not None
         assert reply.stamp.incarnation == (INCARNATION if reply.stamp.number else 0)
         return reply.status, reply.value, reply.stamp.number
 
     def raw(self, *keys: bytes) -> list[bytes | None]:
-        """What the database has, while the server is away."""
+        """The bytes in the database, while the server does not run."""
         database = RocksDB(self.database)
         try:
             return database.execute([("get", key, None) for key in keys])
@@ -139,7 +123,7 @@ def test_sequences_and_tombstones_outlive_the_server(server: Server) -> None:
         assert server.record() == (Status.OK, b"ten", 10)
 
 
-def test_a_record_is_the_value_with_its_sequence_behind(server: Server) -> None:
+def test_stored_record_is_the_value_then_its_sequence(server: Server) -> None:
     with server.running():
         server.ask(Op.PUT, 7, value=b"seven")
     assert server.raw(KEY) == [b"seven" + bytes([0, 0, 0, INCARNATION, 0, 0, 0, 7, 0])]
@@ -152,7 +136,7 @@ def test_a_record_is_the_value_with_its_sequence_behind(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "sentence"),
+    ("first", "second", "reason"),
     [
         ("plain", "farreach", r"have no sequence numbers.* empty directory"),
         ("netcache", "farreach", r"have no sequence numbers.* empty directory"),
@@ -160,25 +144,25 @@ def test_a_record_is_the_value_with_its_sequence_behind(server: Server) -> None:
         ("farreach", "netcache", r"have sequence numbers.* empty directory"),
     ],
 )
-def test_a_database_of_the_other_kind_is_refused(
-    server: Server, first: str, second: str, sentence: str
+def test_database_with_the_other_record_format_is_refused(
+    server: Server, first: str, second: str, reason: str
 ) -> None:
     with server.running(role=first):
         pass
-    with pytest.raises(OSError, match=sentence), server.running(role=second):
+    with pytest.raises(OSError, match=reason), server.running(role=second):
         pass
     with server.running(role=first):
-        pass  # It is as it was.
+        pass  # the refused start has not changed the database
 
 
-def test_roles_without_sequences_share_their_databases_as_ever(server: Server) -> None:
+def test_roles_without_sequences_share_a_database(server: Server) -> None:
     for role in ("plain", "netcache", "plain"):
         with server.running(role=role):
             pass
     assert server.raw(MARK) == [b"10 keys, values of Fixed(64), servers [0] of 1"]
 
 
-def test_a_damaged_record_stops_the_server_with_a_sentence(server: Server) -> None:
+def test_damaged_record_stops_the_server_with_a_reason(server: Server) -> None:
     with server.running():
         server.ask(Op.PUT, 7, value=b"seven")
     database = RocksDB(server.database)

@@ -1,5 +1,5 @@
-"""Redis as a back end: what was acknowledged is there after kill -9, and nothing is half done or
-done late, whatever becomes of server and connection."""
+"""Redis as a back end: acknowledged writes survive kill -9, and batches are atomic and applied
+once, also after failures of the server and of connections."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_acknowledged_writes_survive_kill_9_of_writer_and_server(server: OwnServ
 
 
 def test_batch_in_doubt_is_completed_after_a_restart(server: OwnServer, store: Redis) -> None:
-    """Each batch writes all keys; whatever the kill hits, they agree, and go on from there."""
+    """Each batch writes all keys, so after each kill all keys have the value of one batch."""
     keys = [key(i) for i in range(200)]
     rng = random.Random(4)
     number = 0
@@ -128,7 +128,7 @@ def test_batch_in_doubt_is_completed_after_a_restart(server: OwnServer, store: R
             value = b"%d" % number
             store.send([("get", keys[0], None), *(("put", it, value) for it in keys)])
             results = store.receive()
-        assert not store.ready(), "its writes are in doubt"
+        assert not store.ready(), "the last batch is in doubt"
         server.kill()
         server.start(wait=False)
         until_ready(store)
@@ -137,7 +137,7 @@ def test_batch_in_doubt_is_completed_after_a_restart(server: OwnServer, store: R
 
 
 def test_batch_sent_to_a_hanging_server_is_applied_once(server: OwnServer, store: Redis) -> None:
-    """It goes on with what the connection that was given up had sent, in whatever order."""
+    """After SIGCONT, Redis serves the closed connection and the new one in any order."""
     store.execute([("put", key(1), b"one"), ("put", key(2), b"two")])
     server.signal(signal.SIGSTOP)
     store.send([("put", key(1), b"in doubt"), ("delete", key(2), None)])
@@ -149,7 +149,7 @@ def test_batch_sent_to_a_hanging_server_is_applied_once(server: OwnServer, store
     until_ready(store)
     assert store.execute([("get", key(1), None), ("get", key(2), None)]) == [b"in doubt", None]
     store.execute([("put", key(1), b"later"), ("put", key(2), b"later")])
-    time.sleep(0.2)  # A write of the old connection would be done about now.
+    time.sleep(0.2)  # time in which Redis would apply a batch of the old connection
     after = store.execute([("get", key(1), None), ("get", key(2), None)])
     assert after == [b"later", b"later"]
 
@@ -161,9 +161,9 @@ def test_late_batch_of_a_killed_writer_is_not_applied(
     old.execute([("put", key(1), b"old")])
     new = Redis(server.place, timeout=1.0)
     new.execute([("put", key(1), b"new")])
-    with pytest.raises(NetkvError, match="Somebody else writes"):
+    with pytest.raises(NetkvError, match="Another client writes"):
         old.execute([("put", key(1), b"late")])
-    with pytest.raises(NetkvError, match="Somebody else writes"):
+    with pytest.raises(NetkvError, match="Another client writes"):
         old.ready()
     assert new.execute([("get", key(1), None)]) == [b"new"]
     old.close()
@@ -182,7 +182,7 @@ def test_server_that_lost_acknowledged_writes_is_refused(server: OwnServer, stor
     server.start()
     store.send([("get", key(1), None)])
     assert store.receive() is None
-    with pytest.raises(NetkvError, match="without the last 2 of 3 batches of acknowledged writes"):
+    with pytest.raises(NetkvError, match="has lost the last 2 of 3 batches of acknowledged writes"):
         until_ready(store)
     store.close()
     server.kill()
@@ -196,7 +196,7 @@ def test_server_that_lost_acknowledged_writes_is_refused(server: OwnServer, stor
     server.start()
     fresh.send([("get", key(1), None)])
     assert fresh.receive() is None
-    with pytest.raises(NetkvError, match="without all its records"):
+    with pytest.raises(NetkvError, match="has lost all its records"):
         until_ready(fresh)
     fresh.close()
 

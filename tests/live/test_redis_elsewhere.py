@@ -1,4 +1,4 @@
-"""Redis servers that somebody else runs, and a Redis Cluster of real processes."""
+"""Redis servers and Redis Clusters that netkv has not started."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def listens(port: int) -> bool:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (port,) = free_ports(1)
-    process = launch(tmp_path_factory.mktemp("redis") / "it", port, "--appendonly", "yes")
+    process = launch(tmp_path_factory.mktemp("redis") / "server", port, "--appendonly", "yes")
     yield f"127.0.0.1:{port}"
     process.kill()
     process.wait()
@@ -57,11 +57,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
-    """The addresses of a cluster whose nodes have a third of the slots each."""
+    """The addresses of a cluster of three nodes, each with a third of the slots."""
     folder = tmp_path_factory.mktemp("cluster")
     while True:
         ports = free_ports(NODES)
-        if max(ports) + 10_000 < 65_536:  # the cluster's own port is that much above
+        if max(ports) + 10_000 < 65_536:  # the port of the cluster bus is 10,000 above
             break
     options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
     with contextlib.ExitStack() as stack:
@@ -73,8 +73,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
         yield [f"127.0.0.1:{port}" for port in ports]
 
 
-def said(client: redis.Redis, *words: bytes | str | int) -> Any:
-    """The answer to a command. redis-py does not say of what type it is."""
+def execute(client: redis.Redis, *words: bytes | str | int) -> Any:
+    """The reply to a command; redis-py declares no type for it."""
     return client.execute_command(*words)  # type: ignore[no-untyped-call]
 
 
@@ -82,22 +82,22 @@ def _join(ports: Sequence[int]) -> None:
     clients = [redis.Redis(port=port) for port in ports]
     for index, client in enumerate(clients):
         first, last = index * SLOTS // NODES, (index + 1) * SLOTS // NODES - 1
-        said(client, "CLUSTER", "SET-CONFIG-EPOCH", index + 1)
-        said(client, "CLUSTER", "ADDSLOTSRANGE", first, last)
+        execute(client, "CLUSTER", "SET-CONFIG-EPOCH", index + 1)
+        execute(client, "CLUSTER", "ADDSLOTSRANGE", first, last)
         if index:
-            said(client, "CLUSTER", "MEET", "127.0.0.1", ports[0])
+            execute(client, "CLUSTER", "MEET", "127.0.0.1", ports[0])
     for client in clients:
-        until(partial(_knows_all, client), "a node knows which node has which slots")
+        until(partial(_knows_all, client), "a node knows the slots of all nodes")
         client.close()
 
 
 def _knows_all(client: redis.Redis) -> bool:
-    ok = b"cluster_state:ok" in said(client, "CLUSTER", "INFO")
-    return ok and len(said(client, "CLUSTER", "SLOTS")) == NODES
+    ok = b"cluster_state:ok" in execute(client, "CLUSTER", "INFO")
+    return ok and len(execute(client, "CLUSTER", "SLOTS")) == NODES
 
 
 def write_and_read(places: Sequence[Place]) -> None:
-    """Each shard has its own records, though the keys are the same."""
+    """Checks that shards at these places have separate records for equal keys."""
     keys = [number.to_bytes(16, "big") for number in range(100)]
     stores = [Redis(each) for each in places]
     for shard, store in enumerate(stores):
@@ -133,27 +133,29 @@ def test_each_shard_is_in_one_slot_of_the_cluster(cluster: list[str]) -> None:
 
 
 def test_a_shard_follows_its_slot_to_another_node_of_the_cluster(cluster: list[str]) -> None:
-    where = place(shared(cluster, True, "moves", 0, 1))
-    store = Redis(where, timeout=1.0)
+    shard = place(shared(cluster, True, "moves", 0, 1))
+    store = Redis(shard, timeout=1.0)
     store.execute([("put", b"k" * 16, b"before")])
-    slot = key_slot(where.prefix)
+    slot = key_slot(shard.prefix)
     clients = [redis.Redis(port=int(address.rpartition(":")[2])) for address in cluster]
-    ids = [said(client, "CLUSTER", "MYID").decode() for client in clients]
-    owner = next(i for i, it in enumerate(clients) if said(it, "CLUSTER", "COUNTKEYSINSLOT", slot))
+    ids = [execute(client, "CLUSTER", "MYID").decode() for client in clients]
+    owner = next(
+        i for i, it in enumerate(clients) if execute(it, "CLUSTER", "COUNTKEYSINSLOT", slot)
+    )
     to = (owner + 1) % NODES
-    said(clients[to], "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[owner])
-    said(clients[owner], "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[to])
-    keys = said(clients[owner], "CLUSTER", "GETKEYSINSLOT", slot, 100)
+    execute(clients[to], "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[owner])
+    execute(clients[owner], "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[to])
+    keys = execute(clients[owner], "CLUSTER", "GETKEYSINSLOT", slot, 100)
     port = int(cluster[to].rpartition(":")[2])
-    said(clients[owner], "MIGRATE", "127.0.0.1", port, "", 0, 5000, "KEYS", *keys)
+    execute(clients[owner], "MIGRATE", "127.0.0.1", port, "", 0, 5000, "KEYS", *keys)
     for index in (to, owner, (owner + 2) % NODES):
-        said(clients[index], "CLUSTER", "SETSLOT", slot, "NODE", ids[to])
+        execute(clients[index], "CLUSTER", "SETSLOT", slot, "NODE", ids[to])
     store.send([("put", b"k" * 16, b"after"), ("put", b"l" * 16, b"too")])
-    if store.receive() is None:  # told where the slot is now
+    if store.receive() is None:  # a redirection to the new node of the slot
         until(store.ready, "the store is ready")
     found = store.execute([("get", b"k" * 16, None), ("get", b"l" * 16, None)])
     assert found == [b"after", b"too"]
-    assert said(clients[to], "CLUSTER", "COUNTKEYSINSLOT", slot) == 3
+    assert execute(clients[to], "CLUSTER", "COUNTKEYSINSLOT", slot) == 3
     store.close()
     for client in clients:
         client.close()
@@ -165,11 +167,11 @@ def test_a_password_comes_from_the_environment(
     (port,) = free_ports(1)
     process = launch(tmp_path / "closed", port, "--requirepass", "sesame")
     try:
-        where = place(shared([f"127.0.0.1:{port}"], False, "netkv", 0, 1))
+        shard = place(shared([f"127.0.0.1:{port}"], False, "netkv", 0, 1))
         with pytest.raises(NetkvError, match="NETKV_REDIS_PASSWORD"):
-            Redis(where, patience=0.5)
+            Redis(shard, patience=0.5)
         monkeypatch.setenv("NETKV_REDIS_PASSWORD", "sesame")
-        store = Redis(where)
+        store = Redis(shard)
         store.execute([("put", b"k" * 16, b"v")])
         store.close()
     finally:
@@ -184,7 +186,7 @@ def test_shards_are_spread_evenly_over_the_slots() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "what"),
+    ("options", "reason"),
     [
         ({"cluster": True}, "needs the 'addresses'"),
         ({"addresses": ["localhost"]}, "addresses"),
@@ -192,6 +194,6 @@ def test_shards_are_spread_evenly_over_the_slots() -> None:
         ({"fsync": "sometimes"}, "fsync"),
     ],
 )
-def test_wrong_options_are_refused(options: dict[str, object], what: str) -> None:
-    with pytest.raises(ValueError, match=what):
+def test_wrong_options_are_refused(options: dict[str, object], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
         RedisSpec.model_validate(options)

@@ -1,53 +1,37 @@
-"""Servers over Redis: one shard for each, what clients hear while one is away, and that every write
-has one effect."""
+"""Servers over Redis: each has its own shard, rejects requests while the shard is down, and applies
+every write at most once."""
 
 from __future__ import annotations
 
 import json
 import random
 import signal
-import socket
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from netkv._engine import ServerNode
-from netkv.control.messages import Op, Status, decode
+from netkv.control.messages import Op, Status
 from netkv.control.topology import client_ip, key_hash, server_ip
 from netkv.servers.redis import Redis
-from tests.live.local_rack import free_ports, kv_frame
+from tests.live.local_rack import kv_frame
 from tests.live.redis_servers import OwnServer
+from tests.live.server_nodes import Replies, ServerHarness
 from tests.waiting import until
 
 A, B = 1, 2
 SHARDS = 2
 
 
-class Node:
-    """A server node with a shard for each of its servers, and its clients, without a switch."""
+class Node(ServerHarness):
+    """A server node with a shard for each of its servers, and its clients."""
 
     def __init__(self, folder: Path) -> None:
-        here, there = free_ports(2)
+        super().__init__(partitions=[0, 1], servers=SHARDS, keys=100)
         self.shards = [OwnServer(folder / str(index)) for index in range(SHARDS)]
-        self.config: dict[str, Any] = {
-            "bind": f"127.0.0.1:{there}",
-            "peer": f"127.0.0.1:{here}",
-            "role": "plain",
-            "partitions": [0, 1],
-            "servers": SHARDS,
-            "keys": 100,
-            "value_size": 64,
-            "seed": 1,
-            "service_rate": None,
-            "queue_limit": 256,
-        }
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1", here))
-        self._server = ("127.0.0.1", there)
         self._request = 0
         self.start()
 
@@ -63,7 +47,7 @@ class Node:
 
     def close(self) -> None:
         self.stop()
-        self._socket.close()
+        super().close()
         for shard in self.shards:
             shard.kill()
 
@@ -73,49 +57,35 @@ class Node:
 
     def send(self, op: int, client: int, number: int, key: bytes, value: bytes = b"") -> None:
         shard = owner(key)
-        between = client_ip(client), server_ip(shard)
-        frame = kv_frame(op, key, number, *between, sender=client, value=value)
-        self._socket.sendto(frame, self._server)
-
-    def receive(self, patience: float) -> dict[tuple[int, int], tuple[int, bytes]]:
-        """Status and value by client and number: what has come, or comes first."""
-        replies: dict[tuple[int, int], tuple[int, bytes]] = {}
-        self._socket.settimeout(patience)
-        while True:
-            try:
-                frame = self._socket.recv(2048)
-            except (TimeoutError, BlockingIOError):
-                return replies
-            self._socket.settimeout(0)
-            reply = decode(frame).message
-            replies[reply.sender, reply.request] = reply.status, reply.value
+        addresses = client_ip(client), server_ip(shard)
+        self.send_frame(kv_frame(op, key, number, *addresses, sender=client, value=value))
 
     def ask(
         self, requests: Sequence[tuple[int, int, int, bytes, bytes]]
-    ) -> list[tuple[int, bytes]]:
-        """Send requests, again and again as clients do, until all are answered."""
-        replies: dict[tuple[int, int], tuple[int, bytes]] = {}
+    ) -> list[tuple[Status, bytes]]:
+        """Send requests and retransmit them until all are answered."""
+        replies: Replies = {}
 
         def all_answered() -> bool:
-            left = [it for it in requests if it[1:3] not in replies]
-            for request in left:
+            pending = [it for it in requests if it[1:3] not in replies]
+            for request in pending:
                 self.send(*request)
-            while left and (came := self.receive(0.2)):
-                replies.update(came)
-            return not left
+            while pending and (received := self.receive(0.2)):
+                replies.update(received)
+            return not pending
 
         until(all_answered, "all requests are answered", every_s=0)
         return [replies[it[1:3]] for it in requests]
 
-    def get(self, keys: Sequence[bytes]) -> list[tuple[int, bytes]]:
+    def get(self, keys: Sequence[bytes]) -> list[tuple[Status, bytes]]:
         return self.ask([(Op.GET, B, self.number(), key, b"") for key in keys])
 
-    def put(self, keys: Sequence[bytes], value: bytes) -> list[tuple[int, bytes]]:
+    def put(self, keys: Sequence[bytes], value: bytes) -> list[tuple[Status, bytes]]:
         return self.ask([(Op.PUT, A, self.number(), key, value) for key in keys])
 
 
 def owner(key: bytes) -> int:
-    """Which server has a key: each an equal range of its hash."""
+    """The server of a key: each server has an equal range of hashes."""
     return key_hash(key) * SHARDS >> 32
 
 
@@ -154,23 +124,23 @@ def test_each_server_finds_its_shard_after_a_restart(node: Node) -> None:
 
 
 def test_only_calls_of_a_stopped_shard_fail(node: Node) -> None:
-    away, there = keys_of(0), keys_of(1)
-    node.put([*away, *there], b"before")
+    failing, others = keys_of(0), keys_of(1)
+    node.put([*failing, *others], b"before")
     node.shards[0].kill()
-    # The first batch may find out; from then on failures come at once.
-    node.send(Op.GET, B, node.number(), away[0])
+    # The first batch may detect the failure; later batches fail immediately.
+    node.send(Op.GET, B, node.number(), failing[0])
     node.receive(1.0)
     for _ in range(3):
-        assert node.get(away) == [(Status.REJECTED, b"")] * 20
-        assert {status for status, _ in node.put(away, b"refused")} == {Status.REJECTED}
-        assert node.get(there) == [(Status.OK, b"before")] * 20
+        assert node.get(failing) == [(Status.REJECTED, b"")] * 20
+        assert {status for status, _ in node.put(failing, b"refused")} == {Status.REJECTED}
+        assert node.get(others) == [(Status.OK, b"before")] * 20
     assert node.node.failure() is None
     assert node.node.statistics()["servers"]["1"]["failures"] == 0
     node.shards[0].start()
-    until(lambda: node.get(away[:1])[0][0] == Status.OK, "the shard is served again")
-    assert node.get(away) == [(Status.OK, b"before")] * 20, "what was refused was not done"
-    assert {status for status, _ in node.put(away, b"after")} == {Status.OK}
-    assert node.get(away) == [(Status.OK, b"after")] * 20
+    until(lambda: node.get(failing[:1])[0][0] == Status.OK, "the shard is served again")
+    assert node.get(failing) == [(Status.OK, b"before")] * 20, "refused writes are not applied"
+    assert {status for status, _ in node.put(failing, b"after")} == {Status.OK}
+    assert node.get(failing) == [(Status.OK, b"after")] * 20
 
 
 def is_served(node: Node, key: bytes) -> bool:
@@ -179,7 +149,7 @@ def is_served(node: Node, key: bytes) -> bool:
 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_writes_under_way_at_kill_9_have_one_effect(node: Node, restarts: bool) -> None:
-    """Redis dies under writes; also the server, before Redis is back."""
+    """Redis is killed during writes; if `restarts`, the server node restarts, too."""
     rng = random.Random(7)
     in_doubt = 0
     for turn in range(6):
@@ -190,15 +160,15 @@ def test_writes_under_way_at_kill_9_have_one_effect(node: Node, restarts: bool) 
             node.send(*write)
         replies = node.receive(1.0)
         if turn % 2:
-            # It gets these and does not come to do them.
+            # Redis receives the following writes and is killed before it applies them.
             node.shards[0].signal(signal.SIGSTOP)
         for write in writes[len(writes) // 2 :]:
             node.send(*write)
         time.sleep(0.05 if turn % 2 else rng.random() * 0.003)
         node.shards[0].signal(signal.SIGKILL)
         node.shards[0].kill()
-        while came := node.receive(0.1):
-            replies |= came
+        while received := node.receive(0.1):
+            replies |= received
         acknowledged = {it[1:3] for it in writes if replies.get(it[1:3], (None,))[0] == Status.OK}
         refused = {it[1:3] for it in writes if replies.get(it[1:3], (None,))[0] == Status.REJECTED}
         in_doubt += len(writes) - len(acknowledged) - len(refused)
@@ -215,19 +185,19 @@ def test_writes_under_way_at_kill_9_have_one_effect(node: Node, restarts: bool) 
                     "an acknowledged write is lost"
                 )
             if name in refused:
-                assert status == Status.NOT_FOUND, "a refused write was done"
+                assert status == Status.NOT_FOUND, "a refused write was applied"
         node.put(keys, b"of B")
-        # Copies: those that were done have no effect again.
+        # Retransmissions of writes that were applied have no effect.
         again = node.ask(writes)
         done = [it for it, (status, _) in zip(writes, again, strict=True) if status == Status.OK]
         after = dict(zip([it[1:3] for it in writes], node.get(keys), strict=True))
         for write in done:
             if before[write[1:3]][0] == Status.OK:
-                assert after[write[1:3]] == (Status.OK, b"of B"), "a write was done twice"
+                assert after[write[1:3]] == (Status.OK, b"of B"), "a write was applied twice"
     assert in_doubt > 0
 
 
-def test_one_store_for_each_server_or_one_for_all(node: Node) -> None:
+def test_number_of_stores_is_one_or_that_of_servers(node: Node) -> None:
     node.stop()
     store = Redis(node.shards[0].place)
     config = {**node.config, "partitions": [0, 1, 2], "servers": 3}

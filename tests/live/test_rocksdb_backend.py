@@ -1,4 +1,4 @@
-"""RocksDB as a back end: what was acknowledged is there after kill -9."""
+"""RocksDB as a back end: batches, and acknowledged writes after kill -9."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_batch_sees_its_own_writes_in_order(tmp_path: Path) -> None:
     database.close()
 
 
-def test_keys_and_values_of_any_bytes_come_back_as_they_are(tmp_path: Path) -> None:
+def test_keys_and_values_of_any_bytes_are_read_back(tmp_path: Path) -> None:
     database = RocksDB(tmp_path)
     values = {bytes([i]) * 16: bytes([255 - i, 0]) * 64 for i in range(256)}
     database.execute([("put", name, value) for name, value in values.items()])

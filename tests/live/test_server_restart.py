@@ -1,46 +1,33 @@
-"""A server that is killed and starts again over its database: every write has one effect."""
+"""A server that is killed and restarts over its database applies every write at most once."""
 
 from __future__ import annotations
 
 import json
 import random
-import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from netkv._engine import ServerNode
-from netkv.control.messages import Op, Status, decode
+from netkv.control.messages import Op, Status
 from netkv.control.topology import client_ip, server_ip
 from netkv.servers.rocksdb import RocksDB
-from tests.live.local_rack import free_ports, kv_frame
+from tests.live.local_rack import kv_frame
+from tests.live.server_nodes import Replies, ServerHarness, start_server
 from tests.waiting import PATIENCE_S, until
 
 A, B, READER = 1, 2, 3
-
-SERVE = """
-import sys, time
-from netkv._engine import ServerNode
-from netkv.servers.rocksdb import RocksDB
-
-node = ServerNode(sys.argv[1])
-node.start(RocksDB(sys.argv[2]))
-print("ready", flush=True)
-while True:
-    time.sleep(1)
-"""
+"""Clients."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request of a client. Client and number say what a write of it writes."""
+    """A request of a client. The value of a write is its client and number."""
 
     op: Op
     client: int
@@ -64,46 +51,23 @@ class Request:
         )
 
 
-Replies = dict[tuple[int, int], tuple[Status, bytes]]
-"""(status, value) by client and number."""
+class Clients(ServerHarness):
+    """A server and its clients.
 
-
-class Clients:
-    """The clients of one server, without a switch in between. Where one would number the writes,
-    each copy gets a number of its own."""
+    FarReach's switch gives each copy of a write its own sequence number; `send` does the same.
+    """
 
     def __init__(self, database: Path, role: str) -> None:
-        server, peer = free_ports(2)
+        super().__init__(role=role, value_size=128)
         self.database = database
-        self.config: dict[str, Any] = {
-            "bind": f"127.0.0.1:{server}",
-            "peer": f"127.0.0.1:{peer}",
-            "role": role,
-            "partitions": [0],
-            "servers": 1,
-            "keys": 10,
-            "value_size": 128,
-            "seed": 1,
-            "service_rate": None,
-            "queue_limit": 256,
-        }
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1", peer))
-        self._server = ("127.0.0.1", server)
         self._reads = 0
-        self._number = 0
-
-    def close(self) -> None:
-        self._socket.close()
+        self._sequence = 0
 
     @contextmanager
     def serving(self) -> Iterator[subprocess.Popen[str]]:
-        """A run of the server; it ends by kill -9."""
-        command = [sys.executable, "-c", SERVE, json.dumps(self.config), str(self.database)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        """Runs the server; it ends by kill -9."""
+        process = start_server(self.config, self.database)
         try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
             yield process
         finally:
             process.kill()
@@ -111,33 +75,20 @@ class Clients:
 
     def send(self, requests: Sequence[Request]) -> None:
         for request in requests:
-            self._number += 1
-            stamp = (1, self._number, 0, 0) if self.config["role"] == "farreach" else None
-            self._socket.sendto(request.frame(stamp), self._server)
-
-    def receive(self, patience: float) -> Replies:
-        """What has come, or comes first within `patience` seconds."""
-        replies: Replies = {}
-        self._socket.settimeout(patience)
-        while True:
-            try:
-                frame = self._socket.recv(2048)
-            except (TimeoutError, BlockingIOError):
-                return replies
-            self._socket.settimeout(0)
-            reply = decode(frame).message
-            replies[reply.sender, reply.request] = reply.status, reply.value
+            self._sequence += 1
+            stamp = (1, self._sequence, 0, 0) if self.config["role"] == "farreach" else None
+            self.send_frame(request.frame(stamp))
 
     def ask(self, requests: Sequence[Request]) -> Replies:
-        """Send requests, again and again as clients do, until all are answered."""
+        """Send requests and retransmit them until all are answered."""
         replies: Replies = {}
 
         def all_answered() -> bool:
-            left = [each for each in requests if (each.client, each.number) not in replies]
-            self.send(left)
-            while left and (came := self.receive(0.3)):
-                replies.update(came)
-            return not left
+            pending = [each for each in requests if (each.client, each.number) not in replies]
+            self.send(pending)
+            while pending and (received := self.receive(0.3)):
+                replies.update(received)
+            return not pending
 
         until(all_answered, "all requests are answered", every_s=0)
         return replies
@@ -164,7 +115,7 @@ def clients(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Clients]
 
 
 def writes(rng: random.Random, first: int, count: int) -> list[Request]:
-    """Puts and deletes of A, each of a key that holds something else before."""
+    """Puts and deletes of client A, each of another random key."""
     return [
         Request(rng.choice([Op.PUT, Op.DELETE]), A, first + i, rng.randbytes(16))
         for i in range(count)
@@ -179,8 +130,8 @@ def assert_stored(found: Mapping[bytes, bytes | None], writes: Sequence[Request]
 def test_writes_under_way_at_kill_9_have_one_effect(clients: Clients) -> None:
     rng = random.Random(5)
     number = 0
-    known = unknown = lost = 0  # writes: acknowledged, stored only, neither
-    # Where the kill hits is chance: go on until it has hit on both sides of a batch.
+    acknowledged_count = stored_count = lost_count = 0  # writes: acknowledged, only stored, neither
+    # The time of the kill is random: repeat until enough writes were acknowledged and lost.
     for _ in range(20):
         of_a = writes(rng, number + 1, 400)
         of_b = [Request(Op.PUT, B, number + 1 + i, write.key) for i, write in enumerate(of_a)]
@@ -195,9 +146,9 @@ def test_writes_under_way_at_kill_9_have_one_effect(clients: Clients) -> None:
             time.sleep(rng.random() * 0.004)
             process.kill()
             process.wait()
-            while came := clients.receive(0.05):
-                replies |= came
-        # The numbers of `of_b` are behind those of `before`, as of a client that was slow.
+            while received := clients.receive(0.05):
+                replies |= received
+        # B sends `of_b` after `before`, although its request numbers are lower.
         with clients.serving():
             found = clients.read(keys)
             done = [it for it in of_a if found[it.key] == (it.value or None)]
@@ -209,45 +160,47 @@ def test_writes_under_way_at_kill_9_have_one_effect(clients: Clients) -> None:
             again = clients.ask(of_a)
             assert {status for status, _ in again.values()} == {Status.OK}
             found = clients.read(keys)
-            behind = {it.key for it in done}
-            assert_stored(found, [it for it in of_b if it.key in behind])  # or: done twice
+            applied_once = {it.key for it in done}
+            assert_stored(found, [it for it in of_b if it.key in applied_once])
             assert_stored(found, undone)
         with clients.serving():
             clients.ask([*of_a, *of_b, *before])
-            assert clients.read(keys) == found, "a later run has done something again"
-        known += len(acknowledged)
-        unknown += len(done) - len(acknowledged)
-        lost += len(undone)
-        if known > 200 and lost > 20:
+            assert clients.read(keys) == found, "a write was applied again after a restart"
+        acknowledged_count += len(acknowledged)
+        stored_count += len(done) - len(acknowledged)
+        lost_count += len(undone)
+        if acknowledged_count > 200 and lost_count > 20:
             break
-    print(f"{known} writes acknowledged before a kill, {unknown} stored only, {lost} neither")
-    assert known > 200
-    assert lost > 20
+    print(
+        f"writes: {acknowledged_count} acknowledged, {stored_count} only stored, {lost_count} lost"
+    )
+    assert acknowledged_count > 200
+    assert lost_count > 20
 
 
-def test_a_database_without_marks_opens_and_gets_them(clients: Clients) -> None:
-    """As one does that an earlier release has made."""
+def test_database_without_dedup_records_gets_them(clients: Clients) -> None:
+    """A database of an earlier release has no deduplication records."""
     rng = random.Random(6)
     early, late = writes(rng, 1, 50), writes(rng, 51, 50)
     with clients.serving():
         clients.ask(early)
     database = RocksDB(clients.database)
-    marks = [b"netkv:senders:01"]
-    marks += [b"netkv:seen:1" + bytes([0, A, 0, place]) for place in range(128)]
-    assert any(database.execute([("get", mark, None) for mark in marks]))
-    database.execute([("delete", mark, None) for mark in marks])
+    records = [b"netkv:senders:01"]
+    records += [b"netkv:seen:1" + bytes([0, A, 0, block]) for block in range(128)]
+    assert any(database.execute([("get", record, None) for record in records]))
+    database.execute([("delete", record, None) for record in records])
     database.close()
     with clients.serving():
         assert_stored(clients.read([it.key for it in early]), early)
         clients.ask(late)
-    over = [Request(Op.PUT, B, it.number, it.key) for it in late]
+    newer = [Request(Op.PUT, B, it.number, it.key) for it in late]
     with clients.serving():
-        clients.ask(over)
+        clients.ask(newer)
         clients.ask(late)
-        assert_stored(clients.read([it.key for it in over]), over)
+        assert_stored(clients.read([it.key for it in newer]), newer)
 
 
-def test_damaged_marks_are_reported(clients: Clients) -> None:
+def test_damaged_dedup_records_are_reported(clients: Clients) -> None:
     with clients.serving():
         clients.ask(writes(random.Random(7), 1, 5))
     database = RocksDB(clients.database)

@@ -1,4 +1,4 @@
-"""Another program for a switch at work: what Python's `Switch.load` promises over sockets."""
+"""`Switch.load` replaces the program of a switch that forwards frames between sockets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from netkv._engine import Switch, SwitchNode, compile_source
+from netkv.lab.ports import free_ports
 from tests.waiting import PATIENCE_S, until
 
 PROGRAM = """
@@ -31,7 +32,7 @@ V1Switch(P(), Verify(), In(), Out(), Compute(), Deparse()) main;
 """
 FRAMES = 12_000
 WINDOW = 100
-"""Frames under way at most: fewer than any buffer holds."""
+"""Most frames in flight: fewer than any buffer holds."""
 SWAPS = 5
 
 
@@ -41,23 +42,20 @@ def bundle(stamp: int) -> bytes:
 
 @contextmanager
 def wired(switch: Switch) -> Iterator[tuple[socket.socket, socket.socket]]:
-    """A node from port 1 to port 2 around the switch; yields the two hosts' sockets."""
+    """A running switch node with ports 1 and 2; yields the sockets of the host at each port."""
     hosts = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
-    held = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
-    for each in (*hosts, *held):
-        each.bind(("127.0.0.1", 0))
-    own = [each.getsockname() for each in held]
-    for each in held:
-        each.close()
+    for host in hosts:
+        host.bind(("127.0.0.1", 0))
+    own = free_ports(2)
     ports = [
-        (number, f"127.0.0.1:{address[1]}", f"127.0.0.1:{host.getsockname()[1]}")
-        for number, address, host in zip((1, 2), own, hosts, strict=True)
+        (number, f"127.0.0.1:{port}", f"127.0.0.1:{host.getsockname()[1]}")
+        for number, port, host in zip((1, 2), own, hosts, strict=True)
     ]
     node = SwitchNode(switch, ports)
     node.start()
     try:
-        for host, address in zip(hosts, own, strict=True):
-            host.connect(address)
+        for host, port in zip(hosts, own, strict=True):
+            host.connect(("127.0.0.1", port))
             host.settimeout(PATIENCE_S)
         yield hosts[0], hosts[1]
     finally:
@@ -69,7 +67,7 @@ def wired(switch: Switch) -> Iterator[tuple[socket.socket, socket.socket]]:
 def test_swap_of_the_program_under_load_loses_no_frame() -> None:
     switch = Switch(bundle(1))
     bundles = [bundle(2 + swap) for swap in range(SWAPS)]
-    room = threading.Semaphore(WINDOW)
+    window = threading.Semaphore(WINDOW)
     sent = 0
     swapped: list[tuple[int, int]] = []
 
@@ -78,11 +76,11 @@ def test_swap_of_the_program_under_load_loses_no_frame() -> None:
         def send() -> None:
             nonlocal sent
             for number in range(FRAMES):
-                if not room.acquire(timeout=PATIENCE_S):
-                    return  # the receiver says what is missing
-                if number == FRAMES - WINDOW:  # these find the last program, however late it is
+                if not window.acquire(timeout=PATIENCE_S):
+                    return  # a frame is lost, and the receiver reports it
+                if number == FRAMES - WINDOW:  # the last frames pass the last program
                     until(lambda: len(swapped) == SWAPS, "all programs have been loaded")
-                # Counted first, so that every frame beyond the count is yet to be sent.
+                # `sent` is set before the frame is sent, so frames from `sent` on are not sent yet.
                 sent = number + 1
                 sender.send(bytes(12) + b"\x08\x00" + number.to_bytes(4, "big"))
 
@@ -101,7 +99,7 @@ def test_swap_of_the_program_under_load_loses_no_frame() -> None:
             frame = receiver.recv(100)
             assert int.from_bytes(frame[14:18], "big") == number, "lost, or out of order"
             stamps.append(int.from_bytes(frame[:6], "big"))
-            room.release()
+            window.release()
         for thread in threads:
             thread.join(PATIENCE_S)
 

@@ -1,4 +1,4 @@
-"""A metric that only its scheme names is everywhere: no shared file has to know it."""
+"""A metric that only its scheme declares is in results, store, tables, figures and API."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("made_up")
 PUTS = Metric(
     "puts_seen",
     "Writes seen",
-    "Writes that were seen, for a test.",
+    "Measured writes, for a test.",
     Sum(client("writes"), "measured"),
     unit="writes",
     sense="higher",
@@ -81,7 +81,7 @@ plots:
 
 @pytest.fixture
 def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A scheme that differs from one without a cache by its name and its metrics only."""
+    """Registers a scheme that differs from `nocache` only in its name and its metrics."""
     scheme = replace(
         schemes.get("nocache"), name="made-up", title="Made up", metrics=(PUTS, PUT_SHARE, LEVEL)
     )
@@ -89,7 +89,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def result(made_up: None, store: Store) -> ScenarioResult:  # noqa: ARG001 (made before)
+def result(made_up: None, store: Store) -> ScenarioResult:  # noqa: ARG001 (registers the scheme)
     with StoreSink(store, group="g1") as sink:
         return asyncio.run(run_scenario(loader.loads(TEXT, "own.yaml"), sink=sink))
 
@@ -99,24 +99,24 @@ def records(result: ScenarioResult, store: Store) -> list[RunRecord]:
     return store.records([run.id for run in result.runs])
 
 
-def test_result_summary_and_thresholds_have_it(result: ScenarioResult) -> None:
+def test_result_summary_and_thresholds_have_the_metric(result: ScenarioResult) -> None:
     other, run = (each.model_dump(mode="json") for each in result.runs)
     assert run["puts_seen"] > 100
     assert sum(run["series"]["puts_seen"]) == run["puts_seen"]
     assert run["put_share"] == pytest.approx(0.5, abs=0.1)
     assert "put_level" not in run
     assert run["series"]["put_level"] == run["series"]["puts_seen"]
-    assert other["puts_seen"] is other["put_share"] is None, "a run of another scheme has none"
+    assert other["puts_seen"] is other["put_share"] is None, "other schemes have no value"
     assert result.ok, result.thresholds
     assert [each.puts_seen for each in result.summary] == [None, run["puts_seen"]]
 
 
-def test_expect_line_with_a_wrong_name_suggests_it() -> None:
+def test_expect_line_with_a_wrong_name_suggests_the_metric() -> None:
     with pytest.raises(UsageError, match="Did you mean 'puts_seen'"):
         loader.loads(TEXT.replace("made_up.puts_seen", "made_up.puts_sen"), "own.yaml")
 
 
-def test_run_store_has_it_without_a_column(
+def test_run_store_has_the_metric_without_a_column(
     result: ScenarioResult, records: list[RunRecord], store: Store
 ) -> None:
     run = result.runs[1]
@@ -137,7 +137,7 @@ def test_run_store_has_it_without_a_column(
     assert seen == whole == run.puts_seen
 
 
-def test_tables_pages_and_files_have_it(records: list[RunRecord]) -> None:
+def test_tables_pages_and_files_have_the_metric(records: list[RunRecord]) -> None:
     compared = compare(records)
     assert [row.puts_seen for row in compared.rows] == [None, records[1].puts_seen]
     assert compared.rows[1].put_share.mean == records[1].put_share
@@ -150,8 +150,8 @@ def test_tables_pages_and_files_have_it(records: list[RunRecord]) -> None:
     assert sum(float(row["puts_seen"] or 0) for row in rows) == records[1].puts_seen
 
 
-def test_plots_draw_it(records: list[RunRecord]) -> None:
-    drawn = plots.of_scenario(records)
+def test_plots_draw_the_metric(records: list[RunRecord]) -> None:
+    drawn = plots.defined_or_usual(records)
     assert drawn.left_out == []
     over_time, bars, level = drawn.figures
     assert over_time.y.label == "Writes seen"
@@ -160,14 +160,14 @@ def test_plots_draw_it(records: list[RunRecord]) -> None:
     assert level.series[-1].y[0] == records[1].series["put_level"][-1]
 
 
-def test_reference_has_it() -> None:
+def test_reference_has_the_metric() -> None:
     lines = reference.markdown().splitlines()
-    row = "| `puts_seen` | sum | any | `made-up` | writes | Writes that were seen, for a test. |"
+    row = "| `puts_seen` | sum | any | `made-up` | writes | Measured writes, for a test. |"
     assert row in lines
     assert "puts_seen" in json.dumps(reference.schema())
 
 
-def test_api_has_it(records: list[RunRecord], served: Any) -> None:
+def test_api_has_the_metric(records: list[RunRecord], served: Any) -> None:
     with httpx.Client(base_url=f"{served.url}/api", timeout=100) as api:
         known = {each["name"]: each for each in api.get("metrics").json()}
         assert known["puts_seen"]["schemes"] == ["made-up"]
@@ -176,8 +176,8 @@ def test_api_has_it(records: list[RunRecord], served: Any) -> None:
         series = api.get(f"runs/{run.id}/series").json()
         assert series["columns"]["puts_seen"] == run.series["puts_seen"]
         assert series["run"]["puts_seen"] == run.puts_seen
-        asked = {"run": [each.id for each in records]}
-        rows = api.get("compare", params=asked).json()["rows"]
+        runs = {"run": [each.id for each in records]}
+        rows = api.get("compare", params=runs).json()["rows"]
         assert rows[1]["puts_seen"] == run.puts_seen
         document = api.get("openapi.json").json()
     described = document["components"]["schemas"]["RunRecord"]["properties"]["puts_seen"]

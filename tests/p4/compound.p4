@@ -1,6 +1,6 @@
 // Compound assignments: every operator, every kind of target, and targets whose index has a side
-// effect. p4c 1.2.5.16 evaluates the index once; it evaluates what the right side calls before it
-// reads the target, and an index that calls nothing after that.
+// effect. p4c 1.2.5.16 evaluates the index once. It evaluates calls on the right side before it
+// reads the target, and an index without a call after them.
 #include <core.p4>
 #include <v1model.p4>
 
@@ -16,7 +16,7 @@ parser P(packet_in packet, out headers_t h, inout metadata_t m, inout standard_m
         packet.extract(h.sel);
         packet.extract(h.r.next);
         packet.extract(h.r.next);
-        h.r.last.x += h.sel.op == 0x40 ? 8w1 : 8w0;
+        h.r[1].x += h.sel.op == 0x40 ? 8w1 : 8w0;
         packet.extract(h.r.next);
         packet.extract(h.r.next);
         packet.extract(h.wide);
@@ -62,7 +62,7 @@ control I(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
             0x34: { at(h.sel.n); }
             0x35: { h.r[h.r[post(h.sel.n) & 3].x & 3].x += 0x40; }
             0x36: { h.r[3].x += h.r[post(h.sel.n) & 3].x; }
-            // The right side calls something: it is done before the target is read.
+            // The right side has a call, which runs before the target is read.
             0x50: { h.sel.n += post(h.sel.n); }
             0x51: { h.r[h.sel.n & 3].x += post(h.sel.n); }
             0x52: { h.r[post(h.sel.n) & 3].x += post(h.sel.n); }

@@ -1,6 +1,6 @@
-// What p4c 1.2.5.16 makes of `exit`, beyond what tests/golden/exits.p4 has recorded. The answers in
-// exit_rules.stf follow from the order of its passes, not from a run of bmv2: dead assignments
-// first, action by action; then controls are inlined, then actions, then parameters removed.
+// The effect of `exit` as p4c 1.2.5.16 compiles it, in cases that tests/golden/exits.p4 lacks. The
+// answers in exit_rules.stf follow from the order of p4c's passes, not from a run of bmv2: it
+// removes dead assignments in each action, inlines controls, inlines actions, removes parameters.
 #include <core.p4>
 #include <v1model.p4>
 
@@ -27,7 +27,7 @@ bit<8> same(in bit<8> x) { bit<8> t = x; return t; }
 void set(out bit<8> x, in bit<8> v) { x = v; }
 bit<8> post(inout bit<8> x) { bit<8> t = x; x = x + 1; return t; }
 
-// One application: p4c works on the argument itself.
+// A control that is applied once works on the argument itself.
 control Leave(inout bit<8> v, in bit<8> c) {
     apply { v = 0x66; if (c == 1) { exit; } v = 0x77; }
 }
@@ -37,7 +37,7 @@ control I(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
     Leave() twice;
     Leave() alike;
 
-    // Of a header or struct each field counts for itself.
+    // The fields of a header or struct are independent.
     action fields(inout val_t b) { b.y = 0xA5; b.z = 0xA6; if (h.sel.c == 1) { exit; } b.y = 0x0F; }
     action whole(inout val_t b) { b.y = 0xA5; if (h.sel.c == 1) { exit; } b = { 1, 2 }; }
     action structs(inout pair_t t) { t.q = 9; if (h.sel.c == 1) { exit; } t = { 3, 4 }; t.p = 5; }
@@ -47,27 +47,27 @@ control I(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
         if (h.sel.c == 1) { exit; }
         r[(bit<1>)h.sel.c].x = 3;
     }
-    // Of a slice the bits.
+    // The bits of a slice are independent.
     action same_bits(inout bit<8> v) { v[3:0] = 5; if (h.sel.c == 1) { exit; } v[3:0] = 9; }
     action more_bits(inout bit<8> v) { v[3:2] = 1; if (h.sel.c == 1) { exit; } v[4:1] = 9; }
     action other_bits(inout bit<8> v) { v[7:4] = 5; if (h.sel.c == 1) { exit; } v[3:0] = 9; }
-    // A compound assignment reads what it changes.
+    // A compound assignment reads its target.
     action compound(inout bit<8> v) { v = v + 3; if (h.sel.c == 1) { exit; } v += 4; }
     action dead_compound(inout bit<8> v) { v += 3; if (h.sel.c == 1) { exit; } v = 4; }
-    // A local that nobody reads does not keep what it is made from.
+    // An unused local does not keep the assignment to its source alive.
     action local(inout bit<8> v) { bit<8> t; v = 5; t = v; if (h.sel.c == 1) { exit; } v = 7; }
-    // A call that writes it overwrites it, and is done even if its value is dropped.
+    // A call overwrites its out argument. It runs even if its result is unused.
     action by_call(inout bit<8> v) { v = 5; if (h.sel.c == 1) { exit; } set(v, 8); }
     action dropped(inout bit<8> v) { v = post(h.b.z); if (h.sel.c == 1) { exit; } v = 7; }
     action passed(inout bit<8> v) { v = 5; if (h.sel.c == 1) { exit; } post(v); }
-    // What stands behind an exit in the same block does not count.
+    // Code behind an exit in the same block has no effect.
     action behind(inout bit<8> v) { if (h.sel.c == 1) { v = 5; exit; v = 6; } }
     action both(inout bit<8> v) { v = 5; if (h.sel.c == 1) { exit; } else { v = 6; exit; } v = 7; }
     // A return reaches the end of the action.
     action returns(inout bit<8> v) { v = 5; if (h.sel.c == 1) { return; } v = 6; exit; }
     action known(inout bit<8> v) { v = 5; if (true) { exit; } v = 6; }
 
-    // Actions in actions: their outputs are lost, what they write themselves is not.
+    // Actions in actions: `exit` discards their parameters, not their direct writes.
     action inner_out(out bit<8> w) { w = 0x33; if (h.sel.c == 1) { exit; } }
     action inner(inout bit<8> w) { w = w + 3; h.b.z = 0x44; if (h.sel.c == 1) { exit; } w = w + 1; }
     action middle(inout bit<8> w) { w = w + 0x10; inner(w); w = w + 0x20; }
@@ -75,7 +75,7 @@ control I(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
     action outer_out(inout bit<8> v) { inner_out(v); v = v + 1; }
     action direct() { inner(h.b.y); h.b.y = h.b.y + 1; }
     action overwritten(inout bit<8> v) { bit<8> t = 0; v = 0x50; inner(t); v = 0x60 + t; }
-    // What a call of an action overwrites is dead before it, whether it comes back or not.
+    // An assignment is dead if a called action overwrites it, even if that action exits.
     action before_out(inout bit<8> v) { v = 0x50; inner_out(v); }
 
     action slice(inout bit<4> v) { v = 9; if (h.sel.c == 1) { exit; } v = v + 1; }

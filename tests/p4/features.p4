@@ -1,4 +1,4 @@
-/* What the golden programs leave out: every construct here has its result in the reply. */
+/* Constructs that the golden programs do not have. The result of each is in the reply. */
 #include <core.p4>
 #include <v1model.p4>
 

@@ -1,4 +1,4 @@
-// Header unions and stacks of them: one header at most is valid, whatever makes another valid.
+// Header unions and stacks of them: at most one header of a union is valid.
 #include <core.p4>
 #include <v1model.p4>
 

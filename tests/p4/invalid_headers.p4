@@ -1,4 +1,4 @@
-// What a hash and the verification of a checksum make of a header that is invalid.
+// A hash over an invalid header, and checksum verification with an invalid header.
 #include <core.p4>
 #include <v1model.p4>
 

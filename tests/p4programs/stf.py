@@ -1,7 +1,7 @@
 """Packet tests for the P4 programs, as STF files that netkv's engine and bmv2 both run.
 
-The expected frames follow from docs/wire-format.md: they are written with the engine's codec, and
-no switch is asked. The tables are filled by the control planes' own writes.
+The expected frames follow from docs/wire-format.md and are encoded by the engine's codec, without
+a switch. The table entries are those that the control planes write.
 """
 
 from collections.abc import Iterable
@@ -37,14 +37,14 @@ EDGES = {
 
 @dataclass
 class Stf:
-    """The lines of a file, one after the other."""
+    """The lines of an STF file."""
 
     lines: list[str] = field(default_factory=list)
     nodes: int = 0
-    """Of the replication engine; each multicast group has one."""
+    """Number of nodes of the replication engine; each multicast group has one."""
 
-    def say(self, text: str) -> None:
-        """A comment above what follows."""
+    def comment(self, text: str) -> None:
+        """A comment above the next lines."""
         self.lines += ["", f"# {text}"]
 
     def write(self, writes: Iterable[TableWrite]) -> None:
@@ -70,50 +70,50 @@ class Stf:
                     raise TypeError(f"STF has no command for {write}.")
 
     def packet(self, port: int, frame: bytes) -> None:
-        """A frame comes in."""
+        """Send a frame into the switch."""
         self.lines.append(f"packet {port} {frame.hex()}")
 
     def expect(self, port: int, frame: bytes) -> None:
-        """Exactly this frame leaves."""
+        """Expect exactly this frame."""
         self.lines.append(f"expect {port} {frame.hex()} $")
 
     def register(self, name: str, index: int, value: int) -> None:
-        """Set a cell of a register, as many packets would."""
+        """Set a cell of a register."""
         self.lines.append(f"register_write {name} {index} 0x{value:x}")
 
     def request(self, message: Message) -> Message:
         """A client's request as this program's clients send it."""
         return message
 
-    # Who sends what to whom, as one would draw it.
-
-    def ask(self, message: Message, client: int = 1) -> None:
+    def client_sends(self, message: Message, client: int = 1) -> None:
         """A client's request for the service."""
         self.packet(client, encode(message, client_ip(client), SERVICE_IP))
 
-    def reaches(self, message: Message, client: int = 1, server: int | None = None) -> None:
-        """The request arrives at the owner of its key (`server`, where told), as `message`."""
+    def server_receives(self, message: Message, client: int = 1, server: int | None = None) -> None:
+        """The request arrives at `server`, by default the owner of its key, as `message`."""
         server = TOPOLOGY.owner(message.key).index if server is None else server
         self.expect(SERVER_PORTS[server], encode(message, client_ip(client), SERVERS[server]))
 
-    def answered(self, message: Message, client: int = 1) -> None:
+    def switch_answers(self, message: Message, client: int = 1) -> None:
         """The switch answers the client itself."""
         self.expect(client, encode(message, SERVICE_IP, client_ip(client)))
 
-    def from_server(self, message: Message, server: int = 0) -> None:
+    def server_sends(self, message: Message, server: int = 0) -> None:
         """A server's message for the switch."""
         self.packet(SERVER_PORTS[server], encode(message, SERVERS[server], SERVICE_IP))
 
-    def to_server(self, message: Message, server: int = 0) -> None:
+    def switch_answers_server(self, message: Message, server: int = 0) -> None:
         """The switch's answer to a server."""
         self.expect(SERVER_PORTS[server], encode(message, SERVICE_IP, SERVERS[server]))
 
-    def from_controller(self, message: Message) -> None:
+    def controller_sends(self, message: Message) -> None:
         """A packet-out that runs through the pipeline."""
         self.packet(CPU_PORT, packet_out(0) + encode(message))
 
-    def to_controller(self, message: Message, source: int = SERVICE_IP, port: int = 510) -> None:
-        """A packet-in, for a frame that came in at `port`."""
+    def controller_receives(
+        self, message: Message, source: int = SERVICE_IP, port: int = 510
+    ) -> None:
+        """A packet-in, for a frame that arrived at `port`."""
         self.expect(CPU_PORT, packet_in(port) + encode(message, source, 0x0A000001))
 
     def text(self, about: str) -> str:

@@ -1,4 +1,4 @@
-"""The STF files are what their scenarios say. (The engine's tests run them against p4/.)"""
+"""The STF files are up to date with their scenarios. (The engine's tests run them on p4/.)"""
 
 import pytest
 

@@ -56,7 +56,7 @@ def test_p4_has_the_addresses_and_sizes_of_the_engine() -> None:
     numbers = p4_numbers()
     assert numbers["NETKV_PORT"] == _engine.NETKV_PORT
     assert numbers["FORMAT"] == _engine.FORMAT
-    assert numbers["FLAG_MARKED"] == _engine.FLAG_MARKED
+    assert numbers["FLAG_CACHE_METADATA"] == _engine.FLAG_CACHE_METADATA
     assert numbers["FLAG_CACHE_HIT"] == _engine.FLAG_CACHE_HIT
     assert numbers["FLAG_STAMPED"] == _engine.FLAG_STAMPED
     assert (numbers["VERSION_STAMP_BYTES"], numbers["SLOT_BYTES"]) == (13, 6)

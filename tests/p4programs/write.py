@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 
 
 def file_of(name: str) -> Path:
-    """Where the packet test of this name is: in the folder of its program."""
+    """The path of the packet test with this name, in the folder of its program."""
     return HERE / name.split("_")[0] / f"{name}.stf"
 
 
@@ -47,7 +47,7 @@ def netcache() -> str:
     forwarding.other_traffic(stf)
     forwarding.dropped(stf)
     stf.write([caching.cached(caching.KEY, 5, 9, 0xFF, 7)])
-    caching.life_of_an_entry(stf)
+    caching.updates_and_hits(stf)
     caching.not_cached(stf)
     caching.shared_rows(stf)
     caching.reused_entry(stf)
@@ -71,12 +71,12 @@ def farreach() -> str:
     write_back_writes.copies(stf)
     write_back_writes.applied_once(stf)
     write_back_writes.not_applied(stf)
-    write_back_writes.round_the_numbers(stf)
+    write_back_writes.wrapped_numbers(stf)
     write_back_replies.refreshing(stf)
     write_back_replies.not_refreshing(stf)
-    write_back_replies.floors(stf)
+    write_back_replies.max_sequences(stf)
     write_back_replies.by_validity(stf)
-    write_back_control.fillings(stf)
+    write_back_control.fills(stf)
     write_back_control.states(stf)
     write_back_control.statistics(stf)
     write_back_control.closed(stf)
@@ -88,13 +88,13 @@ def farreach() -> str:
 
 
 def netmc() -> str:
-    """The packet test of p4/netmc, with the 8 SRV fields that it has unless told otherwise."""
+    """The packet test of p4/netmc with 8 SRV fields, the default."""
     stf = splitting.SplittingStf(fields=8)
     stf.write(NetMc(splitting.TOPOLOGY, servers=8).tables())
     splitting.requests(stf)
     splitting.not_for_this_switch(stf)
     splitting.not_splittable(stf)
-    splitting.cut_short_on_the_way(stf)
+    splitting.dropped_between_passes(stf)
     splitting.dropped(stf)
     splitting.controller_port(stf)
     forwarding.other_traffic(stf, port=5010)

@@ -1,8 +1,8 @@
-"""What finsy and netkv's own client cost a controller: `python -m tests.p4rt.client_costs`.
+"""CPU time that finsy and netkv's own client take: `python -m tests.p4rt.client_costs`.
 
-A switch runs in another process. Printed is the CPU time of this process alone, in microseconds for
-each table entry that is made from names and written, and for each packet-in that is taken. The
-numbers are those of docs/p4runtime.md.
+A switch runs in another process. The command prints the CPU time of this process, in microseconds
+for each table entry written (built from names) and for each packet-in received. The numbers are in
+docs/p4runtime.md.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ async def cost(count: int, work: Measured) -> float:
     return (time.process_time() - start) / count * 1e6
 
 
-async def own(address: str) -> tuple[float, float]:
+async def netkv_costs(address: str) -> tuple[float, float]:
     async with P4RuntimeClient(address) as client:
         await client.get_pipeline()
         names = client.names
@@ -96,7 +96,7 @@ async def own(address: str) -> tuple[float, float]:
         return await cost(ENTRIES, write), await cost(PACKETS, packets)
 
 
-async def finsy(address: str) -> tuple[float, float]:
+async def finsy_costs(address: str) -> tuple[float, float]:
     async with fy.Switch("sw", address) as switch:
         await switch.delete_all()
 
@@ -109,14 +109,14 @@ async def finsy(address: str) -> tuple[float, float]:
                 )
                 for ip in range(ENTRIES)
             ]
-            # finsy puts all that it is given into one request; the batches are those of our client.
+            # finsy sends one request for each call; the batches are as large as our client's.
             for start in range(0, ENTRIES, BATCH):
                 await switch.insert(entries[start : start + BATCH])
 
         async def packets() -> None:
             arriving = switch.read_packets(queue_size=2 * PACKETS)
             first = asyncio.ensure_future(anext(arriving))
-            await asyncio.sleep(0)  # it waits now
+            await asyncio.sleep(0)  # the task waits for a packet
             await switch.write([fy.P4PacketOut(b"x" * 60, egress_port=1, _pad=0)])
             await first
             for _ in range(PACKETS - 1):
@@ -138,7 +138,7 @@ async def main() -> None:
     assert server.stdout is not None
     address = (await server.stdout.readline()).decode().strip()
     print("microseconds of CPU time, least of", REPEATS)
-    for name, measure in [("netkv", own), ("finsy", finsy)]:
+    for name, measure in [("netkv", netkv_costs), ("finsy", finsy_costs)]:
         runs = [await measure(address) for _ in range(REPEATS)]
         entry, packet = (min(each) for each in zip(*runs, strict=True))
         print(f"{name}: {entry:.1f} an entry, {packet:.1f} a packet-in")

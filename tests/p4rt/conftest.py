@@ -51,7 +51,7 @@ async def server(switch: _engine.Switch) -> AsyncIterator[P4RuntimeServer]:
 
 @pytest.fixture
 async def client(server: P4RuntimeServer, bundle: bytes) -> AsyncIterator[P4RuntimeClient]:
-    """netkv's own client, primary, with the program committed."""
+    """netkv's own client. It is primary and has committed the program."""
     async with P4RuntimeClient(server.address) as client:
         await client.set_pipeline(bundle)
         yield client
@@ -71,7 +71,7 @@ def finsy_options(bundle: bytes, tmp_path_factory: pytest.TempPathFactory) -> fi
 async def controller(
     server: P4RuntimeServer, finsy_options: finsy.SwitchOptions
 ) -> AsyncIterator[finsy.Switch]:
-    """finsy, primary, with the program committed."""
+    """finsy. It is primary and has committed the program."""
     async with finsy.Switch("sw", server.address, finsy_options) as controller:
         yield controller
 
@@ -133,7 +133,7 @@ async def rack(switch: _engine.Switch, hosts: list[socket.socket]) -> AsyncItera
 
 
 def probe(op: int = 0, ip: int = 0, port: int = 0, tag: int = 0) -> bytes:
-    """A frame that `everything.p4` parses; `result_of` reads what the switch put into it."""
+    """A frame that `everything.p4` parses; the switch fills in its result field."""
     ethernet = bytes(12) + PROBE_TYPE.to_bytes(2, "big")
     fields = op.to_bytes(1, "big") + ip.to_bytes(4, "big") + port.to_bytes(2, "big")
     return ethernet + fields + tag.to_bytes(1, "big") + bytes(2) + b"payload"

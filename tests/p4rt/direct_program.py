@@ -58,7 +58,7 @@ async def read(client: P4RuntimeClient, **kind: Any) -> list[p4r.Entity]:
 
 
 async def refusal(client: P4RuntimeClient, update: p4r.Update) -> tuple[str, str]:
-    """Code and sentence of an update that has to be refused."""
+    """Code and message of an update that must be refused."""
     with pytest.raises(ControllerError) as caught:
         await client.write([update])
     error = caught.value.failed[0]

@@ -1,4 +1,4 @@
-"""The P4Runtime shell in an environment of its own: it needs another protobuf than netkv."""
+"""The P4Runtime shell in a separate environment: it needs another protobuf than netkv."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REQUIREMENT = "p4runtime-shell==0.0.6"
 
 @pytest.fixture(scope="session")
 def shell_python() -> Path:
-    """The interpreter of the shell's environment; created when it is not in the cache.
+    """The interpreter of the shell's environment, which is created if it is not in the cache.
 
     Skips if the package registry cannot be reached.
     """
@@ -40,5 +40,5 @@ def shell_python() -> Path:
 
 
 def _is_unreachable(errors: str) -> bool:
-    """Whether uv has no way to the registry, rather than a wrong requirement."""
+    """Whether uv cannot reach the registry, as opposed to a wrong requirement."""
     return any(text in errors for text in ("Failed to fetch", "dns error", "error sending request"))

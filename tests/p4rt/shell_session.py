@@ -1,4 +1,4 @@
-"""What an operator types into p4runtime-shell; runs in the shell's own environment.
+"""Commands of an operator in p4runtime-shell; runs in the shell's own environment.
 
 Arguments: which session, address, P4Info file, device config file. Prints a line for each finding,
 and "send: PORT OP IP TAG" where the test has to send a packet into the switch.
@@ -150,7 +150,7 @@ def packets_and_digests() -> None:
 
 
 def roles(address: str) -> None:
-    """Another client, of a role of its own; its stream is this process's only one from now on."""
+    """Another client with another role. The process has only its stream from now on."""
     sh.teardown()
     sh.setup(device_id=1, grpc_addr=address, election_id=(0, 1), role_name="ops", verbose=False)
     entry = sh.TableEntry("MyIngress.lpm_table")(action="MyIngress.drop")
@@ -188,7 +188,7 @@ def flows() -> None:
     message = notifications.notification_queue.get(timeout=PATIENCE_S)
     idle = message.idle_timeout_notification.table_entry[0]
     found("idle", idle.match[0].exact.value.hex(), idle.idle_timeout_ns)
-    _ = entry.time_since_last_hit  # asks for it
+    _ = entry.time_since_last_hit  # makes read() request it
     for each in entry.read():
         found("since", each.time_since_last_hit.elapsed_ns >= 0)
 
@@ -222,5 +222,5 @@ except BaseException:
     status = 1
 sys.stdout.flush()
 sys.stderr.flush()
-# The shell's threads for packets and digests wait for good.
+# The shell's threads for packets and digests never end.
 os._exit(status)

@@ -1,4 +1,4 @@
-"""Arbitration: who is primary after every order of arrivals and departures."""
+"""Arbitration: which controller is primary after controllers connect and disconnect."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def claim(
         update.election_id.CopyFrom(U128.encode(election_id))
     if role:
         update.role.name = role
-    return told(arbitration.update(controller, update))
+    return contents(arbitration.update(controller, update))
 
 
-def told(notices: list[Notice]) -> list[tuple[Controller, Code, int]]:
+def contents(notices: list[Notice]) -> list[tuple[Controller, Code, int]]:
     return [
         (each.to, code_of(each.update.status.code), U128.decode(each.update.election_id))
         for each in notices
@@ -54,13 +54,13 @@ def test_lower_election_id_is_a_backup_without_notifications(arbitration: Arbitr
     assert first.is_primary
 
 
-def test_backups_are_notified_of_the_primarys_end(
+def test_backups_are_notified_when_the_primary_disconnects(
     arbitration: Arbitration,
 ) -> None:
     primary, backup = Controller(), Controller()
     claim(arbitration, primary, 9)
     claim(arbitration, backup, 3)
-    assert told(arbitration.leave(primary)) == [(backup, Code.NOT_FOUND, 9)]
+    assert contents(arbitration.leave(primary)) == [(backup, Code.NOT_FOUND, 9)]
     # A backup does not become primary by itself, nor with an id below the highest seen.
     assert claim(arbitration, backup, 8) == [(backup, Code.NOT_FOUND, 9)]
     with pytest.raises(RpcError, match="no primary controller"):
@@ -85,13 +85,13 @@ def test_an_election_id_cannot_be_used_twice(arbitration: Arbitration) -> None:
     assert caught.value.code is Code.INVALID_ARGUMENT
 
 
-def test_no_election_id_never_becomes_primary(arbitration: Arbitration) -> None:
+def test_controller_without_election_id_is_never_primary(arbitration: Arbitration) -> None:
     watcher, another = Controller(), Controller()
     assert claim(arbitration, watcher, 0) == [(watcher, Code.NOT_FOUND, 0)]
     assert claim(arbitration, another, 0) == [(another, Code.NOT_FOUND, 0)]
 
 
-def test_roles_elect_on_their_own(arbitration: Arbitration) -> None:
+def test_each_role_has_its_own_primary(arbitration: Arbitration) -> None:
     first, second = Controller(), Controller()
     claim(arbitration, first, 1)
     assert claim(arbitration, second, 1, "monitoring") == [(second, Code.OK, 1)]
@@ -102,7 +102,7 @@ def test_roles_elect_on_their_own(arbitration: Arbitration) -> None:
     assert caught.value.code is Code.FAILED_PRECONDITION
 
 
-def test_a_role_touches_only_what_its_configuration_lists(arbitration: Arbitration) -> None:
+def test_role_is_limited_to_the_ids_of_its_configuration(arbitration: Arbitration) -> None:
     controller = Controller()
     update = p4r.MasterArbitrationUpdate(device_id=1, election_id=U128.encode(1))
     update.role.name = "tables"

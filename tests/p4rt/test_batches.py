@@ -1,4 +1,4 @@
-"""Batches of updates: as a whole, or each on its own (section 12.2)."""
+"""Batches of updates, atomic or not (section 12.2)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.p4rt.conftest import probe, result_of
 
 Request = p4r.WriteRequest
 MODES = [Request.ROLLBACK_ON_ERROR, Request.DATAPLANE_ATOMIC]
-EVERYTHING = [
+ALL_KINDS = [
     p4r.Entity(table_entry=p4r.TableEntry(counter_data=p4r.CounterData())),
     p4r.Entity(table_entry=p4r.TableEntry(is_default_action=True)),
     p4r.Entity(counter_entry=p4r.CounterEntry()),
@@ -61,7 +61,7 @@ async def write(client: P4RuntimeClient, mode: Any, updates: list[p4r.Update]) -
 
 
 async def whole_state(client: P4RuntimeClient) -> list[str]:
-    return sorted([str(each) for wanted in EVERYTHING async for each in client.read(wanted)])
+    return sorted([str(each) for wanted in ALL_KINDS async for each in client.read(wanted)])
 
 
 def exact(names: Names, ip: int, result: int) -> p4r.Entity:
@@ -120,7 +120,7 @@ def value_set(names: Names, value: int) -> p4r.Entity:
 
 
 @pytest.mark.parametrize("mode", MODES, ids=["rollback", "atomic"])
-async def test_a_failed_batch_leaves_everything_as_it_was(
+async def test_a_failed_batch_changes_nothing(
     client: P4RuntimeClient, switch: _engine.Switch, mode: Any
 ) -> None:
     names = client.names
@@ -160,7 +160,7 @@ async def test_a_failed_batch_leaves_everything_as_it_was(
         modify(value_set(names, 0x43)),
         modify(meter(names, 20)),
         modify(counter(names, 0)),
-        insert(exact(names, 1, 1)),  # is there already
+        insert(exact(names, 1, 1)),  # exists already
         insert(exact(names, 4, 44)),
     ]
     with pytest.raises(ControllerError, match="update 16: ") as caught:
@@ -177,7 +177,7 @@ async def test_a_failed_batch_leaves_everything_as_it_was(
 
 
 @pytest.mark.parametrize("mode", MODES, ids=["rollback", "atomic"])
-async def test_a_batch_without_errors_is_done(
+async def test_a_batch_without_errors_is_applied(
     client: P4RuntimeClient, switch: _engine.Switch, mode: Any
 ) -> None:
     names = client.names

@@ -29,7 +29,7 @@ from tests.p4rt.direct_program import (
 __all__ = ["direct", "direct_bundle", "direct_server", "direct_switch"]
 
 ONE_OF_EACH = p4r.MeterConfig(cir=0, cburst=1, pir=0, pburst=2)
-"""Buckets that are never filled again: one packet is green, one yellow, and all others are red."""
+"""Buckets that are never refilled: one packet is green, one yellow, and all others are red."""
 
 
 def colours(switch: _engine.Switch, ip: int, packets: int) -> list[int]:
@@ -69,7 +69,7 @@ async def test_modify_resets_the_meter_and_keeps_the_counter(
     await direct.write([modify(flow(direct.names, 1, None, metadata=b"new"))])
     ((_, frame),) = direct_switch.process(1, probe(ip=1))
     assert result_of(frame) == 7, "a MODIFY without an action keeps it"
-    assert frame[21] == 0, "a MODIFY without a meter_config takes it away"
+    assert frame[21] == 0, "a MODIFY without a meter_config removes it"
     wanted = flow(direct.names, 1).table_entry
     wanted.counter_data.SetInParent()
     wanted.meter_config.SetInParent()
@@ -81,7 +81,7 @@ async def test_modify_resets_the_meter_and_keeps_the_counter(
     assert missing == ("NOT_FOUND", f"table {FLOWS} has no such entry")
 
 
-async def test_direct_meters_are_written_and_read_on_their_own(
+async def test_direct_meters_are_written_and_read_without_entries(
     direct: P4RuntimeClient, direct_switch: _engine.Switch
 ) -> None:
     await direct.write([insert(flow(direct.names, ip)) for ip in (1, 2)])
@@ -175,7 +175,7 @@ async def test_meter_configurations_are_checked(direct: P4RuntimeClient) -> None
     assert (await refusal(direct, insert(colour_counts)))[0] == "UNIMPLEMENTED"
 
 
-async def test_of_a_const_table_only_counters_can_be_modified(
+async def test_only_counters_of_a_const_table_can_be_modified(
     direct: P4RuntimeClient, direct_switch: _engine.Switch
 ) -> None:
     key = {"h.probe.op": 0xC1}
@@ -193,7 +193,7 @@ async def test_of_a_const_table_only_counters_can_be_modified(
     await direct.write([modify(direct.names.default_entry(FIXED, Call("note", {"result": 5})))])
 
 
-async def test_is_const_is_not_for_controllers_to_set(direct: P4RuntimeClient) -> None:
+async def test_controllers_cannot_set_is_const(direct: P4RuntimeClient) -> None:
     entry = flow(direct.names, 1, is_const=True)
     code, text = await refusal(direct, insert(entry))
     assert (code, "is_const" in text) == ("INVALID_ARGUMENT", True)

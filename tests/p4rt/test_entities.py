@@ -1,4 +1,4 @@
-"""Every kind of entity, written and read by finsy, a controller that shares no code with ours."""
+"""Every kind of entity, written and read by finsy, which shares no code with netkv."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.p4rt.conftest import probe, result_of
 
 @pytest.fixture(params=[1, 4], ids=["1-pipeline", "4-pipelines"])
 def switch(bundle: bytes, request: pytest.FixtureRequest) -> _engine.Switch:
-    """However many pipelines a switch has, a controller sees one."""
+    """A switch with several pipelines has the same interface as one with a single pipeline."""
     return _engine.Switch(bundle, pipelines=request.param)
 
 
@@ -37,7 +37,7 @@ def exact(ip: int, tag: int, result: int, **extra: Any) -> fy.P4TableEntry:
 
 
 def out_of_port_1(switch: _engine.Switch, **fields: int) -> bytes:
-    """The probe as it leaves at port 1, where an entry of lpm_table has to send it."""
+    """The probe as it leaves at port 1; an entry of lpm_table must forward it there."""
     ((port, frame),) = switch.process(2, probe(**fields))
     assert port == 1
     return frame
@@ -55,7 +55,7 @@ async def test_an_entry_is_inserted_modified_and_deleted(controller: fy.Switch) 
     assert await read(controller, fy.P4TableEntry("exact_table")) == []
 
 
-async def test_an_entry_decides_what_happens_to_packets(
+async def test_packets_are_processed_by_the_inserted_entries(
     controller: fy.Switch, switch: _engine.Switch
 ) -> None:
     route = fy.P4TableEntry(
@@ -68,7 +68,7 @@ async def test_an_entry_decides_what_happens_to_packets(
     assert result_of(out_of_port_1(switch, ip=0x0A000001, tag=2)) == 0x1234
 
 
-async def test_all_kinds_of_match_come_back_as_they_were_written(controller: fy.Switch) -> None:
+async def test_matches_of_all_kinds_are_read_as_written(controller: fy.Switch) -> None:
     entries = [
         fy.P4TableEntry(
             "ternary_table",
@@ -227,7 +227,7 @@ async def test_a_clone_session_copies_packets(
     assert switch.process(1, probe(op=3)) == []
 
 
-async def test_action_profiles_have_members_groups_and_one_shots(
+async def test_action_profiles_with_members_groups_and_one_shots(
     controller: fy.Switch, switch: _engine.Switch
 ) -> None:
     def member(number: int, port: int) -> fy.P4ActionProfileMember:
@@ -296,7 +296,7 @@ async def test_a_value_set_changes_how_packets_are_parsed(
     assert result_of(out_of_port_1(switch, op=0x43)) == 0
 
 
-async def test_digest_configurations_are_kept(controller: fy.Switch) -> None:
+async def test_digest_configurations_are_read_as_written(controller: fy.Switch) -> None:
     config = fy.P4DigestEntry("hot_t", max_list_size=10, max_timeout_ns=5, ack_timeout_ns=1_000_000)
     await controller.insert([config])
     assert await read(controller, fy.P4DigestEntry("hot_t")) == [config]
@@ -304,7 +304,7 @@ async def test_digest_configurations_are_kept(controller: fy.Switch) -> None:
     assert await read(controller, fy.P4DigestEntry("hot_t")) == []
 
 
-async def test_failed_updates_have_own_errors_and_others_are_done(
+async def test_failed_updates_have_errors_and_others_are_applied(
     controller: fy.Switch,
 ) -> None:
     await controller.write([+exact(1, 1, 1)])
@@ -336,7 +336,7 @@ def exact_field(field_id: int, value: bytes) -> p4r.FieldMatch:
     return p4r.FieldMatch(field_id=field_id, exact=p4r.FieldMatch.Exact(value=value))
 
 
-async def test_wrong_entries_are_refused_with_the_right_names(
+async def test_error_of_a_wrong_entry_has_the_names_of_p4info(
     client: P4RuntimeClient,
 ) -> None:
     tables = client.names.schema.tables
@@ -406,7 +406,7 @@ async def test_wrong_entries_are_refused_with_the_right_names(
         assert (failed.code.name, sentence in failed.message) == (code, True), failed.message
 
 
-async def test_wrong_objects_are_refused_with_what_is_valid(client: P4RuntimeClient) -> None:
+async def test_error_of_a_wrong_object_has_the_valid_values(client: P4RuntimeClient) -> None:
     names = client.names
     schema = names.schema
 
@@ -469,7 +469,7 @@ async def test_wildcard_reads_reach_every_object_of_a_kind(client: P4RuntimeClie
     assert caught.value.code is Code.NOT_FOUND
 
 
-async def test_leading_zeros_make_no_other_entry(client: P4RuntimeClient) -> None:
+async def test_leading_zeros_do_not_make_another_entry(client: P4RuntimeClient) -> None:
     table = client.names.schema.tables.named("exact_table").id
     action = set_result(client)
     first = table_update(

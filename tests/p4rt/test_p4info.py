@@ -1,4 +1,4 @@
-"""P4Info: ids and shapes that any P4Runtime client relies on."""
+"""P4Info: the ids and structures that every P4Runtime client relies on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PREFIXES = {
 
 
 def hashed(name: str) -> int:
-    """Jenkins' one-at-a-time hash, which p4c numbers by (its low 24 bits)."""
+    """The low 24 bits of Jenkins' one-at-a-time hash, from which p4c makes ids."""
     value = 0
     for byte in name.encode():
         value = (value + byte) & 0xFFFFFFFF
@@ -41,7 +41,7 @@ def info(bundle: bytes) -> p4i.P4Info:
 
 
 def test_ids_are_those_of_p4c(info: p4i.P4Info) -> None:
-    # What p4c prints for the same names in its own tutorials.
+    # Ids that p4c prints for these names in its tutorials.
     assert 0x01 << 24 | hashed("NoAction") == 21257015
     assert 0x02 << 24 | hashed("MyIngress.ipv4_lpm") == 37375156
     for kind, prefix in PREFIXES.items():
@@ -71,7 +71,7 @@ def test_tables_have_keys_actions_and_resources(info: p4i.P4Info) -> None:
         "forward": p4i.ActionRef.DEFAULT_ONLY,
     }
     balanced = tables["balanced_table"]
-    # The selector's input is no part of an entry.
+    # The input of the selector is not part of an entry.
     assert [field.name for field in balanced.match_fields] == ["h.probe.op"]
     assert balanced.implementation_id == info.action_profiles[0].preamble.id
     assert list(info.action_profiles[0].table_ids) == [balanced.preamble.id]
@@ -95,14 +95,14 @@ def test_digests_and_headers_name_their_fields(info: p4i.P4Info) -> None:
     ]
 
 
-def test_text_form_can_be_read_back_and_by_finsy(info: p4i.P4Info) -> None:
+def test_text_format_is_read_by_netkv_and_finsy(info: p4i.P4Info) -> None:
     text = p4info.to_text(info)
     assert p4info.from_text(text) == info
     schema = P4Schema(p4i.P4Info.FromString(info.SerializeToString()))
     assert {table.alias for table in schema.tables} >= {"exact_table", "lpm_table"}
 
 
-def test_what_is_no_bundle_is_refused_with_a_reason() -> None:
+def test_invalid_bundle_is_refused_with_a_reason() -> None:
     with pytest.raises(RpcError, match="a bundle begins with b'netkv-bundle 1'"):
         p4info.from_bundle(b"netkv-bundle 9\n{}")
     with pytest.raises(RpcError, match="damaged"):

@@ -1,4 +1,4 @@
-"""What `netkv p4 info` prints beyond the objects: types, ids, annotations, padded values."""
+"""P4Info as p4c prints it (`netkv p4 info`): types, ids, annotations, padded values."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def info(bundle: bytes) -> p4i.P4Info:
 def test_only_used_tables_and_actions_are_listed(info: p4i.P4Info) -> None:
     assert [each.preamble.alias for each in info.tables] == ["t"]
     actions = {each.preamble.alias: each for each in info.actions}
-    # 'inner' is part of 'set'; the values of 'direct' come from the control.
+    # 'inner' is inlined into 'set'; 'direct' gets its values from the control.
     assert sorted(actions) == ["NoAction", "direct", "set"]
     assert not actions["direct"].params
     assert [each.preamble.alias for each in info.registers] == ["never_used"]
@@ -144,7 +144,12 @@ def test_package_is_described(info: p4i.P4Info) -> None:
     assert info.pkg_info.platform_properties.multicast_group_table_size == 10
 
 
-def test_server_has_ids_and_widths_of_the_program(bundle: bytes) -> None:
+def test_control_planes_have_these_keys(bundle: bytes, info: p4i.P4Info) -> None:
+    keys = p4info.interface(bundle).tables[0].match_fields
+    assert list(keys) == list(info.tables[0].match_fields)
+
+
+def test_form_of_the_program_has_its_ids_and_widths(bundle: bytes) -> None:
     table = p4info.from_bundle(bundle).tables[0]
     keys = [(key.id, key.bitwidth) for key in table.match_fields]
     assert keys == [(1, 9), (2, 16), (3, 8), (4, 6), (5, 8)]

@@ -1,4 +1,4 @@
-"""The P4Info of a program is the one that p4c makes of it (recorded with p4c 1.2.5 in `p4c/`)."""
+"""The P4Info of a program equals that of p4c (recorded with p4c 1.2.5 in `p4c/`)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def objects(info: p4i.P4Info) -> dict[str, dict[int, str]]:
             item.preamble.ClearField("structured_annotations")
             if field.name == "tables" and item.HasField("initial_default_action"):
                 for argument in item.initial_default_action.arguments:
-                    # p4c pads some zeros; the canonical form has no leading ones.
+                    # p4c pads with zeros; the canonical form has no leading zeros.
                     argument.value = argument.value.lstrip(b"\0") or b"\0"
             result.setdefault(field.name, {})[item.preamble.id] = str(item)
     return result

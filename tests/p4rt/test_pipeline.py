@@ -1,4 +1,4 @@
-"""The forwarding pipeline config: every action, and what a controller can get wrong."""
+"""SetForwardingPipelineConfig: every action, and refused requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Config = p4r.ForwardingPipelineConfig
 
 @pytest.fixture
 async def primary(server: P4RuntimeServer) -> AsyncIterator[P4RuntimeClient]:
-    """Primary, without a pipeline."""
+    """A client that is primary, on a switch without a pipeline."""
     async with P4RuntimeClient(server.address) as client:
         yield client
 
@@ -81,11 +81,11 @@ async def test_p4_source_is_compiled_and_its_errors_are_returned(
     assert code is grpc.StatusCode.INVALID_ARGUMENT
     assert "p4_device_config" in text
     assert "header oops {" in text
-    # The program that ran still runs.
+    # The first program still runs.
     assert (await primary.get_pipeline()).cookie.cookie == 42
 
 
-async def test_what_is_no_program_is_refused(primary: P4RuntimeClient, stub: Any) -> None:
+async def test_invalid_device_configs_are_refused(primary: P4RuntimeClient, stub: Any) -> None:
     del primary
     for data, sentence in [
         (b"", "is empty"),
@@ -140,7 +140,7 @@ async def test_writes_to_a_saved_program_take_effect_at_its_commit(
     assert "VERIFY_AND_SAVE comes before COMMIT" in text
 
 
-async def test_commit_empties_tables_and_reconcile_keeps_them(
+async def test_commit_clears_tables_and_reconcile_keeps_them(
     primary: P4RuntimeClient, stub: Any, bundle: bytes
 ) -> None:
     await primary.set_pipeline(bundle)
@@ -200,7 +200,7 @@ async def test_reconcile_carries_the_state_into_another_program(
     assert code is grpc.StatusCode.INVALID_ARGUMENT
     assert "cannot be preserved" in text
     assert "no table with id" in text
-    assert len(switch.process(3, probe(ip=1, tag=1))) == 1, "the program that ran still runs"
+    assert len(switch.process(3, probe(ip=1, tag=1))) == 1, "the first program still runs"
 
 
 async def test_only_the_primary_sets_the_pipeline(server: P4RuntimeServer, stub: Any) -> None:
@@ -210,7 +210,7 @@ async def test_only_the_primary_sets_the_pipeline(server: P4RuntimeServer, stub:
     assert "no primary controller" in text
 
 
-async def test_a_switch_that_runs_a_program_already_can_be_adopted(
+async def test_server_of_a_switch_with_a_program_accepts_writes(
     switch: _engine.Switch, bundle: bytes
 ) -> None:
     server = P4RuntimeServer(switch, bundle=bundle)
@@ -221,7 +221,7 @@ async def test_a_switch_that_runs_a_program_already_can_be_adopted(
     await server.stop()
 
 
-async def test_capabilities_name_the_version(stub: Any) -> None:
+async def test_capabilities_have_the_api_version(stub: Any) -> None:
     assert (await stub.Capabilities(p4r.CapabilitiesRequest())).p4runtime_api_version == "1.5.0"
     code, text = await refused(stub.Capabilities(p4r.CapabilitiesRequest(device_id=9)))
     assert (code, "its device is 1" in text) == (grpc.StatusCode.NOT_FOUND, True)

@@ -1,4 +1,4 @@
-"""Roles and election ids as a server obeys them (section 5)."""
+"""Roles and election ids of a P4Runtime server (section 5)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def route(names: Names) -> p4r.Entity:
     return names.table_entry("lpm_table", {}, Call("drop", {}))
 
 
-async def test_a_role_writes_and_reads_what_it_lists(
+async def test_a_role_writes_and_reads_only_its_objects(
     running: P4RuntimeServer, names: Names
 ) -> None:
     lpm, results = (
@@ -85,7 +85,7 @@ async def test_a_role_writes_and_reads_what_it_lists(
         assert len([each async for each in root.read(*wanted)]) == 2 + results.size
 
 
-async def test_finsy_has_a_role_of_its_own(running: P4RuntimeServer, names: Names) -> None:
+async def test_finsy_can_have_a_role(running: P4RuntimeServer, names: Names) -> None:
     lpm = names.schema.tables.named("lpm_table").id
     config = stratum.P4RoleConfig(shared_p4_ids=[lpm])
     options = fy.SwitchOptions(role_name="routes", role_config=config)
@@ -102,7 +102,9 @@ async def test_finsy_has_a_role_of_its_own(running: P4RuntimeServer, names: Name
         assert routes.is_primary
 
 
-async def test_a_role_that_nobody_has_is_not_found(running: P4RuntimeServer, names: Names) -> None:
+async def test_write_of_an_unknown_role_is_not_found(
+    running: P4RuntimeServer, names: Names
+) -> None:
     open_stream(running.streams, claim("routes"))
     with pytest.raises(aio.AioRpcError, match=r"no role 'roads'.*'routes'") as caught:
         await write(running, "roads", insert(route(names)))
@@ -125,7 +127,7 @@ async def test_digests_go_to_the_roles_that_list_them(
     assert [len(session.outbox) for session in (owner, other, root)] == [2, 2, 3]
 
 
-def test_two_roles_cannot_have_an_object_alone() -> None:
+def test_two_roles_cannot_have_exclusive_access_to_an_object() -> None:
     arbitration = Arbitration(1)
     config = stratum.P4RoleConfig(exclusive_p4_ids=[5])
     arbitration.update(Controller(), claim("one", config))
@@ -143,7 +145,7 @@ def test_a_stream_cannot_change_its_device() -> None:
     assert caught.value.code is Code.FAILED_PRECONDITION
 
 
-def test_an_election_id_of_zero_is_one_and_unset_is_none() -> None:
+def test_election_id_zero_differs_from_an_unset_id() -> None:
     arbitration, zero, unset = Arbitration(1), Controller(), Controller()
     (notice,) = arbitration.update(unset, claim(election_id=None))
     assert notice.update.status.code == Code.NOT_FOUND.value[0]

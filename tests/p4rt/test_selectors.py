@@ -106,7 +106,7 @@ async def test_members_and_groups_are_checked(client: P4RuntimeClient) -> None:
     no_action = member(client, 1, 1)
     no_action.action_profile_member.ClearField("action")
     unweighted = Set(action_profile_actions=[forward(client, 5, 0)])
-    by_chance = Set(action_profile_actions=[forward(client, 5)], action_selection_mode=Set.RANDOM)
+    at_random = Set(action_profile_actions=[forward(client, 5)], action_selection_mode=Set.RANDOM)
     await client.write([insert(member(client, 1, 1)), insert(group(client, 9, [3], 4))])
     await client.write([insert(entry(client, 11, action_profile_group_id=9))])
     for update, code, sentence in [
@@ -128,7 +128,7 @@ async def test_members_and_groups_are_checked(client: P4RuntimeClient) -> None:
             "expected at least 1",
         ),
         (
-            modify(entry(client, 11, action_profile_action_set=by_chance)),
+            modify(entry(client, 11, action_profile_action_set=at_random)),
             "UNIMPLEMENTED",
             "HASH and SUM_OF_WEIGHTS",
         ),
@@ -146,7 +146,7 @@ def profile(**fields: Any) -> Profile:
     return Schema(info).profiles.get(0x11000001)
 
 
-def test_sizes_and_weights_are_those_that_p4info_allows() -> None:
+def test_sizes_and_weights_are_limited_by_p4info() -> None:
     Member = p4r.ActionProfileGroup.Member  # noqa: N806 (a class)
     members = profile(
         max_group_size=2, sum_of_members=p4i.ActionProfile.SumOfMembers(max_member_weight=10)

@@ -1,4 +1,4 @@
-"""Writes to a switch of several pipelines reach one after the other, or none."""
+"""Writes to a switch with several pipelines reach all of them in turn, or none."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def entry(names: Names, result: int) -> p4r.Entity:
 
 
 def route(names: Names) -> p4r.Update:
-    """Everything leaves at port 1."""
+    """A default entry that forwards all packets to port 1."""
     return modify(names.default_entry("lpm_table", Call("forward", {"port": 1})))
 
 
 def results(switch: _engine.Switch) -> list[int]:
-    """What a probe meets that comes in at a port of each pipeline."""
+    """The results of one probe through each pipeline."""
     frames = [switch.process(port, probe(ip=1, tag=2)) for port in range(4)]
     return [result_of(frame) for ((_, frame),) in frames]
 
@@ -46,7 +46,7 @@ async def test_an_answered_write_has_reached_every_pipeline(
     assert results(switch) == [0] * 4
 
 
-def test_packets_pass_between_two_pipelines_of_a_write(
+def test_packets_are_processed_while_a_write_is_in_progress(
     switch: _engine.Switch, names: Names
 ) -> None:
     tables, actions = names.schema.tables, names.schema.actions
@@ -65,7 +65,7 @@ def test_packets_pass_between_two_pipelines_of_a_write(
     assert seen == [[7, 0, 0, 0], [7, 7, 0, 0], [7, 7, 7, 0], [7, 7, 7, 7]]
 
 
-async def test_what_the_first_pipeline_refuses_reaches_none(
+async def test_write_refused_by_the_first_pipeline_reaches_none(
     client: P4RuntimeClient, switch: _engine.Switch
 ) -> None:
     await client.write([route(client.names), insert(entry(client.names, 30))])
@@ -75,21 +75,21 @@ async def test_what_the_first_pipeline_refuses_reaches_none(
     assert results(switch) == [30] * 4
 
 
-def test_pipeline_that_was_written_alone_is_distinguished(
-    switch: _engine.Switch, names: Names
-) -> None:
+def test_error_names_the_pipeline_whose_state_differs(switch: _engine.Switch, names: Names) -> None:
     exact = names.schema.tables.named("exact_table").id
     action: _engine.Action = ("action", names.schema.actions.named("set_result").id, [b"\7"])
     matches: list[_engine.Match] = [(1, "exact", b"\1"), (2, "exact", b"\2")]
     switch.insert_entry(exact, matches, action, pipeline=2)
-    with pytest.raises(RpcError, match="pipeline 2 refuses what the ones before it took") as caught:
+    with pytest.raises(
+        RpcError, match="pipeline 2 refuses a write that the previous ones accepted"
+    ) as caught:
         in_each_pipeline(
             switch, lambda at: switch.insert_entry(exact, matches, action, pipeline=at)
         )
     assert caught.value.code == Code.INTERNAL
 
 
-def test_a_pipeline_that_is_not_there_is_refused(switch: _engine.Switch, names: Names) -> None:
+def test_unknown_pipeline_is_refused(switch: _engine.Switch, names: Names) -> None:
     table = names.schema.tables.named("exact_table").id
     with pytest.raises(
         _engine.ControlError, match="4 pipelines, from 0, so there is no pipeline 4"
@@ -97,7 +97,7 @@ def test_a_pipeline_that_is_not_there_is_refused(switch: _engine.Switch, names: 
         switch.read_entries(table, pipeline=4)
 
 
-def test_a_trace_names_the_pipelines(switch: _engine.Switch, names: Names) -> None:
+def test_a_trace_has_the_numbers_of_the_pipelines(switch: _engine.Switch, names: Names) -> None:
     lpm = names.schema.tables.named("lpm_table").id
     switch.set_default(lpm, names.schema.actions.named("forward").id, [b"\1"])
     _, document, text = switch.trace(2, probe())

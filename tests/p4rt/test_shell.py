@@ -1,7 +1,7 @@
-"""Stock p4runtime-shell, which many operators know, works on our switch.
+"""The unmodified p4runtime-shell works on netkv's switch.
 
-It pins a protobuf that nothing current can share a process with, so it lives in an environment of
-its own under the cache directory; creating that takes seconds once, and package access.
+The shell needs an old protobuf, so it has a separate environment in the cache directory. The first
+test creates it, which takes seconds and needs a package registry.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ async def run_session(
     arguments: list[str | Path],
     send: Callable[[int, bytes], None] | None = None,
 ) -> list[str]:
-    """Run a session, sending the packets that it asks for; returns what it found."""
+    """Run a session, send the packets that it requests, and return its findings."""
     shell = await asyncio.create_subprocess_exec(
         python,
         SESSION,
@@ -60,7 +60,7 @@ async def run_session(
     return lines
 
 
-async def test_an_operator_configures_the_switch_with_p4runtime_shell(
+async def test_p4runtime_shell_configures_the_switch(
     shell_python: Path,
     rack: Rack,
     finsy_options: finsy.SwitchOptions,
@@ -89,7 +89,7 @@ async def test_an_operator_configures_the_switch_with_p4runtime_shell(
         "role 2",
         "version 1.5.0",
     ]
-    # The shell's packet-out, after the packets that it asked for.
+    # The shell's packet-out follows the packets that it requested.
     frames = {await asyncio.to_thread(rack.receive, 1)}
     while b"x" * 60 not in frames:
         frames.add(await asyncio.to_thread(rack.receive, 1))
@@ -100,7 +100,7 @@ async def test_an_operator_configures_the_switch_with_p4runtime_shell(
     assert ports == {1, 2}
 
 
-async def test_an_operator_watches_flows_with_p4runtime_shell(
+async def test_p4runtime_shell_reads_direct_resources(
     shell_python: Path,
     direct_server: P4RuntimeServer,
     direct_bundle: bytes,

@@ -1,4 +1,4 @@
-"""Entries from the source of a program, as P4Runtime reads and changes them."""
+"""Entries from the source of a program, read and changed by P4Runtime."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GOLDEN = Path(__file__).parents[1] / "golden"
 
 @asynccontextmanager
 async def running(program: str) -> AsyncIterator[tuple[P4RuntimeClient, _engine.Switch, Names]]:
-    """A program of tests/golden behind a server, its client being primary."""
+    """A program of tests/golden on a switch, with a server and a client that is primary."""
     bundle = _engine.compile_p4(str(GOLDEN / f"{program}.p4"))
     switch = _engine.Switch(bundle)
     server = P4RuntimeServer(switch)
@@ -34,15 +34,15 @@ async def running(program: str) -> AsyncIterator[tuple[P4RuntimeClient, _engine.
 
 
 async def entries(client: P4RuntimeClient) -> list[p4r.TableEntry]:
-    """All entries, those that win first."""
+    """All entries, by descending priority."""
     found = [
         each.table_entry async for each in client.read(p4r.Entity(table_entry=p4r.TableEntry()))
     ]
     return sorted(found, key=lambda entry: -entry.priority)
 
 
-def runs(entry: p4r.TableEntry) -> int:
-    """What the entry gives to its action."""
+def argument(entry: p4r.TableEntry) -> int:
+    """The argument of the entry's action."""
     return int.from_bytes(entry.action.action.params[0].value, "big")
 
 
@@ -51,23 +51,22 @@ def runs(entry: p4r.TableEntry) -> int:
     [
         ("prio", [3, 2, 1], [3, 2, 1], True),
         ("prio2", [1, 2, 3], [30, 20, 10], False),
-        # The smallest wins in the source, the largest for a control plane.
+        # In this source the smallest number wins; in P4Runtime the largest wins.
         ("prio3", [3, 2, 1], [21, 11, 1], False),
     ],
 )
 async def test_priorities_of_source_entries_can_be_read(
     program: str, order: list[int], priorities: list[int], is_const: bool
 ) -> None:
-    """`@priority`, `priority =` and `largest_priority_wins`: what wins has the largest number."""
+    """With `@priority`, `priority =` and `largest_priority_wins`, the winner has the largest."""
     async with running(program) as (client, _, _):
         found = await entries(client)
-        assert [runs(entry) for entry in found] == order
+        assert [argument(entry) for entry in found] == order
         assert [entry.priority for entry in found] == priorities
         assert {entry.is_const for entry in found} == {is_const}
 
 
-async def test_an_added_entry_takes_its_place_by_priority() -> None:
-    """Numbers of the source and of the control plane are compared with each other."""
+async def test_priorities_of_source_and_controller_are_compared() -> None:
     async with running("prio2") as (client, switch, names):
         table, ours = "I.t", {"h.b.k": Ternary(3, 0xFF)}
         assert switch.process(0, b"\x03\x00") == [(1, b"\x03\x01")]

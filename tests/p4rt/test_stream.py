@@ -1,4 +1,4 @@
-"""Packets and digests over the stream, and who gets them."""
+"""The stream: packets, digests, arbitration, and the limits of its queue."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PACKET_IN = bytes([0x00, 0x80 | 0x05, 0x12, 0x34])  # ingress_port 1, _pad 5, re
 
 @dataclass
 class CpuPort:
-    """A CPU port in memory: tests put frames and digests in and look at what came out."""
+    """A CPU port in memory: `waiting` is its input, `sent` its output."""
 
     sent: list[bytes] = field(default_factory=list)
     waiting: queue.Queue[tuple[list[bytes], list[tuple[int, list[bytes]]]]] = field(
@@ -70,15 +70,15 @@ async def primary(cpu_server: P4RuntimeServer) -> AsyncIterator[P4RuntimeClient]
         yield client
 
 
-async def soon(awaitable: Awaitable[T]) -> T:
+async def in_time(awaitable: Awaitable[T]) -> T:
     return await asyncio.wait_for(awaitable, PATIENCE_S)
 
 
-async def test_a_packet_in_carries_its_header_as_metadata(
+async def test_the_header_of_a_packet_in_becomes_metadata(
     primary: P4RuntimeClient, cpu: CpuPort
 ) -> None:
     cpu.waiting.put(([PACKET_IN + b"payload"], []))
-    packet = await soon(anext(primary.packets()))
+    packet = await in_time(anext(primary.packets()))
     assert packet.payload == b"payload"
     assert primary.names.packet_metadata(packet) == {
         "ingress_port": 1,
@@ -95,7 +95,7 @@ async def test_a_packet_out_becomes_a_frame_with_its_header(
     assert cpu.sent == [b"\xff\x80payload"]
 
 
-async def test_wrong_packet_out_is_answered_and_the_stream_goes_on(
+async def test_wrong_packet_out_is_refused_and_the_stream_stays_open(
     primary: P4RuntimeClient, cpu: CpuPort, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = p4r.PacketMetadata(metadata_id=1, value=b"\2\0")
@@ -106,19 +106,19 @@ async def test_wrong_packet_out_is_answered_and_the_stream_goes_on(
     assert "metadata egress_port (1) is missing" in caplog.text
     assert cpu.sent == []
     cpu.waiting.put(([PACKET_IN], []))
-    assert (await soon(anext(primary.packets()))).payload == b""
+    assert (await in_time(anext(primary.packets()))).payload == b""
 
 
-async def test_packets_go_to_the_primary_of_the_moment(
+async def test_packets_go_to_the_current_primary(
     primary: P4RuntimeClient, cpu_server: P4RuntimeServer, cpu: CpuPort
 ) -> None:
     waiting = asyncio.ensure_future(anext(primary.packets()))
     async with P4RuntimeClient(cpu_server.address, election_id=6) as successor:
         with pytest.raises(ControllerError, match="the highest election id there is 6") as caught:
-            await soon(waiting)
+            await in_time(waiting)
         assert caught.value.code is Code.ALREADY_EXISTS
-        cpu.waiting.put(([PACKET_IN + b"for the new one"], []))
-        assert (await soon(anext(successor.packets()))).payload == b"for the new one"
+        cpu.waiting.put(([PACKET_IN + b"for the successor"], []))
+        assert (await in_time(anext(successor.packets()))).payload == b"for the successor"
         with pytest.raises(ControllerError, match="only the primary controller"):
             await primary.write([insert(primary.names.digest("hot_t"))])
 
@@ -150,15 +150,15 @@ async def test_finsy_takes_over_when_the_primary_goes_away(
         await until_async(lambda: second.is_primary, "the second is primary")
         packets = second.read_packets()
         arriving = asyncio.ensure_future(anext(packets))
-        await asyncio.sleep(0)  # it waits now
+        await asyncio.sleep(0)  # the task waits for a packet
         cpu.waiting.put(([PACKET_IN + b"x"], []))
-        assert (await soon(arriving)).payload == b"x"
+        assert (await in_time(arriving)).payload == b"x"
 
 
-async def test_a_controller_that_does_not_listen_costs_bounded_memory() -> None:
+async def test_queue_of_a_stream_that_is_not_read_is_bounded() -> None:
     mailbox: Mailbox[int] = Mailbox(2)
     assert [mailbox.offer(number) for number in range(3)] == [True, True, False]
-    mailbox.put(9)  # what must not be lost still fits
+    mailbox.put(9)  # put() may exceed the limit of offer()
     mailbox.close()
     assert [await mailbox.get() for _ in range(4)] == [0, 1, 9, None]
 
@@ -173,7 +173,7 @@ async def test_stream_ends_when_its_reliable_queue_is_full() -> None:
         await mailbox.get()
 
 
-async def test_calls_at_a_time_are_limited(
+async def test_concurrent_calls_are_limited(
     monkeypatch: pytest.MonkeyPatch, switch: _engine.Switch, bundle: bytes
 ) -> None:
     monkeypatch.setattr(server_module, "MAX_RPCS", 2)
@@ -213,7 +213,7 @@ async def test_frames_too_short_for_their_header_are_counted(
     primary: P4RuntimeClient, cpu_server: P4RuntimeServer, cpu: CpuPort
 ) -> None:
     cpu.waiting.put(([b"", b"\0", PACKET_IN], []))
-    assert (await soon(anext(primary.packets()))).payload == b""
+    assert (await in_time(anext(primary.packets()))).payload == b""
     assert cpu_server.statistics()["packet_ins_dropped"] == 2
 
 
@@ -230,18 +230,18 @@ async def test_digests_are_sent_if_configured_and_acknowledged(
     await primary.write([insert(config)])
     cpu.waiting.put(([], [hot]))
     digests = primary.digests()
-    first = await soon(anext(digests))
+    first = await in_time(anext(digests))
     assert primary.names.digest_members(first) == [{"ip": 0x0A000001, "tag": 7}]
     cpu.waiting.put(([], [hot, (digest, [b"\1", b"\2"])]))
-    second = await soon(anext(digests))
+    second = await in_time(anext(digests))
     assert primary.names.digest_members(second) == [{"ip": 1, "tag": 2}]
     assert second.list_id == first.list_id + 1
     await primary.acknowledge(first)
     await primary.packet_out(p4r.PacketOut(payload=b"x"))
-    # What was sent before it has arrived too.
+    # The acknowledgement, which was sent before, has arrived then.
     await until_async(lambda: primary.refused == 1, "the wrong packet is refused")
     cpu.waiting.put(([], [hot]))
-    assert primary.names.digest_members(await soon(anext(digests))) == [
+    assert primary.names.digest_members(await in_time(anext(digests))) == [
         {"ip": 0x0A000001, "tag": 7}
     ]
 
@@ -252,22 +252,22 @@ async def test_digests_are_batched_by_size_and_time(primary: P4RuntimeClient, cp
     await primary.write([insert(config)])
     cpu.waiting.put(([], [(digest, [b"\1", bytes([tag])]) for tag in range(3)]))
     digests = primary.digests()
-    assert len((await soon(anext(digests))).data) == 2
-    assert len((await soon(anext(digests))).data) == 1
-    # A controller may change its mind.
+    assert len((await in_time(anext(digests))).data) == 2
+    assert len((await in_time(anext(digests))).data) == 1
+    # The controller changes the configuration.
     await primary.write([modify(primary.names.digest("hot_t", max_list_size=1))])
     cpu.waiting.put(([], [(digest, [b"\1", b"\1"])]))
-    assert len((await soon(anext(digests))).data) == 1
+    assert len((await in_time(anext(digests))).data) == 1
 
 
 async def test_a_stopped_server_ends_iterators_with_a_reason(
     primary: P4RuntimeClient, cpu_server: P4RuntimeServer
 ) -> None:
     waiting = asyncio.ensure_future(anext(primary.packets()))
-    await asyncio.sleep(0)  # it waits now
+    await asyncio.sleep(0)  # the task waits for a packet
     await cpu_server.stop()
     with pytest.raises(ControllerError, match="shutting down") as caught:
-        await soon(waiting)
+        await in_time(waiting)
     assert caught.value.disconnected
     with pytest.raises(ControllerError) as caught:
         await primary.get_pipeline()
@@ -279,7 +279,7 @@ async def test_missing_server_is_reported_within_the_timeout() -> None:
         await P4RuntimeClient("127.0.0.1:9").connect(0.3)
 
 
-async def test_ten_thousand_entries_are_written_at_once(primary: P4RuntimeClient) -> None:
+async def test_ten_thousand_entries_are_written_in_one_call(primary: P4RuntimeClient) -> None:
     names: Names = primary.names
     updates = [
         insert(
@@ -307,12 +307,12 @@ async def test_packets_and_digests_of_a_running_switch_reach_finsy(
         packets, digests = controller.read_packets(), controller.read_digests("hot_t")
         await controller.insert([fy.P4DigestEntry("hot_t")])
         rack.send(1, probe(op=4))
-        packet = await soon(anext(packets))
+        packet = await in_time(anext(packets))
         assert packet.metadata["ingress_port"] == 1
         assert packet.metadata["reason"] == 4
         assert packet.payload == probe(op=4)
         rack.send(2, probe(op=2, ip=0x0A000001, tag=7))
-        digest = await soon(anext(digests))
+        digest = await in_time(anext(digests))
         assert digest.data == [{"ip": 0x0A000001, "tag": 7}]
         await controller.write([fy.P4PacketOut(b"x" * 60, egress_port=2, _pad=0)])
         assert await asyncio.to_thread(rack.receive, 2) == b"x" * 60

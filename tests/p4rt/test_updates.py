@@ -1,4 +1,4 @@
-"""What control planes write does the same through P4Runtime as on a simulated switch."""
+"""Writes of control planes have the same effect by P4Runtime and on a simulated switch."""
 
 from __future__ import annotations
 
@@ -23,25 +23,23 @@ Write = Callable[[base.TableWrite], Awaitable[str]]
 def write(
     request: pytest.FixtureRequest, client: P4RuntimeClient, switch: _engine.Switch, bundle: bytes
 ) -> Write:
-    """Carries out a write and says why it was refused, or nothing."""
+    """A function that carries out a write and returns the reason of a refusal, or ""."""
     tables = Tables(switch, bundle)
 
-    async def over_the_wire(it: base.TableWrite) -> str:
+    async def by_p4runtime(it: base.TableWrite) -> str:
         try:
             await client.write([update(client.names, it)])
         except ControllerError as refused:
             return str(refused)
         return ""
 
-    async def in_virtual_time(it: base.TableWrite) -> str:
+    async def on_simulated_switch(it: base.TableWrite) -> str:
         return tables.carry_out(it, 0)
 
-    return over_the_wire if request.param == "p4runtime" else in_virtual_time
+    return by_p4runtime if request.param == "p4runtime" else on_simulated_switch
 
 
-async def test_an_entry_is_modified_where_it_is_and_only_there(
-    write: Write, switch: _engine.Switch
-) -> None:
+async def test_only_an_existing_entry_is_modified(write: Write, switch: _engine.Switch) -> None:
     def result() -> int:
         [(_, frame)] = switch.process(2, probe(ip=5, tag=2))
         return result_of(frame)
@@ -59,7 +57,7 @@ async def test_an_entry_is_modified_where_it_is_and_only_there(
     assert result() == 0
 
 
-async def test_a_multicast_group_leaves_through_all_of_its_ports(
+async def test_a_multicast_group_copies_to_all_of_its_ports(
     write: Write, switch: _engine.Switch
 ) -> None:
     lpm = base.SetDefault(0, "MyIngress.lpm_table", "MyIngress.to_group", {"group": 3})
@@ -71,9 +69,7 @@ async def test_a_multicast_group_leaves_through_all_of_its_ports(
     assert await write(base.MulticastGroup(3, 4, (2, 2))) != ""
 
 
-async def test_clones_of_a_session_leave_through_its_port(
-    write: Write, switch: _engine.Switch
-) -> None:
+async def test_clones_of_a_session_leave_at_its_port(write: Write, switch: _engine.Switch) -> None:
     assert switch.process(1, probe(op=3)) == []
     assert await write(base.CloneSession(1, session=7, port=2)) == ""
     assert [port for port, _ in switch.process(1, probe(op=3))] == [2]

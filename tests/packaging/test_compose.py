@@ -1,9 +1,8 @@
-"""docker-compose.yml is what the compose specification allows, and its commands run.
+"""docker-compose.yml conforms to the compose specification, and its commands run.
 
-No Docker is needed: each command of a container, and of its health check, is run here as it stands
-in the file, with the addresses of containers replaced by those of this machine. For p4c and
-simple_switch_grpc the stand-ins of `tests/lab/bmv2_standin.py` take the place of programs that are
-not on PATH.
+No Docker is needed. The tests run the command and the health check of each container on this
+machine, with the addresses of containers replaced. If p4c or simple_switch_grpc is not on PATH,
+its stand-in of `tests/lab/bmv2_standin.py` runs instead.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ LABS = {"rocksdb-lab": "switch-rocksdb", "redis-lab": "switch-redis"}
 
 
 class Machine:
-    """Stands for the containers: an environment, and the processes of a test."""
+    """Runs the commands of containers as processes on this machine."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -67,17 +66,17 @@ class Machine:
             timeout=4 * PATIENCE_S,
         )
 
-    def healthy(self, words: list[str], process: subprocess.Popen[bytes]) -> None:
-        """Waits until a health check succeeds while the process runs."""
+    def wait_healthy(self, words: list[str], process: subprocess.Popen[bytes]) -> None:
+        """Wait until a health check succeeds while the process runs."""
 
-        def well() -> bool:
+        def healthy() -> bool:
             assert process.poll() is None, "the process has ended"
             return self.run(words).returncode == 0
 
-        until(well, f"{words} succeeds", every_s=1.0)
+        until(healthy, f"{words} succeeds", every_s=1.0)
 
-    def up(self, process: subprocess.Popen[bytes]) -> None:
-        """Waits until a lab is up; its process is the newest one."""
+    def wait_up(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait until a lab is up; its process was started last."""
         log = self.folder / f"log-{len(self._running) - 1}"
 
         def ready() -> bool:
@@ -101,7 +100,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 
 def with_ports(words: list[str], ports: dict[str, str]) -> list[str]:
-    """Words in which addresses of the file are replaced."""
+    """The words of a command, with addresses replaced."""
     for old, new in ports.items():
         words = [word.replace(old, new) for word in words]
     return words
@@ -118,7 +117,7 @@ def command(service: str) -> list[str]:
 
 
 def start_switch(machine: Machine, name: str) -> tuple[str, str]:
-    """Starts a switch as its container does; returns its P4Runtime and data-plane addresses."""
+    """Start a switch as its container does; return its P4Runtime and data-plane addresses."""
     p4runtime, dataplane = (f"127.0.0.1:{port}" for port in free_ports(2))
     moved = {"0.0.0.0:9559": p4runtime, "0.0.0.0:9560": dataplane}
     process = machine.start(with_ports(command(name), moved))
@@ -126,7 +125,7 @@ def start_switch(machine: Machine, name: str) -> tuple[str, str]:
         address.replace("0.0.0.0:", "127.0.0.1/"): moved[address].replace(":", "/")
         for address in moved
     }
-    machine.healthy(with_ports(health(name), checked), process)
+    machine.wait_healthy(with_ports(health(name), checked), process)
     return p4runtime, dataplane
 
 
@@ -138,7 +137,7 @@ def test_file_is_allowed_by_the_compose_specification() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_no_container_has_privileges_that_it_is_not_given() -> None:
+def test_containers_drop_all_capabilities_but_the_listed() -> None:
     for name, service in SERVICES.items():
         assert "privileged" not in service, name
         assert service["cap_drop"] == ["ALL"], name
@@ -209,8 +208,8 @@ def test_lab_of_a_container_comes_up_on_its_switch(machine: Machine, lab: str) -
         (mounted / file.name).write_text(with_ports([file.read_text()], moved)[0])
     words = with_ports(command(lab), {"/lab/": f"{mounted}/"})
     process = machine.start([NETKV, *words])
-    machine.up(process)
-    machine.healthy(health(lab), process)
+    machine.wait_up(process)
+    machine.wait_healthy(health(lab), process)
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE_S) == 0
     assert not list((machine.folder / "home/labs").iterdir())
@@ -222,14 +221,14 @@ def start_redis(machine: Machine) -> str:
     (port,) = free_ports(1)
     process = machine.start([*command("redis"), "--port", str(port), "--bind", "127.0.0.1"])
     first, *rest = health("redis")
-    machine.healthy([first, "-p", str(port), *rest], process)
+    machine.wait_healthy([first, "-p", str(port), *rest], process)
     return f"127.0.0.1:{port}"
 
 
 def test_engine_lab_comes_up_as_in_its_container(machine: Machine) -> None:
     process = machine.start([NETKV, *command("engine")])
-    machine.up(process)
-    machine.healthy(health("engine"), process)
+    machine.wait_up(process)
+    machine.wait_healthy(health("engine"), process)
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE_S) == 0
 
@@ -238,7 +237,7 @@ def test_dashboard_is_served_as_in_its_container(machine: Machine) -> None:
     (port,) = free_ports(1)
     process = machine.start([NETKV, *command("dashboard"), "--port", str(port)])
     words = with_ports(health("dashboard"), {":8400/": f":{port}/"})
-    machine.healthy([sys.executable, *words[1:]], process)
+    machine.wait_healthy([sys.executable, *words[1:]], process)
 
 
 def test_doctor_runs_as_in_the_container_of_tools(machine: Machine) -> None:

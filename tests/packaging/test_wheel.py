@@ -1,4 +1,4 @@
-"""The wheel is whole: what a user without Rust and without a checkout gets, works."""
+"""The wheel is complete: it works for a user without Rust and without a checkout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [
             str(Path(sys.executable).with_name("maturin")),
             *("build", "-q", "--release", "--locked", "--out", str(out)),
-            # The interpreter of `maturin develop`: for another, pyo3 and the engine are built anew.
+            # The interpreter of `maturin develop`; another one would rebuild pyo3 and the engine.
             *("--interpreter", sys.executable),
         ],
         cwd=ROOT,
@@ -66,7 +66,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(installed: Path, folder: Path, *arguments: str) -> Any:
-    """The document that a netkv without Rust and checkout prints."""
+    """Run the installed netkv with `--json`; return the document that it prints."""
     done = subprocess.run(
         [str(installed / "netkv"), *arguments, "--json"],
         cwd=folder,
@@ -92,7 +92,7 @@ def test_quickstart_runs_from_the_wheel_without_rust(installed: Path, tmp_path: 
     assert all(r["acked_writes_lost"] == 0 for r in document["runs"])
 
 
-def test_benchmark_has_its_yardstick_in_the_wheel(installed: Path, tmp_path: Path) -> None:
+def test_wheel_has_the_reference_program_of_the_benchmark(installed: Path, tmp_path: Path) -> None:
     options = ("--path", "read-hit", "--sweep", "none", "--seconds", "0.01")
     document = run(installed, tmp_path, "p4", "bench", *options)
     assert {r["program"] for r in document["results"]} >= {"cache_read", "netcache"}

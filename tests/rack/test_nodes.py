@@ -1,4 +1,4 @@
-"""The nodes of a rack are the same in scenarios, live and simulated."""
+"""Live and simulated racks have the nodes that scenarios name."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def racks(directory: Path) -> list[Rack]:
     return [LiveRack(spec, directory), SimRack(spec)]
 
 
-def test_operation_that_a_kind_has_not_is_refused(tmp_path: Path) -> None:
+def test_operation_on_the_wrong_kind_of_node_is_refused(tmp_path: Path) -> None:
     for rack in racks(tmp_path):
         with pytest.raises(UsageError, match="no node at the end of a link 'switch'"):
             rack.linked_node("switch")
@@ -56,5 +56,5 @@ def test_operation_that_a_kind_has_not_is_refused(tmp_path: Path) -> None:
             rack.node("coordinator")
 
 
-def test_a_switch_of_several_has_a_name_of_its_own() -> None:
+def test_spine_is_a_switch() -> None:
     assert nodes.kind_of("spine-0") is nodes.Switch

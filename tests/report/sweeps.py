@@ -15,7 +15,7 @@ def sweep(
     repeats: int = 3,
     **changes: Any,
 ) -> list[RunRecord]:
-    """NoCache, which loses throughput with each further value, and NetCache, which does not."""
+    """A sweep in which NoCache loses throughput with each value, and NetCache does not."""
     prefix = changes.pop("prefix", "s")
     with StoreSink(store) as sink:
         for at, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""Files of figures are the same for the same figure, whole, and readable."""
+"""Files of figures are deterministic, and their text overlaps nothing."""
 
 from __future__ import annotations
 
@@ -79,14 +79,14 @@ def each() -> pytest.MarkDecorator:
 
 
 def test_same_figure_gives_the_same_bytes_for_every_user(tmp_path: Path) -> None:
-    """Whatever their settings of matplotlib, their hash seed, and what was drawn before."""
+    """User settings of matplotlib, the hash seed and earlier drawings have no effect."""
     settings = tmp_path / "matplotlibrc"
     settings.write_text("font.size: 20\nsvg.fonttype: none\naxes.grid: True\n", encoding="utf-8")
     script = (
         "import hashlib; import tests.report.test_drawing as t; "
         "print([hashlib.sha256(t.drawing.draw(t.ALL, k)).hexdigest() for k in ('svg', 'png')])"
     )
-    said = subprocess.run(
+    other = subprocess.run(
         [sys.executable, "-c", script],
         cwd=ROOT,
         env={**os.environ, "MATPLOTLIBRC": str(settings), "PYTHONHASHSEED": "7"},
@@ -95,18 +95,18 @@ def test_same_figure_gives_the_same_bytes_for_every_user(tmp_path: Path) -> None
         check=True,
     )
     here = [hashlib.sha256(drawing.draw(ALL, kind)).hexdigest() for kind in ("svg", "png")]
-    assert said.stdout.strip() == str(here)
+    assert other.stdout.strip() == str(here)
     again = [hashlib.sha256(drawing.draw(ALL, kind)).hexdigest() for kind in ("svg", "png")]
     assert again == here
 
 
-def test_threads_of_a_server_do_not_disturb_each_other() -> None:
+def test_figures_can_be_drawn_by_several_threads() -> None:
     size = mpl.rcParams["font.size"]
     alone = {figure.name: drawing.draw([figure], "svg") for figure in ALL}
     with ThreadPoolExecutor(4) as threads:
         drawn = list(threads.map(lambda figure: drawing.draw([figure], "svg"), ALL * 3))
     assert drawn == [alone[figure.name] for figure in ALL * 3]
-    assert mpl.rcParams["font.size"] == size, "the settings of the process are as before"
+    assert mpl.rcParams["font.size"] == size, "the settings of the process are unchanged"
 
 
 @each()
@@ -123,7 +123,7 @@ def test_figure_is_as_wide_as_a_column_and_nothing_is_cut_off(figure: Figure) ->
 
 @each()
 def test_legend_and_texts_of_events_cover_no_data(figure: Figure) -> None:
-    """They stand above the area of the data, each on its own."""
+    """They are above the area of the data and do not overlap."""
     with mpl.rc_context(drawing._STYLE):
         sheet = drawing._sheet([figure])
         (axes,) = sheet.axes
@@ -131,14 +131,14 @@ def test_legend_and_texts_of_events_cover_no_data(figure: Figure) -> None:
         boxes = [text.get_window_extent() for text in axes.texts if not figure.sideways]
         if (legend := axes.get_legend()) is not None:
             boxes.append(legend.get_window_extent())
-        assert len(boxes) == len(layout.strip(figure)) + bool(figure.legend())
+        assert len(boxes) == len(layout.event_texts(figure)) + bool(figure.legend())
         for number, box in enumerate(boxes):
             assert box.y0 >= top - 1
             for other in boxes[:number]:
                 assert not box.overlaps(other)
 
 
-def test_text_of_a_user_is_text() -> None:
+def test_text_of_a_user_is_not_interpreted() -> None:
     nasty = "<b>$x_1$ & $y$ --> \x00\x1b[0m \ud800 丢失 </svg>"
     from netkv.report.figure import plain
 
@@ -162,8 +162,8 @@ def test_several_figures_share_a_sheet_in_two_columns() -> None:
         assert f"<!-- {layout.title_lines(figure)[0]} -->" in svg
 
 
-def test_line_has_a_gap_where_nothing_is_known() -> None:
+def test_line_has_a_gap_at_a_missing_value() -> None:
     gap = replace(LINES, series=(Series("a", (1, 2, 3), (1, None, 3)),))
     svg = drawing.draw([gap], "svg").decode()
     line = next(path for path in re.findall(r'<path d="([^"]*)"', svg) if path.count("M") == 2)
-    assert "L" not in line, "no line leads over it"
+    assert "L" not in line, "no line crosses the gap"

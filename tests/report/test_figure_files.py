@@ -1,4 +1,4 @@
-"""Figures go where the user says, and a place that cannot be is told before anything is run."""
+"""`--plot`: the files that it writes; an impossible path is refused before the run."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def test_directory_gets_both_files_of_each_figure(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(names)
 
 
-def test_directory_that_is_missing_is_made(tmp_path: Path) -> None:
+def test_missing_directory_is_created(tmp_path: Path) -> None:
     for name in ("new", "runs/2026/results-0.1"):
         to = destination(tmp_path / name)
-        assert not (tmp_path / name).exists(), "only when there is something to write"
+        assert not (tmp_path / name).exists(), "created only by write()"
         write([to], [LINES], lambda: "")
         assert {file.name for file in (tmp_path / name).iterdir()} == {"lines.svg", "lines.png"}
 
 
-def test_file_with_the_name_of_a_figure_gets_that_one(tmp_path: Path) -> None:
+def test_file_named_like_a_figure_gets_only_that_figure(tmp_path: Path) -> None:
     to = [destination(tmp_path / name) for name in ("stacked.svg", "all.SVG", "page.html")]
     one, every, page = write(to, [LINES, STACKED], lambda: "<!doctype html>")
     assert "Throughput over skew" not in one.read_text(encoding="utf-8")
@@ -44,7 +44,7 @@ def test_file_with_the_name_of_a_figure_gets_that_one(tmp_path: Path) -> None:
         ("Makefile", "Makefile' is a file, not a directory."),
     ],
 )
-def test_impossible_place_is_refused_at_once(
+def test_impossible_path_is_refused_at_once(
     name: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])

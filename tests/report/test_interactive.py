@@ -1,4 +1,4 @@
-"""What a page shows is what the file beside it shows."""
+"""Interactive figures of a page show the same as the files."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def parts(figure: Figure) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 @pytest.mark.parametrize("figure", ALL, ids=lambda figure: figure.name)
 def test_every_value_of_a_figure_is_on_the_page(figure: Figure) -> None:
     data, page = parts(figure)
-    told = [trace for trace in data if trace.get("hoverinfo") != "skip"]
-    assert len(told) == len(figure.series)
-    for trace, series in zip(told, figure.series, strict=True):
+    shown = [trace for trace in data if trace.get("hoverinfo") != "skip"]
+    assert len(shown) == len(figure.series)
+    for trace, series in zip(shown, figure.series, strict=True):
         assert list(trace["x" if figure.sideways else "y"]) == list(series.y)
         assert trace["name"] == series.name
         colour = trace["marker"]["color"]
@@ -58,7 +58,7 @@ def test_events_and_intervals_are_on_the_page() -> None:
     assert data[0]["customdata"][1] == "0.9: 1,000 ± 50"
 
 
-def test_stacked_bars_stand_on_each_other() -> None:
+def test_stacked_bars_have_the_base_of_the_figure() -> None:
     data, _ = parts(STACKED)
     servers, cache = data[1:]
     assert servers["marker"]["color"] == cache["marker"]["color"]
@@ -66,10 +66,12 @@ def test_stacked_bars_stand_on_each_other() -> None:
     assert tuple(cache["base"]) == (1, 1, 1, 1)
     pattern = cache["marker"]["pattern"]
     assert pattern["shape"] == "/"
-    assert pattern["bgcolor"] == cache["marker"]["color"], "without it only white lines are drawn"
+    assert pattern["bgcolor"] == cache["marker"]["color"], (
+        "without it plotly draws only white lines"
+    )
 
 
-def test_text_of_a_user_is_no_markup() -> None:
+def test_text_of_a_user_is_escaped() -> None:
     data, page = parts(replace(LINES, title="<b>a</b>", x=Axis("<a href='x'>")))
     assert page["title"]["text"] == "&lt;b&gt;a&lt;/b&gt;"
     assert page["xaxis"]["title"]["text"] == "&lt;a href='x'&gt;"

@@ -1,4 +1,4 @@
-"""A figure shows what the runs are, and says in words what it cannot show."""
+"""Figures of stored runs: their series, styles, events, and reasons of figures left out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def named(figure: Figure, name: str) -> Series:
 
 
 def with_plots(records: list[RunRecord], *asked: dict[str, Any]) -> list[RunRecord]:
-    """The runs as if their scenario had these plots."""
+    """The runs with these plots in their scenario."""
     return [
         run.model_copy(update={"parameters": {**run.parameters, "plots": list(asked)}})
         for run in records
@@ -55,14 +55,14 @@ def test_repeats_are_one_point_with_their_interval(store: Store) -> None:
     assert named(alone, "NoCache").spread == (None, None, None), "one run has no interval"
 
 
-def test_failed_repeat_does_not_bend_a_mean(store: Store) -> None:
+def test_failed_repeat_is_not_part_of_a_mean(store: Store) -> None:
     records = sweep(store)
     records[0] = records[0].model_copy(update={"status": "failed", "throughput_ops": 0.0})
     figure = plots.draw(plot(x="workload.zipf"), records)
     assert named(figure, "NoCache").y[0] == pytest.approx(2000, rel=0.05)
 
 
-def test_scheme_keeps_its_colour_whatever_else_is_drawn(store: Store) -> None:
+def test_colour_of_a_scheme_is_the_same_in_all_figures(store: Store) -> None:
     records = sweep(store)
     both = plots.draw(plot(x="workload.zipf"), records)
     alone = plots.draw(plot(x="workload.zipf"), [r for r in records if r.scheme == "netcache"])
@@ -71,7 +71,7 @@ def test_scheme_keeps_its_colour_whatever_else_is_drawn(store: Store) -> None:
     assert bars.series[1].style == named(both, "NetCache").style != bars.series[0].style
 
 
-def test_ratio_to_a_scheme_is_taken_at_the_same_point(store: Store) -> None:
+def test_ratio_to_a_scheme_divides_at_the_same_point(store: Store) -> None:
     asked = plot(x="workload.zipf", relative_to={"scheme": "nocache"})
     figure = plots.draw(asked, sweep(store))
     assert named(figure, "NoCache").y == (1, 1, 1)
@@ -80,7 +80,7 @@ def test_ratio_to_a_scheme_is_taken_at_the_same_point(store: Store) -> None:
     assert figure.y.title == "Throughput relative to NoCache"
 
 
-def test_ratio_to_a_point_is_taken_there(store: Store) -> None:
+def test_ratio_to_a_point_divides_by_the_value_at_that_point(store: Store) -> None:
     records = sweep(store)
     point = {"point": {"workload.zipf": 0}}
     own = plots.draw(plot(x="workload.zipf", relative_to=point), records)
@@ -106,8 +106,8 @@ def test_cache_and_servers_add_up_to_the_throughput(store: Store) -> None:
     assert cache.spread == pytest.approx(named(throughput, "NetCache").spread)
 
 
-def test_writes_are_not_credited_to_the_cache(store: Store) -> None:
-    """The hit ratio is one of reads only."""
+def test_share_of_the_cache_has_no_writes(store: Store) -> None:
+    """The hit ratio counts reads only."""
     records = store.records(record_comparison(store))
     records = changed(
         records, throughput_ops=1000.0, hit_ratio=1.0, server_load=[150.0, 100.0], params={}
@@ -137,14 +137,14 @@ def test_latency_has_bars_for_percentiles_and_a_distribution(store: Store) -> No
     p99 = records[0].latency_us.p99
     assert p99 is not None
     assert bars.x.categories == ("p50", "p95", "p99", "p99.9")
-    assert bars.y.unit == "ms", "4,000 µs are easier to read as 4 ms"
+    assert bars.y.unit == "ms", "4,000 µs are shown as 4 ms"
     assert named(bars, "NoCache").y == pytest.approx((0.7, 1.5, p99 / 1000, 4))
     curve = plots.draw(plot(y="latency_us", kind="distribution"), records)
     assert curve.x.log
     assert named(curve, "NetCache").y[-1] == 1
 
 
-def test_wide_sweep_gets_a_logarithmic_axis_by_itself(store: Store) -> None:
+def test_wide_sweep_has_a_logarithmic_axis_by_default(store: Store) -> None:
     wide = sweep(store, "lab.cache_entries", (10, 100, 1000, 10_000))
     figure = plots.draw(plot(x="lab.cache_entries"), wide)
     assert figure.x.log
@@ -156,14 +156,14 @@ def test_wide_sweep_gets_a_logarithmic_axis_by_itself(store: Store) -> None:
     assert not plots.draw(plot(x="lab.cache_entries"), zero).x.log
 
 
-def test_values_without_an_order_get_bars(store: Store) -> None:
+def test_values_that_are_not_numbers_have_bars(store: Store) -> None:
     figure = plots.draw(plot(x="workload.mix"), sweep(store, "workload.mix", ("ycsb-b", "ycsb-a")))
     assert figure.x.categories == ("ycsb-b", "ycsb-a")
     assert {series.draw for series in figure.series} == {"bars"}
     assert [series.slot for series in figure.series] == [0, 1]
 
 
-def test_second_path_of_a_sweep_is_distinguished(store: Store) -> None:
+def test_lines_are_distinguished_by_the_second_swept_option(store: Store) -> None:
     records = sweep(store)
     records += [
         run.model_copy(update={"id": f"{run.id}-w", "params": {**run.params, "workload.writes": 1}})
@@ -187,7 +187,7 @@ def test_second_path_of_a_sweep_is_distinguished(store: Store) -> None:
     assert colours == 2 * [style.of_scheme(name).colour for name in ("nocache", "netcache")]
 
 
-def test_runs_of_another_program_are_another_line(store: Store) -> None:
+def test_runs_of_another_program_have_another_line(store: Store) -> None:
     records = sweep(store, repeats=1)
     other = [
         run.model_copy(
@@ -198,7 +198,7 @@ def test_runs_of_another_program_are_another_line(store: Store) -> None:
     figure = plots.draw(plot(x="workload.zipf"), [*records, *other])
     assert len(figure.series) == 4
     for series in figure.series:
-        assert series.x == (0, 0.9, 0.99), "no line goes back"
+        assert series.x == (0, 0.9, 0.99), "x increases along each line"
 
 
 def test_events_are_marked_with_their_text(store: Store) -> None:
@@ -240,7 +240,7 @@ def test_recovery_without_a_restart_is_shaded(
     changed_run = run.model_copy(update={"recoveries": [*run.recoveries, *later]})
     figure = plots.draw(plot(x="time"), [changed_run])
     bands = [(band.start, band.end) for band in figure.bands if band.kind == "recovering"]
-    assert bands == [(5, 6), (10, 12), (19.5, 20)], "the last is cut off where the line ends"
+    assert bands == [(5, 6), (10, 12), (19.5, 20)], "the last ends with the line"
 
 
 def test_recovery_phases_are_stacked_with_one_interval(
@@ -257,19 +257,19 @@ def test_recovery_phases_are_stacked_with_one_interval(
     collect, restore = (series for series in figure.series if not series.name)
     assert collect.style == restore.style == style.of_scheme("netcache")
     assert collect.part != restore.part
-    assert figure.x.categories == ("NetCache",), "NoCache has nothing to recover"
+    assert figure.x.categories == ("NetCache",), "NoCache has no recovery"
     assert collect.y == (2,)
     assert restore.y == (0.5,)
     assert restore.base == (2,)
     assert collect.spread == (None,)
     assert restore.spread == pytest.approx((12.706,), rel=0.001)
     assert figure.y.title == "Recovery (s)"
-    assert "Recovery" in [each.title for each in plots.of_scenario(records).figures]
+    assert "Recovery" in [each.title for each in plots.defined_or_usual(records).figures]
     with pytest.raises(plots.NothingToPlotError, match="'recovery_time'"):
         plots.draw(plot(y="recovery_time"), store.records(["other"]))
 
 
-def test_phases_over_a_sweep_stand_side_by_side_for_each_scheme(store: Store) -> None:
+def test_recovery_phases_over_a_sweep_are_grouped_by_scheme(store: Store) -> None:
     ids = []
     with StoreSink(store) as sink:
         for zipf in (0.9, 0.99):
@@ -315,7 +315,7 @@ def test_repeats_over_time_are_a_line_with_a_band(store: Store) -> None:
     assert named(ratio, "NetCache").y[8] == pytest.approx(2.6, rel=0.1)
 
 
-def test_downsampled_run_keeps_its_worst_latency(store: Store) -> None:
+def test_downsampling_keeps_the_highest_latency(store: Store) -> None:
     with StoreSink(store) as sink:
         record(sink, start("long", duration=4000.0))
     records = store.records(["long"])
@@ -326,7 +326,7 @@ def test_downsampled_run_keeps_its_worst_latency(store: Store) -> None:
     assert figure.y.unit == "ms"
 
 
-def test_predicted_hit_ratio_is_drawn_and_shares_end_at_one(store: Store) -> None:
+def test_predicted_hit_ratio_is_drawn_and_axis_ends_at_one(store: Store) -> None:
     figure = plots.draw(
         plot(y="hit_ratio", x="time"), store.records(record_comparison(store, repeats=2))
     )
@@ -365,7 +365,7 @@ def test_plots_of_a_scenario_have_distinct_names(store: Store) -> None:
         {"y": "server_load", "x": "scheme", "title": "../../etc/passwd"},
         {"y": "lost_ops", "x": "scheme", "title": "丢失"},
     )
-    drawn = plots.of_scenario(records)
+    drawn = plots.defined_or_usual(records)
     assert [figure.name for figure in drawn.figures] == [
         "throughput-50-more",
         "throughput-50-more-2",
@@ -374,19 +374,19 @@ def test_plots_of_a_scenario_have_distinct_names(store: Store) -> None:
     ]
     assert drawn.left_out == []
     other = changed(records, scenario="other")
-    assert plots.asked_for([*records, *other]).figures[4].name == "other-throughput-50-more"
+    assert plots.defined([*records, *other]).figures[4].name == "other-throughput-50-more"
 
 
-def test_without_plots_in_the_scenario_the_usual_ones_are_drawn(store: Store) -> None:
+def test_scenario_without_plots_has_the_default_figures(store: Store) -> None:
     records = store.records(record_comparison(store))
-    assert len(plots.of_scenario(records).figures) == 6
-    nocache = [figure.title for figure in plots.of_scenario(records[:1]).figures]
-    assert "Control plane" not in nocache, "it says nothing"
-    assert plots.asked_for(records).figures == []
+    assert len(plots.defined_or_usual(records).figures) == 6
+    nocache = [figure.title for figure in plots.defined_or_usual(records[:1]).figures]
+    assert "Control plane" not in nocache, "its values are all 0"
+    assert plots.defined(records).figures == []
     asked = with_plots(records, {"y": "throughput_ops", "x": "scheme", "title": "Mine"})
-    titles = [figure.title for figure in plots.everything(asked).figures]
+    titles = [figure.title for figure in plots.defined_and_usual(asked).figures]
     assert titles[0] == "Mine"
-    assert len(titles) == 6, "none of the usual figures is drawn twice"
+    assert len(titles) == 6, "no default figure is drawn twice"
 
 
 @pytest.mark.parametrize(
@@ -398,11 +398,11 @@ def test_without_plots_in_the_scenario_the_usual_ones_are_drawn(store: Store) ->
         ({"y": "served_by"}, {"server_load": []}, "none of the 2 runs has 'served_by'"),
         ({"y": "latency_us", "kind": "distribution"}, {"latency_histogram": ""}, "latency_us"),
         ({}, {"status": "failed"}, "all 2 runs failed"),
-        ({}, {"status": "running"}, "2 of the 2 runs still go on"),
+        ({}, {"status": "running"}, "2 of the 2 runs are in progress"),
         ({"relative_to": {"scheme": "farreach"}}, {}, "relative to FarReach, which is not among"),
         ({"x": "workload.zipf", "log": ["x"]}, {"params": {"workload.zipf": 0}}, "cannot show 0"),
-        ({"y": "server_load", "x": "time"}, {}, "is none that netkv can draw"),
-        ({"y": "no_such_metric"}, {}, "is none that netkv can draw"),
+        ({"y": "server_load", "x": "time"}, {}, "cannot be drawn"),
+        ({"y": "no_such_metric"}, {}, "cannot be drawn"),
     ],
 )
 def test_figure_without_values_is_reported(
@@ -411,9 +411,9 @@ def test_figure_without_values_is_reported(
     records = store.records(record_comparison(store))
     if "latency_us" in changes:
         changes = {"latency_us": type(records[0].latency_us)()}
-    drawn = plots.asked_for(with_plots(changed(records, **changes), {**asked, "title": "Mine"}))
+    drawn = plots.defined(with_plots(changed(records, **changes), {**asked, "title": "Mine"}))
     assert drawn.figures == []
-    (said,) = drawn.left_out
-    assert sentence in said
-    assert said.endswith(".")
-    assert "Mine" in said
+    (reason,) = drawn.left_out
+    assert sentence in reason
+    assert reason.endswith(".")
+    assert "Mine" in reason

@@ -1,8 +1,7 @@
-"""What recoveries took can be read on the terminal and in a page, phase by phase."""
+"""The durations of recoveries and their phases, on the terminal and in a page."""
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
 
 from netkv.report import plots, recoveries, tables
@@ -11,15 +10,13 @@ from netkv.runs import Store, StoreSink
 from netkv.runs.compare import compare
 from netkv.scenarios.plot import Plot
 from netkv.scenarios.results import RunEvent
+from tests.report.terminal import text_of
 from tests.runs.recorded_runs import record, record_no_recovery, record_recovery, recovery, start
 
 
-def text_of(table: Table | None) -> str:
+def printed(table: Table | None) -> str:
     assert table is not None
-    console = Console(width=120, no_color=True)
-    with console.capture() as captured:
-        console.print(table)
-    return captured.get()
+    return text_of(table, width=120)
 
 
 def stored(store: Store) -> None:
@@ -32,7 +29,7 @@ def stored(store: Store) -> None:
 
 def test_rows_are_means_over_completed_recoveries(store: Store) -> None:
     stored(store)
-    shown = text_of(recoveries.overview(compare(store.records(["r0", "r1", "other"]))))
+    shown = printed(recoveries.overview(compare(store.records(["r0", "r1", "other"]))))
     head, _, line = shown.strip("\n ").splitlines()[:3]
     assert head.split() == ["scheme", "sweep", "point", "recovery", "collect", "restore"]
     assert line.split()[0] == "netcache"
@@ -46,15 +43,15 @@ def test_phases_of_a_run_have_bars_as_long_as_they_took(store: Store) -> None:
     stored(store)
     run = store.record("r0")
     (table,) = recoveries.details(run)
-    shown = text_of(table)
-    assert "switch was as before at 6.8 s" in shown
+    shown = printed(table)
+    assert "switch was recovered at 6.8 s" in shown
     lines = {line.split()[0]: line for line in shown.splitlines() if line.split()}
     assert lines["collect"].count("█") == 20
     assert lines["restore"].count("█") == 10
     assert lines["restore"].index("█") - lines["collect"].index("█") == 20
     assert "1.50 s" in lines["all"]
     assert "records 12" in shown
-    details = text_of(tables.run_details(run))
+    details = printed(tables.run_details(run))
     assert "recovery       1.50 s" in details
     assert "0.00114 MiB/s" in details
     assert recoveries.details(store.record("other")) == []
@@ -75,9 +72,9 @@ def test_unfinished_recovery_is_named_in_every_table(store: Store) -> None:
     with StoreSink(store) as sink:
         record_no_recovery(sink, start("r0", "netcache"))
     records = store.records(["r0"])
-    assert "not recovered by the end" in text_of(recoveries.overview(compare(records)))
+    assert "not recovered by the end" in printed(recoveries.overview(compare(records)))
     assert "not recovered by the end" in render(records)
-    assert CUT + "not recovered by the end" in text_of(tables.run_details(records[0])).replace(
+    assert CUT + "not recovered by the end" in printed(tables.run_details(records[0])).replace(
         "\n", ""
     )
     figure = plots.draw(Plot(y="throughput_ops", x="time"), records)
@@ -90,8 +87,8 @@ def test_interrupted_recovery_is_shown_beside_its_successor(store: Store) -> Non
         again = RunEvent(time=9.0, kind="recovering", node="switch", text="recovery begins")
         record_no_recovery(sink, start("r0", "netcache"), again, recovery(9.5, collect=0.5))
     records = store.records(["r0"])
-    shown = text_of(recoveries.overview(compare(records)))
+    shown = printed(recoveries.overview(compare(records)))
     assert "500.00 ms" in shown
     assert "1 interrupted, recovered by the next" in shown
     assert "not recovered" not in shown
-    assert CUT + "recovered by the next" in text_of(tables.run_details(records[0]))
+    assert CUT + "recovered by the next" in printed(tables.run_details(records[0]))

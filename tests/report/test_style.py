@@ -1,4 +1,4 @@
-"""A colour belongs to a scheme, and no two series look the same."""
+"""Styles of series: each scheme has one colour, and no two series look the same."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netkv import schemes
 from netkv.report import style
 from netkv.report.style import Style
 
-# Linear RGB as seen with one kind of cone missing (Machado, Oliveira and Fernandes, 2009).
+# Linear RGB for colour blindness (Machado, Oliveira and Fernandes, 2009).
 SIGHT = {
     "full": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protanopia": (
@@ -33,7 +33,7 @@ SIGHT = {
     ),
 }
 PAPER, DARK = "#ffffff", "#191f29"
-"""Grounds of figures: paper and light pages, cards of the dark theme."""
+"""Backgrounds of figures: paper and light pages, the dark theme."""
 
 
 def linear(colour: str) -> list[float]:
@@ -42,7 +42,7 @@ def linear(colour: str) -> list[float]:
 
 
 def seen(colour: str, sight: str) -> tuple[float, ...]:
-    """In OKLab, where distances are as large as the eye finds them."""
+    """The colour in OKLab, where distances correspond to perceived differences."""
     whole = linear(colour)
     r, g, b = (
         min(max(sum(w * p for w, p in zip(row, whole, strict=True)), 0.0), 1.0)
@@ -59,39 +59,39 @@ def seen(colour: str, sight: str) -> tuple[float, ...]:
 
 
 def contrast(one: str, other: str) -> float:
-    """As WCAG has it."""
+    """The contrast ratio of WCAG."""
     light = [0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in (linear(one), linear(other))]
     return (max(light) + 0.05) / (min(light) + 0.05)
 
 
 def looks(found: Style) -> Iterator[tuple[object, ...]]:
-    """What tells a style apart: as a line without and with markers, and as both parts of a bar."""
+    """The features that distinguish a style: as a line, and as both parts of a bar."""
     yield found.colour, found.dash
     for part in (0, 1):
         yield found.fill(part), found.pattern(part)
 
 
 @pytest.mark.parametrize("sight", SIGHT)
-def test_colours_differ_for_every_kind_of_sight(sight: str) -> None:
+def test_colours_differ_also_for_colour_blind_readers(sight: str) -> None:
     for one, other in itertools.combinations(style.PALETTE, 2):
         assert math.dist(seen(one, sight), seen(other, sight)) > 0.075, f"{one} and {other}"
 
 
-def test_colours_show_on_paper_and_on_dark_ground() -> None:
+def test_colours_have_contrast_on_light_and_dark_background() -> None:
     for colour in (*style.PALETTE, style.GREY):
         assert contrast(colour, PAPER) > 1.9, colour
         assert contrast(colour, DARK) > 1.9, colour
 
 
-def test_every_scheme_has_a_colour_of_its_own() -> None:
+def test_no_two_schemes_have_the_same_colour() -> None:
     names = [scheme.name for scheme in schemes.all_schemes()]
     assert len({style.of_scheme(name).colour for name in names}) == len(names)
     assert style.GREY not in {style.of_scheme(name).colour for name in names}
     assert style.of_scheme("from-a-newer-netkv").colour == style.GREY
 
 
-def test_new_schemes_get_a_look_by_being_registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also more of them than there are colours."""
+def test_registered_schemes_get_distinct_styles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be more schemes than colours."""
     known = schemes.all_schemes()
     before = {each.name: style.of_scheme(each.name) for each in known}
     more = (*known, *(replace(known[0], name=f"new-{at}") for at in range(20)))
@@ -109,7 +109,7 @@ def test_several_runs_of_a_scheme_share_its_colour_and_differ() -> None:
 
 
 @pytest.mark.parametrize("of", [style.nth, style.neutral, lambda n: style.of_scheme("nocache", n)])
-def test_a_hundred_series_have_a_hundred_looks(of: object) -> None:
+def test_a_hundred_series_have_distinct_styles(of: object) -> None:
     assert callable(of)
     found = [of(number) for number in range(100)]
     assert len({look for each in found for look in looks(each)}) == 300

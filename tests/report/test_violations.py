@@ -1,14 +1,11 @@
-"""A violation is shown so that a reader can check it by hand, and replay it."""
+"""Violations on the terminal: their operations, and the command that replays the run."""
 
 from __future__ import annotations
-
-import io
-
-from rich.console import Console
 
 from netkv.report import violations
 from netkv.runs.records import RunHead
 from netkv.scenarios.results import HistoryOperation, HistoryRequest, Violation
+from tests.report.terminal import text_of
 
 PUT = HistoryOperation(
     client=1,
@@ -57,10 +54,7 @@ def head(mode: str, **more: object) -> RunHead:
 
 
 def shown(run: RunHead) -> str:
-    console = Console(width=100, file=io.StringIO(), record=True)
-    for table in violations.tables(run):
-        console.print(table)
-    return console.export_text()
+    return text_of(*violations.tables(run), width=100)
 
 
 def test_each_operation_has_time_packets_writer_and_result() -> None:
@@ -72,7 +66,7 @@ def test_each_operation_has_time_packets_writer_and_result() -> None:
     assert get.split() == ["50.5", "to", "?", "2/9", "get", "initial", "initial", "value"]
 
 
-def test_replay_names_the_seed_of_the_repeat() -> None:
+def test_replay_command_has_the_seed_of_the_repeat() -> None:
     command = "netkv scenario run hot-in --scheme netcache --mode {} --seed 43 (and"
     simulated = violations.replay(head("sim"))
     assert simulated.startswith(f"Seed 43 replays it exactly: {command.format('sim')}")
@@ -81,7 +75,7 @@ def test_replay_names_the_seed_of_the_repeat() -> None:
     assert "exactly" not in live
 
 
-def test_what_was_not_judged_is_not_called_linearizable() -> None:
+def test_unchecked_run_is_not_called_linearizable() -> None:
     none = {"violation_count": 0, "violations": []}
     assert "NOT linearizable: 12 violations" in violations.summary(head("live"))
     assert violations.summary(head("live", linearizable=True, **none)).startswith("linearizable")

@@ -1,12 +1,11 @@
-"""What write-back costs clients stands in a run's details, and only where there was some."""
+"""Run details have the counts of write-back, for schemes with write-back only."""
 
 from __future__ import annotations
-
-from rich.console import Console
 
 from netkv.report import metrics, tables
 from netkv.runs import Store, StoreSink
 from netkv.runs.records import RunRecord
+from tests.report.terminal import text_of
 from tests.runs.recorded_runs import result, samples, start
 
 
@@ -23,10 +22,7 @@ def recorded(store: Store, run_id: str, **counts: int) -> RunRecord:
 
 
 def details(run: RunRecord) -> str:
-    console = Console(width=160, no_color=True)
-    with console.capture() as captured:
-        console.print(tables.run_details(run))
-    return captured.get()
+    return text_of(tables.run_details(run))
 
 
 def test_details_have_preserved_unknown_and_ignored_counts(store: Store) -> None:
@@ -34,10 +30,10 @@ def test_details_have_preserved_unknown_and_ignored_counts(store: Store) -> None
         store, "r1", preserved_peak=1024, preserved_peak_bytes=155_648, unknown=7, ignored=2
     )
     (line,) = [line for line in details(run).splitlines() if line.startswith("FarReach")]
-    assert "most records preserved 1,024, " in line
-    assert "most preserved by clients 155,648 bytes" in line
+    assert "peak of preserved records 1,024, " in line
+    assert "peak of preserved bytes 155,648" in line
     assert "writes given up as unknown 7, ignored answers of a switch 2" in line
-    assert metrics.of_run(run, "preserved") == 1024, "of a whole run: the peak"
+    assert metrics.of_run(run, "preserved") == 1024, "the peak of the run"
     assert metrics.of_run(run, "unknown") == 7
 
 

@@ -1,6 +1,6 @@
-"""Roles in Python for tests: twins of the engine's, and some with faults."""
+"""Roles in Python for tests: equivalents of the engine's roles, and faulty ones."""
 
-# Methods take what the interface gives, needed or not.
+# Methods have the parameters of the interface, used or not.
 # ruff: noqa: ARG002
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from netkv.roles import (
 
 
 class WholeServer(Server):
-    """A server without a cache, of which no frame is lost or copied."""
+    """A server without a cache, for links that neither lose nor duplicate frames."""
 
     def __init__(
         self, options: ServerOptions, now: int, applied: frozenset[tuple[int, int]]
@@ -55,8 +55,8 @@ class WholeServer(Server):
         return {"served": self.served, "applied": self.applied}
 
 
-class Timed(SingleKeyServer):
-    """It answers a write a millisecond after the store has it, and counts timers."""
+class DelayedAnswers(SingleKeyServer):
+    """A server that answers a write a millisecond after it is stored, and counts timers."""
 
     PAUSE = 1_000_000
 
@@ -83,26 +83,26 @@ class Timed(SingleKeyServer):
         return {"timers": self.timers}
 
 
-class Talking(SingleKeyServer):
-    """It answers FETCH, which servers of other schemes know."""
+class AnswersFetch(SingleKeyServer):
+    """A server that answers FETCH, a message of other schemes."""
 
     def on_message(self, now: int, message: Datagram, out: RequestActions) -> bool:
         if message.message.op is not Op.FETCH:
             return False
-        reply = message.message.reply(mark=message.message.mark)
+        reply = message.message.reply(cache_metadata=message.message.cache_metadata)
         out.send(encode(reply, source=message.destination, destination=message.source))
         return True
 
 
 class Sequenced(SingleKeyServer):
-    """It numbers its writes, and notes which numbers it reads."""
+    """A server that stores a sequence number with each write, and records those it reads."""
 
     keeps_sequences: ClassVar[bool] = True
 
     def __init__(self, options: ServerOptions, now: int) -> None:
         super().__init__(options, now)
         self.next = 1
-        self.seen: list[int] = []
+        self.read_sequences: list[int] = []
 
     def on_write(self, now: int, write: Datagram, out: RequestActions) -> None:
         out.store(write, self.next)
@@ -111,15 +111,15 @@ class Sequenced(SingleKeyServer):
     def on_value(
         self, now: int, request: Datagram, value: bytes | None, sequence: int, out: RequestActions
     ) -> None:
-        self.seen.append(sequence)
+        self.read_sequences.append(sequence)
         super().on_value(now, request, value, sequence, out)
 
     def counts(self) -> dict[str, int]:
-        return {"highest": max(self.seen, default=0)}
+        return {"highest": max(self.read_sequences, default=0)}
 
 
 class Stamping(SingleKeyClient):
-    """Requests have a stamp, and every second answer is ignored."""
+    """A client that stamps its requests and ignores every second answer."""
 
     def __init__(self) -> None:
         self.answers = 0
@@ -142,7 +142,7 @@ class Stamping(SingleKeyClient):
         return {"own_reads": self.reads, "own_writes": self.writes}
 
 
-class Unkept(SingleKeyServer):
+class SequencesNotDeclared(SingleKeyServer):
     def on_write(self, now: int, write: Datagram, out: RequestActions) -> None:
         out.store(write, 1)
 
@@ -207,6 +207,6 @@ class OldRead(SingleKeyServer):
 
 
 class Unrelated:
-    """No role at all."""
+    """A class that is not a role."""
 
     def on_frame(self, now: int, frame: bytes, out: Actions) -> None: ...

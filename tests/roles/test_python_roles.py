@@ -1,4 +1,4 @@
-"""Roles in Python do in the simulator what those of the engine do, and fail in sentences."""
+"""Roles in Python in the simulator: the same results as the engine's roles, and errors."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import pytest
 
 from netkv import roles, schemes
 from netkv.control.base import SECOND
-from netkv.control.messages import Mark, Message, Op, decode, encode
+from netkv.control.messages import CacheMetadata, Message, Op, decode, encode
 from netkv.control.topology import CONTROLLER_IP, server_ip
 from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
 from netkv.rack.report import RackSample
 from netkv.sim.rack import SimRack
+from tests.sim.driving import started
 
 EXAMPLES = "python:tests.roles.examples:"
 SPEC = RackSpec(
@@ -24,33 +25,31 @@ SPEC = RackSpec(
     lab=LabSpec(servers=2, clients=2, executor="interpreter", profile="farreach-testbed"),
     workload=WorkloadSpec(keys=50, writes=0.3, deletes=0.1, arrivals=ClosedLoop(outstanding=6)),
 )
-SPAN = SECOND // 200
+SPAN_NS = SECOND // 200
 
 
-def brought_up(spec: RackSpec = SPEC, **changed: Any) -> SimRack:
+def loaded_rack(spec: RackSpec = SPEC, **changed: Any) -> SimRack:
     """A rack of NoCache with other roles, under load."""
     scheme = dataclasses.replace(schemes.get("nocache"), **changed)
-    rack = SimRack(spec, scheme=scheme)
-    asyncio.run(rack.compile())
-    rack.bring_up()
+    rack = started(spec, scheme=scheme)
     rack.command({"do": "phase", "name": "measure"})
     return rack
 
 
-def sample(rack: SimRack, span: int = SPAN) -> RackSample:
+def sample(rack: SimRack, span: int = SPAN_NS) -> RackSample:
     rack.advance(rack.nanoseconds + span)
     return rack.take_sample()
 
 
 def verified(rack: SimRack) -> dict[str, Any]:
-    """What the clients report once every key that was written is read back."""
+    """The clients' report after every written key was read back."""
     for phase in ("drain", "verify"):
         rack.command({"do": "phase", "name": phase})
         taken = sample(rack, SECOND)
     return dict(taken.client_statistics)
 
 
-# --------------------------------------------------------------------------------- twins
+# --------------------------------------------------------------- equivalents of the engine
 
 
 @pytest.mark.parametrize("service_rate", [None, 20_000])
@@ -62,14 +61,14 @@ def verified(rack: SimRack) -> dict[str, Any]:
     ],
     ids=["server", "client"],
 )
-def test_twin_in_python_gives_the_same_documents(
+def test_python_role_gives_the_same_results_as_the_engines(
     changed: dict[str, str], service_rate: float | None
 ) -> None:
-    """The same seed, links that lose and repeat frames, and a server that crashes."""
+    """With the same seed, links that lose and duplicate frames, and a server crash."""
     lab = SPEC.lab.model_copy(update={"service_rate": service_rate, "server_processes": 2})
     documents = []
     for roles_of_rack in ({}, changed):
-        rack = brought_up(SPEC.model_copy(update={"lab": lab, "retry": 0.001}), **roles_of_rack)
+        rack = loaded_rack(SPEC.model_copy(update={"lab": lab, "retry": 0.001}), **roles_of_rack)
         taken = [sample(rack)]
         asyncio.run(rack.linked_node("servers-1").impair("to", {"loss": 0.1, "duplicate": 0.2}))
         asyncio.run(rack.linked_node("client").impair("to", {"loss": 0.1, "reorder": 0.2}))
@@ -84,15 +83,17 @@ def test_twin_in_python_gives_the_same_documents(
     assert documents[0][0][1].client.retries > 0
 
 
-def test_whole_server_in_python_serves_as_the_plain_one() -> None:
-    samples = [sample(brought_up(server_role=role)) for role in ("plain", f"{EXAMPLES}WholeServer")]
+def test_whole_server_in_python_serves_like_the_plain_one() -> None:
+    samples = [
+        sample(loaded_rack(server_role=role)) for role in ("plain", f"{EXAMPLES}WholeServer")
+    ]
     assert samples[0].client == samples[1].client
     assert samples[0].server_load == samples[1].server_load
     assert samples[1].client.completed > 100
 
 
-def test_whole_server_that_starts_again_is_told_what_was_applied() -> None:
-    rack = brought_up(server_role=f"{EXAMPLES}WholeServer")
+def test_restarted_whole_server_gets_the_applied_writes() -> None:
+    rack = loaded_rack(server_role=f"{EXAMPLES}WholeServer")
     written = sample(rack).client.writes
     rack.command({"do": "phase", "name": "drain"})
     sample(rack, SECOND)
@@ -102,24 +103,24 @@ def test_whole_server_that_starts_again_is_told_what_was_applied() -> None:
     assert written / 4 < sum(each["applied"] for each in counts)
 
 
-# ---------------------------------------------------------------------- what roles can do
+# -------------------------------------------------------------------- features of roles
 
 
-def test_server_can_let_a_write_wait_for_a_timer() -> None:
-    rack = brought_up(server_role=f"{EXAMPLES}Timed")
+def test_server_can_delay_an_answer_by_a_timer() -> None:
+    rack = loaded_rack(server_role=f"{EXAMPLES}DelayedAnswers")
     taken = sample(rack, SECOND // 10)
     assert taken.client.writes > 50
     assert sum(each["timers"] for each in taken.server_statistics) > 50
-    # Six operations at a time, and a write in three or so takes more than a millisecond.
+    # Six operations at a time; about every third is a write, which takes over a millisecond.
     assert taken.client.completed < 6 * 100 * 5
     assert verified(rack)["acked_writes_lost"] == 0
 
 
-@pytest.mark.parametrize(("role", "answered"), [("Talking", True), ("Timed", False)])
-def test_server_takes_messages_of_its_own_and_rejects_others(role: str, answered: bool) -> None:
-    rack = brought_up(server_role=f"{EXAMPLES}{role}")
-    request = Message(Op.FETCH, bytes(16), 7, mark=Mark(0, 1))
-    # A key that the server owns: other frames are not for it.
+@pytest.mark.parametrize(("role", "answered"), [("AnswersFetch", True), ("DelayedAnswers", False)])
+def test_server_handles_its_own_messages_and_rejects_others(role: str, answered: bool) -> None:
+    rack = loaded_rack(server_role=f"{EXAMPLES}{role}")
+    request = Message(Op.FETCH, bytes(16), 7, cache_metadata=CacheMetadata(0, 1))
+    # The server rejects frames for keys that it does not own.
     owned = next(
         bytes([number]) * 16
         for number in range(256)
@@ -140,8 +141,8 @@ def test_server_takes_messages_of_its_own_and_rejects_others(role: str, answered
     assert (reply.status.name == "OK") is answered
 
 
-def test_store_keeps_the_sequences_of_a_role_over_a_restart() -> None:
-    rack = brought_up(server_role=f"{EXAMPLES}Sequenced")
+def test_sequences_of_a_role_survive_a_restart() -> None:
+    rack = loaded_rack(server_role=f"{EXAMPLES}Sequenced")
     sample(rack)
     for index in range(rack.spec.lab.server_processes):
         asyncio.run(rack.node(f"servers-{index}").kill())
@@ -155,8 +156,8 @@ def test_store_keeps_the_sequences_of_a_role_over_a_restart() -> None:
     assert after >= before > 0
 
 
-def test_client_decides_which_answers_count() -> None:
-    rack = brought_up(client_role=f"{EXAMPLES}Stamping", server_role=f"{EXAMPLES}Sequenced")
+def test_client_can_ignore_answers() -> None:
+    rack = loaded_rack(client_role=f"{EXAMPLES}Stamping", server_role=f"{EXAMPLES}Sequenced")
     counts = sample(rack, SECOND // 2).client.counts
     assert counts["ignored"] > 5
     assert counts["own_reads"] == counts["reads"]
@@ -181,7 +182,10 @@ def test_client_decides_which_answers_count() -> None:
             {"server_role": "EndsTwice"},
             "examples:EndsTwice stores or ends a write of key .*none is",
         ),
-        ({"server_role": "Unkept"}, "Unkept failed in on_write: .* 'keeps_sequences' of its role"),
+        (
+            {"server_role": "SequencesNotDeclared"},
+            "Declared failed in on_write: .* 'keeps_sequences' of its role",
+        ),
         ({"server_role": "FailingWhole"}, r"FailingWhole failed in on_stored: KeyError: \d+"),
         (
             {"client_role": "FailingClient"},
@@ -190,10 +194,10 @@ def test_client_decides_which_answers_count() -> None:
     ],
     ids=lambda value: "".join(value.values()) if isinstance(value, dict) else "",
 )
-def test_exception_ends_the_run_with_a_sentence(
+def test_exception_ends_the_run_with_a_message(
     changed: dict[str, str], sentence: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rack = brought_up(SPEC, **{kind: EXAMPLES + name for kind, name in changed.items()})
+    rack = loaded_rack(SPEC, **{kind: EXAMPLES + name for kind, name in changed.items()})
     caplog.set_level(logging.INFO, "netkv.roles")
     with pytest.raises(NetkvError, match=sentence) as raised:
         sample(rack)
@@ -210,9 +214,9 @@ def test_exception_ends_the_run_with_a_sentence(
         ("WrongResult", "WrongResult failed in deadline: TypeError: "),
     ],
 )
-def test_role_that_cannot_be_made_is_reported_at_once(role: str, sentence: str) -> None:
+def test_error_in_the_constructor_is_reported_at_once(role: str, sentence: str) -> None:
     with pytest.raises(UsageError, match=sentence):
-        brought_up(server_role=f"{EXAMPLES}{role}")
+        loaded_rack(server_role=f"{EXAMPLES}{role}")
 
 
 @pytest.mark.parametrize(
@@ -223,12 +227,12 @@ def test_role_that_cannot_be_made_is_reported_at_once(role: str, sentence: str) 
         ("servers", "python:Role", "looks like 'python:package.module:Class'"),
         ("servers", f"{EXAMPLES}Unrelated", "inherits netkv.roles.SingleKeyServer or"),
         ("servers", f"{EXAMPLES}Stamping", "inherits netkv.roles.SingleKeyServer or"),
-        ("clients", f"{EXAMPLES}Timed", "inherits netkv.roles.SingleKeyClient"),
+        ("clients", f"{EXAMPLES}DelayedAnswers", "inherits netkv.roles.SingleKeyClient"),
         ("servers", f"{EXAMPLES}NoCounts", "it has no methods counts, on_stored"),
         ("servers", f"{EXAMPLES}OldRead", r"method on_read must take \(self, now, request, out\)"),
     ],
 )
-def test_bad_name_is_refused_when_the_scheme_is_checked(
+def test_wrong_role_name_is_refused_by_the_check_of_the_scheme(
     kind: str, name: str, sentence: str
 ) -> None:
     field = "server_role" if kind == "servers" else "client_role"
@@ -238,7 +242,7 @@ def test_bad_name_is_refused_when_the_scheme_is_checked(
     assert name in str(raised.value)
 
 
-def test_names_of_the_engine_are_none_of_python() -> None:
+def test_names_without_prefix_are_roles_of_the_engine() -> None:
     roles.check("servers", "plain")
     with pytest.raises(UsageError, match="'nocash' is not a role of servers; it is one of: plain"):
-        brought_up(server_role="nocash")
+        loaded_rack(server_role="nocash")

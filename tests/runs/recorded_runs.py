@@ -1,4 +1,4 @@
-"""Runs as a rack would report them, deterministic, for tests of what stores and shows runs."""
+"""Deterministic runs, reported to a sink as a rack does, for tests of stores and reports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SERVERS = 8
 WARMUP = 3
 FACTOR = {"nocache": 1.0, "netcache": 2.6}
 HITS = {"netcache": 0.48}
-"""Share of reads that the switch answers, of schemes that have a cache."""
+"""Hit ratio of reads, by scheme; other schemes have no cache."""
 CONTROL = 1200.0
 """Bytes per second between controller and switch."""
 
@@ -167,12 +167,12 @@ def recovery(at: float, **seconds: float) -> RunEvent:
 
 
 def record_recovery(sink: RunSink, run: RunStart, **seconds: float) -> RunResult:
-    """As `record`, with a switch that is away from 4 to 5 s and as before after these phases."""
+    """As `record`, with a switch that is down from 4 to 5 s and recovers in these phases."""
     return _record_restart(sink, run, [recovery(5.25 + sum(seconds.values()), **seconds)])
 
 
 def record_no_recovery(sink: RunSink, run: RunStart, *further: RunEvent) -> RunResult:
-    """As `record_recovery`, but the controller dies at 8 s, before the switch is as before."""
+    """As `record_recovery`, but the controller is killed at 8 s, before the recovery ends."""
     happened = [
         RunEvent(time=5.5, kind="recovering", node="switch", text="recovery begins"),
         RunEvent(time=8.0, kind="killed", node="controller", text="The controller was killed."),
@@ -203,7 +203,7 @@ def _record_restart(sink: RunSink, run: RunStart, then: list[RunEvent]) -> RunRe
 
 
 def record_comparison(store: Store, group: str = "gcompared", repeats: int = 1) -> list[str]:
-    """NoCache against NetCache as `netkv scenario run` stores it; returns the ids of the runs."""
+    """Store a run of NoCache and one of NetCache as `netkv scenario run` does; return the ids."""
     ids = []
     with StoreSink(store, group=group, command=["netkv", "scenario", "run", "quickstart"]) as sink:
         for repeat in range(repeats):

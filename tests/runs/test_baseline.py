@@ -1,10 +1,8 @@
-"""Ratios are to what is stated, whatever the order in which runs were stored or named."""
+"""Baselines of comparisons do not depend on the order of runs, and the note states them."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,17 +13,11 @@ from netkv.runs.compare import Comparison, compare
 from tests.runs.recorded_runs import record, start
 
 SCHEMES = ["netcache", "nocache"]
-"""NetCache is first in this scenario, and does 2.6 times as much."""
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(f"sqlite:///{tmp_path / 'runs.db'}") as opened:
-        yield opened
+"""NetCache is first in this scenario, and has 2.6 times the throughput."""
 
 
 def stored(store: Store, *runs: dict[str, Any]) -> list[RunRecord]:
-    """Runs of these schemes with these changes, the first the oldest."""
+    """Store runs with these changes, from the oldest to the newest."""
     ids = []
     with StoreSink(store) as sink:
         for at, changes in enumerate(runs):
@@ -40,7 +32,7 @@ def stored(store: Store, *runs: dict[str, Any]) -> list[RunRecord]:
 
 
 def points(*values: float) -> list[dict[str, Any]]:
-    """Both schemes at each point, once the one and once the other stored first."""
+    """Both schemes at each point; which is stored first alternates."""
     order = itertools.cycle((["nocache", "netcache"], ["netcache", "nocache"]))
     return [
         {"scheme": scheme, "params": {"workload.zipf": value}}
@@ -73,8 +65,8 @@ def test_first_scheme_is_the_baseline_at_each_point_in_any_order(store: Store) -
         assert {row.scheme for row in compared.rows if row.baseline} == {"netcache"}
 
 
-def test_requested_schemes_decide_which_is_first(store: Store) -> None:
-    """`--scheme nocache --scheme netcache`; and a run of one scheme changes nothing."""
+def test_order_of_requested_schemes_decides_the_baseline(store: Store) -> None:
+    """As with `--scheme nocache --scheme netcache`. A run of a single scheme has no effect."""
     asked = {"parameters": {"schemes": ["nocache", "netcache"]}}
     records = stored(store, {"scheme": "netcache", **asked}, {"scheme": "nocache", **asked})
     assert compare(records).baseline == "nocache"
@@ -101,7 +93,9 @@ def test_point_without_the_baseline_has_no_ratio_and_is_named(store: Store) -> N
     compared = compare([r for r in records if (r.scheme, *r.params.values()) != ("netcache", 0.99)])
     assert ratios(compared)["nocache", 0.99] is None
     assert ratios(compared)["nocache", 0.9] == 0.4
-    assert compared.note.endswith("There is none where no run of netcache succeeded: zipf 0.99.")
+    assert compared.note.endswith(
+        "There is no ratio where no run of netcache succeeded: zipf 0.99."
+    )
 
 
 def test_failed_run_is_no_baseline(store: Store) -> None:
@@ -126,7 +120,7 @@ def test_each_scenario_has_its_own_baseline(store: Store) -> None:
     )
     for order in (records, records[::-1]):
         compared = compare(order)
-        assert compared.baseline is None, "there are two"
+        assert compared.baseline is None, "there are two baselines"
         found = {(row.scenario, row.scheme): row for row in compared.rows}
         assert found["quickstart", "netcache"].baseline
         assert found["other", "nocache"].baseline
@@ -134,8 +128,8 @@ def test_each_scenario_has_its_own_baseline(store: Store) -> None:
         assert "In 'other': Ratios are to nocache" in compared.note
 
 
-def test_runs_of_one_scheme_relate_to_the_oldest(store: Store) -> None:
-    """Before and after a change of settings."""
+def test_baseline_of_runs_of_one_scheme_is_the_oldest_run(store: Store) -> None:
+    """The runs have different settings."""
     records = stored(
         store,
         {"scheme": "netcache", "parameters": {"lab": {"servers": 8}}},
@@ -147,7 +141,7 @@ def test_runs_of_one_scheme_relate_to_the_oldest(store: Store) -> None:
         assert compared.note == "Ratios are to run r0 (netcache), the oldest of these runs."
 
 
-def test_scheme_relates_to_the_baseline_with_its_settings(store: Store) -> None:
+def test_baseline_of_a_run_has_the_same_settings(store: Store) -> None:
     records = stored(
         store,
         *(
@@ -165,20 +159,20 @@ def test_scheme_relates_to_the_baseline_with_its_settings(store: Store) -> None:
     }
 
 
-def test_baseline_can_be_asked_for_by_scheme_and_by_run(store: Store) -> None:
+def test_baseline_can_be_given_as_scheme_or_run(store: Store) -> None:
     records = stored(store, *points(0.9, 0.99))
     compared = compare(records, "nocache")
     assert ratios(compared)["netcache", 0.99] == 2.6
-    assert compared.note == "Ratios are to nocache at the same sweep point, as asked for."
+    assert compared.note == "Ratios are to nocache at the same sweep point, as requested."
     one = compare(records, "r0")
     assert {row.relative_to for row in one.rows} == {"r0"}
-    assert one.note == "Ratios are to run r0 (nocache at zipf 0.9), as asked for."
+    assert one.note == "Ratios are to run r0 (nocache at zipf 0.9), as requested."
     with pytest.raises(UsageError, match="'netcash' is neither a scheme nor a run") as caught:
         compare(records, "netcash")
     assert "netcache" in str(caught.value)
 
 
-def test_single_run_needs_no_words(store: Store) -> None:
+def test_single_run_has_no_note(store: Store) -> None:
     compared = compare(stored(store, {"scheme": "nocache"}))
     assert (compared.note, compared.baseline) == ("", None)
     assert ratios(compared) == {("nocache", None): 1.0}

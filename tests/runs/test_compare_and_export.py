@@ -1,12 +1,10 @@
-"""Comparisons relate what belongs together, and exports carry everything."""
+"""Comparisons of stored runs, exports as JSON and CSV, and latency histograms."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -24,12 +22,6 @@ from tests.runs.recorded_runs import (
     record_recovery,
     start,
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(f"sqlite:///{tmp_path / 'runs.db'}") as opened:
-        yield opened
 
 
 def test_repeats_are_one_row_with_an_interval(store: Store) -> None:
@@ -67,7 +59,7 @@ def test_schemes_are_compared_at_the_same_sweep_point(store: Store) -> None:
         assert found.mean == pytest.approx(2.6, rel=0.05)
 
 
-def test_settings_that_differ_are_named(store: Store) -> None:
+def test_different_settings_are_listed(store: Store) -> None:
     with StoreSink(store) as sink:
         record(sink, start("small", parameters={"lab": {"servers": 8, "clients": 1}}))
         record(sink, start("large", parameters={"lab": {"servers": 16, "clients": 1}}))
@@ -75,7 +67,7 @@ def test_settings_that_differ_are_named(store: Store) -> None:
     assert [row.settings for row in rows] == [{"lab.servers": 8}, {"lab.servers": 16}]
 
 
-def test_failed_repeat_is_counted_and_does_not_bend_the_mean(store: Store) -> None:
+def test_failed_repeat_is_counted_and_not_part_of_the_mean(store: Store) -> None:
     with StoreSink(store) as sink:
         outcome = record(sink, start("good"))
     with StoreSink(store) as sink:
@@ -94,7 +86,7 @@ def test_interval_of_a_ratio_combines_both_spreads() -> None:
     assert ratio(Interval(mean=1, ci95=None, n=1), Interval(mean=0, ci95=None, n=1)) is None
 
 
-def test_recoveries_are_compared_over_the_repeats_phase_by_phase(store: Store) -> None:
+def test_recovery_phases_are_compared_over_repeats(store: Store) -> None:
     with StoreSink(store) as sink:
         for repeat, collect in enumerate((1.0, 2.0, 3.0)):
             run = start(f"r{repeat}", "netcache", repeat=repeat, seed=repeat)
@@ -113,7 +105,7 @@ def test_recoveries_are_compared_over_the_repeats_phase_by_phase(store: Store) -
     assert nocache.recovery_phases == {}
 
 
-def test_json_export_is_everything(store: Store) -> None:
+def test_json_export_has_all_figures(store: Store) -> None:
     ids = record_comparison(store)
     exported = json.loads(to_json(store.records(ids)))["runs"]
     assert [run["id"] for run in exported] == ids
@@ -147,6 +139,6 @@ def test_histograms_of_repeats_merge() -> None:
     assert histograms.merge(["", ""]) is None
 
 
-def test_damaged_histogram_is_an_error_in_words() -> None:
+def test_damaged_histogram_is_reported() -> None:
     with pytest.raises(NetkvError, match="damaged"):
         histograms.decode("HISTFAAAA")

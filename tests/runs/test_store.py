@@ -1,4 +1,4 @@
-"""The run store keeps what a run told it, whatever happens to the process that ran it."""
+"""The run store: stored runs are read back, even if their process was killed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event
 
 from netkv import metrics
 from netkv.errors import NetkvError, UsageError
 from netkv.metrics.common import MIB
 from netkv.runs import Store, StoreSink, default_url
 from netkv.runs.owner import Owner
-from netkv.runs.schema import RunRow
+from netkv.runs.schema import GroupRow, RunRow
 from netkv.scenarios.results import HistoryOperation, Violation
 from netkv.scenarios.values import of_run
 from tests.runs.recorded_runs import (
@@ -48,7 +49,7 @@ def store(url: str) -> Iterator[Store]:
         yield opened
 
 
-def test_run_comes_back_whole(store: Store) -> None:
+def test_run_is_read_back_with_all_fields(store: Store) -> None:
     with StoreSink(store, group="g1", command=["netkv"]) as sink:
         outcome = record(sink, start("r1", "netcache", params={"workload.zipf": 0.9}))
     run = store.record("r1")
@@ -75,7 +76,7 @@ def test_verdicts_belong_to_all_runs_of_the_invocation(store: Store) -> None:
         assert "nocache.throughput_ops" in threshold.expr
 
 
-def test_samples_can_be_read_while_the_run_goes_on(url: str, store: Store) -> None:
+def test_samples_can_be_read_during_the_run(url: str, store: Store) -> None:
     run = start("live")
     with Store(url) as reader, StoreSink(store) as sink:
         sink.begin(run)
@@ -112,7 +113,7 @@ def test_run_of_a_killed_process_keeps_its_figures(url: str) -> None:
         assert writer.stdout is not None
         assert writer.stdout.readline().strip() == "half-way"
         with Store(url) as store:
-            assert store.head("victim").status == "running", "its process lives"
+            assert store.head("victim").status == "running", "its process runs"
         writer.kill()
     with Store(url) as store:
         run = store.record("victim")
@@ -125,12 +126,12 @@ def test_run_of_a_killed_process_keeps_its_figures(url: str) -> None:
     assert len(run.server_load) == 8
 
 
-def test_reused_pid_does_not_keep_a_run_unfinished() -> None:
+def test_reused_pid_does_not_keep_a_run_running() -> None:
     me = Owner.this_process()
     assert me.is_alive
     assert not Owner(me.host, replace(me.process, start=me.process.start - 1)).is_alive
     assert not Owner(me.host, replace(me.process, boot="another")).is_alive
-    assert Owner("another-host", replace(me.process, pid=1)).is_alive, "nobody here can tell"
+    assert Owner("another-host", replace(me.process, pid=1)).is_alive, "on another host"
 
 
 def test_interrupted_run_has_the_reason(store: Store) -> None:
@@ -145,7 +146,7 @@ def test_interrupted_run_has_the_reason(store: Store) -> None:
     assert store.head("stopped").reason == "Interrupted by the user."
 
 
-def test_two_invocations_can_write_at_once(url: str) -> None:
+def test_several_invocations_can_write_at_once(url: str) -> None:
     failures: list[BaseException] = []
 
     def write(name: str) -> None:
@@ -167,7 +168,7 @@ def test_two_invocations_can_write_at_once(url: str) -> None:
         assert all(len(store.samples(head.id)[0]) == 23 for head in store.heads())
 
 
-def test_unclear_or_wrong_ids_name_what_there_is(store: Store) -> None:
+def test_error_of_an_ambiguous_id_lists_the_matches(store: Store) -> None:
     record_comparison(store)
     with pytest.raises(UsageError, match=r"compared-netcache-0, compared-nocache-0"):
         store.find(["compared-n"])
@@ -179,14 +180,14 @@ def test_unclear_or_wrong_ids_name_what_there_is(store: Store) -> None:
     assert store.find(["gcomp"]) == ["compared-nocache-0", "compared-netcache-0"]
 
 
-def test_id_that_begins_another_still_means_itself(store: Store) -> None:
+def test_exact_id_wins_over_longer_ids(store: Store) -> None:
     with StoreSink(store) as sink:
         record(sink, start("run-1"))
         record(sink, start("run-10"))
     assert store.find(["run-1"]) == ["run-1"]
 
 
-def test_deleting_takes_series_events_and_empty_group_with_it(store: Store, url: str) -> None:
+def test_deletion_removes_samples_and_empty_groups(store: Store, url: str) -> None:
     record_comparison(store, "gone")
     record_comparison(store, "gtwo")
     store.delete(store.find(["gone"]))
@@ -202,20 +203,20 @@ def test_deleting_takes_series_events_and_empty_group_with_it(store: Store, url:
 def test_running_run_is_not_deleted(store: Store) -> None:
     with StoreSink(store) as sink:
         sink.begin(start("busy"))
-        with pytest.raises(NetkvError, match="still going on"):
+        with pytest.raises(NetkvError, match="is in progress"):
             store.delete(["busy"])
     assert store.head("busy").id == "busy"
 
 
-def test_news_resumes_after_what_was_seen(store: Store) -> None:
+def test_news_returns_only_later_samples_and_events(store: Store) -> None:
     record_comparison(store)
     assert store.latest() == (46, 4)
-    seen, happened = store.news(44, 3)
+    seen, happened = store.newer(44, 3)
     assert [number for number, _, _ in seen] == [45, 46]
     assert [number for number, _, _ in happened] == [4]
 
 
-def test_store_of_a_newer_netkv_is_refused_with_what_to_do(url: str) -> None:
+def test_store_of_a_newer_netkv_is_refused(url: str) -> None:
     Store(url).close()
     with sqlite3.connect(url.removeprefix("sqlite:///")) as raw:
         raw.execute("UPDATE store_info SET version = 99")
@@ -224,7 +225,7 @@ def test_store_of_a_newer_netkv_is_refused_with_what_to_do(url: str) -> None:
         Store(url)
 
 
-def test_file_that_is_no_store_is_named(tmp_path: Path) -> None:
+def test_error_of_an_invalid_store_names_the_file(tmp_path: Path) -> None:
     (tmp_path / "runs.db").write_text("this is not a database, it is a text file" * 50)
     with pytest.raises(NetkvError, match=r"runs\.db cannot be opened"):
         Store(f"sqlite:///{tmp_path / 'runs.db'}")
@@ -236,13 +237,13 @@ def test_wrong_url_is_explained(url: str) -> None:
         Store(url)
 
 
-def test_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_store_in_an_impossible_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(NetkvError, match="cannot be made"):
         Store(f"sqlite:///{tmp_path / 'file' / 'runs.db'}")
 
 
-def test_store_stands_in_the_state_directory(
+def test_default_store_is_in_the_state_directory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("NETKV_STORE", raising=False)
@@ -250,6 +251,26 @@ def test_store_stands_in_the_state_directory(
     assert default_url() == f"sqlite:///{tmp_path}/runs.db"
     monkeypatch.setenv("NETKV_STORE", "sqlite:////elsewhere.db")
     assert default_url() == "sqlite:////elsewhere.db"
+
+
+def test_interrupt_inside_a_commit_is_an_interrupt(store: Store) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), store.transaction() as session:  # noqa: PT012
+        session.add(
+            GroupRow(
+                id="g",
+                created_at=0.0,
+                command=[],
+                owner_host="",
+                owner_boot="",
+                owner_pid=0,
+                owner_started=0,
+            )
+        )
+        # The first transaction to end is the one that a commit makes for its changes.
+        event.listen(session, "after_transaction_end", interrupt, once=True)
 
 
 BUSY_WRITER = textwrap.dedent("""
@@ -292,7 +313,7 @@ def test_interrupt_during_a_write_takes_effect(url: str) -> None:
             store.delete([head.id for head in store.heads()])
 
 
-def test_violations_come_back_with_the_run(store: Store) -> None:
+def test_violations_are_read_back_with_the_run(store: Store) -> None:
     with StoreSink(store, group="g1", command=["netkv"]) as sink:
         outcome = record(sink, start("r1", "netcache"))
         operation = HistoryOperation(client=1, request=2, what="get", result="not found")
@@ -310,7 +331,7 @@ def test_violations_come_back_with_the_run(store: Store) -> None:
     assert run.result().violation_count == 4
 
 
-def test_a_run_of_before_there_was_a_checker_can_be_read(store: Store) -> None:
+def test_run_without_fields_of_the_checker_can_be_read(store: Store) -> None:
     with StoreSink(store, group="g1", command=["netkv"]) as sink:
         record(sink, start("r1", "netcache"))
     new = {"linearizable", "checked_ops", "unchecked_keys", "violation_count", "violations"}
@@ -329,11 +350,11 @@ def test_stored_recoveries_and_their_events_are_read_back(store: Store) -> None:
     assert run.recoveries == outcome.recoveries
     assert of_run(metrics.get("recovery_time"), run) == 0.75
     assert run.result().recoveries == outcome.recoveries
-    told = {event.kind: event.recovery for event in run.events}
-    assert told["killed"] is None
-    assert told["recovered"] is not None
-    assert [phase.name for phase in told["recovered"].phases] == ["collect", "restore"]
-    assert told["recovered"].counts == {"records": 12}
+    recoveries = {event.kind: event.recovery for event in run.events}
+    assert recoveries["killed"] is None
+    assert recoveries["recovered"] is not None
+    assert [phase.name for phase in recoveries["recovered"].phases] == ["collect", "restore"]
+    assert recoveries["recovered"].counts == {"records": 12}
 
 
 def test_control_plane_traffic_by_switch_is_read_back(store: Store) -> None:

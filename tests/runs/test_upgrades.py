@@ -1,10 +1,10 @@
-"""A store that an older netkv wrote has every figure of every run afterwards.
+"""An upgrade of a run store keeps every figure of every run.
 
 `data/store-version-3.db` was written by netkv at 1d12e78, the last revision with version 3 of the
-tables, with short simulated runs of quickstart, switch-crash, multiget-size-sweep (two repeats) and
-farreach-recovery, and one of quickstart that was killed with SIGKILL. `store-version-3.json.gz` is
-what that revision made of it: `runs export`, `runs compare --json` (of all runs),
-`runs export --csv` and `/api/runs`.
+tables. It has short simulated runs of quickstart, switch-crash, multiget-size-sweep (two repeats)
+and farreach-recovery, and one of quickstart that was killed with SIGKILL.
+`store-version-3.json.gz` has the output of that revision for this store: `runs export`,
+`runs compare --json` (of all runs), `runs export --csv` and `/api/runs`.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def netkv(file: Path, *words: str) -> str:
 
 
 def assert_has(found: Any, expected: Any, where: str = "") -> None:
-    """Whether all that was there is there; more may be."""
+    """Check that `found` has all values of `expected`; it may have more."""
     if isinstance(expected, dict):
         for name, value in expected.items():
             assert name in found, f"{where}.{name}"
@@ -72,13 +72,13 @@ def assert_has(found: Any, expected: Any, where: str = "") -> None:
         assert type(found) is type(expected), where
 
 
-def test_every_figure_of_every_run_is_still_there(file: Path, before: dict[str, Any]) -> None:
+def test_upgrade_keeps_every_figure_of_every_run(file: Path, before: dict[str, Any]) -> None:
     runs = before["runs"]
     ids = [run["id"] for run in runs]
     exported = json.loads(netkv(file, "runs", "export", *ids))
     assert_has(exported["runs"], runs)
     farreach = next(run for run in runs if run["scheme"] == "farreach")
-    assert max(farreach["series"]["preserved"]) > 0, "there is something to lose"
+    assert max(farreach["series"]["preserved"]) > 0, "the store has such values"
     assert_has(json.loads(netkv(file, "runs", "show", farreach["id"], "--json")), farreach)
     assert_has(json.loads(netkv(file, "runs", "compare", *ids, "--json")), before["compare"])
     rows = csv.DictReader(io.StringIO(netkv(file, "runs", "export", *ids, "--csv")))
@@ -88,7 +88,7 @@ def test_every_figure_of_every_run_is_still_there(file: Path, before: dict[str, 
 
 
 def test_store_of_each_older_version_can_be_opened(file: Path, before: dict[str, Any]) -> None:
-    """Version 2 came with the recoveries, version 3 with what write-back costs clients."""
+    """Version 2 added recoveries, version 3 the counts of write-back."""
     with sqlite3.connect(file) as raw:
         for name in ("unknown", "ignored", "preserved", "preserved_bytes"):
             raw.execute(f"ALTER TABLE samples DROP COLUMN {name}")
@@ -112,7 +112,7 @@ def test_store_of_each_older_version_can_be_opened(file: Path, before: dict[str,
                 assert found.recoveries == []
 
 
-def test_parameters_of_stored_runs_have_the_names_of_today(file: Path) -> None:
+def test_parameters_of_stored_runs_have_current_names(file: Path) -> None:
     with Store(f"sqlite:///{file}") as store:
         for head in store.heads():
             lab = store.record(head.id).parameters["lab"]
@@ -120,7 +120,7 @@ def test_parameters_of_stored_runs_have_the_names_of_today(file: Path) -> None:
             assert set(lab) <= set(LabSpec.model_fields)
 
 
-def test_a_metric_needs_no_column(file: Path) -> None:
+def test_metrics_are_stored_without_own_columns(file: Path) -> None:
     Store(f"sqlite:///{file}").close()
     with sqlite3.connect(file) as raw:
         columns = {row[1] for row in raw.execute("PRAGMA table_info(samples)")}

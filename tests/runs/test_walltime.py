@@ -1,10 +1,9 @@
-"""How long a scenario takes: measured where it was run before on this machine, else estimated."""
+"""The wall time of a scenario: measured if it store_run on this machine before, else estimated."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 
 from netkv.bench import simulated_rack
 from netkv.runs import Store, StoreSink, walltime
-from netkv.runs.walltime import History, Takes
+from netkv.runs.walltime import History, WallTime
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.provenance import host
@@ -25,12 +24,6 @@ from tests.runs.recorded_runs import record, start
 SPEED = 200_000.0
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(f"sqlite:///{tmp_path / 'runs.db'}") as opened:
-        yield opened
-
-
 @pytest.fixture(autouse=True)
 def known_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "requests_per_core_s", lambda: SPEED)
@@ -40,8 +33,8 @@ def scenario(*changes: str, name: str = "quickstart") -> Scenario:
     return loader.load(loader.find(name), list(changes))
 
 
-def ran(store: Store, item: PlannedRun, seconds: float, **changes: Any) -> None:
-    """Stores such a run, which took so long; on this machine, unless told otherwise."""
+def store_run(store: Store, item: PlannedRun, seconds: float, **changes: Any) -> None:
+    """Store a run of this duration, by default from this machine."""
     where = changes.pop("host", host())
     origin = Provenance(
         netkv_version="0", source_revision="", program="", program_hash="", host=where
@@ -53,7 +46,7 @@ def ran(store: Store, item: PlannedRun, seconds: float, **changes: Any) -> None:
         "repeat": item.repeat,
         "parameters": item.scenario.model_dump(mode="json"),
         "provenance": origin,
-        # A recorded run ends when its load does.
+        # A recorded run ends with its load.
         "warmup": 0.0,
         "duration": seconds,
         **changes,
@@ -62,18 +55,20 @@ def ran(store: Store, item: PlannedRun, seconds: float, **changes: Any) -> None:
         record(sink, start(f"r{len(store.heads())}", item.scheme, **fields))
 
 
-def takes(store: Store, asked: Scenario) -> Takes:
+def takes(store: Store, asked: Scenario) -> WallTime:
     return walltime.of_scenario(asked, History(store.timings()))
 
 
-def test_scenario_that_ran_here_takes_what_it_took(store: Store) -> None:
+def test_time_of_a_scenario_that_ran_here_is_measured(store: Store) -> None:
     asked = scenario("repeat=2")
     for item in plan(asked):
-        ran(store, item, 21.0 if item.scheme == "nocache" else 23.0)
+        store_run(store, item, 21.0 if item.scheme == "nocache" else 23.0)
     found = takes(store, asked)
     assert (found.source, found.runs, found.virtual_seconds) == ("measured", 4, None)
     assert found.wall_seconds == 2 * 21 + 2 * 23
-    assert takes(store, scenario("repeat=5")).wall_seconds == 5 * 21 + 5 * 23, "others alike"
+    assert takes(store, scenario("repeat=5")).wall_seconds == 5 * 21 + 5 * 23, (
+        "further repeats take the mean"
+    )
 
 
 @pytest.mark.parametrize(
@@ -85,37 +80,37 @@ def test_scenario_that_ran_here_takes_what_it_took(store: Store) -> None:
         {"params": {"workload.zipf": 0.9}},
     ],
 )
-def test_other_runs_do_not_count(store: Store, changes: dict[str, Any]) -> None:
+def test_runs_of_another_kind_are_ignored(store: Store, changes: dict[str, Any]) -> None:
     for item in plan(scenario()):
-        ran(store, item, 500.0, **changes)
+        store_run(store, item, 500.0, **changes)
     found = takes(store, scenario())
     assert found.source == "estimated"
     assert found.wall_seconds < 100
 
 
-def test_runs_differ_by_load_but_not_by_texts(store: Store) -> None:
+def test_time_depends_on_the_load_but_not_on_titles(store: Store) -> None:
     for item in plan(scenario()):
-        ran(store, item, 25.0)
+        store_run(store, item, 25.0)
     assert takes(store, scenario("title=Mine", "expect=[]", "seed=5")).source == "measured"
     assert takes(store, scenario("duration=100")).source == "estimated"
     assert takes(store, scenario("lab.servers=16")).source == "estimated"
 
 
-def test_failed_runs_do_not_count(store: Store) -> None:
+def test_failed_runs_have_no_timing(store: Store) -> None:
     item = plan(scenario())[0]
     with StoreSink(store) as sink:
         sink.begin(start("failed", scenario=item.scenario.name))
     assert store.timings() == []
 
 
-def test_live_scenario_takes_its_load_and_a_little_for_each_run(store: Store) -> None:
+def test_live_estimate_is_the_load_and_a_little_for_each_run(store: Store) -> None:
     found = takes(store, scenario("warmup=5", "duration=60", "repeat=3"))
     assert found.source == "estimated"
     assert 6 * 65 < found.wall_seconds < 6 * 75
 
 
-def test_estimate_of_a_simulation_follows_its_requests(store: Store) -> None:
-    """128 servers that do 10,000 requests a second each, for 2 virtual seconds."""
+def test_estimate_of_a_simulation_follows_from_its_requests(store: Store) -> None:
+    """128 servers serve 10,000 requests a second each, for 2 virtual seconds."""
     options = ("sweep={}", "schemes=[nocache]", "workload.zipf=0", "expect=[]", "plots=[]")
     found = takes(store, scenario(*options, name="netcache-skew"))
     assert found.virtual_seconds == 2
@@ -127,7 +122,7 @@ def test_estimate_of_a_simulation_follows_its_requests(store: Store) -> None:
     assert again.wall_seconds == pytest.approx(2 * found.wall_seconds), "one on each core"
 
 
-def test_estimate_follows_skew_and_cache(
+def test_estimate_depends_on_skew_and_cache(
     store: Store,
 ) -> None:
     def seconds(scheme: str, zipf: float) -> float:
@@ -140,12 +135,12 @@ def test_estimate_follows_skew_and_cache(
     assert seconds("netcache", 0.99) > seconds("netcache", 0)
 
 
-def test_runs_that_are_stored_correct_the_estimate_of_the_others(store: Store) -> None:
+def test_stored_runs_correct_the_estimate_of_the_others(store: Store) -> None:
     asked = scenario(name="netcache-skew")
     before = takes(store, asked)
     first = plan(asked)[0]
     alone = walltime._estimate(first)
-    ran(store, first, 3 * round(alone))
+    store_run(store, first, 3 * round(alone))
     after = takes(store, asked)
     assert after.source == "estimated"
     assert after.wall_seconds == pytest.approx(3 * before.wall_seconds, rel=0.1)
@@ -175,10 +170,10 @@ def test_simulator_speed_is_measured_once_for_each_machine(
     assert speed.requests_per_core_s() == 123
 
 
-def test_speed_is_measured_again_when_the_machine_gave_no_time(
+def test_speed_is_measured_again_after_a_starved_measurement(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A measurement of a starved process has no requests, and a speed of 0 divides by zero."""
+    """A starved process measures no requests; a speed of 0 would cause a division by zero."""
     asked: list[float] = []
 
     def starved(case: simulated_rack.Case) -> SimpleNamespace:

@@ -1,10 +1,14 @@
-"""Scenario tests use a state directory of their own."""
+"""Fixtures of the tests of scenarios: a state directory and a run store."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+
+from tests.runs.conftest import store
+
+__all__ = ["store"]
 
 
 @pytest.fixture(autouse=True)

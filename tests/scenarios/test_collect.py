@@ -1,4 +1,4 @@
-"""What was found in a run reaches its result: violations, recoveries, control-plane bytes."""
+"""The result of a run has its violations, recoveries and control-plane bytes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_violations_are_those_of_the_last_sample() -> None:
     assert result.violations[0].operations[1].writer is not None
 
 
-def test_verdict_survives_the_end_of_the_load_generator() -> None:
+def test_verdict_is_kept_after_the_load_generator_ended() -> None:
     run = collector()
     run.sample("measure", sample(history(False, violation_count=1, violations=[VIOLATION])))
     run.sample("drain", sample({}))
@@ -96,31 +96,31 @@ def test_preserved_records_are_in_series_and_as_peak() -> None:
     run = collector("farreach")
     phases: list[tuple[Phase, int, int, int]] = [("warmup", 9, 9, 2), ("measure", 4, 12, 3)]
     for phase, kept, most, unknown in phases:
-        told = {"preserved": kept, "preserved_bytes": 100 * kept, "preserved_peak": most}
-        reply = {**told, "preserved_peak_bytes": 100 * most, "unknown": unknown, "ignored": 1}
-        seen = replace(sample({}), client=client_sample({**reply, "interval_s": 1.0}))
-        run.sample(phase, seen)
-    # The process was started again.
+        counts = {"preserved": kept, "preserved_bytes": 100 * kept, "preserved_peak": most}
+        reply = {**counts, "preserved_peak_bytes": 100 * most, "unknown": unknown, "ignored": 1}
+        taken = replace(sample({}), client=client_sample({**reply, "interval_s": 1.0}))
+        run.sample(phase, taken)
+    # The client process was restarted, so its peak begins at 0 again.
     run.sample("measure", replace(sample({}), client=client_sample({"preserved_peak": 1})))
     result = run.result(None)
     assert (result.preserved_peak, result.preserved_peak_bytes) == (12, 1200)
-    assert (result.unknown, result.ignored) == (3, 1), "those of the warm-up belong to it"
+    assert (result.unknown, result.ignored) == (3, 1), "without those of the warm-up"
     assert result.series["preserved"] == [9, 4, 0]
     assert result.series["preserved_bytes"] == [900, 400, 0]
     assert result.series["unknown"] == [2, 3, 0]
 
 
-def test_without_a_checker_nothing_is_called_linearizable() -> None:
+def test_without_a_checker_linearizable_is_unset() -> None:
     assert collector().result(None).linearizable is None
 
 
-def test_recoveries_are_emitted_and_timed_from_the_measured_part() -> None:
+def test_times_of_recoveries_count_from_the_measured_part() -> None:
     run = collector()
     recovered = Recovered((("collect", 0.25), ("restore", 0.5)), {"records": 12})
     run.epoch = 100.0
-    told = run.event(RackEvent(98.0, "recovered", "leaf-1", recovered.describe(), recovered))
-    assert told.recovery is not None
-    assert [(phase.name, phase.seconds) for phase in told.recovery.phases] == [
+    emitted = run.event(RackEvent(98.0, "recovered", "leaf-1", recovered.describe(), recovered))
+    assert emitted.recovery is not None
+    assert [(phase.name, phase.seconds) for phase in emitted.recovery.phases] == [
         ("collect", 0.25),
         ("restore", 0.5),
     ]
@@ -149,10 +149,10 @@ def test_control_plane_rate_is_by_switch_and_in_total() -> None:
 
     run.sample("warmup", bytes_of(100 * MIB, 0))
     run.sample("measure", bytes_of(3 * MIB, 1 * MIB))
-    told = run.sample("measure", bytes_of(0, 2 * MIB))
+    reported = run.sample("measure", bytes_of(0, 2 * MIB))
     run.sample("drain", bytes_of(100 * MIB, 0))
-    assert told.control_plane_mib_per_s == 2
-    assert told.control_plane_mib_per_s_by_switch == {"leaf": 0, "spine": 2}
+    assert reported.control_plane_mib_per_s == 2
+    assert reported.control_plane_mib_per_s_by_switch == {"leaf": 0, "spine": 2}
     result = run.result(None)
     assert result.control_plane_mib_per_s == 3
     assert result.control_plane_bytes_per_s == 3 * MIB

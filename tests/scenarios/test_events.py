@@ -1,4 +1,4 @@
-"""A timeline that cannot happen is refused with a sentence; one that can is told as it is."""
+"""Events of a scenario: their descriptions, and the validation of timelines."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def error_of(*events: str, more: str = "", head: str = HEAD) -> str:
         ("{at: 1, slow: {node: servers-0, factor: 10}}", "slow servers-0: factor 10"),
     ],
 )
-def test_every_fault_has_a_text_for_the_list_of_events(event: str, text: str) -> None:
+def test_every_fault_has_a_description(event: str, text: str) -> None:
     [found] = loads(event).events
     assert found.describe() == text
 
@@ -84,13 +84,13 @@ def test_every_fault_has_a_text_for_the_list_of_events(event: str, text: str) ->
         ("{at: 1, link: {node: client, loss: 0.1}, rate: 5}", ["exactly one of", "link and rate"]),
     ],
 )
-def test_impossible_event_is_refused_with_what_would_be_right(event: str, parts: list[str]) -> None:
+def test_impossible_event_is_refused_with_a_correction(event: str, parts: list[str]) -> None:
     text = error_of(event)
     for part in parts:
         assert part in text
 
 
-def test_timeline_knows_what_is_down_and_what_is_cut() -> None:
+def test_events_about_nodes_that_are_down_are_refused() -> None:
     twice = ("{at: 1, stop: controller}", "{at: 2, kill: controller}")
     assert "'controller', which is down by then" in error_of(*twice)
     cut = "{at: 1, partition: controller}"
@@ -109,7 +109,7 @@ def test_only_servers_of_limited_rate_can_be_slowed_down() -> None:
     assert "set 'lab.service_rate'" in text
 
 
-def test_memory_cannot_be_kept_live_and_a_disk_can() -> None:
+def test_live_servers_keep_storage_only_with_a_disk_store() -> None:
     events = ("{at: 1, kill: servers-0}", "{at: 2, start: servers-0, storage: kept}")
     scenario = loads(*events)
     with pytest.raises(UsageError, match=r"at 2 s starts 'servers-0' with 'storage: kept'"):
@@ -125,48 +125,50 @@ def test_kill_between_two_actions_needs_the_simulator() -> None:
 
 
 @pytest.fixture
-def keeps(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NoCache as if its clients kept records that only the switch has."""
+def preserving_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NoCache, changed so that its clients preserve records that only the switch has."""
     changed = replace(schemes.get("nocache"), client_keeps=True)
     monkeypatch.setitem(registry.catalogue().schemes, "nocache", changed)
 
 
-def test_a_crash_of_clients_that_keep_nothing_is_refused() -> None:
+def test_crash_of_clients_that_preserve_nothing_is_refused() -> None:
     text = error_of("{at: 1, crash: client}")
-    assert "clients of 'nocache' keep nothing" in text
+    assert "clients of 'nocache' keep no records" in text
     assert "schemes whose clients do: farreach" in text
     drawn = "random_faults: {every: 1, last: 1, kinds: [client-crash]}\n"
-    assert "clients of 'nocache' keep nothing" in error_of(more=drawn)
+    assert "clients of 'nocache' keep no records" in error_of(more=drawn)
     assert "'events.0.crash' is 'switch'" in error_of("{at: 1, crash: switch}")
 
 
-@pytest.mark.usefixtures("keeps")
-async def test_crash_of_the_client_is_a_command_to_it() -> None:
+@pytest.mark.usefixtures("preserving_clients")
+async def test_crash_of_the_client_is_sent_as_a_command() -> None:
     class Rack:
         def __init__(self) -> None:
-            self.asked: list[dict[str, Any]] = []
+            self.commands: list[dict[str, Any]] = []
             self.client = self
 
         async def command(self, command: dict[str, Any]) -> dict[str, Any]:
-            self.asked.append(command)
+            self.commands.append(command)
             return {}
 
     scenario = loads("{at: 1, crash: client}", "{at: 2, crash: client}")
     assert scenario.events[0].describe() == "crash client"
     rack = Rack()
     await carry_out(scenario.events[0], rack)  # type: ignore[arg-type]
-    assert rack.asked == [{"do": "crash"}]
+    assert rack.commands == [{"do": "crash"}]
     down = "about 'client', which is down by then"
     assert down in error_of("{at: 1, kill: client}", "{at: 2, crash: client}")
     assert "schemes whose clients do: nocache, farreach" in error_of(
         "{at: 1, crash: client}", head=HEAD.replace("[nocache]", "[nocache, netcache]")
     )
-    with pytest.raises(UsageError, match=r"scenario 'mine': .* clients of 'netcache' keep nothing"):
+    with pytest.raises(
+        UsageError, match=r"scenario 'mine': .* clients of 'netcache' keep no records"
+    ):
         only_schemes(scenario, ["netcache"])
 
 
-@pytest.mark.usefixtures("keeps")
-def test_crashes_of_the_client_are_drawn_if_they_are_asked_for() -> None:
+@pytest.mark.usefixtures("preserving_clients")
+def test_random_faults_crash_the_client_only_if_requested() -> None:
     drawn = "random_faults: {every: 1, last: 1, kinds: [client-crash, loss]}\n"
     [run] = plan(loads(more=drawn))
     crashes = [event for event in run.scenario.events if event.crash]
@@ -174,7 +176,7 @@ def test_crashes_of_the_client_are_drawn_if_they_are_asked_for() -> None:
     assert all(event.at < 10 for event in crashes)
 
 
-def test_link_of_both_directions_is_two_orders_and_zero_heals() -> None:
+def test_link_fault_without_direction_affects_both() -> None:
     fault = LinkFault(node="client", loss=0.5, delay=0.01)
     assert fault.directions == ("to", "from")
     assert fault.impairment["loss"] == 0.5

@@ -1,4 +1,4 @@
-"""Random faults are a timeline that can happen, that anybody can replay, and that always ends."""
+"""Random faults: valid timelines, deterministic by seed, that heal before the end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def schedule(seed: int, lab: LabSpec = LAB, duration: float = 60.0) -> list[Time
 
 
 def state_after(events: list[TimelineEvent]) -> tuple[set[str], set[str], set[str], bool]:
-    """What is down, which links are not in order, which servers are slow, a cut channel."""
+    """Nodes that are down, impaired links, slow servers, and a partition of the controller."""
     down: set[str] = set()
     links: set[str] = set()
     slow: set[str] = set()
@@ -31,8 +31,8 @@ def state_after(events: list[TimelineEvent]) -> tuple[set[str], set[str], set[st
         if event.node is not None:
             down = down - {event.node} if event.action == "start" else down | {event.node}
         elif event.link is not None:
-            whose = {f"{event.link.node} {way}" for way in event.link.directions}
-            links = links - whose if event.link.heals else links | whose
+            affected = {f"{event.link.node} {way}" for way in event.link.directions}
+            links = links - affected if event.link.heals else links | affected
         elif event.slow is not None:
             node = {event.slow.node}
             slow = slow - node if event.slow.factor == 1 else slow | node
@@ -51,12 +51,12 @@ def test_schedule_is_valid_and_heals_before_the_end(seed: int) -> None:
     assert [event.at for event in events] == sorted(event.at for event in events)
 
 
-def test_same_seed_gives_the_same_faults_and_another_others() -> None:
+def test_faults_are_determined_by_the_seed() -> None:
     assert schedule(1) == schedule(1)
     assert schedule(1) != schedule(2)
 
 
-def test_every_kind_of_fault_comes_and_hits_every_node_it_can() -> None:
+def test_every_kind_of_fault_hits_every_possible_node() -> None:
     hit: Counter[str] = Counter()
     for seed in range(10):
         for event in schedule(seed):
@@ -78,20 +78,20 @@ def test_faults_of_the_simulator_are_drawn_only_if_named() -> None:
     assert not [event for seed in range(10) for event in schedule(seed) if event.after_actions]
     events = random_schedule(1, 60, LAB, ["controller-restart"], every=0.5, last=1)
     killed = [event.after_actions for event in events if event.kill == "controller"]
-    deaths = [actions for actions in killed if actions is not None]
-    assert len(deaths) == len(killed) > 20
-    assert min(deaths) < 5, "few actions are as likely as many"
-    assert max(deaths) > 50
+    numbers = [actions for actions in killed if actions is not None]
+    assert len(numbers) == len(killed) > 20
+    assert min(numbers) < 5, "small numbers are drawn, too"
+    assert max(numbers) > 50
 
 
-def test_only_kinds_and_nodes_that_were_named_are_hit() -> None:
+def test_faults_have_only_the_given_kinds_and_nodes() -> None:
     events = random_schedule(
         3, 60, LAB, ["kill", "delay"], nodes=["servers-1", "switch"], every=0.5, last=1
     )
-    told = {event.describe().split(":")[0] for event in events}
+    descriptions = {event.describe().split(":")[0] for event in events}
     names = ("kill switch", "kill servers-1", "start switch", "start servers-1")
     links = ("link of servers-1", "link to servers-1", "link from servers-1")
-    assert told == {*names, *links}
+    assert descriptions == {*names, *links}
 
 
 @pytest.mark.parametrize(("storage", "stopped"), [(None, False), ("kept", True), ("lost", False)])
@@ -105,7 +105,7 @@ def test_memory_servers_are_stopped_only_if_records_are_kept(
     assert all(event.storage == "kept" for event in starts)
 
 
-def test_short_runs_of_the_simulator_have_faults_too() -> None:
+def test_very_short_runs_have_faults() -> None:
     events = random_schedule(1, 0.01, LAB, every=0.0005, last=0.001)
     assert len(events) > 10
     check(events, LAB, WorkloadSpec(), 0.01)
@@ -113,7 +113,7 @@ def test_short_runs_of_the_simulator_have_faults_too() -> None:
 
 
 @pytest.mark.parametrize("kind", FAULT_KINDS)
-def test_each_kind_can_be_asked_for_alone(kind: FaultKind) -> None:
+def test_each_kind_can_be_requested_alone(kind: FaultKind) -> None:
     events = random_schedule(1, 30, LAB, [kind], every=0.5, last=0.5)
     assert len(events) > 10
     check(events, LAB, WorkloadSpec(), 30)
@@ -122,12 +122,12 @@ def test_each_kind_can_be_asked_for_alone(kind: FaultKind) -> None:
 def test_client_crash_is_drawn_only_if_named() -> None:
     events = random_schedule(2, 30, LAB, ["client-crash", "loss"], every=0.5, last=1)
     crashes = [event for event in events if event.link is None]
-    assert {event.describe() for event in crashes} == {"crash client"}, "nobody has to start it"
+    assert {event.describe() for event in crashes} == {"crash client"}, "without a start event"
     usual = random_schedule(2, 30, LAB, every=0.1, last=0.5)
     assert not any("client" in (event.kill, event.stop, event.crash) for event in usual)
 
 
-def test_faults_leave_alone_what_the_timeline_is_about() -> None:
+def test_random_faults_leave_out_nodes_with_given_events() -> None:
     text = """\
 name: mine
 schemes: [nocache, netcache]
@@ -144,9 +144,9 @@ random_faults: {every: 0.3, last: 1, kinds: [kill, partition]}
     runs = plan(loader.loads(text, "f"))
     assert [run.seed for run in runs] == [5, 5, 6, 6]
     first, same, other, _ = (run.scenario for run in runs)
-    assert first.events == same.events, "both schemes meet the same faults"
+    assert first.events == same.events, "both schemes have the same faults"
     assert first.events != other.events
-    assert first.random_faults is None, "a replay of the stored run draws nothing anew"
+    assert first.random_faults is None, "a replay of the stored run draws no new faults"
     drawn = [event for event in first.events if event.node is not None]
     assert {event.node for event in drawn} == {"switch", "servers-0", "controller"}
     assert len([event for event in drawn if event.node == "switch"]) == 2

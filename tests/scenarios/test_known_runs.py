@@ -1,9 +1,7 @@
-"""Simulated runs whose results are in the store are not repeated when that is asked for."""
+"""`finished=`: simulated runs whose results are in the store are not repeated."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,12 +25,6 @@ sweep: {workload.writes: [0.0, 0.5]}
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(f"sqlite:///{tmp_path / 'runs.db'}") as opened:
-        yield opened
-
-
-@pytest.fixture
 def revision(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The commit of the checkout, which a test may change."""
     found = ["abc"]
@@ -41,7 +33,7 @@ def revision(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def run(store: Store, *changes: str) -> tuple[list[RunResult], list[str]]:
-    """The results, and which runs were made anew."""
+    """The results, and the ids of the runs that were not in the store."""
     phases: dict[str, str] = {}
 
     def on_progress(now: Progress) -> None:
@@ -58,7 +50,7 @@ async def run(store: Store, *changes: str) -> tuple[list[RunResult], list[str]]:
 
 
 @pytest.mark.usefixtures("revision")
-async def test_a_run_from_before_has_its_result_again(store: Store) -> None:
+async def test_stored_run_is_not_repeated(store: Store) -> None:
     first, made = await run(store)
     assert sorted(made) == sorted(each.id for each in first)
     again, made = await run(store)
@@ -72,7 +64,7 @@ async def test_a_run_from_before_has_its_result_again(store: Store) -> None:
 
 
 @pytest.mark.usefixtures("revision")
-async def test_only_what_is_missing_is_run(store: Store) -> None:
+async def test_only_missing_runs_are_run(store: Store) -> None:
     first, _ = await run(store)
     store.delete([first[1].id])
     again, made = await run(store)
@@ -89,9 +81,7 @@ async def test_another_seed_or_source_is_another_run(store: Store, revision: lis
     assert len(made) == 2
 
 
-async def test_files_that_differ_from_their_commit_prove_nothing(
-    store: Store, revision: list[str]
-) -> None:
+async def test_runs_of_uncommitted_changes_are_repeated(store: Store, revision: list[str]) -> None:
     revision[0] = "abc+"
     await run(store)
     _, made = await run(store)
@@ -99,7 +89,7 @@ async def test_files_that_differ_from_their_commit_prove_nothing(
 
 
 @pytest.mark.usefixtures("revision")
-async def test_a_run_that_failed_is_run_again(store: Store) -> None:
+async def test_failed_run_is_repeated(store: Store) -> None:
     first, _ = await run(store)
     with store.transaction() as session:
         session.get_one(RunRow, first[0].id).status = "failed"

@@ -1,4 +1,4 @@
-"""Live runs come through faults without an acknowledged write lost or an old value read."""
+"""Live runs with faults lose no acknowledged write and read no old value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def scenario(text: str, *overrides: str) -> Scenario:
     return loader.loads(TEXT + text, "small.yaml", overrides)
 
 
-def assert_right(run: RunResult) -> None:
+def assert_no_loss(run: RunResult) -> None:
     assert run.status == "done", run.reason
     assert run.completed_ops > 100
     assert run.acked_writes_lost == 0
@@ -41,18 +41,18 @@ def assert_right(run: RunResult) -> None:
     "fault",
     ["loss: 0.05", "duplicate: 0.3", "reorder: 0.3, reorder_span: 0.005", "delay: 0.002"],
 )
-async def test_bad_links_cost_time_and_nothing_else(fault: str) -> None:
+async def test_impaired_links_cause_no_loss(fault: str) -> None:
     nodes = ("client", "servers-0", "servers-1")
     events = "".join(f"  - {{at: 0, link: {{node: {node}, {fault}}}}}\n" for node in nodes)
     result = await run_scenario(scenario(f"events:\n{events}", "duration=2"))
     for run in result.runs:
-        assert_right(run)
+        assert_no_loss(run)
         assert run.retries > 0 or not fault.startswith("loss")
-        told = [event.text for event in run.events if event.kind == "note"]
-        assert len([text for text in told if text.startswith("link of ")]) == 3
+        notes = [event.text for event in run.events if event.kind == "note"]
+        assert len([text for text in notes if text.startswith("link of ")]) == 3
 
 
-async def test_link_that_is_cut_and_healed_stops_and_goes_on() -> None:
+async def test_cut_link_stops_the_load_until_it_heals() -> None:
     text = """\
 events:
   - {at: 1, link: {node: client, direction: to, loss: 1}}
@@ -60,7 +60,7 @@ events:
 """
     result = await run_scenario(scenario(text, "schemes=[netcache]"))
     [run] = result.runs
-    assert_right(run)
+    assert_no_loss(run)
     before, cut, after = (run.series["throughput_ops"][-4 + i] for i in (0, 1, 3))
     assert cut < 0.1 * before
     assert after > 0.1 * before
@@ -78,16 +78,18 @@ events:
 """
     result = await run_scenario(scenario(text, "duration=8"))
     for run in result.runs:
-        assert_right(run)
+        assert_no_loss(run)
         after = [at for at, time in enumerate(run.series["time"]) if time > 4]
         assert any(run.series["throughput_ops"][at] for at in after)
-        told = [(e.kind, e.node) for e in run.events if e.kind in ("killed", "stopped", "started")]
-        assert ("killed", "controller") in told
-        assert ("stopped", "controller") in told
-        assert told.count(("started", "controller")) == 2
+        changes = [
+            (e.kind, e.node) for e in run.events if e.kind in ("killed", "stopped", "started")
+        ]
+        assert ("killed", "controller") in changes
+        assert ("stopped", "controller") in changes
+        assert changes.count(("started", "controller")) == 2
 
 
-async def test_controller_out_of_reach_costs_no_acknowledged_write() -> None:
+async def test_partitioned_controller_loses_no_acknowledged_write() -> None:
     text = """\
 events:
   - {at: 0.5, partition: controller}
@@ -96,7 +98,7 @@ events:
 """
     result = await run_scenario(scenario(text))
     for run in result.runs:
-        assert_right(run)
+        assert_no_loss(run)
 
 
 async def test_random_faults_are_events_and_lose_no_write() -> None:
@@ -104,12 +106,12 @@ async def test_random_faults_are_events_and_lose_no_write() -> None:
 random_faults: {every: 0.3, last: 0.5}
 """
     result = await run_scenario(scenario(text, "duration=5", "seed=3"))
-    told = []
+    notes = []
     for run in result.runs:
-        assert_right(run)
-        told.append([event.text for event in run.events if event.kind == "note"])
-    assert told[0] == told[1]
-    assert len(told[0]) >= 10
+        assert_no_loss(run)
+        notes.append([event.text for event in run.events if event.kind == "note"])
+    assert notes[0] == notes[1]
+    assert len(notes[0]) >= 10
 
 
 async def test_simulator_only_event_is_refused_before_the_run() -> None:

@@ -1,4 +1,4 @@
-"""Scenarios on live racks: what comes out is right, and what goes wrong is told."""
+"""Scenarios on live racks: results, failed nodes, events, interruption."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ duration: 3
 
 
 class Sink:
-    """Keeps what it hears and checks the order."""
+    """A sink that records all calls and checks their order."""
 
     def __init__(self) -> None:
         self.runs: list[RunStart] = []
@@ -77,7 +77,7 @@ def small(*more: str, text: str = TEXT) -> Scenario:
 
 
 def node_pid(name: str) -> int | None:
-    """Pid of a node of the run that is going on."""
+    """Pid of a node of the current run."""
     for lab_name in state.names():
         lab = state.load(lab_name)
         if lab is not None and name in lab.nodes:
@@ -122,7 +122,7 @@ async def test_result_has_the_figures_of_both_schemes() -> None:
         lengths = {len(column) for column in run.series.values()}
         assert len(lengths) == 1
         assert run.series["phase"].count("measure") == 3
-        # What clients completed is what servers served plus what the switch answered.
+        # Completed operations = operations served by servers + hits in the switch.
         served = sum(run.server_load) + (run.hit_ratio or 0) * run.throughput_ops
         assert served >= 0.8 * run.throughput_ops
     assert sink.results == result.runs
@@ -137,7 +137,7 @@ async def test_result_has_the_figures_of_both_schemes() -> None:
 
 
 @pytest.mark.parametrize("node", ["switch", "servers-1", "client"])
-async def test_killed_node_marks_the_run_failed_and_the_next_run_works(node: str) -> None:
+async def test_run_with_a_killed_node_fails_and_the_next_one_works(node: str) -> None:
     sink = Sink()
     scenario = small("schemes=[nocache]")
     result = await run_scenario(
@@ -149,7 +149,7 @@ async def test_killed_node_marks_the_run_failed_and_the_next_run_works(node: str
     assert run.status == "failed"
     assert run.reason is not None
     assert f"'{node}' was killed by signal 9" in run.reason
-    assert run.completed_ops > 0, "what was measured before is kept"
+    assert run.completed_ops > 0, "the samples from before are kept"
     assert any(event.kind == "failed" and event.node == node for event in run.events)
     assert not result.ok
     assert sink.open is None
@@ -158,7 +158,7 @@ async def test_killed_node_marks_the_run_failed_and_the_next_run_works(node: str
     assert again.runs[0].status == "done"
 
 
-async def test_run_goes_on_without_a_server_with_on_failure_continue() -> None:
+async def test_run_continues_after_a_server_failure_if_requested() -> None:
     scenario = small("schemes=[nocache]", "on_failure=continue", "deadline=0.3")
     result = await run_scenario(
         scenario,
@@ -171,7 +171,7 @@ async def test_run_goes_on_without_a_server_with_on_failure_continue() -> None:
     assert any("not verified" in event.text for event in run.events)
 
 
-async def test_switch_that_goes_and_comes_costs_no_acknowledged_write() -> None:
+async def test_restart_of_the_switch_loses_no_acknowledged_write() -> None:
     text = TEXT + "events:\n  - {at: 0.5, kill: switch}\n  - {at: 1, start: switch}\n"
     result = await run_scenario(small("schemes=[netcache]", "duration=6", text=text))
     [run] = result.runs
@@ -200,7 +200,7 @@ async def test_rate_and_shift_events_change_the_load() -> None:
     ]
 
 
-async def test_interrupted_run_is_kept_as_failed_and_leaves_nothing() -> None:
+async def test_interrupted_run_is_stored_as_failed_and_cleaned_up() -> None:
     sink = Sink()
     reached = asyncio.Event()
 

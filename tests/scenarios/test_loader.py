@@ -1,4 +1,4 @@
-"""A wrong scenario is refused with the line, the field and what would be right."""
+"""Errors of the scenario loader name the line, the field and the valid values."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_value_out_of_range_names_line_value_and_limit() -> None:
         ),
     ],
 )
-def test_error_is_about_the_alternative_that_was_meant(arrivals: str, path: str, part: str) -> None:
+def test_error_is_about_the_chosen_kind_of_arrivals(arrivals: str, path: str, part: str) -> None:
     text = error_of(GOOD.replace("{outstanding: 8}", arrivals))
     assert text.startswith(f"scenarios/mine.yaml:8: '{path}'")
     assert part in text
@@ -117,7 +117,7 @@ def test_shipped_scenario_loads_under_its_own_name(file: Path) -> None:
     assert loader.load(file).description
 
 
-def test_set_changes_what_runs() -> None:
+def test_set_overrides_options() -> None:
     scenario = loader.loads(
         GOOD,
         "f",
@@ -171,7 +171,7 @@ def test_event_needs_exactly_one_action_and_a_real_node() -> None:
 @pytest.mark.parametrize(
     ("lines", "line", "field"),
     [
-        # Events are given in the order of lines, not of times.
+        # Events may be in any order of time.
         (["- at: 3", "  start: switch"], 12, "start"),
         (["- {at: 1, kill: switch}", "- at: 2", "  kill: switch"], 13, "kill"),
         (["- at: 4", "  kill: switch", "- at: 1", "  stop: switch"], 12, "kill"),
@@ -247,7 +247,7 @@ def test_impossible_random_fault_names_its_line(lines: list[str], line: int, fie
         ),
     ],
 )
-def test_what_only_the_simulator_can_do_names_its_line(
+def test_error_of_a_simulator_only_event_names_its_line(
     lines: list[str], line: int, part: str
 ) -> None:
     text = GOOD + "\n".join(lines) + "\n"
@@ -257,16 +257,19 @@ def test_what_only_the_simulator_can_do_names_its_line(
     assert part in str(caught.value)
     loader.loads(text, "scenarios/mine.yaml", ["mode=sim"], to_run=True)
     loader.loads(text, "scenarios/mine.yaml")
-    with pytest.raises(UsageError, match=r"^--set lab.topology.kind=racks: The topology 'racks'"):
+    with pytest.raises(
+        UsageError,
+        match=r"^--set lab.topology.kind=racks: Only the simulator supports the topology 'racks'",
+    ):
         loader.loads(GOOD, "scenarios/mine.yaml", ["lab.topology.kind=racks"], to_run=True)
 
 
-def test_scheme_that_is_wrong_names_its_own_line() -> None:
+def test_error_of_a_wrong_scheme_names_its_line() -> None:
     block = "schemes:\n  - nocache\n  - {}\n"
     head = "name: mine\n"
     assert error_of(head + block.format("netcach")).startswith("scenarios/mine.yaml:4: There is no")
     twice = error_of(head + block.format("nocache"))
-    assert twice == "scenarios/mine.yaml:4: 'schemes.1': 'nocache' is there twice."
+    assert twice == "scenarios/mine.yaml:4: 'schemes.1': 'nocache' is listed twice."
 
 
 @pytest.mark.parametrize(
@@ -285,7 +288,7 @@ def test_scheme_that_is_wrong_names_its_own_line() -> None:
         (["multiget:", "  max: 2", "  min: 4"], 8, ["min (4) is larger than max (2)"]),
     ],
 )
-def test_load_that_contradicts_itself_names_its_line(
+def test_error_of_a_contradictory_workload_names_its_line(
     workload: list[str], line: int, parts: list[str]
 ) -> None:
     lines = ["name: mine", "schemes: [nocache]", "duration: 5", "workload:", "  keys: 1000"]
@@ -295,7 +298,7 @@ def test_load_that_contradicts_itself_names_its_line(
         assert part in text
 
 
-def test_shift_of_many_keys_needs_no_top_that_it_does_not_use() -> None:
+def test_hot_in_shift_of_many_keys_needs_no_top() -> None:
     shift = "shift: {kind: hot-in, keys: 20000}"
     scenario = loader.loads(f"name: a\nschemes: [nocache]\nworkload: {{{shift}}}\n", "f")
     assert scenario.workload.shift is not None
@@ -304,10 +307,10 @@ def test_shift_of_many_keys_needs_no_top_that_it_does_not_use() -> None:
     assert again.workload == scenario.workload
 
 
-def test_more_keys_than_a_store_takes_name_their_line() -> None:
+def test_error_of_too_many_keys_for_a_store_names_the_line() -> None:
     more = GOOD.replace("keys: 1000", "keys: 200_000_000").replace("servers: 4", "backend: redis")
     text = error_of(more)
-    assert text.startswith("scenarios/mine.yaml:6: 'workload.keys': 200,000,000 keys"), text
+    assert text.startswith("scenarios/mine.yaml:6: 'workload.keys': all 200,000,000 keys"), text
 
 
 def test_wrong_value_of_a_sweep_names_its_own_line() -> None:
@@ -357,15 +360,15 @@ SWEEP = "sweep:\n  workload.zipf: [0, 0.9]\nplots:\n"
         ("{y: throughput}", "'plots.0.y' is 'throughput'; it should be 'throughput_ops', "),
         ("{x: workload.writes}", "'plots.0.x': 'workload.writes' is not swept"),
         ("{x: workload.zip}", "Did you mean 'workload.zipf'? Possible: scheme, time, workload."),
-        ("{y: server_load, x: time}", "over 'time' take 'load_imbalance'"),
-        ("{y: latency_us, x: workload.zipf}", "over 'workload.zipf' take 'latency_p99_us'"),
-        ("{kind: stacked}", "'served_by' and 'recovery_time' go with kind 'stacked'"),
+        ("{y: server_load, x: time}", "over 'time' use 'load_imbalance'"),
+        ("{y: latency_us, x: workload.zipf}", "over 'workload.zipf' use 'latency_p99_us'"),
+        ("{kind: stacked}", "kind 'stacked' is for 'served_by' and 'recovery_time'"),
         ("{y: served_by, x: time}", "exists only for whole runs"),
         ("{y: recovery_time, x: time}", "exists only for whole runs"),
-        ("{y: recovery_time, kind: lines}", "go with kind 'stacked'"),
+        ("{y: recovery_time, kind: lines}", "kind 'stacked' is for"),
         ("{x: time, kind: bars}", "over time there are lines"),
         ("{kind: lines}", "schemes have no order"),
-        ("{y: hit_ratio, kind: distribution}", "a distribution is one of 'latency_us'"),
+        ("{y: hit_ratio, kind: distribution}", "only 'latency_us' can be drawn as a distribution"),
         ("{x: workload.zipf, log: [x]}", "'plots.0.log': a logarithmic axis cannot show 0 of"),
         ("{x: time, log: [x]}", "needs lines over the numbers of a sweep"),
         ("{relative_to: {}}", "has a 'scheme', a 'point' of the sweep, or both"),
@@ -375,7 +378,7 @@ SWEEP = "sweep:\n  workload.zipf: [0, 0.9]\nplots:\n"
         ("{relative_to: {point: {workload.zipf: 1}}}", "1 is not a value of 'workload.zipf'"),
     ],
 )
-def test_plot_that_could_not_be_drawn_is_refused_with_its_line(plot: str, part: str) -> None:
+def test_error_of_an_impossible_plot_names_its_line(plot: str, part: str) -> None:
     text = error_of(f"{GOOD}{SWEEP}  - {plot}\n")
     assert text.startswith("scenarios/mine.yaml:13: ")
     assert part in text
@@ -416,8 +419,8 @@ def test_replaced_sweep_drops_plots_over_the_old_one() -> None:
         ("[netmc, climc]", "coordinator_workers: 2", "coordimc"),
     ],
 )
-def test_option_that_no_scheme_here_has_is_refused(schemes: str, option: str, able: str) -> None:
-    """With its line, and with the schemes that have it."""
+def test_option_of_an_unlisted_scheme_is_refused(schemes: str, option: str, able: str) -> None:
+    """The error has the line, and the schemes that have the option."""
     text = f"name: mine\nschemes: {schemes}\nlab:\n  servers: 4\n  {option}\n"
     with pytest.raises(UsageError) as wrong:
         loader.loads(text, "mine.yaml")
@@ -428,12 +431,12 @@ def test_option_that_no_scheme_here_has_is_refused(schemes: str, option: str, ab
     )
 
 
-def test_option_of_one_scheme_is_taken_beside_others() -> None:
+def test_option_of_one_of_several_schemes_is_accepted() -> None:
     text = "name: mine\nschemes: [nocache, netcache, farreach]\nlab: {cache_rows: 8}\n"
     loader.loads(text, "mine.yaml", ["lab.snapshot_period=2", "sweep={lab.hot_threshold: [2, 4]}"])
 
 
-def test_option_of_a_scheme_that_runs_instead_is_taken() -> None:
+def test_option_of_a_requested_scheme_is_accepted() -> None:
     text = "name: mine\nschemes: [nocache, netcache]\nlab: {cache_entries: 8}\n"
     changes = ["lab.snapshot_period=2"]
     loader.loads(text, "mine.yaml", changes, also=["farreach"])
@@ -442,7 +445,7 @@ def test_option_of_a_scheme_that_runs_instead_is_taken() -> None:
         loader.loads(text, "mine.yaml", changes)
 
 
-def test_swept_option_that_no_scheme_here_has_is_refused() -> None:
+def test_swept_option_of_an_unlisted_scheme_is_refused() -> None:
     text = "name: mine\nschemes: [netcache]\nsweep:\n  lab.snapshot_period: [1, 2]\n"
     with pytest.raises(UsageError, match=r"^mine.yaml:4: 'lab.snapshot_period' is not an option"):
         loader.loads(text, "mine.yaml")
@@ -456,7 +459,7 @@ def test_swept_option_that_no_scheme_here_has_is_refused() -> None:
         (GOOD + "sweep:\n  lab.pipelines: [1, 2]\n", [], "mine.yaml:11: "),
     ],
 )
-def test_lab_that_a_scheme_refuses_names_the_line(
+def test_error_of_a_lab_that_a_scheme_refuses_names_the_line(
     text: str, overrides: list[str], place: str
 ) -> None:
     with pytest.raises(UsageError) as caught:

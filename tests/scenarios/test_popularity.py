@@ -1,4 +1,4 @@
-"""The predicted hit ratio is what the distribution says."""
+"""The predicted hit ratio follows from the Zipf distribution."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def test_harmonic_numbers_agree_with_plain_addition(s: float) -> None:
     assert harmonic(10, s) == pytest.approx(sum(i**-s for i in range(1, 11)))
 
 
-def test_prediction_counts_the_ranks_that_are_cached() -> None:
+def test_prediction_adds_the_shares_of_the_cached_ranks() -> None:
     keys = [bytes([i]) for i in range(4)]
     total = 1 + 1 / 2 + 1 / 3 + 1 / 4
     assert predicted_hit_ratio(keys[:2], keys, 4, 1.0) == pytest.approx(1.5 / total)

@@ -1,4 +1,4 @@
-"""Recoveries that came to no end: what a result says of them."""
+"""Unfinished recoveries: their description in a result."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ def test_interrupted_recovery_names_its_cause_and_outcome() -> None:
     assert texts(*cut[:2]) == [why + "not recovered by the end"]
     (first, second) = unfinished(cut)
     assert (first.cut_by, first.ended, second.cut_by) == ("controller killed", 6, None)
-    assert not_recovered([first, second]) == [second], "a switch counts once"
+    assert not_recovered([first, second]) == [second], "each switch is listed once"
 
 
-def test_recovery_begun_anew_without_a_kill_is_interrupted() -> None:
+def test_second_beginning_interrupts_the_first_recovery() -> None:
     events = (event(5, "recovering"), event(6, "recovering"), event(7, "recovered"))
     assert texts(*events) == [
         "switch: begun at 5.0 s, interrupted at 6.0 s (another beginning), recovered by the next"
     ]
 
 
-def test_recoveries_are_by_switch_and_other_nodes_cut_none() -> None:
+def test_recovery_is_not_interrupted_by_other_nodes() -> None:
     found = texts(
         event(1, "recovering", "leaf-1"),
         event(1, "recovering", "leaf-2"),

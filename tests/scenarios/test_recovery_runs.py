@@ -1,4 +1,4 @@
-"""A switch that dies in a scenario and recovers: what the result says of it, in both modes."""
+"""Recovery of a killed switch in the result of a scenario, live and simulated."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def result_of(*changes: str) -> RunResult:
 @pytest.mark.live
 @pytest.mark.parametrize("mode", ["live", "sim"])
 async def test_recovery_is_in_the_result_with_its_phases(mode: str, made: list[Keeper]) -> None:
-    # A process takes its time to start on a busy machine.
+    # A process may start slowly on a busy machine.
     duration = 10 if mode == "live" else 4
     run = await result_of(f"mode={mode}", f"duration={duration}")
     (found,) = run.recoveries
@@ -73,18 +73,18 @@ async def test_recovery_is_in_the_result_with_its_phases(mode: str, made: list[K
 
 
 CUT = "[{at: 1, kill: switch}, {at: 2, start: switch}, {at: 2.001, kill: SECOND}"
-"""The recovery that begins at 2 s takes 5 ms at least."""
+"""The recovery begins at 2 s and takes at least 5 ms."""
 
 
 @pytest.mark.parametrize(
-    ("second", "further", "said", "missed"),
+    ("second", "further", "outcome", "missed"),
     [
         ("switch", ", {at: 3, start: switch}]", "switch killed), recovered by the next", None),
         ("controller", "]", "controller killed), not recovered by the end", "not recovered by"),
     ],
 )
-async def test_a_recovery_that_is_cut_is_in_the_result(
-    second: str, further: str, said: str, missed: str | None, made: list[Keeper]
+async def test_an_interrupted_recovery_is_in_the_result(
+    second: str, further: str, outcome: str, missed: str | None, made: list[Keeper]
 ) -> None:
     events = CUT.replace("SECOND", second) + further
     expect = "expect=['keeper.recovery_time <= 1']"
@@ -92,7 +92,7 @@ async def test_a_recovery_that_is_cut_is_in_the_result(
     result = await run_scenario(scenario)
     (run,) = result.runs
     (found,) = run.unfinished_recoveries
-    assert found.text == f"switch: begun at 2.0 s, interrupted at 2.0 s ({said}"
+    assert found.text == f"switch: begun at 2.0 s, interrupted at 2.0 s ({outcome}"
     assert found.recovered == (missed is None)
     (verdict,) = result.thresholds
     assert verdict.ok == (missed is None)
@@ -102,7 +102,7 @@ async def test_a_recovery_that_is_cut_is_in_the_result(
 
 
 async def test_events_of_the_bring_up_have_their_times(made: list[Keeper], tmp_path: Path) -> None:
-    """Also in the store: how long the bring-up took was not known when it began."""
+    """The store has the same times, although they are known only when the bring-up ends."""
     with Store(f"sqlite:///{tmp_path / 'runs.db'}") as store:
         scenario = loader.loads(TEXT, "f", ["mode=sim", "expect=[]"])
         with StoreSink(store) as sink:
@@ -126,7 +126,7 @@ async def test_simulated_controller_is_killed_between_two_actions(
     (run,) = (await run_scenario(scenario)).runs
     killed = [event for event in run.events if event.kind == "killed"]
     assert [event.node for event in killed] == ["switch", "controller"]
-    assert killed[1].time == pytest.approx(2.5, abs=0.01), "when the switch came back"
+    assert killed[1].time == pytest.approx(2.5, abs=0.01), "when the switch has restarted"
     assert len(made) == 2
-    assert made[1].found == b"1", "the dead one did not come to save again"
+    assert made[1].found == b"1", "the killed controller saved no further state"
     assert run.acked_writes_lost == 0

@@ -1,4 +1,4 @@
-"""A scenario runs every combination that it asks for, with its own seed."""
+"""The runs of a scenario: all combinations of its sweep, schemes and repeats, with seeds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ expect:
 """
 
 
-def test_sweep_is_every_combination_with_a_seed_for_each_repeat() -> None:
+def test_plan_has_every_combination_and_a_seed_for_each_repeat() -> None:
     runs = plan(loader.loads(TEXT, "f"))
     assert len(runs) == 2 * 2 * 2 * 2
     assert [run.scheme for run in runs[:2]] == ["nocache", "netcache"]
@@ -63,7 +63,7 @@ def test_chosen_scheme_drops_thresholds_and_plots_of_others() -> None:
         only_schemes(scenario, ["netcash"])
 
 
-def test_short_keys_are_enough_for_those_that_a_mix_inserts() -> None:
+def test_short_keys_must_suffice_for_inserted_keys() -> None:
     scheme = schemes.get("netmc")
     load = {"keys": 3 * 2**30, "key_size": 4}
     scheme.check(LabSpec(), WorkloadSpec.model_validate(load))

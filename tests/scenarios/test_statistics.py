@@ -1,4 +1,4 @@
-"""The confidence intervals in tables are those of Student's t."""
+"""Confidence intervals by Student's t-distribution."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from netkv.scenarios.statistics import interval, student_t
         (120, 1.9799),
     ],
 )
-def test_quantiles_are_those_of_the_printed_tables(degrees: int, quantile: float) -> None:
+def test_quantiles_agree_with_published_tables(degrees: int, quantile: float) -> None:
     assert student_t(0.975, degrees) == pytest.approx(quantile, abs=5e-5)
 
 
@@ -32,7 +32,7 @@ def test_interval_of_known_sample() -> None:
     assert result.ci95 == pytest.approx(4.3027 * 2 / 3**0.5, rel=1e-4)
 
 
-def test_one_value_has_no_spread() -> None:
+def test_one_value_has_no_interval() -> None:
     result = interval([3.0])
     assert result is not None
     assert result.ci95 is None

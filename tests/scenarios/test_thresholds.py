@@ -1,4 +1,4 @@
-"""A threshold is judged on the right figures, and nothing in it can run as a program."""
+"""Thresholds: which figures they compare, their verdicts, and refused expressions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def judge(text: str, *runs: RunResult) -> Threshold:
     return thresholds.evaluate([expression], runs)[0]
 
 
-def test_comparison_of_two_schemes_is_met_and_missed() -> None:
+def test_threshold_of_two_schemes_is_met_or_missed() -> None:
     text = "netcache.throughput_ops >= 2 * nocache.throughput_ops"
     met = judge(text, run("nocache", 100), run("netcache", 250))
     assert met.ok
@@ -44,7 +44,7 @@ def test_comparison_of_two_schemes_is_met_and_missed() -> None:
     assert "199 against 200" in missed.detail
 
 
-def test_verdict_about_each_scheme_names_all_that_it_was_met_for() -> None:
+def test_verdict_lists_the_schemes_that_meet_the_threshold() -> None:
     met = judge("each.throughput_ops >= 50", run("nocache", 100), run("netcache", 250))
     assert met.ok
     assert met.detail == ("met for each scheme: nocache 100 against 50, netcache 250 against 50")
@@ -54,7 +54,7 @@ def test_verdict_about_each_scheme_names_all_that_it_was_met_for() -> None:
     assert neither.detail == "100 against 300: not met for nocache; nor for netcache"
 
 
-def test_verdict_over_a_sweep_names_points_met_and_missed() -> None:
+def test_verdict_over_a_sweep_lists_points_met_and_missed() -> None:
     runs = [
         run(scheme, throughput + zipf, params={"workload.zipf": zipf})
         for zipf in (0, 1)
@@ -72,13 +72,13 @@ def test_verdict_over_a_sweep_names_points_met_and_missed() -> None:
     assert once.detail == "200 against 201: not met at workload.zipf=0"
 
 
-def test_verdict_does_not_name_every_miss_of_a_long_sweep() -> None:
+def test_verdict_of_a_long_sweep_lists_only_some_misses() -> None:
     runs = [run("nocache", 1, params={"seed": seed}) for seed in range(20)]
     detail = judge("nocache.throughput_ops > 1", *runs).detail
     assert detail.endswith("nor at seed=1, seed=2, seed=3, seed=4, seed=5 and 14 more")
 
 
-def test_mean_over_repeats_but_sum_of_losses() -> None:
+def test_metrics_are_averaged_and_losses_added_over_repeats() -> None:
     runs = [run("netcache", 100), run("netcache", 200, acked_writes_lost=1)]
     assert judge("netcache.throughput_ops == 150", *runs).ok
     assert not judge("netcache.acked_writes_lost == 0", *runs).ok
@@ -94,7 +94,7 @@ def test_threshold_of_a_failed_run_is_not_met() -> None:
     assert not judge("netcache.throughput_ops >= 1").ok
 
 
-def test_line_about_each_scheme_must_hold_for_all_of_them() -> None:
+def test_threshold_of_each_must_hold_for_all_schemes() -> None:
     both = [run("nocache", 100), run("netcache", 250)]
     assert judge("each.acked_writes_lost == 0", *both).ok
     assert judge("each.throughput_ops >= nocache.throughput_ops", *both).ok
@@ -103,10 +103,10 @@ def test_line_about_each_scheme_must_hold_for_all_of_them() -> None:
     assert missed.value == 100
     assert "for nocache" in missed.detail
     expression = thresholds.compile_expression("each.lost_ops == 0", ["nocache"])
-    assert thresholds.schemes_in(expression) == set(), "it stands for whatever runs"
+    assert thresholds.schemes_in(expression) == set(), "'each' is no scheme"
 
 
-def test_every_sweep_point_has_to_meet_it() -> None:
+def test_every_sweep_point_must_meet_the_threshold() -> None:
     good = run("netcache", 500, params={"workload.zipf": 0.9})
     bad = run("netcache", 50, params={"workload.zipf": 0.0})
     verdict = judge("netcache.throughput_ops > 100", good, bad)
@@ -172,7 +172,7 @@ def test_one_repeat_with_a_violation_misses_the_threshold() -> None:
     assert thresholds.summarise([good, bad])[0].linearizable is False
 
 
-def test_what_could_not_all_be_judged_is_not_called_linearizable() -> None:
+def test_unchecked_runs_are_not_linearizable() -> None:
     good = run("netcache", 1, linearizable=True, checked_ops=5)
     unknown = run("netcache", 1, linearizable=None, checked_ops=5)
     verdict = judge("netcache.linearizable == 1", good, unknown)
@@ -183,7 +183,7 @@ def test_what_could_not_all_be_judged_is_not_called_linearizable() -> None:
 
 @pytest.fixture
 def recovering(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NetCache as if its recoveries had phases."""
+    """NetCache, changed so that its recoveries have phases."""
     changed = replace(schemes.get("netcache"), recovery_phases=("collect", "update servers"))
     monkeypatch.setitem(registry.catalogue().schemes, "netcache", changed)
 
@@ -221,6 +221,6 @@ def test_unknown_recovery_phase_is_refused_before_the_run() -> None:
         judge("nocache.recovery_time_collect <= 1")
 
 
-def test_control_plane_is_judged_in_mib() -> None:
+def test_control_plane_threshold_is_in_mib() -> None:
     runs = [run("netcache", 1, control_plane_mib_per_s=2.0, control_plane_bytes_per_s=2.0 * MIB)]
     assert judge("netcache.control_plane_mib_per_s == 2", *runs).ok

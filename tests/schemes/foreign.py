@@ -1,4 +1,4 @@
-"""Packages with schemes, as if they were installed beside netkv."""
+"""Packages with schemes, installed into a folder of the search path."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def source(name: str = "probing", base: str = "SchemeOptions", option: str = PRO
 
 
 def install(folder: Path, package: str, text: str, scheme: str = "probing") -> None:
-    """Puts a package into a folder of the search path: a module, and its entry point."""
+    """Install a package, a module and its entry point, into a folder."""
     (folder / f"{package}.py").write_text(text)
     about = folder / f"{package}-1.0.dist-info"
     about.mkdir()

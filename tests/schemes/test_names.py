@@ -27,14 +27,14 @@ OWN = (
     "engine/roles/src/lib.rs",
 )
 PENDING = (
-    # Code that still names schemes. The list may only shrink.
+    # Code that still names schemes. Do not add entries.
     # The benchmark of the data plane measures programs that it names.
     "engine/bench/src/programs/",
 )
 
 
 def shared_files() -> Iterator[Path]:
-    """The files that belong to no scheme."""
+    """The source files outside the folders of schemes."""
     own = tuple(f"netkv/schemes/{each.name}/" for each in schemes.all_schemes())
     for pattern in SHARED:
         for file in sorted(ROOT.glob(pattern)):
@@ -43,7 +43,7 @@ def shared_files() -> Iterator[Path]:
 
 
 def names_in(text: str) -> Iterator[tuple[int, str]]:
-    """Names and titles of schemes, as words of their own or parts of one: line and word."""
+    """Line and word of each name or title of a scheme, also within identifiers."""
     words = {word for each in schemes.all_schemes() for word in (each.name, each.title)}
     pattern = re.compile(rf"(?<![a-z])({'|'.join(map(re.escape, sorted(words)))})", re.IGNORECASE)
     for number, line in enumerate(text.splitlines(), start=1):
@@ -60,16 +60,16 @@ def test_shared_code_names_no_scheme() -> None:
     assert not found, "shared code names a scheme:\n" + "\n".join(found)
 
 
-def test_the_search_finds_names_in_identifiers_and_text() -> None:
+def test_search_finds_names_in_identifiers_and_text() -> None:
     found = list(names_in("x = NetMcOptions()\n# as FarReach does\n_netcache = 1\nfollowing = 2"))
     assert found == [(1, "NetMc"), (2, "FarReach"), (3, "netcache")]
 
 
-def test_files_that_are_pending_exist() -> None:
-    """A file that names no scheme any more leaves the list."""
+def test_pending_files_still_name_schemes() -> None:
+    """Otherwise the entry must be removed from the list."""
     for name in PENDING:
         found = [ROOT / name, *(ROOT / name).rglob("*")]
         files = [file for file in found if file.suffix in (".py", ".rs")]
         assert files, name
         texts = [file.read_text(encoding="utf-8") for file in files]
-        assert any(list(names_in(text)) for text in texts), f"{name} names no scheme any more"
+        assert any(list(names_in(text)) for text in texts), f"remove {name}: it names no scheme"

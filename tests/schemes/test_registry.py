@@ -1,4 +1,4 @@
-"""Schemes are found by entry points, and one that is broken harms no other."""
+"""Schemes are found by entry points; a broken one is reported and does not affect others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Packages:
         monkeypatch.syspath_prepend(str(folder))
 
     def install(self, package: str, text: str, scheme: str = "probing") -> None:
-        """A package whose module has this source and is declared as this scheme."""
+        """Install a package with this source and an entry point for this scheme."""
         foreign.install(self._folder, package, text, scheme)
 
     def load(self) -> registry.Catalogue:
@@ -49,7 +49,7 @@ def test_own_schemes_are_found_in_the_order_of_figures() -> None:
     assert not registry.catalogue().problems
 
 
-def test_own_schemes_are_declared_as_those_of_others_are() -> None:
+def test_own_schemes_are_declared_as_entry_points() -> None:
     import tomllib
 
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
@@ -71,7 +71,7 @@ def test_a_scheme_of_another_package_is_found(packages: Packages) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "reason"),
     [
         ("import not_there", "ModuleNotFoundError: No module named 'not_there'"),
         ("SCHEME = 1", "'netkv_broken:SCHEME' is of type int, not Scheme"),
@@ -81,8 +81,8 @@ def test_a_scheme_of_another_package_is_found(packages: Packages) -> None:
         (source(option="servers: int = 2"), "'lab.servers' is an option of every lab"),
     ],
 )
-def test_a_broken_scheme_is_named_with_its_package(
-    packages: Packages, text: str, said: str
+def test_error_of_a_broken_scheme_names_its_package(
+    packages: Packages, text: str, reason: str
 ) -> None:
     packages.install("netkv_broken", text)
     found = packages.load()
@@ -90,10 +90,10 @@ def test_a_broken_scheme_is_named_with_its_package(
     assert found.problems["probing"].startswith(
         "The scheme 'probing' of the package 'netkv_broken' cannot be used: "
     )
-    assert said in found.problems["probing"]
+    assert reason in found.problems["probing"]
 
 
-def test_no_package_replaces_a_scheme(packages: Packages) -> None:
+def test_package_cannot_replace_a_scheme_of_netkv(packages: Packages) -> None:
     packages.install("netkv_other", source(name="netcache"), scheme="netcache")
     found = packages.load()
     assert found.packages["netcache"] == "netkv"

@@ -1,4 +1,4 @@
-"""Options of schemes with a cache, and their errors for a lab that does not suit them."""
+"""Options of schemes with a cache, and their errors for unsuitable labs."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ from netkv.schemes.netcache.control_plane import NetCache
 TOPOLOGY = Topology.of_ports([1], [2, 3])
 
 
-def made(scheme: str, **lab: Any) -> NetCache | FarReach:
+def control_plane(scheme: str, **lab: Any) -> NetCache | FarReach:
     spec = RackSpec(scheme=scheme, lab=LabSpec(**lab), seed=5)
     control = schemes.get(scheme).control_plane(spec, TOPOLOGY)
     assert isinstance(control, NetCache | FarReach)
@@ -26,7 +26,7 @@ def made(scheme: str, **lab: Any) -> NetCache | FarReach:
 
 
 def test_farreach_takes_its_options_from_the_lab() -> None:
-    options = made(
+    options = control_plane(
         "farreach",
         cache_entries=77,
         hot_threshold=9,
@@ -46,46 +46,44 @@ def test_farreach_takes_its_options_from_the_lab() -> None:
     )
 
 
-def test_what_is_not_said_is_the_papers() -> None:
-    options = made("farreach").parameters
+def test_defaults_are_those_of_the_papers() -> None:
+    options = control_plane("farreach").parameters
     assert isinstance(options, FarReachParameters)
     assert (options.sample_rate, options.snapshot_period) == (0.5, 10 * SECOND)
-    assert made("netcache").parameters.sample_rate == 1.0
-    assert made("netcache", sample_rate=0.1).parameters.sample_rate == 0.1
+    assert control_plane("netcache").parameters.sample_rate == 1.0
+    assert control_plane("netcache", sample_rate=0.1).parameters.sample_rate == 0.1
 
 
 @pytest.mark.parametrize("scheme", ["netcache", "farreach"])
-def test_waits_follow_the_scale_of_the_lab(scheme: str) -> None:
-    bounds, slow = Timeouts(), made(scheme, scale=100).parameters.timeouts
-    assert made(scheme).parameters.timeouts == bounds
+def test_timeouts_follow_the_scale_of_the_lab(scheme: str) -> None:
+    bounds, slow = Timeouts(), control_plane(scheme, scale=100).parameters.timeouts
+    assert control_plane(scheme).parameters.timeouts == bounds
     assert (slow.first, slow.longest) == (100 * bounds.first, 100 * bounds.longest)
     assert slow.shortest == bounds.shortest, "the controller is not slower"
 
 
-def test_patience_with_clients_follows_the_scale_of_the_lab() -> None:
-    options = made("farreach", scale=100).parameters
+def test_collect_patience_follows_the_scale_of_the_lab() -> None:
+    options = control_plane("farreach", scale=100).parameters
     assert isinstance(options, FarReachParameters)
     assert options.collect_patience == 100 * FarReachParameters().collect_patience
 
 
 @pytest.mark.parametrize(
-    ("scheme", "lab", "complaint"),
+    ("scheme", "lab", "error"),
     [
-        ("farreach", {"cache_entries": 32_769}, "room for 32768 of 'lab.cache_entries'"),
+        ("farreach", {"cache_entries": 32_769}, "supports 'lab.cache_entries' up to 32768"),
         ("farreach", {"cache_entries": 0}, "Schemes without a cache: nocache"),
         ("netcache", {"cache_entries": 0}, "Schemes without a cache: nocache"),
-        ("farreach", {"topology": TopologySpec(kind="racks")}, "made for one switch"),
+        ("farreach", {"topology": TopologySpec(kind="racks")}, "supports one switch only"),
         ("farreach", {"topology": TopologySpec(kind="spine-leaf")}, "must be 'rack'"),
     ],
 )
-def test_lab_that_does_not_suit_the_scheme_is_refused(
-    scheme: str, lab: dict[str, Any], complaint: str
-) -> None:
-    with pytest.raises(UsageError, match=complaint):
+def test_unsuitable_lab_is_refused(scheme: str, lab: dict[str, Any], error: str) -> None:
+    with pytest.raises(UsageError, match=error):
         schemes.get(scheme).check(LabSpec(**lab), WorkloadSpec())
 
 
-def test_lab_that_suits_is_not_refused() -> None:
+def test_suitable_lab_is_accepted() -> None:
     load = WorkloadSpec()
     schemes.get("farreach").check(LabSpec(cache_entries=32_768, pipelines=4), load)
     racks = LabSpec(cache_rows=5, topology=TopologySpec(kind="racks"))
@@ -93,7 +91,7 @@ def test_lab_that_suits_is_not_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "complaint"),
+    ("options", "error"),
     [
         ({"capacity": 0}, "1 to 32768"),
         ({"capacity": 32_769}, "1 to 32768"),
@@ -106,6 +104,6 @@ def test_lab_that_suits_is_not_refused() -> None:
         ({"max_bulk": 0}, "at least 1"),
     ],
 )
-def test_option_that_cannot_be_is_refused(options: dict[str, Any], complaint: str) -> None:
-    with pytest.raises(ValueError, match=complaint):
+def test_impossible_option_is_refused(options: dict[str, Any], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
         FarReachParameters(**options)

@@ -1,4 +1,4 @@
-"""Plays traps of control planes, with the original control plane and with mutants of it.
+"""Runs traps of control planes, with the original control plane and with mutants of it.
 
 A script gets the class of a control plane. It returns the harm to a user, "" for none.
 """

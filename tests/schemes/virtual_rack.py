@@ -1,5 +1,6 @@
-"""What the test racks of control planes share: virtual time, impaired networks, and a controller
-that may die after any event or action.
+"""The base of the test racks of control planes.
+
+It has virtual time, impaired networks, and a controller that may crash after any event or action.
 """
 
 from abc import ABC, abstractmethod
@@ -13,17 +14,17 @@ from netkv.control.base import MILLISECOND, SECOND, Action, ControlPlane, Event,
 
 @dataclass
 class Network:
-    """Impairments of a network; shares of 0 to 1."""
+    """Impairments of a network; `loss` and `duplication` are probabilities."""
 
     loss: float = 0.0
-    doubling: float = 0.0
-    slowest: Nanoseconds = MILLISECOND
+    duplication: float = 0.0
+    max_delay: Nanoseconds = MILLISECOND
 
 
 class VirtualRack(ABC):
     """Runs a control plane in virtual time, from one seed.
 
-    `steps_left`: events and actions before the controller dies; None: it does not die.
+    `steps_left`: events and actions before the controller crashes; None: it does not crash.
     """
 
     control: ControlPlane
@@ -33,7 +34,7 @@ class VirtualRack(ABC):
         """Set the time to 0."""
         self.now: Nanoseconds = 0
         self.random = Random(seed)
-        self.dead = False
+        self.controller_down = False
         self.steps = 0
         self.switch_up = True
         self._queue: list[tuple[Nanoseconds, int, Callable[[], None]]] = []
@@ -44,30 +45,30 @@ class VirtualRack(ABC):
         """Carry out an action of the control plane."""
 
     def kill_controller(self) -> None:
-        """The controller dies and loses its state."""
-        self.dead = True
+        """Kill the controller; it loses its state."""
+        self.controller_down = True
 
-    def tell(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Pass an event to the control plane and carry out its actions."""
-        if self._dies():
+        if self._crashes():
             return
         for action in self.control.handle(self.now, event):
-            if self._dies():
+            if self._crashes():
                 return
             self.carry_out(action)
 
-    def _dies(self) -> bool:
+    def _crashes(self) -> bool:
         self.steps += 1
         if self.steps_left is not None:
             if self.steps_left == 0:
                 self.kill_controller()
             self.steps_left -= 1
-        return self.dead
+        return self.controller_down
 
-    def after(self, delay: Nanoseconds, what: Callable[[], None]) -> None:
-        """Do something later."""
+    def after(self, delay: Nanoseconds, call: Callable[[], None]) -> None:
+        """Call a function after a delay."""
         self._order += 1
-        heappush(self._queue, (self.now + delay, self._order, what))
+        heappush(self._queue, (self.now + delay, self._order, call))
 
     def travel(
         self,
@@ -76,16 +77,16 @@ class VirtualRack(ABC):
         is_lost: Callable[[], bool] = lambda: False,
     ) -> None:
         """Send a frame over a network. `is_lost`: decides about losses besides random ones."""
-        copies = 2 if self.random.random() < network.doubling else 1
+        copies = 2 if self.random.random() < network.duplication else 1
         for _ in range(copies):
             if self.random.random() >= network.loss and not is_lost():
-                self.after(self.random.randrange(1, network.slowest), arrive)
+                self.after(self.random.randrange(1, network.max_delay), arrive)
 
     def run(self, duration: Nanoseconds) -> None:
         """Advance the time."""
         end = self.now + duration
         while True:
-            timer = None if self.dead or not self.switch_up else self.control.deadline()
+            timer = None if self.controller_down or not self.switch_up else self.control.deadline()
             due = self._queue[0][0] if self._queue else end + 1
             if timer is not None and timer < due:
                 due = timer
@@ -95,9 +96,9 @@ class VirtualRack(ABC):
             if self._queue and self._queue[0][0] <= self.now:
                 heappop(self._queue)[2]()
             else:
-                self.tell(Timer())
-                later = None if self.dead else self.control.deadline()
-                assert later is None or later > self.now, "the timer must move on"
+                self.handle(Timer())
+                later = None if self.controller_down else self.control.deadline()
+                assert later is None or later > self.now, "the deadline does not advance"
         self.now = end
 
     def run_until(self, condition: Callable[[], bool], limit: Nanoseconds = 60 * SECOND) -> None:

@@ -1,8 +1,8 @@
-"""Live and simulated racks are the same experiment: a shortened quickstart in both modes.
+"""Live and simulated racks agree: a shortened quickstart in both modes.
 
-What is compared does not depend on other work on the machine: which reads the switch answers, how
-the rest is spread over the servers, and that a live rack is not faster than the emulated rate of
-its servers permits. By how much it is slower is a measurement (docs/simulator.md).
+The compared figures do not depend on other load of the machine: the hit ratio, the distribution of
+requests over the servers, and that the live rack is not faster than the emulated rate of its
+servers permits. How much slower it is, is a measurement (docs/simulator.md).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from netkv.scenarios.runner import run_scenario
 
 SHORT = ("warmup=1", "duration=3", "expect=[]")
 THROUGHPUT = 0.25
-"""Part of the simulated throughput by which the live one may be above it."""
+"""By how much the live throughput may exceed the simulated one, as a share."""
 HIT_RATIO = 0.015
 """Largest difference: one point, and half a point for the sampling error of 20,000 reads."""
 SERVER_SHARE = 0.03
@@ -39,7 +39,7 @@ async def quickstart(*changes: str) -> dict[str, RunResult]:
 
 
 def differences(simulated: dict[str, RunResult], live: dict[str, RunResult]) -> list[str]:
-    """A sentence for each figure of the live runs that the simulated ones contradict."""
+    """A sentence for each figure in which live and simulated runs differ too much."""
     assert set(simulated) == set(live) == {"nocache", "netcache"}
     found = []
     for scheme, run in simulated.items():
@@ -72,7 +72,7 @@ async def test_simulated_quickstart_agrees_with_the_live_one() -> None:
     assert differences(simulated, live) == []
 
 
-async def test_comparison_sees_a_rack_that_is_another_one() -> None:
+async def test_comparison_detects_a_different_rack() -> None:
     usual = await quickstart("mode=sim")
     slower = await quickstart("mode=sim", "lab.service_rate=350")
     assert any("throughput" in sentence for sentence in differences(slower, usual))

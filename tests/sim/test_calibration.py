@@ -1,8 +1,7 @@
-"""`netkv calibrate`: simulated requests take the measured times with the resulting profile."""
+"""`netkv calibrate`: with the resulting profile, simulated requests take the measured times."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from netkv.scenarios.runner import run_scenario
 from netkv.sim import calibrate, profiles
 from netkv.sim.calibrate import Figures
 from netkv.sim.models import Profile, StoreModel, constant
-from netkv.sim.rack import SECOND, SimRack
+from netkv.sim.rack import SECOND
+from tests.sim.driving import started
 
 FIGURES = Figures(
     echo_round_trip=12.0,
@@ -39,28 +39,26 @@ FIGURES = Figures(
 
 
 def run_rack(profile: Profile, scheme: str, **workload: Any) -> tuple[float, float]:
-    """Median latency in microseconds and operations per second, of 2,000 cached keys if any."""
+    """Median latency in microseconds, and operations per second."""
     backend = workload.pop("backend", "memory")
     arrivals = ClosedLoop(outstanding=workload.pop("outstanding", 1))
     lab = LabSpec(servers=1, cache_entries=2000, backend=backend)
     load = WorkloadSpec(keys=1000, arrivals=arrivals, **workload)
-    rack = SimRack(RackSpec(scheme=scheme, lab=lab, workload=load), profile=profile)
-    asyncio.run(rack.compile())
-    rack.bring_up()
+    rack = started(RackSpec(scheme=scheme, lab=lab, workload=load), profile=profile)
     rack.command({"do": "phase", "name": "measure"})
     start = rack.nanoseconds
     rack.advance(start + SECOND // 10)
-    seen = rack.take_sample().client_statistics
-    return seen["latency_ns"]["p50"] / 1e3, seen["completed"] * 10
+    statistics = rack.take_sample().client_statistics
+    return statistics["latency_ns"]["p50"] / 1e3, statistics["completed"] * 10
 
 
-def test_single_requests_take_as_long_as_was_measured() -> None:
+def test_single_requests_take_the_measured_time() -> None:
     profile = calibrate.profile_of(FIGURES)
     assert run_rack(profile, "netcache")[0] == pytest.approx(FIGURES.hit_round_trip, rel=0.02)
     assert run_rack(profile, "nocache")[0] == pytest.approx(FIGURES.miss_round_trip, rel=0.02)
 
 
-def test_busy_nodes_do_what_their_costs_allow() -> None:
+def test_throughput_of_busy_nodes_follows_from_their_costs() -> None:
     profile = calibrate.profile_of(FIGURES)
     _, reads = run_rack(profile, "netcache", outstanding=256)
     assert reads == pytest.approx(1e6 / FIGURES.client_operation, rel=0.03)
@@ -86,11 +84,11 @@ def test_measurement_finds_every_figure_on_real_nodes() -> None:
     assert all(store.put.mean > 0 and store.get.mean > 0 for store in figures.backends.values())
     profile = calibrate.profile_of(figures)
     latency, _ = run_rack(profile, "nocache")
-    # The link delays are never negative, so on a busy machine it may be more than was measured.
+    # Link delays are never negative, so on a busy machine the latency may exceed the measured one.
     assert latency >= 0.95 * figures.miss_round_trip
 
 
-def test_profile_is_kept_as_this_machines_or_in_a_file(
+def test_profile_is_saved_for_this_machine_or_in_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NETKV_HOME", str(tmp_path / "home"))
@@ -103,7 +101,7 @@ def test_profile_is_kept_as_this_machines_or_in_a_file(
     assert profiles.save(profile, file) == file
     assert profiles.get(str(file)) == profile
     file.write_text(json.dumps({"title": "half"}), encoding="utf-8")
-    with pytest.raises(UsageError, match="is no profile of this version"):
+    with pytest.raises(UsageError, match="is not a profile of this version"):
         profiles.get(str(file))
     with pytest.raises(UsageError, match=r"no\.json cannot be read"):
         profiles.get(str(tmp_path / "no.json"))
@@ -111,7 +109,7 @@ def test_profile_is_kept_as_this_machines_or_in_a_file(
         profiles.save(profile, tmp_path)
 
 
-async def test_run_after_a_calibration_does_not_replace_earlier_ones(
+async def test_id_of_a_run_depends_on_the_calibration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NETKV_HOME", str(tmp_path))
@@ -132,6 +130,6 @@ def test_wrong_destination_is_reported_before_the_measurement(tmp_path: Path) ->
         (tmp_path / "lab.yaml", "should end in '.json'"),
         (tmp_path / "nowhere" / "lab.json", "there is no directory"),
     ]:
-        said = CliRunner().invoke(app, ["calibrate", "--out", str(out)])
-        assert isinstance(said.exception, UsageError)
-        assert sentence in str(said.exception)
+        result = CliRunner().invoke(app, ["calibrate", "--out", str(out)])
+        assert isinstance(result.exception, UsageError)
+        assert sentence in str(result.exception)

@@ -1,4 +1,4 @@
-"""A program is compiled for the lab that it runs in, wherever it is compiled."""
+"""Programs are compiled with the macros for their lab: live, simulated and in soak runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SPEC = RackSpec(
 @pytest.fixture
 def scheme(tmp_path: Path) -> Scheme:
     """NoCache with a program that compiles only with the macro for 3 servers."""
-    program = tmp_path / "told.p4"
+    program = tmp_path / "three_servers.p4"
     source = schemes.get("nocache").program_path.read_text()
     program.write_text(f"#if SERVERS != 3\n#error SERVERS should be 3\n#endif\n{source}")
     return replace(
@@ -38,7 +38,7 @@ def scheme(tmp_path: Path) -> Scheme:
     )
 
 
-def test_a_scheme_without_defines_for_the_lab_does_not_compile(scheme: Scheme) -> None:
+def test_program_without_the_macros_does_not_compile(scheme: Scheme) -> None:
     with pytest.raises(NetkvError, match="SERVERS should be 3"):
         scheme.compile(LabSpec(servers=4))
     with pytest.raises(NetkvError, match="SERVERS"):

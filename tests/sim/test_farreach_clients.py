@@ -1,5 +1,8 @@
-"""Clients of FarReach in virtual time: they register and deregister, preserve records that only the
-switch has, send them after its crash, and drop them when a snapshot has them."""
+"""Clients of FarReach in virtual time.
+
+They register and deregister, preserve records that only the switch has, send them after its crash,
+and drop them when a snapshot has them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pytest
 from netkv.lab.spec import LabSpec, Poisson, RackSpec, WorkloadSpec
 from netkv.rack.report import RackSample
 from netkv.sim.rack import SECOND, SimRack
+from tests.sim.driving import run, run_phases, started
 
 
 def make(scheme: str = "farreach", *, snapshot_period: float = 0.0) -> SimRack:
@@ -31,41 +35,18 @@ def make(scheme: str = "farreach", *, snapshot_period: float = 0.0) -> SimRack:
         ),
         workload=WorkloadSpec(keys=500, writes=0.5, deletes=0.05, arrivals=Poisson(rate=10_000)),
     )
-    rack = SimRack(spec)
-    asyncio.run(rack.compile())
-    rack.bring_up()
-    return rack
-
-
-def run(rack: SimRack, seconds: float) -> RackSample:
-    """Runs load for a time and returns its sample."""
-    rack.take_sample()
-    rack.command({"do": "phase", "name": "measure"})
-    rack.advance(rack.nanoseconds + round(seconds * SECOND))
-    return rack.take_sample()
-
-
-def end(rack: SimRack, *phases: str) -> RackSample:
-    """Runs phases that end by themselves."""
-    for phase in phases:
-        rack.command({"do": "phase", "name": phase})
-        for _ in range(1000):
-            rack.advance(rack.nanoseconds + SECOND // 100)
-            sample = rack.take_sample()
-            if sample.phase == "idle":
-                break
-        assert sample.phase == "idle", f"{phase} does not end"
-    return sample
+    return started(spec)
 
 
 def control(rack: SimRack, name: str) -> Any:
     return rack.control_statistics()[0][name]
 
 
-def fine(sample: RackSample) -> bool:
-    """Whether every operation is explained, and everything acknowledged is still there."""
-    seen = sample.client_statistics
-    return seen["linearizable"] is True and seen["acked_writes_lost"] == 0 and not seen["unread"]
+def is_consistent(sample: RackSample) -> bool:
+    """Whether the history is linearizable and no acknowledged write is lost."""
+    report = sample.client_statistics
+    lost = report["acked_writes_lost"]
+    return report["linearizable"] is True and lost == 0 and not report["unread"]
 
 
 def test_records_are_preserved_until_a_snapshot_has_them() -> None:
@@ -75,13 +56,13 @@ def test_records_are_preserved_until_a_snapshot_has_them() -> None:
     assert kept["preserved_peak"] >= kept["preserved"]
     rack = make(snapshot_period=0.05)
     run(rack, 0.5)
-    end(rack, "drain")
-    # The last snapshots have what was written last.
+    run_phases(rack, "drain")
+    # The next snapshots have the last writes.
     rack.advance(rack.nanoseconds + SECOND)
     assert rack.take_sample().client.counts["preserved"] == 0
 
 
-def test_preserved_records_are_reported_and_none_is_lost() -> None:
+def test_preserved_records_are_restored_after_a_switch_crash() -> None:
     rack = make()
     run(rack, 0.3)
     asyncio.run(rack.node("switch").kill())
@@ -91,7 +72,7 @@ def test_preserved_records_are_reported_and_none_is_lost() -> None:
     assert again.client.completed > 1000
     (recovered,) = [event.text for event in rack.events if "recovered in" in event.text]
     assert "preserved_records 0" not in recovered, recovered
-    assert fine(end(rack, "drain", "verify"))
+    assert is_consistent(run_phases(rack, "drain", "verify"))
 
 
 def test_crashed_client_loses_preserved_records_and_registers() -> None:
@@ -102,25 +83,25 @@ def test_crashed_client_loses_preserved_records_and_registers() -> None:
     run(rack, 0.05)
     asyncio.run(rack.node("client").start())
     back = run(rack, 0.3).client.counts
-    assert back["preserved"] > 5, "hits are taken again, so the controller knows the process"
+    assert back["preserved"] > 5, "the process has registered again"
     assert back["preserved_peak"] >= peak
-    assert fine(end(rack, "drain", "verify")), "the switch lives, so nothing is lost"
+    assert is_consistent(run_phases(rack, "drain", "verify")), "the switch has all records"
 
 
-def test_clients_greet_before_the_load_and_take_leave_after_it() -> None:
+def test_clients_register_before_the_load_and_deregister_after() -> None:
     rack = make()
     rack.advance(rack.nanoseconds + 2 * SECOND)
     assert control(rack, "clients") == 1, "a process, not each of its clients"
     run(rack, 0.1)
-    end(rack, "drain", "verify", "end")
+    run_phases(rack, "drain", "verify", "end")
     assert control(rack, "clients") == 0
 
 
 @pytest.mark.parametrize("scheme", ["nocache", "netcache"])
-def test_clients_of_other_schemes_know_nothing_of_that(scheme: str) -> None:
+def test_clients_of_other_schemes_preserve_nothing(scheme: str) -> None:
     rack = make(scheme)
     counts = run(rack, 0.2).client.counts
     assert "completed" in counts
     assert not {name for name in counts if name.startswith("preserved")}
     assert (counts.get("unknown", 0), counts.get("ignored", 0)) == (0, 0)
-    assert end(rack, "end").phase == "idle"
+    assert run_phases(rack, "end").phase == "idle"

@@ -1,5 +1,7 @@
-"""Servers of FarReach in virtual time: their stores keep sequences, and they report their counters.
-The test is the controller, and the switch only routes."""
+"""Servers of FarReach in virtual time: their stores keep sequences, and they report counters.
+
+The test acts as the controller, and the switch only routes.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,7 @@ class Controller:
         return counts
 
 
-def test_sequences_survive_a_restart_with_the_store_only() -> None:
+def test_sequences_survive_a_restart_only_with_the_store() -> None:
     controller = Controller(make("farreach"))
     restored = controller.ask(Op.RESTORE, 7, b"seven")
     assert (restored.status, restored.stamp) == (Status.OK, Stamp(1, 7))
@@ -91,6 +93,6 @@ def test_sequences_survive_a_restart_with_the_store_only() -> None:
     assert controller.ask(Op.WATERMARK).status == Status.OK
 
 
-def test_a_role_that_is_none_is_refused_with_those_that_are() -> None:
+def test_error_of_an_unknown_role_lists_the_roles() -> None:
     with pytest.raises(UsageError, match=r"plain.*netcache.*farreach"):
         make("nearreach")

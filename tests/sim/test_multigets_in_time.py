@@ -1,4 +1,4 @@
-"""Racks with multigets in virtual time: values are right, and costs take time."""
+"""Racks with multigets in virtual time: correct values, costs of packets, faults."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
-from netkv.rack.report import RackSample
 from netkv.sim import profiles
 from netkv.sim.models import Profile
-from netkv.sim.rack import SECOND, SimRack
+from netkv.sim.rack import SimRack
+from tests.sim.driving import run, run_phases, started
 
 SCHEMES = ["netmc", "climc", "coordimc"]
 
@@ -41,34 +41,12 @@ def make(scheme: str, *, profile: Profile | None = None, **options: Any) -> SimR
         lab=LabSpec(**(lab | options)),
         workload=WorkloadSpec(**workload, arrivals=arrivals),
     )
-    rack = SimRack(spec, profile=profile)
-    asyncio.run(rack.compile())
-    rack.bring_up()
-    return rack
-
-
-def run(rack: SimRack, seconds: float) -> RackSample:
-    """Runs load for a time and returns its sample."""
-    rack.take_sample()
-    rack.command({"do": "phase", "name": "measure"})
-    rack.advance(rack.nanoseconds + round(seconds * SECOND))
-    return rack.take_sample()
-
-
-def verified(rack: SimRack) -> RackSample:
-    """Ends the load and reads everything back."""
-    for name in ("drain", "verify"):
-        rack.command({"do": "phase", "name": name})
-        end = rack.now + 5
-        while (sample := rack.take_sample()).phase != "idle":
-            assert rack.now < end, f"{name} does not end"
-            rack.advance(rack.nanoseconds + SECOND // 100)
-    return sample
+    return started(spec, profile=profile)
 
 
 @pytest.mark.parametrize("key_size", [4, 16, 64])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_key_of_every_read_is_judged_and_right(scheme: str, key_size: int) -> None:
+def test_every_key_of_every_read_is_checked(scheme: str, key_size: int) -> None:
     sizes = {"min": 1, "max": 40}
     rack = make(scheme, workload={"key_size": key_size, "multiget": sizes, "value_size": 300})
     sample = run(rack, 0.05)
@@ -77,7 +55,7 @@ def test_every_key_of_every_read_is_judged_and_right(scheme: str, key_size: int)
     assert client.writes > 50
     assert 15 * client.reads < client.counts["keys_read"] < 26 * client.reads
     assert all(load > 0 for load in sample.server_load)
-    end = verified(rack).client_statistics
+    end = run_phases(rack, "drain", "verify").client_statistics
     assert (end["acked_writes_lost"], end["linearizable"], end["violation_count"]) == (0, True, 0)
     assert end["lost"] == end["malformed"] == end["errors"] == 0
 
@@ -100,13 +78,13 @@ def test_packets_of_the_client_cost_its_time() -> None:
     load = {"writes": 0.0, "deletes": 0.0, "multiget": 8}
     usual = run(make("climc", workload=load, outstanding=64), 0.02)
     slower = profile.model_copy(update={"client": slow})
-    laden = run(make("climc", profile=slower, workload=load, outstanding=64), 0.02)
+    loaded = run(make("climc", profile=slower, workload=load, outstanding=64), 0.02)
     # 16 keys of a read, out and in, at 5 us each, and two clients.
-    assert laden.client.throughput == pytest.approx(2 / (16 * 5e-6), rel=0.15)
-    assert usual.client.throughput > 3 * laden.client.throughput
+    assert loaded.client.throughput == pytest.approx(2 / (16 * 5e-6), rel=0.15)
+    assert usual.client.throughput > 3 * loaded.client.throughput
 
 
-def test_workers_of_the_coordinator_are_what_limits_it() -> None:
+def test_throughput_of_the_coordinator_follows_its_workers() -> None:
     load = {"writes": 0.0, "deletes": 0.0, "multiget": 8}
     rate, busy = {}, {}
     for workers in (1, 2):
@@ -124,7 +102,7 @@ def test_overloaded_coordinator_refuses_and_stays_fast() -> None:
     assert sample.coordinator is not None
     assert sample.coordinator.refused > 0
     assert sample.client.completed > 1000
-    end = verified(rack).client_statistics
+    end = run_phases(rack, "drain", "verify").client_statistics
     assert (end["acked_writes_lost"], end["linearizable"]) == (0, True)
 
 
@@ -137,16 +115,16 @@ def test_killed_coordinator_loses_requests_but_no_write() -> None:
     assert dead.client.lost > 0
     assert dead.client.completed < before.client.completed / 10
     asyncio.run(rack.node("coordinator").start())
-    # What was lost frees its place at the deadline.
+    # Lost requests end at their deadline.
     run(rack, 0.6)
     after = run(rack, 0.05)
     assert after.client.completed > before.client.completed / 2
-    end = verified(rack).client_statistics
+    end = run_phases(rack, "drain", "verify").client_statistics
     assert (end["acked_writes_lost"], end["linearizable"]) == (0, True)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_stopped_server_fails_whole_reads_with_its_keys(scheme: str) -> None:
+def test_reads_with_keys_of_a_stopped_server_fail(scheme: str) -> None:
     rack = make(scheme, server_processes=5, workload={"writes": 0.0, "deletes": 0.0, "zipf": 0.0})
     asyncio.run(rack.node("servers-3").kill())
     sample = run(rack, 3.0)
@@ -173,7 +151,7 @@ def test_missing_coordinator_is_reported() -> None:
         ("climc", {}, {"key_size": 4, "keys": 2**32 + 1}, "make 'workload.key_size' larger"),
     ],
 )
-def test_what_a_scheme_cannot_do_is_refused_in_words(
+def test_load_that_a_scheme_does_not_support_is_refused(
     scheme: str, lab: dict[str, Any], workload: dict[str, Any], sentence: str
 ) -> None:
     spec = RackSpec(scheme=scheme, lab=LabSpec(**lab), workload=WorkloadSpec(**workload))

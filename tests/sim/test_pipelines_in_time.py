@@ -1,4 +1,4 @@
-"""Table writes in a simulated switch of several pipelines: when each pipeline gets them."""
+"""Table writes in a simulated switch with several pipelines: their order and times."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Writer(base.ControlPlane):
 
     def __init__(self, *writes: base.TableWrite) -> None:
         self.writes = list(writes)
-        self.heard: list[tuple[int, base.TableWritten]] = []
+        self.answers: list[tuple[int, base.TableWritten]] = []
 
     def tables(self) -> Iterator[base.TableWrite]:
         yield from self.writes
@@ -46,7 +46,7 @@ class Writer(base.ControlPlane):
     def on_table_written(
         self, now: base.Nanoseconds, written: base.TableWritten
     ) -> Iterator[base.Action]:
-        self.heard.append((now, written))
+        self.answers.append((now, written))
         return iter(())
 
 
@@ -59,15 +59,15 @@ def no_route(write: int, ip: int) -> base.DeleteEntry:
 
 
 @dataclass
-class Rig:
+class SwitchUnderTest:
     """A switch and its controller, without load."""
 
     simulation: _engine.Simulation
     switch: _engine.Switch
     controller: SwitchControl
     writer: Writer
-    seen: list[tuple[int, list[int]]] = field(default_factory=list)
-    """After each write that reaches the switch: time, and entries of each pipeline."""
+    states: list[tuple[int, list[int]]] = field(default_factory=list)
+    """After each write that reaches the switch: time, and number of entries by pipeline."""
 
     def run(self, seconds: float = 0.1) -> None:
         until = self.simulation.now() + round(seconds * 1e9)
@@ -75,7 +75,7 @@ class Rig:
             for notice in self.simulation.run(until):
                 if notice[0] == "write":
                     self.controller.write_arrived(notice[2], notice[3])
-                    self.seen.append((self.simulation.now(), self.entries()))
+                    self.states.append((self.simulation.now(), self.entries()))
                 elif notice[0] == "answered":
                     self.controller.answered(notice[2])
 
@@ -85,8 +85,8 @@ class Rig:
 
 
 @pytest.fixture
-def rig(bundle: bytes) -> Callable[[int, Writer], Rig]:
-    def make(pipelines: int, writer: Writer) -> Rig:
+def make_switch(bundle: bytes) -> Callable[[int, Writer], SwitchUnderTest]:
+    def make(pipelines: int, writer: Writer) -> SwitchUnderTest:
         lab = LabSpec(servers=1, clients=1, pipelines=pipelines)
         spec = RackSpec(scheme="nocache", lab=lab)
         profile = profiles.get("farreach-testbed")
@@ -105,34 +105,34 @@ def rig(bundle: bytes) -> Callable[[int, Writer], Rig]:
             lambda _: None,
             lambda *_: None,
         )
-        return Rig(simulation, switch, controller, writer)
+        return SwitchUnderTest(simulation, switch, controller, writer)
 
     return make
 
 
 def test_table_write_is_answered_after_the_last_pipeline(
-    rig: Callable[[int, Writer], Rig],
+    make_switch: Callable[[int, Writer], SwitchUnderTest],
 ) -> None:
-    alone, four = (rig(pipelines, Writer(route(1, ip=7))) for pipelines in (1, 4))
+    alone, four = (make_switch(pipelines, Writer(route(1, ip=7))) for pipelines in (1, 4))
     for each in (alone, four):
         each.controller.start([])
         each.run()
-    (first, _), *_ = four.seen
-    assert four.seen == [
+    (first, _), *_ = four.states
+    assert four.states == [
         (first, [1, 0, 0, 0]),
         (first + GAP, [1, 1, 0, 0]),
         (first + 2 * GAP, [1, 1, 1, 0]),
         (first + 3 * GAP, [1, 1, 1, 1]),
     ]
-    ((answered_alone, _),) = alone.writer.heard
-    ((answered, written),) = four.writer.heard
+    ((answered_alone, _),) = alone.writer.answers
+    ((answered, written),) = four.writer.answers
     assert written.ok
-    assert alone.seen == [(first, [1])]
+    assert alone.states == [(first, [1])]
     assert answered == answered_alone + 3 * GAP
 
 
 def test_each_pipeline_gets_table_writes_in_order(
-    rig: Callable[[int, Writer], Rig],
+    make_switch: Callable[[int, Writer], SwitchUnderTest],
 ) -> None:
     writes: list[base.TableWrite] = [
         route(1, ip=7),
@@ -140,11 +140,11 @@ def test_each_pipeline_gets_table_writes_in_order(
         route(3, ip=7, port=2),
         route(4, ip=8),
     ]
-    found = rig(2, Writer(*writes))
+    found = make_switch(2, Writer(*writes))
     found.controller.start([])
     found.run()
-    heard = found.writer.heard
-    assert [(each.write, each.ok) for _, each in heard] == [
+    answers = found.writer.answers
+    assert [(each.write, each.ok) for _, each in answers] == [
         (1, True),
         (2, True),
         (3, True),
@@ -158,30 +158,30 @@ def test_each_pipeline_gets_table_writes_in_order(
         assert ports == [1, 2]
 
 
-def test_what_the_first_pipeline_refuses_comes_to_no_other(
-    rig: Callable[[int, Writer], Rig],
+def test_write_refused_by_the_first_pipeline_reaches_none(
+    make_switch: Callable[[int, Writer], SwitchUnderTest],
 ) -> None:
-    found = rig(4, Writer(route(1, ip=7), route(2, ip=7, port=2)))
+    found = make_switch(4, Writer(route(1, ip=7), route(2, ip=7, port=2)))
     found.controller.start([])
     found.run()
     assert found.entries() == [1, 1, 1, 1]
-    heard = {each.write: each for _, each in found.writer.heard}
-    assert heard[1].ok
-    assert "has an entry with these matches already" in heard[2].error
+    answers = {each.write: each for _, each in found.writer.answers}
+    assert answers[1].ok
+    assert "has an entry with these matches already" in answers[2].error
 
 
 def test_switch_killed_between_two_pipelines_starts_empty(
-    rig: Callable[[int, Writer], Rig], bundle: bytes
+    make_switch: Callable[[int, Writer], SwitchUnderTest], bundle: bytes
 ) -> None:
-    found = rig(2, Writer(route(1, ip=7)))
+    found = make_switch(2, Writer(route(1, ip=7)))
     found.controller.start([])
-    while not found.seen:
+    while not found.states:
         found.run(10e-6)
     assert found.entries() == [1, 0]
     found.simulation.stop_switch(0)
     found.controller.switch_stopped()
     found.run()
-    assert found.entries() == [1, 0], "it has no power"
+    assert found.entries() == [1, 0], "a stopped switch"
     found.switch.load(bundle)
     found.simulation.start_switch(0)
     found.writer.writes.clear()
@@ -191,16 +191,16 @@ def test_switch_killed_between_two_pipelines_starts_empty(
 
 
 def test_table_write_is_in_all_pipelines_or_none_after_a_kill(
-    rig: Callable[[int, Writer], Rig],
+    make_switch: Callable[[int, Writer], SwitchUnderTest],
 ) -> None:
-    found = rig(4, Writer(route(1, ip=7)))
+    found = make_switch(4, Writer(route(1, ip=7)))
     found.controller.start([])
-    while not found.seen:
+    while not found.states:
         found.run(10e-6)
-    found.controller.die()
+    found.controller.controller_stopped()
     found.run()
     assert found.entries() == [1, 1, 1, 1]
-    assert found.writer.heard == []
+    assert found.writer.answers == []
 
 
 def test_a_rack_of_several_pipelines_serves_every_key() -> None:
@@ -218,7 +218,7 @@ def test_a_rack_of_several_pipelines_serves_every_key() -> None:
     assert sample.client_statistics["lost"] == 0
 
 
-def test_a_scheme_is_refused_more_pipelines_than_it_supports() -> None:
+def test_unsupported_number_of_pipelines_is_refused() -> None:
     lab = LabSpec(pipelines=2)
     with pytest.raises(UsageError) as caught:
         SimRack(RackSpec(scheme="netcache", lab=lab))

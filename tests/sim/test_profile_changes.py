@@ -1,4 +1,4 @@
-"""`lab.profile_changes`: a figure of a testbed that is different in one scenario."""
+"""`lab.profile_changes`: changed figures of a profile."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def test_unknown_figure_is_refused_with_the_known_ones() -> None:
 
 
 def test_an_impossible_figure_is_refused_with_its_place() -> None:
-    with pytest.raises(UsageError, match=r"makes 'server\.cores'.*impossible"):
+    with pytest.raises(UsageError, match=r"makes 'server\.cores'.*invalid"):
         profiles.of(lab(server__cores=0))

@@ -21,6 +21,6 @@ def test_farreach_server_has_block_cache_and_rate_of_the_paper() -> None:
     assert server.warm_get.mean < server.get.mean
 
 
-def test_a_write_of_a_hot_record_costs_as_much_as_any() -> None:
+def test_store_has_no_separate_cost_of_hot_writes() -> None:
     with pytest.raises(ValidationError, match="warm_put"):
         StoreModel.model_validate({"put": {"mean": 12.7}, "warm_put": {"mean": 9.5}})

@@ -1,4 +1,4 @@
-"""A simulated controller saves, recovers and dies like a live one."""
+"""Simulated controllers: saves, recoveries, crashes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from netkv.sim.disk import Disk
 from netkv.sim.models import ControlModel
 from netkv.sim.rack import SECOND, SimRack
 from tests.lab.keeper import SESSION, Keeper, keeper_scheme
+from tests.sim.driving import advance, started
 
 MILLISECOND = SECOND // 1000
 MODEL = ControlModel(latency=100, rate=10_000, save_time=5000, save_mib_per_s=100)
@@ -32,10 +33,7 @@ def make(topology: TopologySpec | None = None) -> tuple[SimRack, list[Keeper]]:
         lab=LabSpec(servers=2, topology=topology or TopologySpec(), profile="farreach-testbed"),
         workload=WorkloadSpec(keys=100),
     )
-    rack = SimRack(spec, scheme=keeper_scheme(made))
-    asyncio.run(rack.compile())
-    rack.bring_up()
-    return rack, made
+    return started(spec, scheme=keeper_scheme(made)), made
 
 
 def kill(rack: SimRack, node: str) -> None:
@@ -46,15 +44,11 @@ def start(rack: SimRack, node: str) -> None:
     asyncio.run(rack.node(node).start())
 
 
-def let(rack: SimRack, nanoseconds: int) -> None:
-    rack.advance(rack.nanoseconds + nanoseconds)
-
-
 def recovered(rack: SimRack) -> list[RackEvent]:
     return [event for event in rack.events if event.kind == "recovered"]
 
 
-def test_writes_of_all_kinds_reach_the_switch_and_count_as_bytes() -> None:
+def test_writes_of_all_kinds_reach_the_switch_and_are_counted() -> None:
     rack, made = make()
     assert made[0].statistics()["writes_refused"] == 0
     (session,) = [engine.read_clone_sessions() for engine in rack.engines]
@@ -73,10 +67,10 @@ def test_saves_survive_restarts_and_recoveries_are_events() -> None:
     rack, made = make()
     assert made[0].found is None
     kill(rack, "switch")
-    let(rack, SECOND)
+    advance(rack, 1)
     start(rack, "switch")
     began = rack.now
-    let(rack, SECOND)
+    advance(rack, 1)
     (event,) = recovered(rack)
     assert event.node == "switch"
     assert event.recovered is not None
@@ -94,7 +88,7 @@ def test_each_switch_has_a_controller_with_its_own_disk() -> None:
     rack, made = make(TopologySpec(kind="spine-leaf", layers=2, switches=2))
     kill(rack, rack.switches[1])
     start(rack, rack.switches[1])
-    let(rack, SECOND)
+    advance(rack, 1)
     assert [event.node for event in recovered(rack)] == [rack.switches[1]]
     kill(rack, "controller")
     start(rack, "controller")
@@ -108,19 +102,19 @@ def test_save_during_a_stop_is_answered_in_the_next_session() -> None:
     rack, made = make()
     kill(rack, "switch")
     start(rack, "switch")
-    let(rack, MILLISECOND)
+    advance(rack, 0.001)
     assert [answer.save for answer in made[0].answers] == [1]
     kill(rack, "switch")
-    let(rack, SECOND)
-    assert [answer.save for answer in made[0].answers] == [1], "nothing is heard while it is away"
+    advance(rack, 1)
+    assert [answer.save for answer in made[0].answers] == [1], "the switch is down"
     start(rack, "switch")
     assert [answer.save for answer in made[0].answers] == [1, 2]
-    let(rack, SECOND)
+    advance(rack, 1)
     assert [answer.save for answer in made[0].answers] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
-    ("size", "dies_at", "survives"),
+    ("size", "crash_ms", "survives"),
     [
         (0, 2.4, False),
         (0, 2.6, True),
@@ -129,22 +123,20 @@ def test_save_during_a_stop_is_answered_in_the_next_session() -> None:
         (2**20, 12.6, True),
     ],
 )
-def test_save_exists_before_its_answer_and_takes_time_by_size(
-    size: int, dies_at: float, survives: bool
-) -> None:
+def test_save_takes_effect_before_its_answer(size: int, crash_ms: float, survives: bool) -> None:
     disk = Disk(MODEL)
     disk.save(0, base.Save(1, b"old"))
     assert disk.advance(SECOND) == [base.Saved(1, ok=True)]
     disk.save(SECOND, base.Save(2, bytes(size)))
-    dies = SECOND + round(dies_at * MILLISECOND)
-    assert disk.advance(dies) == []
-    disk.controller_dies(dies)
+    crash = SECOND + round(crash_ms * MILLISECOND)
+    assert disk.advance(crash) == []
+    disk.controller_stopped(crash)
     assert disk.saved == (bytes(size) if survives else b"old")
     assert disk.deadline is None
     assert disk.advance(2 * SECOND) == []
 
 
-def test_saves_are_carried_out_one_after_another() -> None:
+def test_saves_are_carried_out_in_order() -> None:
     disk = Disk(MODEL)
     for number in (1, 2):
         disk.save(0, base.Save(number, b""))
@@ -154,11 +146,11 @@ def test_saves_are_carried_out_one_after_another() -> None:
     assert [answer.save for answer in disk.advance(10 * MILLISECOND)] == [2]
 
 
-def test_saves_that_wait_are_limited() -> None:
+def test_pending_saves_are_limited() -> None:
     disk = Disk(MODEL)
     for number in range(MAX_SAVES + 3):
         disk.save(0, base.Save(number, b""))
-    assert disk.deadline == 0, "who is refused hears of it at once"
+    assert disk.deadline == 0, "a refusal is answered at once"
     refused = disk.advance(0)
     assert [answer.save for answer in refused] == [MAX_SAVES + 1, MAX_SAVES + 2]
     assert not any(answer.ok for answer in refused)
@@ -166,8 +158,8 @@ def test_saves_that_wait_are_limited() -> None:
     assert [answer.save for answer in done] == list(range(MAX_SAVES + 1))
 
 
-def test_controller_is_killed_between_any_two_actions() -> None:
-    """For any n, the first n actions of a set-up take effect and later ones do not."""
+def test_controller_can_be_killed_between_any_two_actions() -> None:
+    """For each n, the first n actions of a restart take effect and the others do not."""
     rack, made = make()
     steps = [
         action
@@ -185,12 +177,12 @@ def test_controller_is_killed_between_any_two_actions() -> None:
         rack.controller.kill_after(actions)
         start(rack, "switch")
         assert rack.running["controller"] is (actions == len(steps))
-        let(rack, SECOND)
+        advance(rack, 1)
         assert tables_of(arrived) == tables_of(writes[:actions])
         assert len(arrived) == min(actions, len(writes))
         assert (rack.control[0]._disk.saved != saved) is (actions == len(steps))
         start(rack, "controller")
-        let(rack, SECOND)
+        advance(rack, 1)
         assert rack.ready
 
 
@@ -202,7 +194,7 @@ def tables_of(actions: Sequence[base.Action]) -> list[str]:
 def test_pending_kill_takes_effect_at_the_next_start() -> None:
     rack, made = make()
     rack.controller.kill_after(5)
-    let(rack, SECOND)
+    advance(rack, 1)
     assert rack.running["controller"]
     start(rack, "controller")
     assert len(made) == 2

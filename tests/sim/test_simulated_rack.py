@@ -1,5 +1,4 @@
-"""Simulated racks: equal runs from equal seeds, effects of faults, all topologies, any number of
-keys."""
+"""Simulated racks: determinism, effects of faults, topologies, many keys."""
 
 from __future__ import annotations
 
@@ -16,8 +15,8 @@ from netkv.errors import UsageError
 from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import LabSpec, Poisson, RackSpec, WorkloadSpec
 from netkv.rack.nodes import Direction, Storage
-from netkv.rack.report import RackSample
 from netkv.sim.rack import SECOND, SimRack
+from tests.sim.driving import run, run_phases, started
 
 MILLISECOND = SECOND // 1000
 
@@ -52,32 +51,7 @@ def make(scheme: str = "netcache", *, seed: int = 1, rate: float = 20_000, **lab
             }
         ),
     )
-    rack = SimRack(spec)
-    asyncio.run(rack.compile())
-    rack.bring_up()
-    return rack
-
-
-def run(rack: SimRack, seconds: float) -> RackSample:
-    """Runs load for a time and returns its sample."""
-    rack.take_sample()
-    rack.command({"do": "phase", "name": "measure"})
-    rack.advance(rack.nanoseconds + round(seconds * SECOND))
-    return rack.take_sample()
-
-
-def settle(rack: SimRack) -> RackSample:
-    """Ends the load and reads everything back."""
-    sample = rack.take_sample()
-    for phase in ("drain", "verify"):
-        rack.command({"do": "phase", "name": phase})
-        for _ in range(3000):
-            rack.advance(rack.nanoseconds + 10 * MILLISECOND)
-            sample = rack.take_sample()
-            if sample.phase == "idle":
-                break
-        assert sample.phase == "idle", f"{phase} does not end"
-    return sample
+    return started(spec)
 
 
 def kill(rack: SimRack, node: str) -> None:
@@ -97,18 +71,18 @@ def slow(rack: SimRack, node: str, factor: float) -> None:
 
 
 def test_same_seed_gives_the_same_run() -> None:
-    def story(seed: int) -> str:
+    def history(seed: int) -> str:
         rack = make(seed=seed)
         impair(rack, "servers-1", "to", loss=0.05, reorder=0.2)
         samples = [run(rack, 0.1)]
         kill(rack, "switch")
         samples.append(run(rack, 0.02))
         start(rack, "switch")
-        samples += [run(rack, 0.1), settle(rack)]
+        samples += [run(rack, 0.1), run_phases(rack, "drain", "verify")]
         return json.dumps([[s.client_statistics, s.switch, s.server_statistics] for s in samples])
 
-    assert story(5) == story(5)
-    assert story(5) != story(6)
+    assert history(5) == history(5)
+    assert history(5) != history(6)
 
 
 def test_switch_serves_popular_reads_in_virtual_time() -> None:
@@ -139,7 +113,7 @@ def test_every_topology_serves_every_key(scheme: str, topology: TopologySpec) ->
     assert all(load > 0 for load in sample.server_load)
     if scheme == "netcache":
         assert (sample.client.hit_ratio or 0) > 0.1
-    sample = settle(rack)
+    sample = run_phases(rack, "drain", "verify")
     assert sample.client_statistics["acked_writes_lost"] == 0
     assert sample.client_statistics["linearizable"] is True
     assert sample.switch["unrouted"] == 0
@@ -154,7 +128,7 @@ def test_kill_and_start_of_a_node_lose_no_acknowledged_write(node: str) -> None:
     assert rack.running[node] is False
     start(rack, node)
     run(rack, 0.3)
-    sample = settle(rack)
+    sample = run_phases(rack, "drain", "verify")
     assert sample.client_statistics["acked_writes_lost"] == 0
     assert sample.client_statistics["linearizable"] is True
     assert sample.client_statistics["unread"] == 0
@@ -165,7 +139,7 @@ def test_lost_storage_is_reported_as_lost_writes() -> None:
     run(rack, 0.2)
     kill(rack, "servers-0")
     start(rack, "servers-0", "lost")
-    sample = settle(rack)
+    sample = run_phases(rack, "drain", "verify")
     assert sample.client_statistics["acked_writes_lost"] > 0
     assert sample.client_statistics["linearizable"] is False
 
@@ -176,10 +150,10 @@ def test_frames_to_a_stopped_switch_are_lost() -> None:
     assert run(rack, 0.1).client.completed == 0
     start(rack, "switch")
     assert run(rack, 0.1).client.completed > 0
-    assert run(rack, 0.5).cached > 0, "the controller has set it up again"
+    assert run(rack, 0.5).cached > 0, "the controller has filled the tables again"
 
 
-def test_a_slow_server_serves_less() -> None:
+def test_slow_server_serves_fewer_requests() -> None:
     rack = make("nocache", rate=40_000, workload={"writes": 0.0, "deletes": 0.0, "zipf": 0.0})
     run(rack, 0.1)
     slow(rack, "servers-0", 60.0)
@@ -188,7 +162,7 @@ def test_a_slow_server_serves_less() -> None:
     assert slowed < 0.5 * min(others)
 
 
-def test_slow_server_of_limited_rate_stays_slow_over_a_restart() -> None:
+def test_slow_server_is_slow_also_after_a_restart() -> None:
     load = {"writes": 0.0, "deletes": 0.0, "zipf": 0.0}
     rack = make("nocache", rate=8_000, service_rate=4_000, workload=load)
     slow(rack, "servers-0", 10.0)
@@ -206,12 +180,12 @@ def test_slow_server_of_limited_rate_stays_slow_over_a_restart() -> None:
 def test_cut_control_channel_separates_switch_and_controller() -> None:
     rack = make(preload=False)
     rack.controller.partition()
-    assert run(rack, 0.3).cached == 0, "no hot key was heard of"
+    assert run(rack, 0.3).cached == 0, "no hot key is reported"
     rack.controller.heal()
     assert run(rack, 0.5).cached > 0
 
 
-def test_a_link_that_loses_all_starves_its_server_only() -> None:
+def test_link_without_delivery_affects_only_its_server() -> None:
     rack = make("nocache", workload={"writes": 0.0, "deletes": 0.0, "zipf": 0.0})
     impair(rack, "servers-3", "to", loss=1.0)
     load = run(rack, 0.2).server_load
@@ -231,9 +205,8 @@ def test_journal_shows_one_key_of_a_billion() -> None:
     assert all(f"key {int.from_bytes(hottest[8:], 'big')} " in f"{line} " for line in lines)
 
 
-def test_a_rack_that_is_stopped_gives_its_memory_back_at_once() -> None:
-    """A sweep has one rack after the other, and the engine's memory does not trigger Python's
-    garbage collection."""
+def test_a_stopped_rack_frees_its_memory_at_once() -> None:
+    """The memory of the engine does not trigger Python's garbage collection in a sweep."""
     rack = make("nocache")
     run(rack, 0.05)
     now, simulation = rack.now, weakref.ref(rack.control[0])
@@ -248,7 +221,7 @@ def test_a_rack_that_is_stopped_gives_its_memory_back_at_once() -> None:
 
 
 def test_a_rack_can_be_stopped_while_a_thread_advances_it() -> None:
-    """An interrupt ends the run while a thread still executes the engine."""
+    """An interrupt stops the rack while a thread still runs the engine."""
     rack = make(executor="compiled")
     rack.command({"do": "phase", "name": "measure"})
     engine, start = rack.simulation, rack.nanoseconds
@@ -264,7 +237,7 @@ def test_a_rack_can_be_stopped_while_a_thread_advances_it() -> None:
     step.join()
 
 
-def test_what_cannot_be_is_refused_with_a_sentence() -> None:
+def test_unknown_profiles_nodes_and_commands_are_refused() -> None:
     with pytest.raises(UsageError, match="no profile 'netcache-testbd'"):
         make(profile="netcache-testbd")
     rack = make("nocache")

@@ -1,4 +1,4 @@
-"""Planted bugs, which the search must find."""
+"""Planted bugs that the search must find."""
 
 from __future__ import annotations
 
@@ -45,27 +45,27 @@ class ReusesSlotsEarly(NetCache):
 
     def __init__(self, topology: Topology, options: NetCacheParameters | None = None) -> None:
         super().__init__(topology, options)
-        self._late: list[tuple[Nanoseconds, Action]] = []
+        self._delayed: list[tuple[Nanoseconds, Action]] = []
         self._assumed: set[int] = set()
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         if isinstance(event, SwitchRestarted):
-            self._late.clear()
+            self._delayed.clear()
             self._assumed.clear()
         if isinstance(event, TableWritten) and event.write in self._assumed:
             return []
-        due = [action for at, action in self._late if at <= now]
-        self._late = [each for each in self._late if each[0] > now]
+        due = [action for at, action in self._delayed if at <= now]
+        self._delayed = [each for each in self._delayed if each[0] > now]
         return [*due, *self._without_deletions(now, super().handle(now, event))]
 
     def deadline(self) -> Nanoseconds | None:
-        times = (super().deadline(), *(at for at, _ in self._late))
+        times = (super().deadline(), *(at for at, _ in self._delayed))
         return min((time for time in times if time is not None), default=None)
 
     def _without_deletions(self, now: Nanoseconds, actions: Sequence[Action]) -> Iterator[Action]:
         for action in actions:
             if isinstance(action, DeleteEntry) and action.table == LOOKUP:
-                self._late.append((now + 50 * MILLISECOND, action))
+                self._delayed.append((now + 50 * MILLISECOND, action))
                 self._assumed.add(action.write)
                 done = super().handle(now, TableWritten(action.write, ok=True))
                 yield from self._without_deletions(now, done)

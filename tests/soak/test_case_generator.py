@@ -1,4 +1,4 @@
-"""Cases of seeds are valid, reproducible, and cover the difficult situations."""
+"""Generated cases are valid, determined by their seeds, and cover all kinds of faults."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_same_seed_gives_the_same_case() -> None:
     assert len({case.model_dump_json() for case in drawn}) == len(drawn)
 
 
-def test_schemes_meet_the_same_racks_loads_and_faults() -> None:
+def test_schemes_get_the_same_racks_loads_and_faults() -> None:
     for seed in range(20):
         one, other = generate("nocache", seed), generate("netcache", seed)
         # NetCache's program runs in one pipeline.
@@ -35,7 +35,7 @@ def test_schemes_meet_the_same_racks_loads_and_faults() -> None:
         assert one == other.model_copy(update={"rack": rack})
 
 
-def test_cases_have_several_pipelines_if_the_scheme_can() -> None:
+def test_cases_have_several_pipelines_if_the_scheme_permits() -> None:
     drawn = Counter(generate("nocache", seed).rack.lab.pipelines for seed in SEEDS)
     assert set(drawn) == {1, 2, 4}
     assert min(drawn.values()) > 20
@@ -50,25 +50,25 @@ def test_every_fault_hits_a_node_and_ends_before_the_load() -> None:
         nodes |= {"controller", *(f"servers-{i}" for i in range(4))}
         for fault in case.faults:
             assert 0 <= fault.begin.at < case.duration
-            assert fault.end is not None, "no client of NetCache crashes: it keeps nothing"
+            assert fault.end is not None, "no client of NetCache crashes: it preserves nothing"
             assert fault.begin.at < fault.end.at < case.duration
             assert fault.begin.node is None or fault.begin.node in nodes
             assert fault.begin.node == fault.end.node
 
 
 def test_all_kinds_of_racks_loads_and_faults_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: Counter[str] = Counter()
-    keeps = replace(schemes.get("netcache"), client_keeps=True)
-    monkeypatch.setitem(registry.catalogue().schemes, "netcache", keeps)
+    counts: Counter[str] = Counter()
+    preserving = replace(schemes.get("netcache"), client_keeps=True)
+    monkeypatch.setitem(registry.catalogue().schemes, "netcache", preserving)
     for seed in SEEDS:
         case = generate("netcache", seed, FAULT_KINDS)
         lab, load = case.rack.lab, case.rack.workload
-        seen[lab.topology.kind] += 1
-        seen["closed" if isinstance(load.arrivals, ClosedLoop) else "open"] += 1
-        seen["deletes"] += load.deletes > 0
-        seen["shift"] += load.shift is not None
-        seen["more keys than entries"] += load.keys > lab.cache_entries  # type: ignore[attr-defined]
-        seen["in guard"] += case.idle < 1
+        counts[lab.topology.kind] += 1
+        counts["closed" if isinstance(load.arrivals, ClosedLoop) else "open"] += 1
+        counts["deletes"] += load.deletes > 0
+        counts["shift"] += load.shift is not None
+        counts["more keys than entries"] += load.keys > lab.cache_entries  # type: ignore[attr-defined]
+        counts["in guard"] += case.idle < 1
         for fault in case.faults:
             link = fault.begin.link
             assert link is None or not link.heals
@@ -79,28 +79,28 @@ def test_all_kinds_of_racks_loads_and_faults_are_drawn(monkeypatch: pytest.Monke
             between = fault.begin.after_actions is not None
             kinds += ["controller-restart"] * between
             kinds += ["client-crash"] * (fault.begin.crash is not None)
-            seen.update(kinds or [fault.begin.action])
-            seen["storage kept"] += fault.end is not None and fault.end.storage == "kept"
+            counts.update(kinds or [fault.begin.action])
+            counts["storage kept"] += fault.end is not None and fault.end.storage == "kept"
     for what in ("rack", "racks", "spine-leaf", "closed", "open", "deletes", "shift", "in guard"):
-        assert seen[what] > 5, what
+        assert counts[what] > 5, what
     for what in ("more keys than entries", "storage kept", *USUAL_KINDS):
-        assert seen[what] > 20, what
+        assert counts[what] > 20, what
 
 
-def test_crashes_of_clients_leave_other_faults_as_they_are(
+def test_crashes_of_clients_do_not_change_other_faults(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     without = [generate("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
-    keeps = replace(schemes.get("netcache"), client_keeps=True)
-    monkeypatch.setitem(registry.catalogue().schemes, "netcache", keeps)
-    having = [generate("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
+    preserving = replace(schemes.get("netcache"), client_keeps=True)
+    monkeypatch.setitem(registry.catalogue().schemes, "netcache", preserving)
+    with_crashes = [generate("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
     usual = [generate("netcache", seed).faults for seed in range(20)]
     assert not any(fault.begin.crash for faults in usual for fault in faults)
-    assert without != having
-    assert without == [tuple(f for f in faults if f.begin.crash is None) for faults in having]
+    assert without != with_crashes
+    assert without == [tuple(f for f in faults if f.begin.crash is None) for faults in with_crashes]
 
 
-def test_only_the_kinds_that_were_asked_for_are_drawn() -> None:
+def test_only_requested_kinds_of_faults_are_drawn() -> None:
     for seed in range(30):
         assert generate("netcache", seed, ()).faults == ()
         actions = {
@@ -110,7 +110,7 @@ def test_only_the_kinds_that_were_asked_for_are_drawn() -> None:
         assert all(fault.begin.slow for fault in generate("netcache", seed, ("slow",)).faults)
 
 
-def test_a_case_in_a_file_is_the_same_case(tmp_path: Path) -> None:
+def test_a_case_is_read_back_from_a_file(tmp_path: Path) -> None:
     for seed in range(20):
         case = generate("netcache", seed)
         cases.save(case, tmp_path / "case.json")
@@ -118,9 +118,9 @@ def test_a_case_in_a_file_is_the_same_case(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"seed": 1, "rack": {"schem": "netcache"}}', "[1]"])
-def test_a_file_that_is_no_case_is_an_error_in_words(tmp_path: Path, content: str) -> None:
+def test_a_file_without_a_case_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "case.json").write_text(content)
-    with pytest.raises(UsageError, match="is no case of 'netkv soak'"):
+    with pytest.raises(UsageError, match="is not a case of 'netkv soak'"):
         cases.load(tmp_path / "case.json")
     with pytest.raises(UsageError, match="cannot be read"):
         cases.load(tmp_path / "none.json")

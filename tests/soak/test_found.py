@@ -1,4 +1,4 @@
-"""What the search has found in the simulator stays fixed."""
+"""Regression tests of bugs that the search has found in the simulator."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
 from netkv.sim.rack import SECOND, SimRack
 
 
-def rack(servers: int) -> SimRack:
+def make_rack(servers: int) -> SimRack:
     spec = RackSpec(
         scheme="netcache",
         lab=LabSpec(servers=servers, cache_entries=8, profile="a-cloud-machine"),
@@ -16,28 +16,28 @@ def rack(servers: int) -> SimRack:
 
 
 async def test_a_rack_with_one_server_serves() -> None:
-    it = rack(servers=1)
-    await it.start()
-    it.command({"do": "phase", "name": "measure"})
-    it.advance(it.nanoseconds + SECOND // 10)
-    sample = it.take_sample()
+    rack = make_rack(servers=1)
+    await rack.start()
+    rack.command({"do": "phase", "name": "measure"})
+    rack.advance(rack.nanoseconds + SECOND // 10)
+    sample = rack.take_sample()
     assert sample.client.completed > 100
     assert sample.client.lost == 0
 
 
 async def test_new_controller_sets_up_a_switch_that_was_down() -> None:
-    it = rack(servers=2)
-    await it.start()
-    it.command({"do": "phase", "name": "measure"})
-    it.advance(it.nanoseconds + SECOND // 10)
-    assert it.cached_keys()
-    await it.node("switch").kill()
-    await it.node("controller").kill()
-    await it.node("controller").start()
-    await it.node("switch").start()
-    assert it.cached_keys() == set()
-    assert it.control_statistics()[0]["cached"] == 0
-    it.advance(it.nanoseconds + SECOND)
-    assert it.ready
-    statistics = it.control_statistics()[0]
-    assert statistics["insertions"] == statistics["cached"], "it remembers no earlier ones"
+    rack = make_rack(servers=2)
+    await rack.start()
+    rack.command({"do": "phase", "name": "measure"})
+    rack.advance(rack.nanoseconds + SECOND // 10)
+    assert rack.cached_keys()
+    await rack.node("switch").kill()
+    await rack.node("controller").kill()
+    await rack.node("controller").start()
+    await rack.node("switch").start()
+    assert rack.cached_keys() == set()
+    assert rack.control_statistics()[0]["cached"] == 0
+    rack.advance(rack.nanoseconds + SECOND)
+    assert rack.ready
+    statistics = rack.control_statistics()[0]
+    assert statistics["insertions"] == statistics["cached"], "no earlier entries"

@@ -1,4 +1,4 @@
-"""Every run of a case is the same, and every violation is reported."""
+"""Runs of a case: equal results for equal cases, and reported violations."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def history(case: Case) -> tuple[list[str], Outcome]:
     return racks[0].journal(), outcome
 
 
-def test_a_seed_does_the_same_frame_by_frame() -> None:
+def test_runs_of_a_seed_are_equal_frame_by_frame() -> None:
     for seed in (4, 7, 15):  # the last one has several switches
         case = generate("netcache", seed)
         frames, outcome = history(case)
         assert len(frames) > 1000
         assert (frames, outcome) == history(case)
-        assert outcome == play(case), "watching changes nothing"
+        assert outcome == play(case), "recording the frames has no effect"
 
 
-def test_a_run_without_a_violation_has_played_everything() -> None:
+def test_a_run_without_a_violation_has_run_all_faults() -> None:
     for scheme in ("nocache", "netcache"):
         case = generate(scheme, 3)
         outcome = play(case)
@@ -40,7 +40,7 @@ def test_a_run_without_a_violation_has_played_everything() -> None:
         assert outcome.operations > 500
 
 
-def test_other_faults_are_another_run() -> None:
+def test_other_faults_give_another_fingerprint() -> None:
     case = generate("netcache", 3)
     assert case.faults
     without = case.model_copy(update={"faults": ()})
@@ -55,14 +55,14 @@ def first_violation(control_plane: type[NetCache], seeds: int) -> Outcome:
     raise AssertionError(f"{control_plane.__name__} was not found in {seeds} seeds")
 
 
-def test_exception_of_a_control_plane_is_a_crash_with_its_place() -> None:
+def test_exception_of_a_control_plane_is_a_crash_with_its_line() -> None:
     violation = first_violation(Crashes, 10).violation
     assert violation is not None
     assert violation.kind == "crash"
     assert "RuntimeError: planted (planted.py:" in violation.text
 
 
-def test_a_rack_that_never_serves_again_is_stuck() -> None:
+def test_a_rack_that_stops_serving_is_reported_as_stuck() -> None:
     violation = first_violation(ForgetsRestarts, 20).violation
     assert violation is not None
     assert violation.kind == "stuck"

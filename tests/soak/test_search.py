@@ -23,7 +23,7 @@ def found() -> Found:
     """The first violation of the planted bug."""
     wanted = Search("netcache", first=0, seeds=40, seconds=None, kinds=USUAL_KINDS)
     _, cases_found = search(InThisProcess(PLANTED), wanted, lambda _: None)
-    assert cases_found, "a slot that is reused early is not found"
+    assert cases_found, "the bug was not found"
     return cases_found[0]
 
 
@@ -39,11 +39,11 @@ def test_search_finds_early_slot_reuse_and_nothing_else() -> None:
     assert violation.kind == "phantom-value"
     assert violation.key is not None
     assert violation.operations
-    assert play(found().case).violations == (), "the same case is fine with the right control plane"
+    assert play(found().case).violations == (), "the original control plane has no violation"
 
 
 @pytest.mark.slow
-def test_a_reduced_case_shows_the_same_with_less() -> None:
+def test_a_reduced_case_is_smaller_with_the_same_violation() -> None:
     large, small = found().case, reduced().case
     violation = reduced().outcome.violation
     assert violation is not None
@@ -64,9 +64,9 @@ def test_a_replay_from_a_file_is_exact() -> None:
 
 
 def test_replay_shows_frames_table_writes_and_the_violation() -> None:
-    it = replay.replay(reduced().case, scheme=PLANTED, everything=True)
-    text = "\n".join(it.lines)
-    assert it.left_out == 0
+    replayed = replay.replay(reduced().case, scheme=PLANTED, everything=True)
+    text = "\n".join(replayed.lines)
+    assert replayed.left_out == 0
     for part in (
         "client 1 → switch",
         "-- rack: NetCache is up",
@@ -74,16 +74,16 @@ def test_replay_shows_frames_table_writes_and_the_violation() -> None:
         "== begins: client 1  get",
     ):
         assert part in text, part
-    assert "!! phantom-value" in it.lines[-1]
-    times = [float(line.lstrip(" >").split()[0]) for line in it.lines]
+    assert "!! phantom-value" in replayed.lines[-1]
+    times = [float(line.lstrip(" >").split()[0]) for line in replayed.lines]
     assert times == sorted(times)
-    marked = [line for line in it.lines if line.startswith(">")]
-    assert marked, "the frames of the operations that prove it are marked"
+    marked = [line for line in replayed.lines if line.startswith(">")]
+    assert marked, "frames of the violating operations are marked"
     shown = replay.replay(reduced().case, scheme=PLANTED)
-    assert shown.lines == it.lines[shown.left_out :]
+    assert shown.lines == replayed.lines[shown.left_out :]
 
 
-def test_case_and_violation_can_be_read() -> None:
+def test_case_and_violation_are_described() -> None:
     small = reduced()
     assert small.outcome.violation is not None
     text = "\n".join(case_lines(small.case, small.outcome.load_began))
@@ -94,7 +94,7 @@ def test_case_and_violation_can_be_read() -> None:
     assert any("get" in line and "value never written" in line for line in lines[1:])
 
 
-def test_seeds_are_played_in_order_until_the_lowest_that_fails() -> None:
+def test_search_reports_the_lowest_seed_that_fails() -> None:
     wanted = Search("netcache", first=found().case.seed, seeds=1, seconds=None, kinds=USUAL_KINDS)
     tally, again = search(InThisProcess(PLANTED), wanted, lambda _: None)
     assert tally.seeds == 1

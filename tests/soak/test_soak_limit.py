@@ -1,4 +1,4 @@
-"""The one loss that FarReach's paper admits: client and switch die together (section III-D)."""
+"""The loss that FarReach's paper admits: client and switch crash together (section III-D)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from netkv.soak.case import Case, Fault, load
 from netkv.soak.run import play
 
 CASE = load(Path(__file__).parent / "cases" / "farreach-client-and-switch.json")
-"""A case that `netkv soak farreach --faults client-crash,kill` finds with a few seeds, changed so
-that all seeds show it: 20 keys, the client crashes 4 ms before the switch, without snapshots."""
+"""A case found by `netkv soak farreach --faults client-crash,kill`, changed to fail with all seeds.
+
+It has 20 keys and no snapshots, and the client crashes 4 ms before the switch.
+"""
 CLIENT, SWITCH = CASE.faults
 RACKS = range(8)
 """Seeds: other operations and keys, the same two crashes."""
@@ -33,10 +35,10 @@ def test_kill_of_client_and_switch_loses_their_records() -> None:
     assert CLIENT.begin.crash == "client"
     assert SWITCH.begin.kill == "switch"
     kinds = _kinds([CLIENT, SWITCH])
-    assert kinds, "nothing was lost, so the case is none"
+    assert kinds, "nothing was lost"
     assert kinds <= {"stale-read", "lost-write", "not-linearizable"}
 
 
 @pytest.mark.parametrize("fault", [CLIENT, SWITCH], ids=["client", "switch"])
-def test_either_alone_loses_nothing(fault: Fault) -> None:
+def test_crash_of_client_or_switch_alone_loses_nothing(fault: Fault) -> None:
     assert _kinds([fault]) == set()

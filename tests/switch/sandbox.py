@@ -1,7 +1,7 @@
-"""A network namespace with names of namespaces of its own, in which a test may do what it likes.
+"""A network and mount namespace that isolates a test from the machine.
 
-What is started in it sees no interface, port or namespace of the machine, and nothing of it is left
-when it is closed.
+Processes in it see no interface, port or network namespace of the machine. Closing it removes
+everything that was created in it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HOLD = (
 
 
 def skip_without(*programs: str) -> None:
-    """Skips the test where it is not root, or a program is missing, with the reason."""
+    """Skip the test with a reason if it does not run as root or a program is missing."""
     if os.geteuid() != 0:
         pytest.skip("network namespaces need root")
     for program in ("ip", "unshare", "nsenter", *programs):
@@ -73,7 +73,7 @@ class Sandbox:
         return ["nsenter", *target, *inside]
 
     def run(self, script: str, status: int | None = 0) -> str:
-        """Runs a shell script, `netkv` being this one; returns what it printed, errors too."""
+        """Run a shell script with the `netkv` under test; return its output and errors."""
         done = subprocess.run(
             self.words(script),
             env=self.environment(),
@@ -87,7 +87,7 @@ class Sandbox:
         return done.stdout
 
     def start(self, script: str, log: Path) -> subprocess.Popen[bytes]:
-        """Starts one command, which ends with the sandbox; its output goes into a file."""
+        """Start a command, which ends with the sandbox, with its output in a file."""
         with log.open("wb") as out:
             process = subprocess.Popen(
                 self.words(f"exec {script}"),
@@ -100,7 +100,7 @@ class Sandbox:
         return process
 
     def environment(self) -> dict[str, str]:
-        """PATH begins with a `netkv` that is the one under test."""
+        """The environment of commands; PATH begins with the `netkv` under test."""
         tools = self.folder / "tools"
         tools.mkdir(exist_ok=True)
         netkv = tools / "netkv"

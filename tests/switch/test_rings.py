@@ -1,4 +1,4 @@
-"""Ports that are network interfaces: hosts with IP stacks of their own talk across the engine."""
+"""Switch ports that are network interfaces: hosts in namespaces communicate by the engine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def fabric() -> Iterator[VethFabric]:
 
 @pytest.fixture
 def node(fabric: VethFabric, request: pytest.FixtureRequest) -> Iterator[_engine.SwitchNode]:
-    """A switch between the two hosts, with the ring that the test asks for."""
+    """A switch between the two hosts, with the ring of the parameter."""
     switch = _engine.Switch(_engine.compile_p4(str(PROGRAM)))
     ports = [(host.port, request.param, fabric.port(host.port)) for host in HOSTS]
     node = _engine.SwitchNode(switch, ports)
@@ -47,7 +47,7 @@ def node(fabric: VethFabric, request: pytest.FixtureRequest) -> Iterator[_engine
 
 
 def within(fabric: VethFabric, host: str, *command: str) -> str:
-    """Runs a command in a host's namespace; returns what it printed."""
+    """Run a command in a host's namespace; return its output."""
     done = subprocess.run(
         ["ip", "netns", "exec", fabric.namespace(host), *command],
         capture_output=True,
@@ -60,11 +60,11 @@ def within(fabric: VethFabric, host: str, *command: str) -> str:
 
 @pytest.mark.parametrize("node", RINGS, indirect=True)
 def test_hosts_ping_each_other(fabric: VethFabric, node: _engine.SwitchNode) -> None:
-    # The longest frame, too: 1,472 bytes after the headers of IP and ICMP.
+    # 1,472 bytes after the headers of IP and ICMP make the longest frame.
     for size in ("0", "56", "1472"):
-        # Without a deadline ping waits for the last reply only twice as long as for the others.
-        often = ("-c", "5", "-w", f"{PATIENCE_S:g}", "-i", "0.01")
-        out = within(fabric, "one", "ping", *often, "-s", size, "10.0.0.2")
+        # Without a deadline ping waits for the last reply for only two round trips.
+        options = ("-c", "5", "-w", f"{PATIENCE_S:g}", "-i", "0.01")
+        out = within(fabric, "one", "ping", *options, "-s", size, "10.0.0.2")
         assert "5 received" in out
     assert node.failure() is None
     counts = node.statistics()
@@ -74,7 +74,7 @@ def test_hosts_ping_each_other(fabric: VethFabric, node: _engine.SwitchNode) -> 
 
 @pytest.mark.parametrize("ring", ["packet", "packet-v3"])
 def test_tagged_frames_keep_their_tag(fabric: VethFabric, tmp_path: Path, ring: str) -> None:
-    """The kernel takes tags off before a ring sees the frame; the switch puts them back."""
+    """The kernel removes VLAN tags before the ring gets the frame; the switch restores them."""
     switch = _engine.Switch(_engine.compile_p4(str(PROGRAM)))
     ports = [(host.port, ring, fabric.port(host.port)) for host in HOSTS]
     node = _engine.SwitchNode(switch, ports)
@@ -113,6 +113,58 @@ def _ping(fabric: VethFabric) -> str:
     return subprocess.run(words, capture_output=True, text=True, check=False).stdout
 
 
+@pytest.mark.parametrize("ring", RINGS)
+def test_each_dropped_frame_is_counted_once(fabric: VethFabric, ring: str) -> None:
+    """The node starts after a burst that is longer than the rings of XDP and TPACKET_V2."""
+    switch = _engine.Switch(_engine.compile_p4(str(PROGRAM)))
+    ports = [(host.port, ring, fabric.port(host.port)) for host in HOSTS]
+    node = _engine.SwitchNode(switch, ports)
+    frames = 5000
+    _send(fabric, FRAME, frames)
+    drops = node.statistics()["receive_drops"]
+    node.start()
+    try:
+        until(lambda: node.statistics()["received"] + drops >= frames, "all frames are counted")
+    finally:
+        node.stop()
+    # The hosts may have sent some frames of their own.
+    assert frames <= node.statistics()["received"] + drops < frames + 100
+
+
+@pytest.mark.parametrize("ring", RINGS)
+def test_frame_shorter_than_its_header_is_dropped(
+    fabric: VethFabric, tmp_path: Path, ring: str
+) -> None:
+    program = tmp_path / "cut.p4"
+    cut = (
+        "        if (std.packet_length == 74) { truncate(5); }\n        if (std.ingress_port == 1)"
+    )
+    text = PROGRAM.read_text().replace("        if (std.ingress_port == 1)", cut)
+    assert cut in text
+    program.write_text(text)
+    switch = _engine.Switch(_engine.compile_p4(str(program)))
+    node = _engine.SwitchNode(switch, [(host.port, ring, fabric.port(host.port)) for host in HOSTS])
+    node.start()
+    try:
+        _send(fabric, FRAME, 10)
+        until(lambda: node.statistics()["send_drops"] == 10, "ten frames are dropped")
+        assert "1 received" in _ping(fabric)
+    finally:
+        node.stop()
+
+
+FRAME = bytes.fromhex("0200000000020200000000010800") + bytes(60)
+
+
+def _send(fabric: VethFabric, frame: bytes, count: int) -> None:
+    """Host one sends a frame this often."""
+    code = (
+        "import socket; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW);"
+        f"s.bind(('eth0', 0)); [s.send(bytes.fromhex('{frame.hex()}')) for _ in range({count})]"
+    )
+    within(fabric, "one", sys.executable, "-c", code)
+
+
 @pytest.mark.parametrize("node", ["packet"], indirect=True)
 def test_frames_without_checksums_are_counted(fabric: VethFabric, node: _engine.SwitchNode) -> None:
     skip_without("ethtool")
@@ -128,28 +180,30 @@ def test_frames_without_checksums_are_counted(fabric: VethFabric, node: _engine.
 
 
 @pytest.mark.parametrize(
-    ("place", "text"),
+    ("interface", "text"),
     [
         ("nowhere", "there is no such interface"),
         ("no-such-space/eth0", "there is no network namespace 'no-such-space'"),
     ],
 )
 @pytest.mark.parametrize("ring", RINGS)
-def test_interface_that_is_not_there_is_named(ring: str, place: str, text: str) -> None:
+def test_missing_interface_is_reported(ring: str, interface: str, text: str) -> None:
     skip_without()
     switch = _engine.Switch(_engine.compile_p4(str(PROGRAM)))
-    with pytest.raises(OSError, match=f"switch port 1 cannot use the interface {place}: {text}"):
-        _engine.SwitchNode(switch, [(1, ring, place)])
+    with pytest.raises(
+        OSError, match=f"switch port 1 cannot use the interface {interface}: {text}"
+    ):
+        _engine.SwitchNode(switch, [(1, ring, interface)])
 
 
-def test_name_that_no_interface_has_is_refused() -> None:
+def test_impossible_interface_name_is_refused() -> None:
     switch = _engine.Switch(_engine.compile_p4(str(PROGRAM)))
-    for place in ("", "a/b/c", "a-name-of-too-many-letters", "../eth0", "two words"):
+    for interface in ("", "a/b/c", "a-name-of-too-many-letters", "../eth0", "two words"):
         with pytest.raises(ValueError, match="is not an interface"):
-            _engine.SwitchNode(switch, [(1, "packet", place)])
+            _engine.SwitchNode(switch, [(1, "packet", interface)])
 
 
-def test_namespaces_vanish_when_their_owner_is_killed() -> None:
+def test_namespaces_are_removed_when_their_owner_is_killed() -> None:
     skip_without()
     name = f"crash{os.getpid()}"
     program = (

@@ -1,4 +1,4 @@
-"""A browser on a served store."""
+"""A browser and a page for a dashboard with a run store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.waiting import PATIENCE_S
 __all__ = ["browser", "page", "served", "slow_runner", "store"]
 
 PATIENCE_MS = 1000 * PATIENCE_S
-"""For states of a page, on a machine that other work keeps busy."""
+"""Limit for a state of a page; generous, for busy machines."""
 expect.set_options(timeout=PATIENCE_MS)
 
 FLAGS = [
@@ -48,7 +48,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page whose test fails if the page had an error or asked for anything from elsewhere."""
+    """A page. The test fails if the page has an error or requests anything from other hosts."""
     context = browser.new_context(viewport={"width": 1400, "height": 1000})
     opened = context.new_page()
     opened.set_default_timeout(PATIENCE_MS)
@@ -57,7 +57,7 @@ def page(browser: Browser) -> Iterator[Page]:
     opened.on(
         "request",
         lambda request: (
-            errors.append(f"asked for {request.url}")
+            errors.append(f"requested {request.url}")
             if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:"))
             else None
         ),

@@ -1,4 +1,4 @@
-"""What a user sees and does on the dashboard, in a real browser."""
+"""The dashboard in a real browser: charts, tables, starting and stopping runs, export."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.runs.recorded_runs import (
 
 
 def traces(page: Page, chart: str) -> list[dict[str, Any]]:
-    """Name and number of points of each trace that a chart shows."""
+    """Name, number of points and last value of each trace of a chart."""
     found: list[dict[str, Any]] = page.evaluate(
         "id => (document.getElementById(id).data ?? [])"
         ".map(trace => ({name: trace.name, points: trace.y.length, last: trace.y.at(-1)}))",
@@ -54,10 +54,10 @@ HOLD_FRAMES = """() => {
         window.mostDrawn = Math.max(window.mostDrawn, drawn);
     };
 }"""
-"""From now on, a frame is drawn when the test calls `nextFrame`. `mostDrawn`: charts in one."""
+"""Draws a frame only when the test calls `nextFrame`. `mostDrawn`: most charts in a frame."""
 
 
-def test_newest_comparison_is_shown_with_all_its_charts(served: Served, page: Page) -> None:
+def test_newest_comparison_is_shown_with_all_charts(served: Served, page: Page) -> None:
     record_comparison(served.store)
     page.goto(served.url)
     wait_for_traces(page, "throughput", 2)
@@ -108,7 +108,7 @@ def test_unrecovered_switch_is_named_and_shaded_to_the_end(served: Served, page:
     assert (5, 20) in [(shape["x0"], shape["x1"]) for shape in shapes]
 
 
-def test_ticking_runs_compares_them(served: Served, page: Page) -> None:
+def test_checked_runs_are_compared(served: Served, page: Page) -> None:
     record_comparison(served.store, "gold")
     with StoreSink(served.store, group="gnew") as sink:
         record(sink, start("newer", "netcache", started_at=1_795_000_000.0))
@@ -145,7 +145,7 @@ def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> Non
         )
         assert traces(page, "throughput")[0]["last"] == feed[9].throughput_ops
         assert traces(page, "hits")[0]["points"] == 10
-        # Five charts, whatever has come in since the last frame.
+        # Each frame draws at most the five charts, however many samples have arrived.
         assert page.evaluate("mostDrawn") == 5
         assert traces(page, "control")[0]["points"] == 10
         assert traces(page, "control")[0]["last"] == pytest.approx(CONTROL / MIB)
@@ -157,7 +157,7 @@ def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> Non
 def test_run_is_started_and_stopped_from_the_page(served: Served, page: Page) -> None:
     page.goto(served.url)
     expect(page.locator("#scenario")).to_have_value("quickstart")
-    # Long enough that it is still going on when a busy machine gets around to the click on Stop.
+    # Enough repeats that the run has not ended before the click on Stop on a busy machine.
     page.get_by_text("Options").click()
     page.locator("#repeat").fill("100")
     page.locator("#start").click()
@@ -173,7 +173,7 @@ def test_run_is_started_and_stopped_from_the_page(served: Served, page: Page) ->
 
 
 @pytest.mark.usefixtures("slow_runner")
-def test_chosen_schemes_are_what_runs(served: Served, page: Page) -> None:
+def test_only_chosen_schemes_are_run(served: Served, page: Page) -> None:
     page.goto(served.url)
     page.get_by_label("nocache").uncheck()
     page.locator("#start").click()
@@ -183,7 +183,7 @@ def test_chosen_schemes_are_what_runs(served: Served, page: Page) -> None:
     assert [head.scheme for head in served.store.heads()] == ["netcache"]
 
 
-def test_wrong_change_is_explained_on_the_page(served: Served, page: Page) -> None:
+def test_error_of_a_wrong_option_is_shown_on_the_page(served: Served, page: Page) -> None:
     page.goto(served.url)
     page.get_by_text("Options").click()
     page.locator("#changes").fill("workload.zipff=1")
@@ -202,7 +202,7 @@ def test_text_of_a_run_never_becomes_markup(served: Served, page: Page) -> None:
     assert page.locator("main img").count() == 0
 
 
-def test_page_can_be_used_by_keyboard_and_names_its_controls(served: Served, page: Page) -> None:
+def test_page_works_by_keyboard_and_its_controls_have_labels(served: Served, page: Page) -> None:
     record_comparison(served.store)
     page.goto(served.url)
     wait_for_traces(page, "throughput", 2)
@@ -216,7 +216,7 @@ def test_page_can_be_used_by_keyboard_and_names_its_controls(served: Served, pag
     page.keyboard.press("Space")
     wait_for_traces(page, "throughput", 1)
     focused = page.evaluate("document.activeElement.id")
-    assert focused == "run-compared-nocache-0", "the list is drawn anew and keeps the focus"
+    assert focused == "run-compared-nocache-0", "the list is redrawn and keeps the focus"
 
 
 def test_theme_is_kept_over_a_reload(served: Served, page: Page) -> None:
@@ -284,7 +284,7 @@ def test_sweep_shows_the_figures_of_its_scenario(served: Served, page: Page) -> 
     expect(page.locator("#plots")).to_be_hidden()
 
 
-def test_figure_is_downloaded_as_the_server_draws_it(served: Served, page: Page) -> None:
+def test_figure_can_be_downloaded_as_svg_and_png(served: Served, page: Page) -> None:
     record_sweep(served)
     page.goto(served.url)
     for kind in ("SVG", "PNG"):
@@ -297,7 +297,7 @@ def test_figure_is_downloaded_as_the_server_draws_it(served: Served, page: Page)
         assert content.startswith(b"<?xml" if kind == "SVG" else b"\x89PNG")
 
 
-def test_figures_take_the_colours_of_the_theme(served: Served, page: Page) -> None:
+def test_figures_have_the_colours_of_the_theme(served: Served, page: Page) -> None:
     record_sweep(served)
     page.goto(served.url)
     wait_for_traces(page, "plot-0", 2)
@@ -330,7 +330,7 @@ def test_exported_page_has_the_colours_of_the_dashboard(
     expect(page.locator("p").first).to_contain_text("Ratios are to nocache, the first scheme")
 
 
-def test_time_that_a_scenario_takes_is_wall_time(served: Served, page: Page) -> None:
+def test_estimated_time_of_a_scenario_is_shown(served: Served, page: Page) -> None:
     page.goto(served.url)
     expect(page.locator("#about")).to_contain_text(
         re.compile(r"2 runs, about 3\d s here \(estimated\)\.")
@@ -341,7 +341,7 @@ def test_time_that_a_scenario_takes_is_wall_time(served: Served, page: Page) -> 
     )
 
 
-def test_mode_stands_beside_the_scheme(served: Served, page: Page) -> None:
+def test_mode_is_shown_with_the_scheme(served: Served, page: Page) -> None:
     record_sweep(served, mode="sim")
     page.goto(served.url)
     expect(page.locator("#comparison tbody tr").first.locator("td").first).to_contain_text("sim")
@@ -357,7 +357,7 @@ FILL_OF_BARS = """id => [...document.querySelectorAll(`#${id} .barlayer .trace`)
     const ground = pattern && document.getElementById(pattern[1]).querySelector("rect");
     return ground ? getComputedStyle(ground).fill : fill;
 })"""
-"""Of each trace of bars: the colour of its first bar, or what its pattern is drawn on."""
+"""For each trace of bars: the colour of its first bar, or the background of its pattern."""
 STROKE_OF_LINES = """id => [...document.querySelectorAll(`#${id} .scatterlayer .trace .js-line`)]
     .map(line => getComputedStyle(line).stroke)"""
 LOOK_OF_LINES = """id => [...document.querySelectorAll(`#${id} .scatterlayer .trace .js-line`)]
@@ -368,7 +368,7 @@ STROKE_OF_SWATCHES = """place => [...document.querySelectorAll(`${place} .swatch
 
 
 def rgb(colour: str) -> str:
-    """As browsers say it."""
+    """The colour in the notation of browsers."""
     return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"
 
 
@@ -385,7 +385,7 @@ def test_parts_of_a_stacked_bar_have_the_schemes_colour(served: Served, page: Pa
     assert page.evaluate(FILL_OF_BARS, "plot-1") == expected
 
 
-def test_scheme_has_one_colour_in_every_chart_of_the_page(served: Served, page: Page) -> None:
+def test_scheme_has_the_same_colour_in_every_chart(served: Served, page: Page) -> None:
     record_sweep(served)
     page.goto(served.url)
     wait_for_traces(page, "plot-0", 2)
@@ -400,14 +400,14 @@ def test_scheme_has_one_colour_in_every_chart_of_the_page(served: Served, page: 
     expect(page.locator("#comparison tbody tr")).to_have_count(4)
     for place in ("#runs", "#comparison"):
         assert page.evaluate(STROKE_OF_SWATCHES, place) == 2 * [nocache, netcache]
-    assert len(set(page.evaluate(LOOK_OF_LINES, "throughput"))) == 4, "and runs can be told apart"
-    # The same schemes without their companions, and after another one: the colours stay.
+    assert len(set(page.evaluate(LOOK_OF_LINES, "throughput"))) == 4, "the runs are distinguishable"
+    # The colours do not change when a run is removed.
     page.locator("[id='run-nocache-0.9']").uncheck()
     wait_for_traces(page, "throughput", 3)
     assert page.evaluate(STROKE_OF_LINES, "throughput") == [netcache, nocache, netcache]
 
 
-def test_more_runs_than_colours_all_look_different(served: Served, page: Page) -> None:
+def test_more_runs_than_colours_have_distinct_lines(served: Served, page: Page) -> None:
     with StoreSink(served.store, group="gmany") as sink:
         for repeat in range(6):
             for scheme in ("nocache", "netcache"):
@@ -418,7 +418,7 @@ def test_more_runs_than_colours_all_look_different(served: Served, page: Page) -
     assert len(set(page.evaluate(LOOK_OF_LINES, "throughput"))) == 12
 
 
-def test_ratios_are_to_the_first_scheme_in_any_order_of_ticks(served: Served, page: Page) -> None:
+def test_ratios_do_not_depend_on_the_order_of_checked_runs(served: Served, page: Page) -> None:
     record_sweep(served)
     page.goto(served.url)
     wait_for_traces(page, "throughput", 4)
@@ -437,7 +437,7 @@ def test_ratios_are_to_the_first_scheme_in_any_order_of_ticks(served: Served, pa
     assert "2.6" in found["netcache"]
 
 
-def test_real_rack_is_run_from_the_page(served: Served, page: Page) -> None:
+def test_live_rack_is_run_from_the_page(served: Served, page: Page) -> None:
     page.goto(served.url)
     page.get_by_text("Options").click()
     page.locator("#changes").fill(

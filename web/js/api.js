@@ -1,4 +1,4 @@
-// Requests to the API. Every refusal is an Error whose message is the sentence that the server sent.
+// Requests to the API. An error response becomes an Error with the sentence of the server.
 
 /** GET a path; resolves to the JSON document. */
 export function get(path) {
@@ -30,7 +30,7 @@ async function request(path, options) {
 
 /**
  * Listen to the event stream. `handlers` has `activity`, `sample`, `event` and `connection` (true or
- * false). The browser reconnects by itself and says what it has seen.
+ * false). The browser reconnects by itself, with the id of its last message.
  */
 export function listen(handlers) {
   const source = new EventSource("/api/stream");

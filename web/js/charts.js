@@ -1,4 +1,4 @@
-// The charts. Each is drawn by one Plotly.react, at most once a frame however much has come in.
+// The charts. Each is drawn by one Plotly.react, at most once for each frame of the browser.
 
 import { colour } from "./theme.js";
 import { label } from "./format.js";
@@ -7,7 +7,7 @@ import { described, isShown } from "./metrics.js";
 import { seriesOf } from "./store.js";
 
 const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
-/** Events that begin and end a disturbance of a node; the time between is shaded. */
+/** Events that begin and end an outage of a node, which is shaded. */
 const DOWN = new Set(["killed", "failed", "stopped", "stopping"]);
 const UP = new Set(["started", "ready"]);
 
@@ -29,7 +29,7 @@ function draw(runs) {
   const loaded = shown.filter((each) => each.series);
   const shapes = [...warmup(runs), ...disturbances(loaded)];
   const x = { title: { text: runs.length && runs.every((run) => run.mode === "sim") ? "virtual seconds" : "seconds" } };
-  // One legend is enough: a run has its look in the list and the table as well.
+  // One legend is sufficient: the list and the table show the styles of the runs, too.
   plot("throughput", lines(loaded, "throughput_ops"), {
     shapes,
     x,
@@ -83,7 +83,7 @@ function milliseconds(microseconds) {
   return microseconds / 1000;
 }
 
-/** Load of each server: of a run that goes on its last second, of a finished one its mean. */
+/** Load of each server: in the last interval of a run in progress, else the mean. */
 function loads(shown) {
   return shown.map(({ run, look, series }) => {
     const now = series.columns.server_load.at(-1) ?? [];
@@ -115,8 +115,8 @@ function predictions(shown) {
 }
 
 /**
- * The time for which a node was down, shaded, and from then on that in which a switch was not as
- * before; popularity shifts and the like as thin lines.
+ * Shaded bands for outages of nodes and recoveries of switches; thin lines for popularity shifts and
+ * notes.
  */
 function disturbances(shown) {
   const shapes = [];
@@ -138,7 +138,7 @@ function disturbances(shown) {
       } else if (event.kind === "recovering") {
         if (!begun.has(event.node)) begun.set(event.node, up.get(event.node) ?? event.time);
       } else if (event.recovery) {
-        // A switch that was never away recovers because its controller was.
+        // If only the controller was down, the recovery has the duration of its phases.
         const seconds = event.recovery.phases.reduce((sum, phase) => sum + phase.seconds, 0);
         recovering.push([up.get(event.node) ?? event.time - seconds, event.time]);
         up.delete(event.node);
@@ -148,7 +148,7 @@ function disturbances(shown) {
       }
     }
     for (const start of begun.values()) recovering.push([start, end]);
-    // At its end every rack is taken down; only what stayed down before that is a disturbance.
+    // Every rack is taken down at its end; only earlier outages are shown.
     for (const start of down.values()) if (start < run.duration - Math.min(0.5, run.duration / 20)) bands.push([start, end]);
   }
   return [
@@ -158,7 +158,7 @@ function disturbances(shown) {
   ];
 }
 
-/** Bands joined where they overlap: runs of one scenario are disturbed at the same times. */
+/** Joins overlapping bands: runs of one scenario have outages at the same times. */
 function union(bands) {
   const joined = [];
   for (const [from, to] of bands.sort((a, b) => a[0] - b[0])) {
@@ -191,7 +191,7 @@ function plot(id, traces, { shapes = [], x = {}, y = {}, bars = false, legend = 
     yaxis: { ...axis, ...y },
     shapes: traces.length ? shapes : [],
     annotations: traces.length || !empty ? [] : [{ text: empty, showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }],
-    // Zoom stays while new points come in.
+    // The zoom is kept when new points arrive.
     uirevision: id,
   };
   window.Plotly.react(id, traces, layout, CONFIG);

@@ -1,4 +1,4 @@
-// Making elements. Text is always set as text, so nothing from a run can become markup.
+// Creates elements. Text is always set as text, so text of a run cannot become markup.
 
 /** `make("td", {class: "bad"}, "text", child, ...)`. Functions become event listeners. */
 export function make(tag, attributes = {}, ...children) {
@@ -18,7 +18,7 @@ export function byId(id) {
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** A sample of the line of a run; a grey one without a look. */
+/** A sample of the line of a run; grey without a style. */
 export function swatch(look) {
   const sample = document.createElementNS(SVG, "svg");
   const line = document.createElementNS(SVG, "line");

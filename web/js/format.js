@@ -1,4 +1,4 @@
-// Figures as people write them; the same rules as netkv/report/text.py.
+// Formats of numbers, as in netkv/report/text.py.
 
 const NOTHING = "–";
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -50,12 +50,12 @@ export function params(values) {
     .join(", ");
 }
 
-/** Seconds into a run, with as many digits as its clock deserves. */
+/** Seconds since the measured part began, with more digits for virtual time. */
 export function time(seconds, mode) {
   return mode === "live" ? seconds.toFixed(1) : String(Number(seconds.toPrecision(6)));
 }
 
-/** What tells a run apart from its neighbours: scheme, mode unless it is live, sweep point, repeat. */
+/** The name of a run in a list: scheme, mode unless it is live, sweep point, repeat. */
 export function label(run) {
   const parts = [run.mode === "live" ? run.scheme : `${run.scheme} (${run.mode})`];
   if (Object.keys(run.params).length) parts.push(params(run.params));

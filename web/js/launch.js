@@ -19,7 +19,7 @@ export async function start() {
   allow();
 }
 
-/** Shows what goes on. */
+/** Shows the activity of the server. */
 export function render(now) {
   activity = now;
   const words = {
@@ -35,12 +35,12 @@ export function render(now) {
   if (now.error) problem(now.error);
 }
 
-/** Lets the user start something: not while anything runs, nor before the scenarios are known. */
+/** Enables the start button, unless a run is in progress or the scenarios are not loaded. */
 function allow() {
   byId("start").disabled = activity.state !== "idle" || !scenarios.size;
 }
 
-/** Shows that the server is gone, or back. */
+/** Shows whether the server answers. */
 export function connection(there) {
   if (there) {
     render(activity);

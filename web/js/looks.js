@@ -1,5 +1,5 @@
-// How runs are drawn. The server defines it (netkv/report/style.py): its figures, and what is drawn here, have the
-// same colours. A colour belongs to a scheme; its runs differ in dash, marker and pattern.
+// The styles of runs. The server defines them (netkv/report/style.py), so its figures and these charts have the same
+// colours. The scheme determines the colour; its runs differ in dash, marker and pattern.
 
 import { get } from "./api.js";
 
@@ -11,8 +11,8 @@ export async function load() {
 }
 
 /**
- * Id of each of these runs → its look: `line`, `marker` and `bar` of plotly traces. Runs of a scheme are numbered in
- * this order, repeats after the first runs with their settings, which are those that figures of the server show.
+ * Id of each of these runs → its style: `line`, `marker` and `bar` of plotly traces. Runs of a scheme are numbered in
+ * this order. Repeats come last, because figures of the server have one line for all repeats.
  */
 export function looksOf(runs) {
   const firsts = new Map();

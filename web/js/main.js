@@ -18,7 +18,7 @@ function redraw() {
   charts.schedule(runs.shown);
 }
 
-/** Everything anew, after the selection or the list of runs has changed. */
+/** Draws everything again after a change of the selection or of the list of runs. */
 function refresh() {
   runs.render();
   summary.render(runs.shown());
@@ -26,7 +26,7 @@ function refresh() {
   redraw();
 }
 
-/** The newest group is shown at first, and again whenever a new one begins, if so wished. */
+/** Selects the newest group. */
 function followNewest() {
   const newest = [...store.groups().values()][0];
   if (newest) runs.select(newest.map((run) => run.id));
@@ -39,7 +39,7 @@ async function reload() {
 }
 
 async function onActivity(now) {
-  // A run that is over has figures that the stream does not tell.
+  // A finished run has figures that are not in the event stream.
   const before = new Set(activity?.runs.map((run) => run.id) ?? []);
   for (const run of now.runs) before.delete(run.id);
   for (const id of before) store.forget(id);

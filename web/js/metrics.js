@@ -1,4 +1,4 @@
-// What is measured of runs: names, units and how values are judged. The server has the table (netkv/metrics).
+// The metrics of runs: names, units and senses, from the table of the server (netkv/metrics).
 
 import { get } from "./api.js";
 import { make } from "./dom.js";
@@ -12,12 +12,12 @@ const SHOWN = {
   "MiB/s": bandwidth,
   "0 to 1": share,
 };
-/** Units that the text of a value has already. */
+/** Units that are part of the text of a value. */
 const WRITTEN = new Set(["µs", "s", "MiB/s", "0 to 1"]);
 
 let table = null;
 
-/** Loads the table, once, and names the charts after it. */
+/** Loads the table, once, and sets the titles of the charts. */
 export async function load() {
   if (table) return;
   table = new Map((await get("/api/metrics")).map((metric) => [metric.name, metric]));
@@ -35,7 +35,7 @@ export function isShown(name, scheme) {
   return !table.get(name).not_shown.includes(scheme);
 }
 
-/** A value of a metric with its unit, for people. */
+/** A value of a metric with its unit, as text. */
 export function described(name, value) {
   if (value == null) return "";
   const { unit } = table.get(name);

@@ -1,19 +1,19 @@
-// The figures that the scenarios of the shown runs ask for. The server makes them: these, the pages and
-// the files that it writes say the same. Here they only get the colours of the theme.
+// The figures that the scenarios of the selected runs define. The server makes them, so they are equal
+// to those of pages and files. Only the colours of the theme are set here.
 
 import { get } from "./api.js";
 import { byId, make } from "./dom.js";
 import { colour } from "./theme.js";
 
 const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
-/** Height of the title in a layout; here it stands above the figure. */
+/** Height of the title in a layout; here the title is a heading above the figure. */
 const TITLE = 24;
 
 let figures = [];
 let drawn = "";
 let newest = 0;
 
-/** Loads and draws the figures of those of the runs that are over, if these are others than before. */
+/** Loads and draws the figures of the finished runs, if these have changed. */
 export async function render(runs) {
   const finished = runs.filter((run) => run.status !== "running");
   const key = finished.map((run) => `${run.id} ${run.status}`).join();
@@ -22,7 +22,7 @@ export async function render(runs) {
   const mine = ++newest;
   const query = finished.map((run) => `run=${encodeURIComponent(run.id)}`).join("&");
   const loaded = finished.length ? await load(query) : { figures: [], left_out: [] };
-  // Another selection may have been made while they came.
+  // The selection may have changed in the meantime.
   if (mine !== newest) return;
   figures = loaded.figures;
   byId("plots").replaceChildren(
@@ -32,7 +32,7 @@ export async function render(runs) {
   redraw();
 }
 
-/** Draws them anew, in the colours of the theme. */
+/** Draws them again, in the colours of the theme. */
 export function redraw() {
   const axis = { gridcolor: colour("--line"), linecolor: colour("--line") };
   figures.forEach(({ data, layout }, index) => {
@@ -48,7 +48,7 @@ export function redraw() {
       xaxis: { ...layout.xaxis, ...axis },
       yaxis: { ...layout.yaxis, ...axis },
     };
-    // plotly writes into what it is given.
+    // plotly changes its arguments.
     window.Plotly.react(place(index), structuredClone(data), structuredClone(themed), CONFIG);
   });
 }

@@ -1,22 +1,22 @@
-// What recoveries of switches took: a table over the repeats, with a bar of the phases of each row.
+// The durations of recoveries: a table of means over the repeats, with a bar of the phases of each row.
 
 import { make, table } from "./dom.js";
 import { latency, params } from "./format.js";
 import { interval } from "./metrics.js";
 
 /**
- * A table of the rows of a comparison in which a switch recovered, or should have; nothing if there are none. `looks`
- * has the look of each run by its id.
+ * A table of the rows of a comparison with completed or unfinished recoveries; empty if there are none. `looks` has
+ * the style of each run by its id.
  */
 export function recoveries(rows, looks) {
   const recovered = rows.filter((row) => row.recovery_time || row.recoveries_interrupted || row.not_recovered);
   if (!recovered.length) return [];
   const phases = [...new Set(recovered.flatMap((row) => Object.keys(row.recovery_phases)))];
   const longest = Math.max(...recovered.map((row) => row.recovery_time?.mean ?? 0));
-  const headings = ["recovery of the switch", "takes", ...phases, ""];
+  const headings = ["recovery of the switch", "total", ...phases, ""];
   const found = table(headings, recovered.map((row) => cells(row, phases, longest, looks)));
   found.id = "recoveries";
-  // A phase is as light as in the bars.
+  // The samples of the phases have the shades of the bars.
   found.querySelectorAll("th").forEach((heading, at) => {
     if (at > 1 && at < headings.length - 1) heading.prepend(make("span", { class: `phase-sample phase-${at - 2}`, "aria-hidden": "true" }));
   });
@@ -33,7 +33,7 @@ function cells(row, phases, longest, looks) {
   ];
 }
 
-/** How long it took, and what came to no end. */
+/** The duration, and the numbers of unfinished recoveries. */
 function whole(row) {
   const cell = row.recovery_time ? time(row.recovery_time) : make("td", {});
   if (row.recoveries_interrupted) cell.append(make("small", {}, `${row.recoveries_interrupted} interrupted, recovered by the next`));
@@ -50,7 +50,7 @@ function time(value) {
   return interval(value, (seconds) => latency(seconds == null ? null : 1e6 * seconds));
 }
 
-/** The phases one after the other, as wide as they are long. */
+/** The phases as adjacent bars; the width of each is proportional to its duration. */
 function bar(row, phases, longest, look) {
   const whole = make("div", { class: "phases", role: "img", "aria-label": "phases of the recovery" });
   phases.forEach((name, at) => {

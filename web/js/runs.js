@@ -1,4 +1,4 @@
-// The list of runs, and which of them are shown.
+// The list of runs, and the selected ones, which are shown.
 
 import { byId, make, swatch } from "./dom.js";
 import { label, moment, rate } from "./format.js";
@@ -18,13 +18,13 @@ export function shown() {
   return [...selected].map((id) => heads.get(id)).filter(Boolean);
 }
 
-/** Shows these runs and no others. */
+/** Selects these runs only. */
 export function select(ids) {
   selected.clear();
   for (const id of ids) selected.add(id);
 }
 
-/** Shows one more run, without a word to anyone. */
+/** Selects one more run, without a call of `notify`. */
 export function add(id) {
   selected.add(id);
 }
@@ -39,7 +39,7 @@ export function render() {
   }
   const looks = looksOf(shown());
   place.replaceChildren(...[...groups()].map(([group, runs]) => section(group, runs, looks)));
-  // Drawing anew must not throw a keyboard user out of the list.
+  // Keep the keyboard focus, because the elements are replaced.
   if (focused) byId(focused)?.focus();
 }
 

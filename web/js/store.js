@@ -1,8 +1,8 @@
-// What the page knows of runs: their heads, and the series of those that are shown.
+// The loaded data of runs: the heads of all, and the series of the selected ones.
 
 import { get } from "./api.js";
 
-/** Points of a trace; the server joins neighbours of longer runs. */
+/** Maximum of points of a trace; for longer runs the server joins neighbouring intervals. */
 const MAX_POINTS = 1200;
 
 export const heads = new Map();
@@ -26,12 +26,12 @@ export function groups() {
   return found;
 }
 
-/** `notify` is called when a series that somebody asked for has arrived. */
+/** `notify` is called when a requested series has arrived. */
 export function start(notify) {
   arrived = notify;
 }
 
-/** The series of a run, loaded when it is not there yet or out of date; null while it first comes. */
+/** The series of a run; null before it is loaded. A missing or outdated series is requested. */
 export function seriesOf(id) {
   const known = series.get(id) ?? {};
   series.set(id, known);
@@ -49,19 +49,19 @@ async function load(id, known) {
     for (const sampled of known.waiting) addSample(sampled);
     arrived();
   } catch {
-    // Deleted in the meantime, or the server is gone; the next look at it tries again.
+    // The run was deleted, or the server does not answer; the next call of `seriesOf` tries again.
     series.delete(id);
   }
   known.loading = false;
 }
 
-/** Marks a series as out of date: it is shown until it has been loaded anew. */
+/** Marks a series as outdated: it is shown until it has been loaded again. */
 export function forget(id) {
   const known = series.get(id);
   if (known) known.stale = true;
 }
 
-/** Adds a sample from the stream to a series that is loaded, unless it is in it already. */
+/** Adds a sample of the event stream to a loaded series, unless the series contains it. */
 export function addSample(sampled) {
   const known = series.get(sampled.run);
   if (!known) return;
@@ -74,13 +74,13 @@ export function addSample(sampled) {
   if (known.columns.time.length > MAX_POINTS) forget(sampled.run);
 }
 
-/** What a sample has for a column of a series, by the rules of netkv/runs/records.py. */
+/** The value of a sample for a column of a series (netkv/runs/records.py). */
 function cell(sample, name) {
   const latency = name.match(/^latency_(.+)_us$/);
   return latency ? sample.latency_us[latency[1]] : sample[name];
 }
 
-/** Adds an event from the stream. */
+/** Adds an event of the event stream. */
 export function addEvent(happened) {
   const known = series.get(happened.run);
   const same = (event) => event.time === happened.event.time && event.text === happened.event.text;

@@ -8,11 +8,11 @@ import { columns, interval } from "./metrics.js";
 import { recoveries } from "./recovery.js";
 import { seriesOf } from "./store.js";
 
-/** Place of the ratio in a row of the comparison: behind the throughput. */
+/** Index of the ratio in a row of the comparison: after the throughput. */
 const RATIO = 2;
 let newest = 0;
 
-/** Draws all for these runs; figures come from the server, which knows the rules of comparison. */
+/** Draws the summary of these runs; the server computes the comparison. */
 export async function render(runs) {
   byId("summary-title").textContent = title(runs);
   renderEvents(runs);
@@ -20,7 +20,7 @@ export async function render(runs) {
   const finished = runs.filter((run) => run.status !== "running");
   const compared = await comparison(runs, finished);
   const verdicts = await verdictsOf(runs);
-  // Another selection may have been made while these came.
+  // The selection may have changed in the meantime.
   if (mine !== newest) return;
   byId("comparison").replaceChildren(...compared);
   byId("verdicts").replaceChildren(...verdicts);
@@ -33,7 +33,7 @@ function title(runs) {
 
 async function comparison(runs, finished) {
   if (!finished.length) {
-    const text = runs.length ? "Figures come when the run is over." : "Tick runs at the left, or start one.";
+    const text = runs.length ? "Figures are available when the run has ended." : "Select runs at the left, or start one.";
     return [make("p", { class: "empty" }, text)];
   }
   const query = finished.map((run) => `run=${encodeURIComponent(run.id)}`).join("&");
@@ -79,7 +79,7 @@ async function verdictsOf(runs) {
     );
 }
 
-/** What happened in the runs that are shown. */
+/** Draws the events of the selected runs. */
 export function renderEvents(runs) {
   const looks = looksOf(runs);
   const rows = runs.flatMap((run) => {
@@ -95,6 +95,6 @@ export function renderEvents(runs) {
           event.node,
           event.text,
         ]))
-      : make("p", { class: "empty" }, "Nothing happened."),
+      : make("p", { class: "empty" }, "No events."),
   );
 }

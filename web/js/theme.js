@@ -1,4 +1,4 @@
-// Light, dark, or as the system has it; the choice is kept in this browser.
+// The theme: light, dark, or that of the system; the choice is stored in this browser.
 
 import { byId } from "./dom.js";
 
@@ -6,11 +6,11 @@ const ORDER = ["system", "light", "dark"];
 const system = matchMedia("(prefers-color-scheme: dark)");
 
 let chosen = localStorage.getItem("theme") ?? "system";
-let told = () => {};
+let notify = () => {};
 
 /** Applies the theme now and on every change; `changed` is called after each change. */
 export function start(changed) {
-  told = changed;
+  notify = changed;
   byId("theme").addEventListener("click", () => {
     chosen = ORDER[(ORDER.indexOf(chosen) + 1) % ORDER.length];
     localStorage.setItem("theme", chosen);
@@ -24,7 +24,7 @@ function apply() {
   const dark = chosen === "dark" || (chosen === "system" && system.matches);
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   byId("theme").textContent = `Theme: ${chosen}`;
-  told();
+  notify();
 }
 
 /** The value of one of the page's colours, e.g. `colour("--text")`. */

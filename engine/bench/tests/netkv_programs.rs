@@ -62,7 +62,7 @@ fn netcache_counts_only_sampled_misses_in_the_sketch() {
         let (mut contender, forwarded) = run(&case("netcache", path));
         for (port, frame) in &forwarded {
             let request = FrameView::parse(frame).unwrap();
-            assert!(request.op() == Op::Get && request.mark().is_none() && *port == 100);
+            assert!(request.op() == Op::Get && request.cache_metadata().is_none() && *port == 100);
         }
         let expected = if sampled { forwarded.len() as u64 } else { 0 };
         assert_eq!(counted(&mut contender), (0, expected), "{path}");
@@ -73,15 +73,15 @@ fn netcache_counts_only_sampled_misses_in_the_sketch() {
 #[test]
 fn netcache_writes_of_cached_keys_invalidate_the_entry() {
     let (mut contender, forwarded) = run(&case("netcache", "write-cached"));
-    let marked = |frame: &[u8]| frame[44] & flags::MARKED != 0;
-    assert!(forwarded.iter().all(|(port, frame)| *port == 100 && marked(frame)));
+    let has_metadata = |frame: &[u8]| frame[44] & flags::CACHE_METADATA != 0;
+    assert!(forwarded.iter().all(|(port, frame)| *port == 100 && has_metadata(frame)));
     let switch = contender.switch().unwrap();
     let versions: u64 = cells(switch, "NetkvIngress.validity.version").iter().sum();
     assert_eq!(versions, forwarded.len() as u64);
     assert!(cells(switch, "NetkvIngress.validity.valid").iter().all(|cell| *cell == 0));
 
     let (mut contender, forwarded) = run(&case("netcache", "write-uncached"));
-    assert!(forwarded.iter().all(|(port, frame)| *port == 100 && !marked(frame)));
+    assert!(forwarded.iter().all(|(port, frame)| *port == 100 && !has_metadata(frame)));
     let switch = contender.switch().unwrap();
     assert_eq!(cells(switch, "NetkvIngress.validity.version").iter().sum::<u64>(), 0);
 }

@@ -24,10 +24,8 @@ pub(crate) struct Scratch {
 }
 
 /// Operators that helpers compute, by the number that code passes.
-pub(crate) const WIDE_OPS: [BinaryOp; 10] = [
+pub(crate) const WIDE_OPS: [BinaryOp; 8] = [
     BinaryOp::Mul,
-    BinaryOp::Div,
-    BinaryOp::Mod,
     BinaryOp::SatAddUnsigned,
     BinaryOp::SatSubUnsigned,
     BinaryOp::SatAddSigned,

@@ -20,8 +20,6 @@ pub(crate) fn binary(op: BinaryOp, left: u64, right: u64, width: u32) -> u64 {
         BinaryOp::Add => left.wrapping_add(right) & all,
         BinaryOp::Sub => left.wrapping_sub(right) & all,
         BinaryOp::Mul => left.wrapping_mul(right) & all,
-        BinaryOp::Div => left.checked_div(right).unwrap_or(0),
-        BinaryOp::Mod => left.checked_rem(right).unwrap_or(0),
         BinaryOp::SatAddUnsigned => left.checked_add(right).unwrap_or(all).min(all),
         BinaryOp::SatSubUnsigned => left.saturating_sub(right),
         BinaryOp::SatAddSigned | BinaryOp::SatSubSigned => {
@@ -54,7 +52,7 @@ pub(crate) fn binary(op: BinaryOp, left: u64, right: u64, width: u32) -> u64 {
 /// Replaces the two operands of `width` bits that start at `scratch[at]` by the result.
 pub fn binary_wide(op: BinaryOp, scratch: &mut Vec<u64>, at: usize, width: u32) {
     let count = wide::words(width);
-    if matches!(op, BinaryOp::Mul | BinaryOp::Div | BinaryOp::Mod) {
+    if op == BinaryOp::Mul {
         scratch.resize(at + 3 * count, 0);
     }
     let (left, rest) = scratch[at..].split_at_mut(count);
@@ -68,11 +66,6 @@ pub fn binary_wide(op: BinaryOp, scratch: &mut Vec<u64>, at: usize, width: u32) 
         }
         BinaryOp::Mul => {
             wide::mul(left, right, spare);
-            left.copy_from_slice(spare);
-        }
-        BinaryOp::Div => wide::div_mod(left, right, spare),
-        BinaryOp::Mod => {
-            wide::div_mod(left, right, spare);
             left.copy_from_slice(spare);
         }
         BinaryOp::SatAddUnsigned => {

@@ -78,26 +78,6 @@ pub(crate) fn mul(a: &[u64], b: &[u64], out: &mut [u64]) {
     }
 }
 
-/// Long division bit by bit: `a` becomes the quotient and `rest`, which must be 0 before, the
-/// remainder. A division by 0 has quotient 0 and remainder 0.
-pub(crate) fn div_mod(a: &mut [u64], b: &[u64], rest: &mut [u64]) {
-    if b.iter().all(|word| *word == 0) {
-        a.fill(0);
-        return;
-    }
-    for at in (0..64 * a.len() as u32).rev() {
-        let carried = rest.last().is_some_and(|word| word >> 63 == 1);
-        shl(rest, 1);
-        rest[0] |= u64::from(bit(a, at));
-        let word = &mut a[(at / 64) as usize];
-        *word &= !(1 << (at % 64));
-        if carried || compare(rest, b) != Ordering::Less {
-            sub(rest, b);
-            a[(at / 64) as usize] |= 1 << (at % 64);
-        }
-    }
-}
-
 /// `a <<= amount`.
 pub(crate) fn shl(a: &mut [u64], amount: u32) {
     let (skip, bits) = ((amount / 64) as usize, amount % 64);
@@ -188,10 +168,6 @@ mod tests {
                 let mut product = [0; 2];
                 mul(&a, &b, &mut product);
                 assert_eq!(join(&product), x.wrapping_mul(y));
-                let (mut quotient, mut remainder) = (a, [0; 2]);
-                div_mod(&mut quotient, &b, &mut remainder);
-                assert_eq!(join(&quotient), x.checked_div(y).unwrap_or(0));
-                assert_eq!(join(&remainder), x.checked_rem(y).unwrap_or(0));
                 assert_eq!(compare(&a, &b), x.cmp(&y));
                 assert_eq!(compare_signed(&a, &b, 128), (x as i128).cmp(&(y as i128)));
             }

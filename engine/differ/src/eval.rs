@@ -64,8 +64,6 @@ pub(crate) fn eval(program: &Program, words: &[u64], expr: &Expr) -> Option<u64>
                 BinaryOp::Add => a.wrapping_add(b),
                 BinaryOp::Sub => a.wrapping_sub(b),
                 BinaryOp::Mul => a.wrapping_mul(b),
-                BinaryOp::Div => a.checked_div(b)?,
-                BinaryOp::Mod => a.checked_rem(b)?,
                 BinaryOp::And => a & b,
                 BinaryOp::Or => a | b,
                 BinaryOp::Xor => a ^ b,

@@ -85,9 +85,6 @@ pub enum BinaryOp {
     Add,
     Sub,
     Mul,
-    /// Unsigned division. P4_16 defines division of constants only, but bmv2 divides at run time.
-    Div,
-    Mod,
     SatAddUnsigned,
     SatSubUnsigned,
     SatAddSigned,

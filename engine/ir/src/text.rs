@@ -392,8 +392,6 @@ fn operator(op: BinaryOp) -> &'static str {
         BinaryOp::Add => "+",
         BinaryOp::Sub => "-",
         BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Mod => "%",
         BinaryOp::SatAddUnsigned => "|+|",
         BinaryOp::SatSubUnsigned => "|-|",
         BinaryOp::SatAddSigned => "|+|s",

@@ -3,7 +3,9 @@
 use num_bigint::{BigInt, Sign};
 
 use crate::hir::{BinOp, UnOp};
-use crate::token::MAX_WIDTH;
+
+/// Maximum size of a number without width, in bits.
+const MAX_NUMBER_BITS: u32 = 16_384;
 
 /// Representation of a scalar: its width, and whether it is two's complement. `None`: `int`.
 pub(crate) type Format = Option<(u32, bool)>;
@@ -43,7 +45,9 @@ pub(crate) fn binary(
 ) -> Result<BigInt, &'static str> {
     let shift = |amount: &BigInt| -> Result<u32, &'static str> {
         match (u32::try_from(amount), format) {
-            (Ok(n), None) if n > MAX_WIDTH => Err("This shift makes a number that is too large."),
+            (Ok(n), None) if n > MAX_NUMBER_BITS => {
+                Err("This shift makes a number that is too large.")
+            }
             (Ok(n), None) => Ok(n),
             (Ok(n), Some((width, _))) => Ok(n.min(width)),
             (Err(_), _) if amount.sign() == Sign::Minus => {
@@ -88,7 +92,7 @@ pub(crate) fn binary(
             (left << right_width) | unsigned
         }
     };
-    if value.bits() > u64::from(MAX_WIDTH) {
+    if value.bits() > u64::from(MAX_NUMBER_BITS) {
         return Err("This number is too large.");
     }
     let is_truth = matches!(

@@ -305,7 +305,7 @@ pub(crate) struct HValueSet {
     pub size: HExpr,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct HKey {
     pub expr: HExpr,
     /// Type in the source: that of an enum, not its underlying type.
@@ -412,6 +412,27 @@ impl HExpr {
 
     pub fn constant(value: impl Into<BigInt>, ty: Ty, span: Span) -> Self {
         HExpr { kind: HExprKind::Const(value.into()), ty, span }
+    }
+
+    /// True if two expressions without calls are written alike.
+    pub fn same_as(&self, other: &HExpr) -> bool {
+        use HExprKind as Kind;
+        let (operands, others) = (self.kind.operands(), other.kind.operands());
+        let alike = match (&self.kind, &other.kind) {
+            (Kind::Const(a), Kind::Const(b)) => a == b,
+            (Kind::Var(a), Kind::Var(b)) => a == b,
+            (Kind::Field(_, a), Kind::Field(_, b)) => a == b,
+            (Kind::Slice(_, a, b), Kind::Slice(_, c, d)) => (a, b) == (c, d),
+            (Kind::Unary(a, _), Kind::Unary(b, _)) => a == b,
+            (Kind::Binary(a, ..), Kind::Binary(b, ..)) => a == b,
+            (a, b) => {
+                std::mem::discriminant(a) == std::mem::discriminant(b) && !operands.is_empty()
+            }
+        };
+        alike
+            && self.ty == other.ty
+            && operands.len() == others.len()
+            && operands.iter().zip(others).all(|(a, b)| a.same_as(b))
     }
 
     pub fn as_const(&self) -> Option<&BigInt> {

@@ -6,7 +6,9 @@ use netkv_ir::Span;
 use num_bigint::BigInt;
 
 /// Maximum width of a value, in bits.
-pub(crate) const MAX_WIDTH: u32 = 16_384;
+pub(crate) const MAX_WIDTH: u32 = 2048;
+/// Maximum width of a `varbit<W>`, in bits.
+pub(crate) const MAX_VARBIT: u32 = 16_384;
 
 /// Kind and content of a token.
 #[derive(Debug, Clone, PartialEq)]

@@ -124,6 +124,9 @@ pub(crate) const ERROR_WIDTH: u32 = 16;
 /// Width of an enum without underlying type, in bits.
 pub(crate) const ENUM_WIDTH: u32 = 32;
 
+/// Width in which the lowering computes with parameters of type `int`, whose values it knows.
+pub(crate) const INT_WIDTH: u32 = 256;
+
 impl Types {
     /// The type that a `type` declaration is based on. Other types are returned unchanged.
     pub fn base(&self, ty: &Ty) -> Ty {
@@ -150,7 +153,7 @@ impl Types {
 
     pub fn is_signed(&self, ty: &Ty) -> bool {
         match self.base(ty) {
-            Ty::Int(_) => true,
+            Ty::Int(_) | Ty::InfInt => true,
             Ty::Enum(id) => matches!(self.enums[id].repr, Some(Ty::Int(_))),
             _ => false,
         }

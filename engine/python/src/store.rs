@@ -126,7 +126,7 @@ impl Shard {
         // but no write counts as applied that was not executed.
         let mut records = Vec::new();
         let origins = self.calls.iter().filter_map(|&index| batch.get(index).1.origin);
-        self.applied.note(origins, |key, value| records.push((*key, value.to_vec())));
+        self.applied.add(origins, |key, value| records.push((*key, value.to_vec())));
         for (key, value) in &records {
             let put = pyo3::intern!(py, "put").clone().into_any();
             let (key, value) = (PyBytes::new(py, key), PyBytes::new(py, value));

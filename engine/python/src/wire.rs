@@ -1,7 +1,9 @@
 //! The wire format for control planes and tests: its enums and constants, and conversions between
 //! frames and tuples of their fields. `engine/wire` implements the format.
 
-use netkv_wire::{self as wire, FrameView, Ip, Mark, Message, Op, Place, Sequence, Stamp, Status};
+use netkv_wire::{
+    self as wire, CacheMetadata, FrameView, Ip, Message, Op, Sequence, Slot, Stamp, Status,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -39,7 +41,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         ("NETKV_PORT", u32::from(wire::NETKV_PORT)),
         ("MULTIGET_PORT", u32::from(wire::multiget::MULTIGET_PORT)),
         ("FORMAT", wire::FORMAT.into()),
-        ("FLAG_MARKED", wire::flags::MARKED.into()),
+        ("FLAG_CACHE_METADATA", wire::flags::CACHE_METADATA.into()),
         ("FLAG_CACHE_HIT", wire::flags::CACHE_HIT.into()),
         ("FLAG_STAMPED", wire::flags::STAMPED.into()),
         ("CHUNK_BYTES", wire::CHUNK as u32),
@@ -111,8 +113,8 @@ fn key_of(key: &[u8]) -> PyResult<wire::Key> {
 #[pyfunction]
 #[pyo3(signature = (
     op, key, request, source=to_int(wire::CONTROLLER_IP), destination=to_int(wire::SERVICE_IP), *,
-    sender=wire::CONTROLLER_SENDER, status=Status::Ok.code(), mark=None, length=0,
-    value=Default::default(), cache_hit=false, stamp=None, place=None
+    sender=wire::CONTROLLER_SENDER, status=Status::Ok.code(), cache_metadata=None, length=0,
+    value=Default::default(), cache_hit=false, stamp=None, slot=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "a frame has so many fields")]
 pub fn write_frame<'py>(
@@ -124,30 +126,34 @@ pub fn write_frame<'py>(
     destination: u32,
     sender: u16,
     status: u8,
-    mark: Option<(u32, u32, u8)>,
+    cache_metadata: Option<(u32, u32, u8)>,
     length: u16,
     value: &[u8],
     cache_hit: bool,
     stamp: Option<(u32, u32, u32, u8)>,
-    place: Option<(u16, u32)>,
+    slot: Option<(u16, u32)>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let unknown = |what, code| PyValueError::new_err(format!("There is no {what} 0x{code:02x}."));
     let op = Op::from_code(op).ok_or_else(|| unknown("operation", op))?;
     let status = Status::from_code(status).ok_or_else(|| unknown("status", status))?;
-    if op.is_placed() && (stamp.is_none() || place.is_none()) {
-        let text = format!("{} is about an entry: it needs a stamp and a place.", python_name(&op));
+    if op.has_slot() && (stamp.is_none() || slot.is_none()) {
+        let text = format!("{} is about an entry: it needs a stamp and a slot.", python_name(&op));
         return Err(PyValueError::new_err(text));
     }
     if value.len() > wire::MAX_VALUE {
         let text = format!("A value has up to {} bytes, not {}.", wire::MAX_VALUE, value.len());
         return Err(PyValueError::new_err(text));
     }
-    let (entry, number) = place.unwrap_or_default();
+    let (entry, number) = slot.unwrap_or_default();
     let [source, destination] = [source, destination].map(u32::to_be_bytes);
     let request = Message::request(source, destination, op, sender, request, key_of(key)?);
     let message = Message {
         status,
-        mark: mark.map(|(generation, version, bitmap)| Mark { generation, version, bitmap }),
+        cache_metadata: cache_metadata.map(|(generation, version, bitmap)| CacheMetadata {
+            generation,
+            version,
+            bitmap,
+        }),
         length,
         value,
         cache_hit,
@@ -156,7 +162,7 @@ pub fn write_frame<'py>(
             generation,
             bits,
         }),
-        place: Place { entry, number },
+        slot: Slot { entry, number },
         ..request
     };
     let mut frame = Vec::with_capacity(wire::MAX_FRAME);
@@ -189,14 +195,15 @@ pub fn read_frame<'py>(py: Python<'py>, frame: &[u8]) -> PyResult<(u32, u32, Fie
         view.request(),
         view.sender(),
         member(py, &STATUSES, view.status().code()),
-        view.mark().map(|mark| (mark.generation, mark.version, mark.bitmap)),
+        view.cache_metadata()
+            .map(|metadata| (metadata.generation, metadata.version, metadata.bitmap)),
         view.length(),
         PyBytes::new(py, view.value()),
         view.cache_hit(),
         view.stamp().map(|stamp| {
             (stamp.sequence.incarnation, stamp.sequence.number, stamp.generation, stamp.bits)
         }),
-        view.place().map(|place| (place.entry, place.number)),
+        view.slot().map(|slot| (slot.entry, slot.number)),
     );
     Ok((to_int(view.source()), to_int(view.destination()), fields))
 }

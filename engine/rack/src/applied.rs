@@ -48,7 +48,7 @@ impl AppliedRecords {
         }
         for sender in senders.iter().copied().map(u16::from_be_bytes) {
             batch.clear();
-            (0..Applied::PLACES).for_each(|place| get(&mut batch, key_of_block(sender, place)));
+            (0..Applied::BLOCKS).for_each(|index| get(&mut batch, key_of_block(sender, index)));
             let mut valid = true;
             all(store, &batch, |result| {
                 if let StoreResult::Value(value, _) = result {
@@ -71,34 +71,31 @@ impl AppliedRecords {
         &self.applied
     }
 
-    /// Adds the writes of a batch, and passes each record that must be written with them to `put`.
+    /// Adds the writes of a batch. Passes each record that must be written with them to `put`.
     /// If the batch cannot be written, this value is no longer correct: load it again.
-    pub fn note(
-        &mut self,
-        origins: impl Iterator<Item = Origin>,
-        mut put: impl FnMut(&Key, &[u8]),
-    ) {
+    pub fn add(&mut self, origins: impl Iterator<Item = Origin>, mut put: impl FnMut(&Key, &[u8])) {
         self.changed.clear();
         let known = self.senders.len();
         for origin in origins {
             if !self.applied.knows(origin.sender) {
                 self.senders.push(origin.sender);
             }
-            if let Some(block) = self.applied.mark(origin) {
+            if let Some(block) = self.applied.add(origin) {
                 self.changed.push((origin.sender, block));
             }
         }
         // Of the states of a block, only the last has all its requests.
-        self.changed.sort_by_key(|(sender, block)| (*sender, Applied::place(*block)));
+        self.changed.sort_by_key(|(sender, block)| (*sender, Applied::index_of(*block)));
         self.changed.dedup_by(|later, earlier| {
-            let same = later.0 == earlier.0 && Applied::place(later.1) == Applied::place(earlier.1);
+            let same =
+                later.0 == earlier.0 && Applied::index_of(later.1) == Applied::index_of(earlier.1);
             if same {
                 *earlier = *later;
             }
             same
         });
         for (sender, block) in &self.changed {
-            put(&key_of_block(*sender, Applied::place(*block)), &block.to_bytes());
+            put(&key_of_block(*sender, Applied::index_of(*block)), &block.to_bytes());
         }
         if self.senders.len() > known {
             let list: Vec<u8> = self.senders.iter().flat_map(|it| it.to_be_bytes()).collect();
@@ -107,11 +104,11 @@ impl AppliedRecords {
     }
 }
 
-fn key_of_block(sender: u16, place: usize) -> Key {
+fn key_of_block(sender: u16, index: usize) -> Key {
     let mut key = [0; 16];
     key[..12].copy_from_slice(&BLOCK);
     key[12..14].copy_from_slice(&sender.to_be_bytes());
-    key[14..].copy_from_slice(&(place as u16).to_be_bytes());
+    key[14..].copy_from_slice(&(index as u16).to_be_bytes());
     key
 }
 
@@ -161,7 +158,7 @@ mod tests {
                 batch.push(0, &StoreCall { op: StoreOp::Put, value: b"v", origin, ..get });
             }
             let mut records = 0;
-            self.known.note(batch.calls().filter_map(|call| call.origin), |key, value| {
+            self.known.add(batch.calls().filter_map(|call| call.origin), |key, value| {
                 records += 1;
                 assert!(is_reserved(key));
                 if !self.killed {
@@ -212,7 +209,7 @@ mod tests {
                 disk.killed = batch > 35;
                 disk.write(&requests);
                 for (sender, request) in requests.into_iter().filter(|_| !disk.killed) {
-                    all.mark(Origin { sender, request, second: 1000 });
+                    all.add(Origin { sender, request, second: 1000 });
                 }
             }
             disk = disk.restarted().unwrap();

@@ -7,25 +7,21 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use netkv_roles::Actions;
 use serde_json::{Value, json};
 
 use crate::clock;
 use crate::command::Command;
 use crate::config::ClientConfig;
 use crate::counters::counters;
+use crate::endpoint::Endpoint;
 use crate::generator::Generator;
-use crate::sys::{Link, Poller, Received, Sender};
-use crate::worker::{Signals, Worker, lock};
+use crate::sys::Link;
+use crate::worker::{Worker, lock};
 
 counters! {
     /// Counts of the node's socket since the node was started.
     pub struct Counters { received, sent, oversized, send_drops }
 }
-
-/// Tokens in the poller.
-const WAKER: u64 = 0;
-const SOCKET: u64 = 1;
 
 struct Shared {
     generator: Mutex<Generator>,
@@ -63,7 +59,9 @@ impl ClientNode {
         let shared = Arc::clone(&self.shared);
         self.worker.start(
             "client node",
-            move |signals| Loop::new(&shared, &socket, signals)?.run(),
+            move |signals| {
+                Loop { shared: &shared, endpoint: Endpoint::new(&*socket, signals)? }.run()
+            },
             || {},
         )
     }
@@ -110,37 +108,18 @@ impl ClientNode {
 /// The state of the thread.
 struct Loop<'a> {
     shared: &'a Shared,
-    socket: &'a Link,
-    signals: &'a Signals,
-    poller: Poller,
-    received: Received,
-    sender: Sender,
-    /// The frames of the round, taken from the generator so that commands need not wait until they
-    /// are sent.
-    actions: Actions,
+    /// Has the frames of the round, taken from the generator so that commands need not wait until
+    /// they are sent.
+    endpoint: Endpoint<'a, Link>,
 }
 
-impl<'a> Loop<'a> {
-    fn new(shared: &'a Shared, socket: &'a Link, signals: &'a Signals) -> io::Result<Self> {
-        let poller = Poller::new()?;
-        poller.watch(&signals.waker, WAKER)?;
-        poller.watch(socket, SOCKET)?;
-        let (received, sender) = (Received::default(), Sender::default());
-        Ok(Self { shared, socket, signals, poller, received, sender, actions: Actions::new() })
-    }
-
+impl Loop<'_> {
     fn run(mut self) -> io::Result<()> {
         // Clients of some schemes register before any load.
         let mut deadline = lock(&self.shared.generator).deadline();
         loop {
-            let mut ready = false;
-            for token in self.poller.wait(clock::until(deadline))? {
-                match token {
-                    WAKER => self.signals.waker.clear(),
-                    _ => ready = true,
-                }
-            }
-            if self.signals.stopping() {
+            let ready = self.endpoint.wait(deadline)?;
+            if self.endpoint.stopping() {
                 return Ok(());
             }
             let shared = self.shared;
@@ -150,12 +129,10 @@ impl<'a> Loop<'a> {
             }
             generator.poll(clock::now()).map_err(io::Error::other)?;
             generator.end_finished_phase();
-            std::mem::swap(generator.actions(), &mut self.actions);
+            std::mem::swap(generator.actions(), &mut self.endpoint.actions);
             deadline = generator.deadline();
             drop(generator);
-            let actions = &mut self.actions;
-            let sent = self.sender.send(self.socket, actions.bytes(), actions.ranges());
-            actions.clear();
+            let sent = self.endpoint.send();
             shared.counters.sent.add(sent.frames);
             shared.counters.send_drops.add(sent.dropped);
         }
@@ -163,9 +140,9 @@ impl<'a> Loop<'a> {
 
     fn frames(&mut self, generator: &mut Generator) -> io::Result<()> {
         let counters = &self.shared.counters;
-        counters.received.add(self.received.fill(self.socket)? as u64);
+        counters.received.add(self.endpoint.receive()?);
         let now = clock::now();
-        for frame in self.received.frames() {
+        for frame in self.endpoint.received.frames() {
             match frame {
                 Some(frame) => generator.on_frame(now, frame),
                 None => counters.oversized.add(1),

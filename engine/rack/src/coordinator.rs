@@ -11,23 +11,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use netkv_roles::registry::CoordinatorRole;
-use netkv_roles::{Actions, Coordinator, Counts};
+use netkv_roles::{Coordinator, Counts};
 use serde_json::{Map, Value, json};
 
 use crate::clock;
 use crate::config::CoordinatorConfig;
 use crate::counters::{self, counters};
-use crate::sys::{Link, Poller, Received, Sender};
-use crate::worker::{Signals, Worker, lock};
+use crate::endpoint::Endpoint;
+use crate::sys::Link;
+use crate::worker::{Worker, lock};
 
 counters! {
     /// Counts of the node's socket since the node was started.
     pub struct Counters { received, sent, oversized, send_drops }
 }
-
-/// Tokens in the poller.
-const WAKER: u64 = 0;
-const SOCKET: u64 = 1;
 
 struct Shared {
     role: CoordinatorRole,
@@ -67,7 +64,7 @@ impl CoordinatorNode {
             let (shared, socket) = (Arc::clone(&self.shared), Arc::clone(&socket));
             worker.start(
                 "coordinator node",
-                move |signals| Loop::new(&shared, &socket, signals)?.run(),
+                move |signals| run(&shared, Endpoint::with_others(&*socket, signals)?),
                 || {},
             )?;
         }
@@ -114,70 +111,41 @@ fn add(sum: &mut Counts, counts: Counts) {
     }
 }
 
-/// The state of one worker's thread.
-struct Loop<'a> {
-    shared: &'a Shared,
-    socket: &'a Link,
-    signals: &'a Signals,
-    poller: Poller,
-    received: Received,
-    sender: Sender,
-    actions: Actions,
-}
-
-impl<'a> Loop<'a> {
-    fn new(shared: &'a Shared, socket: &'a Link, signals: &'a Signals) -> io::Result<Self> {
-        let poller = Poller::new()?;
-        poller.watch(&signals.waker, WAKER)?;
-        poller.watch_with_others(socket, SOCKET)?;
-        Ok(Self {
-            shared,
-            socket,
-            signals,
-            poller,
-            received: Received::default(),
-            sender: Sender::default(),
-            actions: Actions::new(),
-        })
-    }
-
-    fn run(mut self) -> io::Result<()> {
-        let mut deadline = None;
-        loop {
-            let ready = self.poller.wait(clock::until(deadline))?.any(|token| token == SOCKET);
-            if self.signals.stopping() {
-                return Ok(());
-            }
-            let shared = self.shared;
-            let counters = &shared.counters;
-            if ready {
-                counters.received.add(self.received.fill(self.socket)? as u64);
-            }
-            let now = clock::now();
-            if ready {
-                let workers = shared.parts.len() as u32;
-                for frame in self.received.frames() {
-                    let Some(frame) = frame else {
-                        counters.oversized.add(1);
-                        continue;
-                    };
-                    let part = (shared.role.worker_of)(frame, workers) as usize;
-                    lock(&shared.parts[part]).on_frame(now, frame, &mut self.actions);
-                }
-            }
-            deadline = None;
-            for part in &shared.parts {
-                let mut part = lock(part);
-                if part.deadline().is_some_and(|due| due <= now) {
-                    part.on_timer(now, &mut self.actions);
-                }
-                // All workers wake at a deadline; the first runs the timer.
-                deadline = [deadline, part.deadline()].into_iter().flatten().min();
-            }
-            let sent = self.sender.send(self.socket, self.actions.bytes(), self.actions.ranges());
-            self.actions.clear();
-            counters.sent.add(sent.frames);
-            counters.send_drops.add(sent.dropped);
+/// The loop of one worker's thread.
+fn run(shared: &Shared, mut endpoint: Endpoint<'_, Link>) -> io::Result<()> {
+    let counters = &shared.counters;
+    let mut deadline = None;
+    loop {
+        let ready = endpoint.wait(deadline)?;
+        if endpoint.stopping() {
+            return Ok(());
         }
+        if ready {
+            counters.received.add(endpoint.receive()?);
+        }
+        let now = clock::now();
+        if ready {
+            let workers = shared.parts.len() as u32;
+            for frame in endpoint.received.frames() {
+                let Some(frame) = frame else {
+                    counters.oversized.add(1);
+                    continue;
+                };
+                let part = (shared.role.worker_of)(frame, workers) as usize;
+                lock(&shared.parts[part]).on_frame(now, frame, &mut endpoint.actions);
+            }
+        }
+        deadline = None;
+        for part in &shared.parts {
+            let mut part = lock(part);
+            if part.deadline().is_some_and(|due| due <= now) {
+                part.on_timer(now, &mut endpoint.actions);
+            }
+            // All workers wake at a deadline; the first runs the timer.
+            deadline = [deadline, part.deadline()].into_iter().flatten().min();
+        }
+        let sent = endpoint.send();
+        counters.sent.add(sent.frames);
+        counters.send_drops.add(sent.dropped);
     }
 }

@@ -16,6 +16,7 @@ pub mod config;
 pub mod coordinator;
 pub mod counters;
 pub mod echo;
+mod endpoint;
 mod fabric;
 mod generator;
 pub mod impair;

@@ -40,16 +40,16 @@ impl Recorder {
     ///
     /// A sentence: a file cannot be created.
     pub fn create(directory: &Path, ports: impl Iterator<Item = u16>) -> io::Result<Self> {
-        let told = |error: io::Error| {
+        let describe = |error: io::Error| {
             let text = format!("cannot record frames in {}: {error}", directory.display());
             io::Error::new(error.kind(), text)
         };
-        fs::create_dir_all(directory).map_err(told)?;
+        fs::create_dir_all(directory).map_err(describe)?;
         let mut recorder = Self { files: Vec::new(), block: Vec::new() };
         for port in ports {
             let path = directory.join(format!("port-{port}.pcapng"));
-            recorder.files.push(Some(BufWriter::new(File::create(path).map_err(told)?)));
-            recorder.head(recorder.files.len() - 1, port).map_err(told)?;
+            recorder.files.push(Some(BufWriter::new(File::create(path).map_err(describe)?)));
+            recorder.head(recorder.files.len() - 1, port).map_err(describe)?;
         }
         Ok(recorder)
     }

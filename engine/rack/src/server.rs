@@ -15,9 +15,10 @@ use serde_json::{Map, Value, json};
 use crate::clock;
 use crate::config::ServerConfig;
 use crate::counters::{counters, document};
+use crate::endpoint::Endpoint;
 use crate::store::{Batch, DataSet, Format, MemoryStore, Store};
-use crate::sys::{Link, Poller, Received, Sender};
-use crate::worker::{Signals, Worker, lock};
+use crate::sys::Link;
+use crate::worker::{Worker, lock};
 
 counters! {
     /// Counts since the node was started, over all its servers.
@@ -25,10 +26,6 @@ counters! {
         received, sent, malformed, misrouted, send_drops, batches, store_calls,
     }
 }
-
-/// Tokens in the poller.
-const WAKER: u64 = 0;
-const SOCKET: u64 = 1;
 
 /// Interval of checks for pending results of the store.
 const PENDING_INTERVAL: Nanos = 20 * MILLISECOND;
@@ -121,7 +118,10 @@ impl ServerNode {
         let shared = Arc::clone(&self.shared);
         self.worker.start(
             "server node",
-            move |signals| Loop::new(&shared, &socket, signals, store)?.run(),
+            move |signals| {
+                let endpoint = Endpoint::new(&*socket, signals)?;
+                Loop { shared: &shared, endpoint, store, batch: Batch::default() }.run()
+            },
             || {},
         )
     }
@@ -179,45 +179,17 @@ impl ServerNode {
 /// The state of the thread.
 struct Loop<'a> {
     shared: &'a Shared,
-    socket: &'a Link,
-    signals: &'a Signals,
-    poller: Poller,
+    endpoint: Endpoint<'a, Link>,
     store: Box<dyn Store>,
-    received: Received,
-    /// The frames of a round; they are sent from its memory.
-    actions: Actions,
     batch: Batch,
-    sender: Sender,
 }
 
-impl<'a> Loop<'a> {
-    fn new(
-        shared: &'a Shared,
-        socket: &'a Link,
-        signals: &'a Signals,
-        store: Box<dyn Store>,
-    ) -> io::Result<Self> {
-        let poller = Poller::new()?;
-        poller.watch(&signals.waker, WAKER)?;
-        poller.watch(socket, SOCKET)?;
-        Ok(Self {
-            shared,
-            socket,
-            signals,
-            poller,
-            store,
-            received: Received::default(),
-            actions: Actions::new(),
-            batch: Batch::default(),
-            sender: Sender::default(),
-        })
-    }
-
+impl Loop<'_> {
     fn run(mut self) -> io::Result<()> {
         let mut deadline = None;
         loop {
-            let ready = self.poller.wait(clock::until(deadline))?.any(|token| token == SOCKET);
-            if self.signals.stopping() {
+            let ready = self.endpoint.wait(deadline)?;
+            if self.endpoint.stopping() {
                 return Ok(());
             }
             let shared = self.shared;
@@ -228,7 +200,10 @@ impl<'a> Loop<'a> {
                 self.frames(&mut servers)?;
             }
             self.execute_calls(&mut servers)?;
-            self.actions.take_failure().map_or(Ok(()), |text| Err(io::Error::other(text)))?;
+            self.endpoint
+                .actions
+                .take_failure()
+                .map_or(Ok(()), |text| Err(io::Error::other(text)))?;
             let check = self.store.has_pending().then(|| clock::now() + PENDING_INTERVAL);
             deadline = servers.iter().filter_map(|server| server.deadline()).chain(check).min();
             drop(servers);
@@ -241,7 +216,7 @@ impl<'a> Loop<'a> {
         if !self.store.has_pending() {
             return Ok(());
         }
-        let (actions, batch) = (&mut self.actions, &mut self.batch);
+        let (actions, batch) = (&mut self.endpoint.actions, &mut self.batch);
         self.store
             .resolve_pending(&mut |at, call, result| {
                 servers[at].on_stored(clock::now(), call, result, actions);
@@ -254,17 +229,17 @@ impl<'a> Loop<'a> {
         let now = clock::now();
         for (at, server) in servers.iter_mut().enumerate() {
             if server.deadline().is_some_and(|deadline| deadline <= now) {
-                server.on_timer(now, &mut self.actions);
-                move_calls(at, &mut self.actions, &mut self.batch);
+                server.on_timer(now, &mut self.endpoint.actions);
+                move_calls(at, &mut self.endpoint.actions, &mut self.batch);
             }
         }
     }
 
     fn frames(&mut self, servers: &mut [Box<dyn Server>]) -> io::Result<()> {
         let counters = &self.shared.counters;
-        counters.received.add(self.received.fill(self.socket)? as u64);
+        counters.received.add(self.endpoint.receive()?);
         let now = clock::now();
-        for frame in self.received.frames() {
+        for frame in self.endpoint.received.frames() {
             let Some(frame) = frame else {
                 counters.malformed.add(1);
                 continue;
@@ -272,8 +247,8 @@ impl<'a> Loop<'a> {
             let addressed = server_of(frame)
                 .and_then(|index| servers.iter().position(|it| it.index() == index));
             if let Some(at) = addressed {
-                servers[at].on_frame(now, frame, &mut self.actions);
-                move_calls(at, &mut self.actions, &mut self.batch);
+                servers[at].on_frame(now, frame, &mut self.endpoint.actions);
+                move_calls(at, &mut self.endpoint.actions, &mut self.batch);
             } else if is_ipv4(frame) {
                 counters.misrouted.add(1);
             } else {
@@ -289,7 +264,7 @@ impl<'a> Loop<'a> {
         while !self.batch.is_empty() {
             self.shared.counters.batches.add(1);
             self.shared.counters.store_calls.add(self.batch.len() as u64);
-            let (batch, actions) = (&self.batch, &mut self.actions);
+            let (batch, actions) = (&self.batch, &mut self.endpoint.actions);
             // A store reports all results of a batch at its end, so one time serves for all.
             let mut stored_at = None;
             self.store
@@ -307,8 +282,7 @@ impl<'a> Loop<'a> {
     }
 
     fn send(&mut self) {
-        let sent = self.sender.send(self.socket, self.actions.bytes(), self.actions.ranges());
-        self.actions.clear();
+        let sent = self.endpoint.send();
         self.shared.counters.sent.add(sent.frames);
         self.shared.counters.send_drops.add(sent.dropped);
     }

@@ -25,7 +25,7 @@ pub trait Server: Send + Sync {
     /// The store has finished `call`. An id that is not under way has no effect.
     fn on_stored(&mut self, now: Nanos, call: CallId, result: StoreResult<'_>, out: &mut Actions);
 
-    /// Does what is due at `now`. Calling it early does nothing.
+    /// Handles the timers that are due at `now`. An early call has no effect.
     fn on_timer(&mut self, now: Nanos, out: &mut Actions);
 
     /// When to call [`Server::on_timer`], if nothing happens before.
@@ -51,7 +51,7 @@ pub trait Client: Send + Sync {
     /// Handles a frame; pushes the resulting actions onto `out`.
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions);
 
-    /// Does what is due at `now`: arrivals, retries, deadlines. Calling it early does nothing.
+    /// Handles the arrivals, retries and deadlines that are due at `now`. An early call has no effect.
     fn poll(&mut self, now: Nanos, out: &mut Actions);
 
     /// When to call [`Client::poll`], if nothing happens before.
@@ -137,7 +137,7 @@ pub trait Coordinator: Send + Sync {
     /// Handles a frame; pushes the resulting actions onto `out`.
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions);
 
-    /// Does what is due at `now`. Calling it early does nothing.
+    /// Handles the timers that are due at `now`. An early call has no effect.
     fn on_timer(&mut self, now: Nanos, out: &mut Actions);
 
     /// When to call [`Coordinator::on_timer`], if nothing happens before.

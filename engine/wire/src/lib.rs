@@ -3,9 +3,9 @@
 //! A frame consists of, in this order:
 //!
 //! - Ethernet (14 bytes), IPv4 (20, no options), UDP (8) and the `kv` header (28);
-//! - cache metadata ([`Mark`], 9 bytes), if [`flags::MARKED`] is set;
+//! - cache metadata ([`CacheMetadata`], 9 bytes), if [`flags::CACHE_METADATA`] is set;
 //! - a version stamp ([`Stamp`], 13 bytes), if [`flags::STAMPED`] is set;
-//! - a slot ([`Place`], 6 bytes), if the message is about an entry ([`Op::is_placed`]);
+//! - a slot ([`Slot`], 6 bytes), if the message is about an entry ([`Op::has_slot`]);
 //! - the value in chunks of 16 bytes.
 //!
 //! All fields are big-endian; `docs/wire-format.md` describes them. No other Rust code defines
@@ -32,7 +32,7 @@ pub use address::{Ip, Mac, client_ip, client_of_ip, mac_of, sender_of_server, se
 pub use chunks::{capacity, chunks_for, padded};
 pub use op::{Op, Status, flags};
 pub use partition::{crc32, partition, partition_range};
-pub use stamp::{PLACE_LEN, Place, STAMP_LEN, Sequence, Stamp, bits};
+pub use stamp::{SLOT_LEN, STAMP_LEN, Sequence, Slot, Stamp, bits};
 pub use view::{FrameView, Malformed};
 pub use write::{Message, write_frame, write_outer};
 
@@ -52,7 +52,7 @@ pub const UDP_LEN: usize = 8;
 /// Bytes of the `kv` header.
 pub const KV_LEN: usize = 28;
 /// Bytes of the cache metadata.
-pub const MARK_LEN: usize = 9;
+pub const CACHE_METADATA_LEN: usize = 9;
 /// Offset of the `kv` header in a frame.
 pub const KV_OFFSET: usize = ETHERNET_LEN + IPV4_LEN + UDP_LEN;
 /// Bytes of a chunk, the unit in which a switch stores values.
@@ -68,7 +68,7 @@ pub const MAX_FRAME: usize = KV_OFFSET + KV_LEN + STAMP_LEN + MAX_VALUE;
 /// Cache metadata: the state of a cached key in the switch. The switch adds it to requests; server
 /// and controller use it in messages to the switch and each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Mark {
+pub struct CacheMetadata {
     /// Number of the insertion of the key: given by the controller, never reused, never 0.
     pub generation: u32,
     /// Number of writes that passed the switch for this entry; compare with [`is_newer`].

@@ -3,7 +3,7 @@
 /// Bits of the `flags` field.
 pub mod flags {
     /// Cache metadata follows the `kv` header.
-    pub const MARKED: u8 = 1;
+    pub const CACHE_METADATA: u8 = 1;
     /// The reply comes from a switch.
     pub const CACHE_HIT: u8 = 2;
     /// A version stamp follows, after the cache metadata, if there is any.
@@ -212,7 +212,7 @@ impl Op {
 
     /// Whether a slot follows the version stamp: true for messages between controller and switch
     /// about an entry.
-    pub const fn is_placed(self) -> bool {
+    pub const fn has_slot(self) -> bool {
         self.code() >> 4 == 4
     }
 

@@ -7,7 +7,7 @@ use crate::is_newer;
 /// Bytes of the version stamp.
 pub const STAMP_LEN: usize = 13;
 /// Bytes of the slot.
-pub const PLACE_LEN: usize = 6;
+pub const SLOT_LEN: usize = 6;
 
 /// Bits of a stamp.
 pub mod bits {
@@ -101,14 +101,14 @@ impl Stamp {
 
 /// Slot: the entry of a switch that a message is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Place {
+pub struct Slot {
     /// The entry.
     pub entry: u16,
     /// Number of the snapshot (EVICT, LOAD, ORIGINAL), or the count (COUNT reply), else 0.
     pub number: u32,
 }
 
-impl Place {
+impl Slot {
     pub(crate) fn write(self, to: &mut [u8]) {
         to[0..2].copy_from_slice(&self.entry.to_be_bytes());
         to[2..6].copy_from_slice(&self.number.to_be_bytes());

@@ -5,8 +5,9 @@ use std::fmt;
 use crate::multiget::MULTIGET_PORT;
 use crate::write::ones_complement_sum;
 use crate::{
-    ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key, MARK_LEN, Mark, Message,
-    NETKV_PORT, Op, PLACE_LEN, Place, STAMP_LEN, Stamp, Status, UDP_LEN, bits, capacity, flags,
+    CACHE_METADATA_LEN, CacheMetadata, ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key,
+    Message, NETKV_PORT, Op, SLOT_LEN, STAMP_LEN, Slot, Stamp, Status, UDP_LEN, bits, capacity,
+    flags,
 };
 
 /// The reason why a frame is malformed. Nodes count and drop such frames.
@@ -107,16 +108,16 @@ impl<'a> FrameView<'a> {
         }
         let op = Op::from_code(kv[1]).ok_or(Malformed::Op(kv[1]))?;
         let status = Status::from_code(kv[3]).ok_or(Malformed::Status(kv[3]))?;
-        let marked = kv[2] & flags::MARKED != 0;
+        let has_metadata = kv[2] & flags::CACHE_METADATA != 0;
         let stamped = kv[2] & flags::STAMPED != 0;
-        if op.is_placed() && !stamped {
+        if op.has_slot() && !stamped {
             return Err(Malformed::Unstamped);
         }
-        let stamp_start = KV_LEN + if marked { MARK_LEN } else { 0 };
+        let stamp_start = KV_LEN + if has_metadata { CACHE_METADATA_LEN } else { 0 };
         let stamp = stamped.then_some(stamp_start);
         let mut value_start = stamp_start;
         if stamped {
-            value_start += STAMP_LEN + if op.is_placed() { PLACE_LEN } else { 0 };
+            value_start += STAMP_LEN + if op.has_slot() { SLOT_LEN } else { 0 };
         }
         if kv.len() < value_start {
             return Err(Malformed::CutShort { needed: KV_OFFSET + value_start, found: end });
@@ -129,8 +130,8 @@ impl<'a> FrameView<'a> {
             return Err(Malformed::CutShort { needed: KV_OFFSET + value.1, found: end });
         }
         if op == Op::Update {
-            let room = if marked { capacity(kv[KV_LEN + MARK_LEN - 1]) } else { 0 };
-            if !marked || length > room || kv.len() < value_start + room {
+            let room = if has_metadata { capacity(kv[KV_LEN + CACHE_METADATA_LEN - 1]) } else { 0 };
+            if !has_metadata || length > room || kv.len() < value_start + room {
                 return Err(Malformed::Update);
             }
         }
@@ -185,14 +186,14 @@ impl<'a> FrameView<'a> {
     }
 
     /// The cache metadata, if there is any.
-    pub fn mark(&self) -> Option<Mark> {
-        if self.kv[2] & flags::MARKED == 0 {
+    pub fn cache_metadata(&self) -> Option<CacheMetadata> {
+        if self.kv[2] & flags::CACHE_METADATA == 0 {
             return None;
         }
         let word = |at: usize| {
             u32::from_be_bytes([self.kv[at], self.kv[at + 1], self.kv[at + 2], self.kv[at + 3]])
         };
-        Some(Mark { generation: word(28), version: word(32), bitmap: self.kv[36] })
+        Some(CacheMetadata { generation: word(28), version: word(32), bitmap: self.kv[36] })
     }
 
     /// The version stamp, if there is one.
@@ -201,9 +202,9 @@ impl<'a> FrameView<'a> {
     }
 
     /// The slot, if the operation has one.
-    pub fn place(&self) -> Option<Place> {
-        let at = self.stamp.filter(|_| self.op.is_placed())? + STAMP_LEN;
-        Some(Place::read(&self.kv[at..at + PLACE_LEN]))
+    pub fn slot(&self) -> Option<Slot> {
+        let at = self.stamp.filter(|_| self.op.has_slot())? + STAMP_LEN;
+        Some(Slot::read(&self.kv[at..at + SLOT_LEN]))
     }
 
     /// The value without padding; empty if the operation carries none.

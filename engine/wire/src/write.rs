@@ -1,8 +1,8 @@
 //! Writing frames.
 
 use crate::{
-    ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key, MARK_LEN, Mark, NETKV_PORT, Op,
-    PLACE_LEN, Place, STAMP_LEN, Stamp, Status, flags, mac_of, padded,
+    CACHE_METADATA_LEN, CacheMetadata, ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key,
+    NETKV_PORT, Op, SLOT_LEN, STAMP_LEN, Slot, Stamp, Status, flags, mac_of, padded,
 };
 
 /// The fields of a frame. Build one with [`Message::request`] or
@@ -15,12 +15,12 @@ pub struct Message<'a> {
     pub destination: Ip,
     /// Operation.
     pub op: Op,
-    /// Whether a switch answered (`CACHE_HIT`). The flag `MARKED` follows from `mark`.
+    /// Whether a switch answered (`CACHE_HIT`). The flag `CACHE_METADATA` follows from `cache_metadata`.
     pub cache_hit: bool,
     /// The version stamp, if there is one. The flag `STAMPED` follows from it.
     pub stamp: Option<Stamp>,
     /// The slot of a message about an entry; such a message needs a version stamp, too.
-    pub place: Place,
+    pub slot: Slot,
     /// Result of the request; `Ok` in requests.
     pub status: Status,
     /// True length of the value in bytes. Differs from `value.len()` in an ADMIT reply only.
@@ -32,7 +32,7 @@ pub struct Message<'a> {
     /// The key.
     pub key: Key,
     /// The cache metadata, if there is any.
-    pub mark: Option<Mark>,
+    pub cache_metadata: Option<CacheMetadata>,
     /// Value without padding.
     pub value: &'a [u8],
     /// Minimum length of the value with padding: an UPDATE fills its whole bitmap.
@@ -55,13 +55,13 @@ impl<'a> Message<'a> {
             op,
             cache_hit: false,
             stamp: None,
-            place: Place { entry: 0, number: 0 },
+            slot: Slot { entry: 0, number: 0 },
             status: Status::Ok,
             length: 0,
             sender,
             request,
             key,
-            mark: None,
+            cache_metadata: None,
             value: &[],
             room: 0,
         }
@@ -75,8 +75,8 @@ impl<'a> Message<'a> {
     }
 
     /// Sets the cache metadata.
-    pub const fn with_mark(mut self, mark: Mark) -> Self {
-        self.mark = Some(mark);
+    pub const fn with_cache_metadata(mut self, metadata: CacheMetadata) -> Self {
+        self.cache_metadata = Some(metadata);
         self
     }
 
@@ -87,8 +87,8 @@ impl<'a> Message<'a> {
     }
 
     /// Sets the slot.
-    pub const fn with_place(mut self, place: Place) -> Self {
-        self.place = place;
+    pub const fn with_slot(mut self, slot: Slot) -> Self {
+        self.slot = slot;
         self
     }
 
@@ -103,16 +103,16 @@ impl<'a> Message<'a> {
 ///
 /// The UDP checksum is 0 (none).
 pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
-    let mark_len = if message.mark.is_some() { MARK_LEN } else { 0 };
-    let placed = message.op.is_placed();
-    let stamp_len = match (message.stamp, placed) {
+    let metadata_len = if message.cache_metadata.is_some() { CACHE_METADATA_LEN } else { 0 };
+    let has_slot = message.op.has_slot();
+    let stamp_len = match (message.stamp, has_slot) {
         (None, _) => 0,
         (Some(_), false) => STAMP_LEN,
-        (Some(_), true) => STAMP_LEN + PLACE_LEN,
+        (Some(_), true) => STAMP_LEN + SLOT_LEN,
     };
     let value_len = padded(message.value.len().max(message.room));
     let start = out.len();
-    out.resize(start + KV_OFFSET + KV_LEN + mark_len + stamp_len + value_len, 0);
+    out.resize(start + KV_OFFSET + KV_LEN + metadata_len + stamp_len + value_len, 0);
     let frame = &mut out[start..];
 
     write_outer(frame, message.source, message.destination, NETKV_PORT);
@@ -120,7 +120,7 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
     let kv = &mut frame[KV_OFFSET..];
     kv[0] = FORMAT;
     kv[1] = message.op.code();
-    kv[2] = if message.mark.is_some() { flags::MARKED } else { 0 }
+    kv[2] = if message.cache_metadata.is_some() { flags::CACHE_METADATA } else { 0 }
         | if message.cache_hit { flags::CACHE_HIT } else { 0 }
         | if message.stamp.is_some() { flags::STAMPED } else { 0 };
     kv[3] = message.status.code();
@@ -128,19 +128,19 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
     kv[6..8].copy_from_slice(&message.sender.to_be_bytes());
     kv[8..12].copy_from_slice(&message.request.to_be_bytes());
     kv[12..28].copy_from_slice(&message.key);
-    if let Some(mark) = message.mark {
-        kv[28..32].copy_from_slice(&mark.generation.to_be_bytes());
-        kv[32..36].copy_from_slice(&mark.version.to_be_bytes());
-        kv[36] = mark.bitmap;
+    if let Some(metadata) = message.cache_metadata {
+        kv[28..32].copy_from_slice(&metadata.generation.to_be_bytes());
+        kv[32..36].copy_from_slice(&metadata.version.to_be_bytes());
+        kv[36] = metadata.bitmap;
     }
     if let Some(stamp) = message.stamp {
-        let at = KV_LEN + mark_len;
+        let at = KV_LEN + metadata_len;
         stamp.write(&mut kv[at..at + STAMP_LEN]);
-        if placed {
-            message.place.write(&mut kv[at + STAMP_LEN..at + STAMP_LEN + PLACE_LEN]);
+        if has_slot {
+            message.slot.write(&mut kv[at + STAMP_LEN..at + STAMP_LEN + SLOT_LEN]);
         }
     }
-    let value = &mut kv[KV_LEN + mark_len + stamp_len..];
+    let value = &mut kv[KV_LEN + metadata_len + stamp_len..];
     value[..message.value.len()].copy_from_slice(message.value);
     out.len() - start
 }

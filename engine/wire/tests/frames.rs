@@ -1,8 +1,8 @@
 //! Tests of frames against bytes that were written by hand from `docs/wire-format.md`.
 
 use netkv_wire::{
-    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, MAX_FRAME, Malformed, Mark, Message, Op,
-    Place, SERVICE_IP, Sequence, Stamp, Status, bits, client_ip, sender_of_server, server_ip,
+    CONTROLLER_IP, CONTROLLER_SENDER, CacheMetadata, FrameView, Key, MAX_FRAME, Malformed, Message,
+    Op, SERVICE_IP, Sequence, Slot, Stamp, Status, bits, client_ip, sender_of_server, server_ip,
     write_frame,
 };
 
@@ -41,7 +41,7 @@ fn a_get_has_these_bytes() {
     assert_eq!((view.op(), view.status(), view.length()), (Op::Get, Status::Ok, 0));
     assert_eq!((view.sender(), view.request(), view.key()), (1, 0x0102_0304, KEY));
     assert_eq!((view.source(), view.destination()), (client_ip(1), SERVICE_IP));
-    assert_eq!((view.mark(), view.value(), view.cache_hit()), (None, &[][..], false));
+    assert_eq!((view.cache_metadata(), view.value(), view.cache_hit()), (None, &[][..], false));
 }
 
 #[test]
@@ -59,17 +59,17 @@ fn a_put_carries_its_value_in_chunks() {
 
 #[test]
 fn an_update_fills_its_whole_bitmap() {
-    let mark = Mark { generation: 0x0a0b_0c0d, version: 7, bitmap: 0b1010_0010 };
+    let metadata = CacheMetadata { generation: 0x0a0b_0c0d, version: 7, bitmap: 0b1010_0010 };
     let source = server_ip(2);
     let mut update = Message::request(source, SERVICE_IP, Op::Update, sender_of_server(2), 9, KEY);
-    update = Message { room: 48, ..update.with_mark(mark).with_value(b"short") };
+    update = Message { room: 48, ..update.with_cache_metadata(metadata).with_value(b"short") };
     let bytes = frame(&update);
     assert_eq!(bytes.len(), 70 + 9 + 48);
     assert_eq!(bytes[43..54], [0x10, 0x01, 0x00, 0x00, 0x05, 0x80, 0x02, 0, 0, 0, 9]);
     assert_eq!(bytes[70..79], [0x0a, 0x0b, 0x0c, 0x0d, 0, 0, 0, 7, 0xa2]);
     assert_eq!(&bytes[79..84], b"short");
     let view = FrameView::parse(&bytes).unwrap();
-    assert_eq!((view.mark(), view.value()), (Some(mark), &b"short"[..]));
+    assert_eq!((view.cache_metadata(), view.value()), (Some(metadata), &b"short"[..]));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_stamp_is_between_the_header_and_the_value() {
     assert_eq!(bytes[43..48], [0x02, 0x04, 0x00, 0x00, 0x03], "PUT, STAMPED, ok, length 3");
     assert_eq!(bytes[70..83], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0x18]);
     let view = FrameView::parse(&bytes).unwrap();
-    assert_eq!((view.stamp(), view.place(), view.mark()), (Some(STAMP), None, None));
+    assert_eq!((view.stamp(), view.slot(), view.cache_metadata()), (Some(STAMP), None, None));
     assert_eq!(view.value(), b"abc");
     for end in 0..bytes.len() {
         assert!(FrameView::parse(&bytes[..end]).is_err(), "cut at {end}");
@@ -124,13 +124,13 @@ fn a_stamp_is_between_the_header_and_the_value() {
 
 #[test]
 fn a_message_about_an_entry_has_a_slot_after_its_stamp() {
-    let place = Place { entry: 0x0102, number: 0x0304_0506 };
-    let fill = Message { op: Op::Fill, ..get() }.with_stamp(STAMP).with_place(place);
+    let slot = Slot { entry: 0x0102, number: 0x0304_0506 };
+    let fill = Message { op: Op::Fill, ..get() }.with_stamp(STAMP).with_slot(slot);
     let bytes = frame(&fill.with_value(&[7; 20]));
     assert_eq!(bytes.len(), 70 + 13 + 6 + 32);
     assert_eq!(bytes[83..89], [1, 2, 3, 4, 5, 6]);
     let view = FrameView::parse(&bytes).unwrap();
-    assert_eq!((view.stamp(), view.place()), (Some(STAMP), Some(place)));
+    assert_eq!((view.stamp(), view.slot()), (Some(STAMP), Some(slot)));
     assert_eq!(view.value(), [7; 20]);
     let bare = frame(&Message { op: Op::Validate, ..get() });
     assert_eq!(FrameView::parse(&bare).map(|_| ()).unwrap_err(), Malformed::Unstamped);
@@ -190,8 +190,8 @@ fn every_malformed_header_is_reported() {
 
 #[test]
 fn no_truncated_or_random_frame_causes_a_panic() {
-    let mark = Mark { generation: 1, version: 1, bitmap: 3 };
-    let put = Message { op: Op::Put, ..get() }.with_value(&[1; 40]).with_mark(mark);
+    let metadata = CacheMetadata { generation: 1, version: 1, bitmap: 3 };
+    let put = Message { op: Op::Put, ..get() }.with_value(&[1; 40]).with_cache_metadata(metadata);
     let whole = frame(&put.with_stamp(STAMP));
     for end in 0..whole.len() {
         assert!(FrameView::parse(&whole[..end]).is_err(), "cut at {end}");
@@ -207,7 +207,7 @@ fn no_truncated_or_random_frame_causes_a_panic() {
             bytes[at] = state as u8;
         }
         if let Ok(view) = FrameView::parse(&bytes) {
-            let _ = (view.value(), view.mark(), view.stamp(), view.place(), view.key());
+            let _ = (view.value(), view.cache_metadata(), view.stamp(), view.slot(), view.key());
         }
     }
 }

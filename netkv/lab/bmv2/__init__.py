@@ -1,4 +1,4 @@
-"""bmv2 as the switch of a lab: p4c, simple_switch_grpc, and how frames get to its ports.
+"""bmv2 as the switch of a lab: p4c, simple_switch_grpc, and frames to and from its ports.
 
 `toolchain` finds the programs, `compiler` compiles and caches, and `process` starts a switch.
 `packet_stream` is the protocol of its ports and `queues` that of its queue depths. `comparison`

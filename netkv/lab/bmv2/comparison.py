@@ -1,14 +1,14 @@
 """The engine against a real bmv2: the same program, state and packets must give the same frames.
 
-A packet is sent when the frames of the one before it have left. bmv2 has a thread for ingress and
-several for egress, so the frames of one packet are compared as a multiset for each port. What a
-packet does after its last frame (one that is dropped, or recirculated and then dropped) cannot be
-seen from outside; so a case with a difference is repeated, and bmv2 must be idle before
-each packet. Only what differs then is reported.
+A packet is sent when the frames of the previous one have left. bmv2 has a thread for ingress and
+several for egress, so the frames of one packet are compared as a multiset for each port. Processing
+after the last frame of a packet (a copy is dropped, or recirculated and then dropped) is not
+visible. So a case with a difference is repeated, and bmv2 must be idle before each packet. Only a
+difference in the repetition is reported.
 
-bmv2 keeps the fields of a header that is invalid from earlier packets, and the engine has 0; P4
-leaves them undefined. A program that reads them is answered differently, but not if the packet is
-the first one (`Difference.alone`).
+The fields of an invalid header are undefined in P4: bmv2 has values of earlier packets, the engine
+has 0. If a program reads them, the answers differ, but not for the first packet
+(`Difference.alone`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from finsy.proto import p4i
@@ -60,7 +59,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Difference:
-    """A packet to which the switches answer differently."""
+    """A packet to which the switches have different answers."""
 
     number: int
     """Number of the packet in its case, from 1."""
@@ -68,7 +67,7 @@ class Difference:
     answers: dict[str, Frames]
     """Frames by switch: the executors, and `bmv2`."""
     alone: bool
-    """Whether it is answered differently also as the first packet."""
+    """Whether the answers also differ if it is the first packet."""
 
 
 class Bmv2:
@@ -106,12 +105,7 @@ class Bmv2:
             raise self._failure(str(error)) from error
         return p4runtime, dataplane
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._ports is not None:
             self._ports.close()
         if self._client is not None:
@@ -130,20 +124,20 @@ class Bmv2:
             await self._client.write(setup.updates(self._client.names, state, name))
         except ControllerError as error:
             self._alive()
-            raise NetkvError(f"bmv2 refuses what it is set up with for {name}: {error}") from error
+            raise NetkvError(f"bmv2 refuses the state of {name}: {error}") from error
         end = time.monotonic() + _ANSWER_S
         while self._ports.watched() is None:
             self._ports.flush()
             self._alive()
             if time.monotonic() > end:
-                raise NetkvError(f"{self._switch.path} does not take frames.")
+                raise NetkvError(f"{self._switch.path} does not accept frames.")
 
     def answer(
         self, packet: tuple[int, bytes], frames: int, *, rest: bool
     ) -> list[tuple[int, bytes]]:
-        """Sends a packet and returns what leaves for it.
+        """Sends a packet and returns the frames that leave.
 
-        Returns when as many frames as expected have left, or, with `rest`, when nothing more does.
+        Returns when as many frames as expected have left, or, with `rest`, when bmv2 is idle.
         """
         assert self._ports is not None
         self._ports.send(*packet)
@@ -199,7 +193,7 @@ class Bmv2:
 
 
 def engine_answers(case: Case) -> list[dict[str, Frames]]:
-    """What both executors answer to each packet."""
+    """The answers of both executors to each packet."""
     answers: list[dict[str, Frames]] = [{} for _ in case.packets]
     for executor in EXECUTORS:
         switch = _engine.Switch(case.bundle, executor=executor)
@@ -215,7 +209,8 @@ async def compare(
     case: Case,
     done: Callable[[int], None] = lambda _: None,
 ) -> Difference | None:
-    """The first difference of a case, if there is one. `done` is told how many packets agree.
+    """The first difference of a case, if there is one; calls `done` with the number of equal
+    packets.
 
     Raises `NetkvError` if bmv2 refuses the program or the state, or ends.
     """

@@ -1,8 +1,8 @@
-"""P4 programs compiled by p4c for bmv2, and the cache of what it made.
+"""Compiles P4 programs by p4c for bmv2, with a cache of the output.
 
-A compilation is known by the hash of everything that it follows from: compiler, source with its
-includes, macros, options. Its files stay in `$NETKV_HOME/cache/p4c/HASH`: `program.json` for bmv2,
-`program.p4info.bin` for P4Runtime, and `warnings.txt`, which is shown each time.
+The key of the cache is a hash of all inputs: compiler, source with its includes, macros, options.
+The files are in `$NETKV_HOME/cache/p4c/HASH`: `program.json` for bmv2, `program.p4info.bin` for
+P4Runtime, and `warnings.txt`, which is shown each time.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ _OPTIONS = ("--std", "p4-16")
 _TIMEOUT_S = 600.0
 
 
+class CompilerEndedError(NetkvError):
+    """p4c has reached its time limit, or a signal has ended it: it has not judged the program."""
+
+
 @dataclass(frozen=True)
 class Compiled:
     """Files of one compilation."""
@@ -41,9 +45,9 @@ class Compiled:
     p4info: Path
     """P4Info, a serialized protobuf message."""
     warnings: str
-    """What p4c has printed beside."""
+    """The warnings that p4c has printed."""
     cached: bool
-    """Whether they were there already."""
+    """Whether the files were in the cache."""
 
 
 def compile_program(
@@ -56,7 +60,8 @@ def compile_program(
     """Compiles a P4 program, or finds it in the cache.
 
     `source_hash` is that of the program with its includes (a bundle's), `includes` are directories
-    beside netkv's own. Raises `NetkvError` with p4c's report, or if there is no p4c.
+    beside netkv's own. Raises `NetkvError` with p4c's report, or if there is no p4c, and
+    `CompilerEndedError`.
     """
     compiler = compiler or toolchain.compiler()
     place = _cache() / _key(compiler, source_hash, defines)
@@ -67,7 +72,7 @@ def compile_program(
         folder = Path(tempfile.mkdtemp(dir=place.parent, prefix=".new-"))
         try:
             _run(compiler, program, defines, includes, folder)
-            # Another process may have been quicker: then its files are as good.
+            # Another process may have stored the same files in the meantime.
             if not place.exists():
                 folder.rename(place)
         finally:
@@ -132,17 +137,24 @@ def _run(
             cwd=folder,
         )
     except subprocess.TimeoutExpired as error:
-        raise NetkvError(f"p4c has not compiled {program} within {_TIMEOUT_S:g} s.") from error
+        raise CompilerEndedError(
+            f"p4c has reached its time limit: it has not compiled {program} within "
+            f"{_TIMEOUT_S:g} s."
+        ) from error
     report = (done.stdout + done.stderr).strip()
     if compiler.is_driver and (made := folder / f"{program.stem}.json").is_file():
         made.rename(folder / _JSON)
+    if done.returncode < 0:
+        raise CompilerEndedError(
+            f"Signal {-done.returncode} has ended p4c, which was compiling {program}.\n{report}"
+        )
     if done.returncode != 0:
         raise NetkvError(
             f"{program} does not compile for bmv2 ({compiler.path} {compiler.version}):\n{report}"
         )
     if not (folder / _JSON).is_file() or not (folder / _P4INFO).is_file():
         raise NetkvError(
-            f"{compiler.path} has compiled {program} and written no program: expected "
+            f"{compiler.path} has compiled {program}, but its output is missing: expected "
             f"'{_JSON}' and '{_P4INFO}'.\n{report}"
         )
     (folder / _WARNINGS).write_text(report)

@@ -12,10 +12,10 @@ a completion queue; here a read or a write of the socket has as many frames as t
 Rules
 -----
 1. The switch may send as much as it likes: the window is 2 GiB and renewed when half is used.
-2. What the switch cannot take yet waits here, `MAX_WAITING` bytes at most; frames beyond that are
-   dropped, as at the full queue of a port.
+2. Frames that the flow control of the switch does not admit wait here, up to `MAX_WAITING` bytes.
+   Further ones are dropped, as at the full queue of a port.
 3. The call ends with the switch's trailers, a reset or the end of the connection. Before its
-   program is loaded the switch ends each call at once; whoever drives this opens another.
+   program is loaded the switch ends each call at once, so the caller must open another.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PATH = b"/p4.bm.DataplaneInterface/PacketStream"
 MAX_WAITING = 1 << 20
 """Bytes that wait for the switch's flow control."""
 MAX_FRAME = 64 * 1024
-"""Longest frame that is believed; more means that the stream is not what it should be."""
+"""Limit of the length of a frame; a longer one means that the stream is not of this protocol."""
 
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _RST_STREAM, _SETTINGS, _PING, _GOAWAY, _WINDOW_UPDATE = 0, 1, 3, 4, 6, 7, 8
@@ -36,14 +36,14 @@ _PADDED = 8
 _STREAM = 1
 _HEADER_TABLE_SIZE, _INITIAL_WINDOW_SIZE, _MAX_FRAME_SIZE = 1, 4, 5
 _FIRST_WINDOW = 65_535
-"""Bytes that either side may send before it hears of more, by the standard."""
+"""Initial flow-control window of HTTP/2, in bytes."""
 _WINDOW = (1 << 31) - 1
 _GRPC_PREFIX = 5
 """Bytes before a message: a flag for compression, and its length."""
 
 
 class StreamError(ValueError):
-    """The other side does not speak this protocol."""
+    """The other side violates this protocol."""
 
 
 class PacketStream:
@@ -100,7 +100,7 @@ class PacketStream:
     def receive(self, data: bytes) -> list[tuple[int, bytes]]:
         """Takes bytes of the connection; returns (port, frame) for each frame that has left.
 
-        Raises `StreamError` for what is not HTTP/2, gRPC, or a message of the call.
+        Raises `StreamError` for bytes that are not HTTP/2, gRPC, or a message of the call.
         """
         self._input += data
         found: list[tuple[int, bytes]] = []
@@ -109,7 +109,7 @@ class PacketStream:
             length = int.from_bytes(self._input[at : at + 3], "big")
             kind, flags = self._input[at + 3], self._input[at + 4]
             if length > 1 << 20:
-                raise StreamError(f"a frame of {length:,} bytes, which nobody has allowed")
+                raise StreamError(f"a frame of {length:,} bytes, more than the limit of this side")
             if len(self._input) - at - 9 < length:
                 break
             stream = int.from_bytes(self._input[at + 5 : at + 9], "big")
@@ -177,7 +177,7 @@ class PacketStream:
 
 
 def _request_headers(authority: bytes) -> bytes:
-    """The header block of the call: literals that are not indexed, without Huffman's code."""
+    """The header block of the call: literals that are not indexed, without Huffman coding."""
     headers = (
         (b":method", b"POST"),
         (b":scheme", b"http"),
@@ -220,7 +220,7 @@ def _varint(number: int) -> bytes:
 
 
 def _read_varint(message: bytes, at: int) -> tuple[int, int]:
-    """The number that begins at `at`, and where what follows begins."""
+    """The number that begins at `at`, and the position after it."""
     number = shift = 0
     while at < len(message) and shift < 64:
         byte = message[at]

@@ -13,6 +13,9 @@ from netkv.lab import tied
 START_TIMEOUT_S = 50.0
 """For bmv2 to listen; below `netkv.lab.process.READY_TIMEOUT`, so that the error has a reason."""
 _POLL_S = 0.02
+_PRIORITIES = 8
+"""Queues of a port, as many as `standard_metadata.priority` has values. bmv2 has one by default,
+and drops packets whose priority has no queue."""
 
 
 class SwitchProcess:
@@ -43,6 +46,7 @@ class SwitchProcess:
             *("--grpc-server-addr", p4runtime),
             *(() if cpu_port is None else ("--cpu-port", str(cpu_port))),
             *("--dp-grpc-server-addr", dataplane),
+            *("--priority-queues", str(_PRIORITIES)),
         ]
         self._process: subprocess.Popen[bytes] | None = None
 

@@ -1,10 +1,10 @@
-"""The queues of bmv2's egress ports: 64 packets each, unless told otherwise over Thrift.
+"""The queues of bmv2's egress ports: 64 packets each, unless set otherwise over Thrift.
 
-A burst of more than 64 packets for a port is cut: server replies and recoveries are such bursts.
-simple_switch_grpc has no option for the depth. If it was built with Thrift it takes the call
-`set_all_egress_queue_depths` of the service `simple_switch`, which this module makes: one message
-of the binary protocol each way. Without Thrift the depth stays, and the client's retransmission
-covers the loss. Rates are not limited by default, and stay so.
+Longer bursts for a port lose packets; server replies and recoveries are such bursts.
+simple_switch_grpc has no option for the depth. If it was built with Thrift, this module calls
+`set_all_egress_queue_depths` of the service `simple_switch`, with one message of the binary
+protocol in each direction. Without Thrift the depth remains, and clients retransmit lost requests.
+The rates of the queues are unlimited by default; they are not changed.
 """
 
 from __future__ import annotations

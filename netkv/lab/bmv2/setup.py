@@ -30,10 +30,10 @@ _CALL = re.compile(r"(?P<head>.*?)\s*(?P<action>[\w.]+)\s*\((?P<arguments>[^()]*
 
 
 def updates(names: Names, text: str, name: str) -> list[p4r.Update]:
-    """The commands of a file that fill tables and groups, in order; groups come last.
+    """The updates for the commands of a file, in order; groups come last.
 
     `names` are those of the program, `name` is the file's. Raises `UsageError` with the line for a
-    command that P4Runtime has not for bmv2.
+    command that P4Runtime does not support on bmv2.
     """
     made: list[p4r.Update] = []
     groups: dict[int, list[tuple[int, int]]] = {}
@@ -59,7 +59,7 @@ def updates(names: Names, text: str, name: str) -> list[p4r.Update]:
                 case (("packet" | "expect" | "wait" | "no_packet"), _):
                     continue
                 case _:
-                    raise ValueError("it cannot be done over P4Runtime")
+                    raise ValueError("P4Runtime has no such command for bmv2")
         except (ValueError, LookupError, RpcError) as error:
             reason = str(error).rstrip(".")
             raise UsageError(f"{name}:{number}: '{line[:60]}': {reason}.") from error
@@ -75,7 +75,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _call(text: str) -> tuple[str, Call]:
-    """What comes before an action, and the action."""
+    """The text before an action, and the action."""
     found = _CALL.match(text)
     if found is None:
         raise ValueError("there is no ACTION(PARAM:VALUE, ...)")

@@ -1,4 +1,4 @@
-"""The programs that the target `bmv2` needs, where they are, and what to do where they are not."""
+"""Finds the programs that the target `bmv2` needs; errors describe how to install them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Compiler:
 
     @property
     def is_driver(self) -> bool:
-        """Whether it is `p4c`, which has to be told the target."""
+        """Whether it is `p4c`, which needs the target as an option."""
         return Path(self.path).name == "p4c"
 
 
@@ -51,7 +51,7 @@ def compiler(program: str | None = None) -> Compiler:
     names = COMPILERS if program is None else (program,)
     found = next((path for name in names if (path := shutil.which(name))), None)
     if found is None and program is not None:
-        raise MissingError(f"'{program}' is no program that can be run: give the path of a p4c.")
+        raise MissingError(f"'{program}' cannot be executed: give the path of a p4c.")
     if found is None:
         raise MissingError(
             f"The target 'bmv2' needs p4c: neither '{COMPILERS[0]}' nor '{COMPILERS[1]}' is on "
@@ -64,23 +64,21 @@ def switch(program: str = SWITCH) -> Switch:
     """simple_switch_grpc on PATH, or at this one; raises `MissingError`."""
     found = shutil.which(program)
     if found is None and program != SWITCH:
-        raise MissingError(
-            f"'{program}' is no program that can be run: give the path of a {SWITCH}."
-        )
+        raise MissingError(f"'{program}' cannot be executed: give the path of a {SWITCH}.")
     if found is None:
         raise MissingError(f"The target 'bmv2' needs '{SWITCH}' on PATH.\n  {HOW_TO_GET}")
     options = _output(found, "--help")
     if "--dp-grpc-server-addr" not in options:
         raise NetkvError(
             f"'{found}' has no option '--dp-grpc-server-addr', through which frames get to its "
-            f"ports. Any bmv2 since 2018 has it; is this another program?"
+            f"ports. Every bmv2 since 2018 has it, so this may be another program."
         )
     version = _output(found, "--version").strip().splitlines()
     return Switch(found, version[-1] if version else "unknown", "--thrift-port" in options)
 
 
 def _first_version(text: str) -> str:
-    """`1.2.5 (SHA: …)` of p4c's lines about itself."""
+    """`1.2.5 (SHA: …)` from the output of `p4c --version`."""
     for line in text.splitlines():
         _, found, version = line.partition("Version ")
         if found:
@@ -90,7 +88,7 @@ def _first_version(text: str) -> str:
 
 
 def _output(program: str, option: str) -> str:
-    """What a program prints; raises `NetkvError` if it cannot run."""
+    """The output of a program; raises `NetkvError` if it cannot run."""
     try:
         done = subprocess.run(
             [program, option],

@@ -25,7 +25,7 @@ def table_entry(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.Tab
     what = f"table {table.name}"
     role.check_object(table.id, what)
     if entry.is_const:
-        raise invalid(f"{what}: is_const is for the switch to set; leave it out of an update")
+        raise invalid(f"{what}: only the switch sets is_const; leave it out of an update")
     if entry.is_default_action:
         _default_entry(pipeline, table, kind, entry)
         return
@@ -112,7 +112,7 @@ def _check_extras(table: Table, entry: p4r.TableEntry) -> None:
     """Checks the fields beside match, priority and action."""
     what = f"table {table.name}"
     if entry.HasField("time_since_last_hit"):
-        raise invalid(f"{what}: time_since_last_hit is for the switch to set; leave it out")
+        raise invalid(f"{what}: only the switch sets time_since_last_hit; leave it out")
     if entry.idle_timeout_ns and not table.idle_timeout:
         raise invalid(f"{what} does not have support_timeout in the program; no entry can time out")
     if entry.idle_timeout_ns < 0:

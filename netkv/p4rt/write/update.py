@@ -19,7 +19,7 @@ def apply(pipeline: Pipeline, update: p4r.Update, role: Role = UNRESTRICTED) -> 
     kind = update.type
     if kind not in (INSERT, MODIFY, DELETE):
         raise invalid("an update must be of type INSERT, MODIFY or DELETE")
-    entity = update.entity
+    entity = pipeline.form.inward(update.entity)
     try:
         match entity.WhichOneof("entity"):
             case "table_entry":

@@ -29,7 +29,7 @@ METRICS = (
         "coordinator_utilization",
         "Coordinator busy",
         "Share of the time that a worker of the coordinator was busy.",
-        Quotient(_busy, _available, most=1.0),
+        Quotient(_busy, _available, limit=1.0),
         unit=SHARE,
         sense="lower",
     ),

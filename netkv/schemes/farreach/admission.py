@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from netkv.control.base import Action, DeleteEntry, InsertEntry, Nanoseconds, Note
-from netkv.control.messages import MAX_CACHED_BYTES, Bit, Message, Op, Place, Stamp, Status
+from netkv.control.messages import MAX_CACHED_BYTES, Bit, Message, Op, Slot, Stamp, Status
 from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Candidate, Entry, State
 from netkv.schemes.farreach.record import Record, record_of
@@ -33,7 +33,7 @@ class Admission:
     2. The switch answers no request with the record of FILL: the entry is outdated until a write or
        the reply to a read updates it. So the record may be old, and writes need not wait.
     3. Every filling of an entry has a new generation.
-    4. If the controller dies between two steps, the entry has no lookup entry, or the server has
+    4. If the controller crashes between two steps, the entry has no lookup entry, or the server has
        its record. The next controller empties the switch.
     """
 
@@ -81,7 +81,7 @@ class Admission:
             entry.key,
             filled,
             stamp=Stamp(record.incarnation, record.number, entry.generation, bits),
-            place=Place(entry.entry),
+            slot=Slot(entry.entry),
             value=record.value,
             insist=True,
         )

@@ -6,7 +6,7 @@ from random import Random
 
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.eviction_policy import Contest, Contests
-from netkv.control.messages import Message, Op, Place, Stamp, Status
+from netkv.control.messages import Message, Op, Slot, Stamp, Status
 from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Candidate
 from netkv.schemes.farreach.eviction import Eviction
@@ -61,7 +61,7 @@ class Contention:
                 entry.key,
                 partial(self._counted, contest, entry.generation),
                 stamp=Stamp(generation=entry.generation),
-                place=Place(entry.entry),
+                slot=Slot(entry.entry),
                 tries=COUNT_TRIES,
             )
         return True
@@ -71,8 +71,8 @@ class Contention:
     ) -> Iterator[Action]:
         """A count has arrived; after the last one, evict the coldest entry or drop the key."""
         count = None
-        if reply is not None and reply.status is Status.OK and reply.place is not None:
-            count = reply.place.number
+        if reply is not None and reply.status is Status.OK and reply.slot is not None:
+            count = reply.slot.number
         if not self._contests.counted(contest, generation, count):
             return iter(())
         index = self._context.index

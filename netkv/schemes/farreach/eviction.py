@@ -27,7 +27,7 @@ class Eviction:
        ingress pipeline without the lookup entry, and a later read one that still has it.
     3. The record in the reply to EVICT is final: no write changes it afterwards.
     4. A server that is down delays the evictions of its own keys only.
-    5. If the controller dies between two steps, no record is lost: until RESTORE is answered the
+    5. If the controller crashes between two steps, no record is lost: until RESTORE is answered the
        record is in the snapshot in force or with a client.
     """
 

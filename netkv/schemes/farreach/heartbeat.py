@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds
-from netkv.control.messages import Message, Op, Place, Stamp
+from netkv.control.messages import Message, Op, Slot, Stamp
 from netkv.control.pending_requests import PendingRequest, PendingRequests
 from netkv.control.topology import KEY_BYTES
 
@@ -49,7 +49,7 @@ class Heartbeat:
                 bytes(KEY_BYTES),
                 self._answered,
                 stamp=Stamp(),
-                place=Place(0),
+                slot=Slot(0),
                 insist=True,
             )
 

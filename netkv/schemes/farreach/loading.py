@@ -34,12 +34,12 @@ def read(frame: bytes) -> Loaded | None:
     if frame_op(frame) is not Op.LOAD_REPLY:
         return None
     _, _, fields = read_frame(frame)
-    _, key, request, sender, status, mark, _, value, _, stamp, place = fields
-    if sender != CONTROLLER_SENDER or mark is not None or stamp is None or place is None:
+    _, key, request, sender, status, metadata, _, value, _, stamp, slot = fields
+    if sender != CONTROLLER_SENDER or metadata is not None or stamp is None or slot is None:
         return None
     incarnation, write, generation, bits = stamp
     record = Record(key, incarnation, write, bits & KEPT, value)
-    return Loaded(request - 1, status is Status.OK, bits, place[1], generation, record)
+    return Loaded(request - 1, status is Status.OK, bits, slot[1], generation, record)
 
 
 class Loads:
@@ -134,6 +134,6 @@ class Loads:
             entry.key,
             index + 1,
             stamp=(0, 0, entry.generation, 0),
-            place=(entry.entry, self._number),
+            slot=(entry.entry, self._number),
         )
         return SendFrame(frame)

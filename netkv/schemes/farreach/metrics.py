@@ -1,4 +1,4 @@
-"""Metrics of FarReach: records that clients preserve, and answers that they do not use."""
+"""Metrics of FarReach: records that clients preserve, and answers that they ignore."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ METRICS = (
     Metric(
         "unknown",
         "Writes given up as unknown",
-        "Writes given up because the switch crashed and may or may not have done them.",
+        "Writes with an unknown outcome, because the switch crashed before it answered.",
         Sum(client("unknown")),
         sense="lower",
         repeats="sum",
@@ -19,8 +19,8 @@ METRICS = (
     Metric(
         "ignored",
         "Ignored answers of a switch",
-        "Answers of a switch that clients did not take, because it had died since "
-        "or because what it said could not be kept.",
+        "Answers of a switch that clients ignored: the answer is from before a crash of the "
+        "switch, or its record cannot be preserved because the client is not registered.",
         Sum(client("ignored")),
         sense="lower",
         time="sum",
@@ -29,8 +29,8 @@ METRICS = (
     Metric(
         "preserved",
         "Records that clients preserve",
-        "Records that clients keep because only the switch has them; of a whole "
-        "run the most at a time.",
+        "Records of which clients keep copies, because only the switch has them; of a whole run "
+        "the maximum.",
         Gauge(client("preserved")),
         unit="records",
         sense="lower",
@@ -40,7 +40,7 @@ METRICS = (
     ),
     Metric(
         "preserved_bytes",
-        "Preserved by clients",
+        "Bytes that clients preserve",
         "Bytes of these records.",
         Gauge(client("preserved_bytes")),
         unit="bytes",
@@ -51,8 +51,8 @@ METRICS = (
     ),
     Metric(
         "preserved_peak",
-        "Most records preserved",
-        "Most records that a client process kept at a time.",
+        "Peak of preserved records",
+        "Maximum of the records that a client process preserved.",
         Peak(client("preserved_peak")),
         unit="records",
         sense="lower",
@@ -60,8 +60,8 @@ METRICS = (
     ),
     Metric(
         "preserved_peak_bytes",
-        "Most preserved by clients",
-        "Most bytes that a client process kept at a time.",
+        "Peak of preserved bytes",
+        "Maximum of the bytes that a client process preserved.",
         Peak(client("preserved_peak_bytes")),
         unit="bytes",
         sense="lower",

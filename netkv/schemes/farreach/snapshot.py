@@ -219,7 +219,7 @@ class Snapshots:
         if self._phase is not Phase.LOADING or entry.frozen is None or reply.stamp is None:
             return
         index = self._unsettled.get(entry.generation)
-        if index is not None and reply.place and reply.place.number == self._number:
+        if index is not None and reply.slot and reply.slot.number == self._number:
             self._loads.settle(index)
             overwritten = bool(reply.stamp.bits & Bit.OVERWRITTEN)
             self._settle(entry.generation, entry.frozen, overwritten)
@@ -233,8 +233,8 @@ class Snapshots:
             self._phase not in (Phase.POINT, Phase.LOADING)
             or record is None
             or message.stamp is None
-            or message.place is None
-            or message.place.number != self._number
+            or message.slot is None
+            or message.slot.number != self._number
         ):
             self._context.counts["originals_late"] += 1
             return

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds
-from netkv.control.messages import Message, Op, Place, Stamp
+from netkv.control.messages import Message, Op, Slot, Stamp
 from netkv.control.pending_requests import PendingRequests
 from netkv.schemes.farreach.entries import Entry
 
@@ -51,7 +51,7 @@ class Validity:
             entry.key,
             changed,
             stamp=Stamp(generation=entry.generation),
-            place=Place(entry.entry, self.number if op is Op.EVICT else 0),
+            slot=Slot(entry.entry, self.number if op is Op.EVICT else 0),
             insist=True,
         )
 

@@ -215,7 +215,12 @@ class NetCache(ControlPlane):
             return
         message = datagram.message
         if message.op is Op.OUTGROWN:
-            yield SendFrame(encode(message.reply(mark=message.mark), destination=datagram.source))
+            yield SendFrame(
+                encode(
+                    message.reply(cache_metadata=message.cache_metadata),
+                    destination=datagram.source,
+                )
+            )
             yield from self._lifecycle.on_outgrown(message)
         elif message.sender == CONTROLLER_SENDER:
             yield from self._pending.on_reply(now, message)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from netkv.control.base import Action, DeleteEntry, InsertEntry, Nanoseconds
 from netkv.control.message_numbers import MessageNumbers, is_newer, wire
-from netkv.control.messages import CHUNK_BYTES, MAX_CACHED_BYTES, Mark, Message, Op, Status
+from netkv.control.messages import CHUNK_BYTES, MAX_CACHED_BYTES, CacheMetadata, Message, Op, Status
 from netkv.control.pending_requests import PendingRequests, Then, To, no_action
 from netkv.control.table_writes import TableWrites
 from netkv.schemes.netcache.cache_records import Records
@@ -43,8 +43,8 @@ class Lifecycle:
        has confirmed that. Then the server gets EVICTED. EVICTED may be lost: the server detects the
        eviction by itself.
     3. Every insertion has a new generation. Messages with another generation have no effect.
-    4. If the controller dies between two steps, a server blocks writes to the key until its lease
-       ends, at most. The next controller's program load removes all other traces.
+    4. If the controller crashes between two steps, a server blocks writes to the key until its
+       lease ends, at most. The next controller's program load removes all other traces.
     """
 
     def __init__(
@@ -93,9 +93,9 @@ class Lifecycle:
         candidate = record.candidate
         if reply is None or reply.status is not Status.OK or reply.length > MAX_CACHED_BYTES:
             self._forget(record)
-            later = reply.mark if reply and reply.status is Status.REJECTED else None
+            later = reply.cache_metadata if reply and reply.status is Status.REJECTED else None
             if later is not None and is_newer(later.generation, record.generation):
-                # The server knows a later generation than this one: go on above it.
+                # The server has seen a later generation: continue above it.
                 self._numbers.go_above(later.generation)
                 self._decisions.put_first(candidate)
             else:
@@ -177,7 +177,9 @@ class Lifecycle:
     def on_outgrown(self, message: Message) -> Iterator[Action]:
         """A value no longer fits its entry, or the key was deleted."""
         record = self._records.of_key(message.key)
-        if record is None or (message.mark and message.mark.generation != record.generation):
+        if record is None or (
+            message.cache_metadata and message.cache_metadata.generation != record.generation
+        ):
             return
         if record.state in (State.CACHED, State.INSTALLING):
             self._decisions.settled(record.candidate, "outgrown")
@@ -213,15 +215,15 @@ class Lifecycle:
             record.key,
             no_action,
             to=self._owner(record.key),
-            mark=Mark(record.generation),
+            cache_metadata=CacheMetadata(record.generation),
         )
 
     # ------------------------------------------------------------------------- helpers
 
     def _send(self, record: Record, op: Op, then: Then) -> None:
-        mark = Mark(record.generation, 0, record.slot.bitmap if record.slot else 0)
+        metadata = CacheMetadata(record.generation, 0, record.slot.bitmap if record.slot else 0)
         to = self._owner(record.key)
-        record.request = self._pending.send(op, record.key, then, to=to, mark=mark)
+        record.request = self._pending.send(op, record.key, then, to=to, cache_metadata=metadata)
 
     def _owner(self, key: bytes) -> To:
         return To(lane=self._server_of(key))

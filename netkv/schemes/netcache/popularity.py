@@ -9,7 +9,7 @@ from random import Random
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.epochs import Epochs
 from netkv.control.eviction_policy import Contest, Contests
-from netkv.control.messages import Mark, Message, Op, Status
+from netkv.control.messages import CacheMetadata, Message, Op, Status
 from netkv.control.pending_requests import PendingRequest, PendingRequests, To, no_action
 from netkv.control.topology import KEY_BYTES
 from netkv.schemes.netcache.cache_records import Records
@@ -60,9 +60,9 @@ class Popularity:
     def begin_epoch(self, now: Nanoseconds) -> None:
         """Begin a new epoch: the counts of the switch are 0 again."""
         self._pending.cancel(self._epoch_request)
-        mark = Mark(0, self.epochs.begin(now))
+        metadata = CacheMetadata(0, self.epochs.begin(now))
         self._epoch_request = self._pending.send(
-            Op.EPOCH, bytes(KEY_BYTES), no_action, to=To(), mark=mark
+            Op.EPOCH, bytes(KEY_BYTES), no_action, to=To(), cache_metadata=metadata
         )
 
     def contend(self, candidate: Candidate) -> bool:
@@ -86,9 +86,11 @@ class Popularity:
         self, contest: Contest[Candidate], generation: int, _now: Nanoseconds, reply: Message | None
     ) -> Iterator[Action]:
         """A count has arrived; after the last one, evict the coldest entry or drop the key."""
-        mark = reply.mark if reply is not None and reply.status is Status.OK else None
+        metadata = reply.cache_metadata if reply is not None and reply.status is Status.OK else None
         # The key may have been evicted and inserted again: then the entry was not drawn.
-        count = mark.version if mark is not None and mark.generation == generation else None
+        count = (
+            metadata.version if metadata is not None and metadata.generation == generation else None
+        )
         if not self._contests.counted(contest, generation, count):
             return
         candidate = contest.candidate

@@ -1,7 +1,7 @@
 """Entries and messages of NetCache for `netkv calibrate` (`netkv.sim.probes`)."""
 
 from netkv.control.base import InsertEntry
-from netkv.control.messages import Mark, Message, Op
+from netkv.control.messages import CacheMetadata, Message, Op
 from netkv.control.topology import KEY_BYTES
 from netkv.schemes.netcache.lifecycle import LOOKUP
 
@@ -24,7 +24,9 @@ class NetCacheProbes:
 
     def install(self, number: int, key: bytes) -> Message:
         """See `Probes`."""
-        return Message(Op.INSTALL, key, request=number, mark=Mark(number, 0, _ALL_ARRAYS))
+        return Message(
+            Op.INSTALL, key, request=number, cache_metadata=CacheMetadata(number, 0, _ALL_ARRAYS)
+        )
 
     def echo(self, request: int) -> Message:
         """See `Probes`."""

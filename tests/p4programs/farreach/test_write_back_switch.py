@@ -1,4 +1,4 @@
-"""What a controller relies on at FarReach's switch: names, counters, and the snapshot point."""
+"""The interface of FarReach's switch to its controller: tables, counters, snapshot point."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ DROPS, LATE_DROPS = "NetkvIngress.drop.reasons", "NetkvEgress.drop.reasons"
 
 
 def test_the_tables_are_those_of_the_document() -> None:
-    """Names and widths of tables, keys, actions and parameters: controllers are written by them."""
+    """Names and widths of tables, keys, actions and parameters. Controllers rely on them."""
     schema = FarReachSwitch(1).names.schema
     section = DOCUMENT.read_text().split("## Tables\n")[1].split("\n## ")[0].replace("`", "")
     rows = [line.split("|")[1:-1] for line in section.splitlines() if line.startswith("| Netkv")]
@@ -47,7 +47,7 @@ def written(field: Field) -> str:
 
 
 def test_drops_are_counted_by_reason() -> None:
-    switch = FarReachSwitch(2)  # closed, for nobody has told it anything
+    switch = FarReachSwitch(2)  # closed by default
     key = owned_by(0, 0)
     for message in (read(key), write(key, b"v", 1), write(key, None, 2)):
         assert switch.ask(1, message) == []
@@ -64,7 +64,7 @@ def test_drops_are_counted_by_reason() -> None:
 
 
 class Rack:
-    """A switch with hosts in all pipelines, and what the controller sets for a snapshot."""
+    """A switch with hosts in all pipelines, and the table writes of a snapshot."""
 
     def __init__(self, pipelines: int) -> None:
         self.pipelines = pipelines
@@ -95,7 +95,7 @@ class Rack:
         return kind(0, "NetkvIngress.snapshot.snapshot", match, name, params)
 
     def phase(self, number: int, *steps: tuple[int, str]) -> Iterator[int]:
-        """The entries of some pipelines change, confirmed by all; gives each that has a change."""
+        """Modify snapshot entries, each in all pipelines in turn; yield each pipeline after it."""
         for pipeline, action in steps:
             params = {"number": number} if action == "taking" else {}
             write = self.entry(base.ModifyEntry, pipeline, action, **params)
@@ -106,7 +106,7 @@ class Rack:
 
 @pytest.mark.parametrize("pipelines", [1, 2, 4])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_snapshot_is_the_state_at_one_moment_for_all_pipelines(pipelines: int, seed: int) -> None:
+def test_a_snapshot_is_the_state_at_one_moment_in_all_pipelines(pipelines: int, seed: int) -> None:
     """Through all phases, with writes by all ports in between (docs/farreach.md, "Controller")."""
     random, rack = Random(seed), Rack(pipelines)
     switch = rack.switch
@@ -131,13 +131,13 @@ def test_a_snapshot_is_the_state_at_one_moment_for_all_pipelines(pipelines: int,
             out = switch.ask(client, message)
             assert out[-1][0] == client
             assert out[-1][1].op == message.op + 1
-            told = [copy for at, copy in out[:-1] if at == CPU_PORT]
-            assert len(told) == len(out) - 1
-            assert told in ([], [told[0]] * 3) if told else True
-            for copy in told[:1]:
-                assert copy.place
-                first = originals.setdefault(copy.place.number, {})
-                assert key not in first, "only the first write since the point reports"
+            reported = [copy for at, copy in out[:-1] if at == CPU_PORT]
+            assert len(reported) == len(out) - 1
+            assert reported in ([], [reported[0]] * 3) if reported else True
+            for copy in reported[:1]:
+                assert copy.slot
+                first = originals.setdefault(copy.slot.number, {})
+                assert key not in first, "only the first write after the snapshot point reports"
                 first[key] = copy
             state[key] = value or b""
 
@@ -171,8 +171,8 @@ def test_a_snapshot_is_the_state_at_one_moment_for_all_pipelines(pipelines: int,
     assert bool(recirculated) == (pipelines > 1)
 
 
-def test_write_by_a_pipeline_without_the_entry_is_harmless() -> None:
-    """Lookup entries go pipeline by pipeline: not before the entry is retired in its egress."""
+def test_pipeline_without_the_entry_forwards_requests_for_it() -> None:
+    """The controller deletes lookup entries one pipeline at a time, after RETIRE."""
     rack = Rack(2)
     switch = rack.switch
     key = (7).to_bytes(16)
@@ -206,7 +206,7 @@ def test_switch_without_an_incarnation_applies_nothing() -> None:
         assert forwarded.op == Op.PUT
 
 
-def test_frame_recirculates_once_with_any_table() -> None:
+def test_frame_recirculates_once_if_all_pipelines_redirect() -> None:
     rack = Rack(2)
     assert list(rack.phase(1, (0, "redirect"), (1, "redirect"))) == [0, 1, 0, 1]
     for port in (1, 2):
@@ -226,7 +226,7 @@ def test_every_row_of_the_sketch_counts() -> None:
         assert {cell >> 16 for cell in cells} == {0, SETTINGS["epoch"]}
 
 
-def test_an_answer_without_its_clone_session_is_lost_and_counted() -> None:
+def test_answer_without_a_clone_session_is_dropped_and_counted() -> None:
     switch = FarReachSwitch(1).open()
     key = owned_by(0, 0)
     switch.cached(key, 1, 1)

@@ -1,7 +1,7 @@
-"""Packet tests of p4/farreach: who says what to whom, and which number a write must get.
+"""The vocabulary of the packet tests of p4/farreach: messages, and the number of each write.
 
-Where docs/farreach.md has rules, a scenario goes through them; the expected frames are written with
-the codec. An entry is filled by the controller's messages, as it would be.
+The scenarios go through the rules of docs/farreach.md. The expected frames are encoded by the
+codec. Entries are filled by messages of the controller.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from netkv.control.base import CloneSession, InsertEntry, SetDefault, TableWrite
 from netkv.control.forwarding import ForwardingOnly
-from netkv.control.messages import NO_BITS, Bit, Message, Op, Place, Stamp, Status, encode
+from netkv.control.messages import NO_BITS, Bit, Message, Op, Slot, Stamp, Status, encode
 from netkv.control.topology import (
     CONTROLLER_IP,
     CPU_PORT,
@@ -26,16 +26,21 @@ FULL = bytes(range(128))
 ZERO = Stamp()
 
 TAKING_7, TAKING_8, REDIRECTED, TAKING_9 = (11, 12), (21, 22), (31, 32), (41, 42)
-"""Ports whose ingress pipeline takes a snapshot, or redirects. A reply that comes in by one of them
-must be in the pipeline of its server's port, of however many: modulo 4, 11 and 31 are like server
-0's, 12 and 32 like the others'."""
+"""Ports whose ingress pipeline takes a snapshot, or redirects.
+
+A reply that arrives at one of them must be in the pipeline of its server's port, with 1, 2 or 4
+pipelines. Modulo 4, ports 11 and 31 equal the port of server 0, ports 12 and 32 the others'.
+"""
 
 TOPOLOGY = Topology.of_ports([1, 2], SERVER_PORTS)
 
 
 def tables() -> Iterator[TableWrite]:
-    """What the controller would write: pipelines 1 and 2 take snapshots, 3 redirects to 0, which
-    takes one as well, and 4, in which the hosts are, is idle."""
+    """The table writes of a controller.
+
+    Pipelines 0, 1 and 2 take snapshots, pipeline 3 redirects to pipeline 0, and pipeline 4, which
+    has the hosts, is idle.
+    """
     yield from ForwardingOnly(TOPOLOGY).tables()
     pipelines = {0: (), 1: TAKING_7, 2: TAKING_8, 3: REDIRECTED, 4: (1, 2, 3, 4)}
     for pipeline, ports in pipelines.items():
@@ -60,7 +65,7 @@ def tables() -> Iterator[TableWrite]:
 
 @dataclass
 class WriteBackStf(Stf):
-    """A file about a switch with a write-back cache, which counts the writes of each key."""
+    """The packet test of a switch with a write-back cache; it counts the writes of each key."""
 
     incarnation: int = INCARNATION
     epoch: int = 1
@@ -82,66 +87,66 @@ class WriteBackStf(Stf):
         self.write([SetDefault(0, table, action, {"incarnation": incarnation})])
 
     def cached(self, key: bytes, entry: int, generation: int) -> None:
-        """A lookup entry."""
+        """Insert a lookup entry."""
         params = {"entry": entry, "generation": generation}
         match = {"key": int.from_bytes(key)}
         lookup, action = "NetkvIngress.lookup.cache", "NetkvIngress.lookup.cached"
         self.write([InsertEntry(0, lookup, match, action, params)])
 
-    # Frames. A number given last is that of the key's counter; a write takes the next one.
+    # Frames
 
     def request(self, message: Message) -> Message:
         return replace(message, stamp=Stamp(self.incarnation)) if message.stamp is None else message
 
-    def reaches(self, message: Message, client: int = 1, server: int | None = None) -> None:
-        """Writes are numbered; a stamp that a scenario has chosen stays."""
+    def server_receives(self, message: Message, client: int = 1, server: int | None = None) -> None:
+        """Expect a request at the server. A write has its number, unless a stamp is given."""
         if message.op in (Op.PUT, Op.DELETE) and message.stamp == Stamp(self.incarnation):
-            message = replace(message, stamp=Stamp(self.incarnation, self.numbered(message.key)))
-        super().reaches(message, client, server)
+            message = replace(message, stamp=Stamp(self.incarnation, self.next_number(message.key)))
+        super().server_receives(message, client, server)
 
-    def fresh(self) -> int:
-        """A request number that no client has used."""
+    def new_request(self) -> int:
+        """A request number that no client has used so far."""
         self.requests += 1
         return self.requests
 
-    def numbered(self, key: bytes) -> int:
-        """The number of the write of this key that has just passed."""
+    def next_number(self, key: bytes) -> int:
+        """Advance the counter of this key, and return the number that the last write took."""
         counter = counter_of(key)
         self.counters[counter] = self.counters[counter] % 0xFFFFFFFF + 1
         return self.counters[counter]
 
-    def count_from(self, key: bytes, number: int) -> None:
-        """The last write of this key had this number."""
+    def set_counter(self, key: bytes, number: int) -> None:
+        """Set the counter of this key, in the switch and here."""
         self.register("NetkvEgress.sequence.counters", counter_of(key), number)
         self.counters[counter_of(key)] = number
 
-    def came(self, port: int, message: Message, client: int = 1) -> None:
-        """A client's request comes in at `port`, wherever the client is."""
+    def arrives_at(self, port: int, message: Message, client: int = 1) -> None:
+        """A client's request arrives at `port`, which may not be the client's."""
         self.packet(port, encode(message, client_ip(client), SERVICE_IP))
 
-    def answer(self, port: int, message: Message, client: int = 1) -> None:
-        """The switch answers it there."""
+    def answered_at(self, port: int, message: Message, client: int = 1) -> None:
+        """The switch answers the client at `port`."""
         self.expect(port, encode(message, SERVICE_IP, client_ip(client)))
 
-    def says(self, message: Message, reply: Message) -> None:
-        """A message of the controller, and the answer that it must get."""
-        self.from_controller(message)
-        self.to_controller(reply)
+    def controller_asks(self, message: Message, reply: Message) -> None:
+        """A message of the controller, and the answer of the switch."""
+        self.controller_sends(message)
+        self.controller_receives(reply)
 
-    def original(self, port: int, message: Message, client: int = 1) -> None:
-        """Three copies of an ORIGINAL about a write that came in at `port`."""
+    def controller_receives_original(self, port: int, message: Message, client: int = 1) -> None:
+        """Three copies of an ORIGINAL about a write that arrived at `port`."""
         frame = encode(message, client_ip(client), CONTROLLER_IP)
         for _ in range(3):
             self.expect(CPU_PORT, packet_in(port) + frame)
 
-    def replied(self, message: Message, port: int | None = None, client: int = 1) -> None:
-        """A server's reply to a client, which must get it as it is."""
+    def server_replies(self, message: Message, port: int | None = None, client: int = 1) -> None:
+        """A server's reply to a client; the switch forwards it unchanged."""
         server = TOPOLOGY.owner(message.key)
         frame = encode(message, server.ip, client_ip(client))
         self.packet(server.port if port is None else port, frame)
         self.expect(client, frame)
 
-    # What several scenarios need
+    # Exchanges
 
     def fill(
         self,
@@ -151,11 +156,11 @@ class WriteBackStf(Stf):
         stamp: Stamp | None = None,
         valid: bool = True,
     ) -> int:
-        """A new filling of an entry, with its lookup entry; gives the generation."""
+        """FILL an entry, insert its lookup entry, VALIDATE it; return the generation."""
         self.generations += 1
         stamp = replace(stamp or Stamp(), generation=self.generations)
         message = about(Op.FILL, key, entry, stamp, value)
-        self.says(message, message.reply(stamp=stamp, place=Place(entry)))
+        self.controller_asks(message, message.reply(stamp=stamp, slot=Slot(entry)))
         self.cached(key, entry, self.generations)
         if valid:
             self.control(Op.VALIDATE, key, entry, self.generations)
@@ -164,11 +169,13 @@ class WriteBackStf(Stf):
     def control(
         self, op: Op, key: bytes, entry: int, generation: int, status: Status = Status.OK
     ) -> None:
-        """VALIDATE, RETIRE, or what is answered stale."""
+        """A message about an entry that is answered without a record."""
         message = about(op, key, entry, Stamp(generation=generation))
-        self.says(message, message.reply(stamp=message.stamp, place=Place(entry), status=status))
+        self.controller_asks(
+            message, message.reply(stamp=message.stamp, slot=Slot(entry), status=status)
+        )
 
-    def tells(
+    def controller_reads(
         self,
         op: Op,
         key: bytes,
@@ -177,24 +184,24 @@ class WriteBackStf(Stf):
         value: bytes = b"",
         snapshot: int = 0,
     ) -> None:
-        """EVICT or LOAD of the filling in `record`, answered with that record."""
+        """EVICT or LOAD of the generation in `record`, answered with this record."""
         message = about(op, key, entry, Stamp(generation=record.generation), snapshot=snapshot)
-        reply = message.reply(stamp=record, place=message.place, value=value, length=len(value))
-        self.says(message, reply)
+        reply = message.reply(stamp=record, slot=message.slot, value=value, length=len(value))
+        self.controller_asks(message, reply)
 
-    def written(self, key: bytes, value: bytes | None, client: int = 1, port: int = 1) -> int:
-        """A write that the switch applies; gives its number. None deletes."""
-        message = write(key, value, self.fresh(), client, Stamp(self.incarnation))
-        self.came(port, message, client)
-        number = self.numbered(key)
-        self.answer(port, applied(message, Stamp(self.incarnation, number)), client)
+    def applied_write(self, key: bytes, value: bytes | None, client: int = 1, port: int = 1) -> int:
+        """A write that the switch applies; its number is returned. Value None: DELETE."""
+        message = write(key, value, self.new_request(), client, Stamp(self.incarnation))
+        self.arrives_at(port, message, client)
+        number = self.next_number(key)
+        self.answered_at(port, applied(message, Stamp(self.incarnation, number)), client)
         return number
 
-    def forwarded(self, message: Message, bits: Bit = NO_BITS) -> int:
-        """A write that the server gets, stamped by the switch; gives its number."""
-        self.ask(message)
-        number = self.numbered(message.key)
-        self.reaches(replace(message, stamp=Stamp(self.incarnation, number, 0, bits)))
+    def forwarded_write(self, message: Message, bits: Bit = NO_BITS) -> int:
+        """A write that the switch stamps and forwards; its number is returned."""
+        self.client_sends(message)
+        number = self.next_number(message.key)
+        self.server_receives(replace(message, stamp=Stamp(self.incarnation, number, 0, bits)))
         return number
 
     def hit(
@@ -202,14 +209,14 @@ class WriteBackStf(Stf):
     ) -> None:
         """A read that the switch answers."""
         message = read(key, request, client, Stamp(self.incarnation))
-        self.ask(message, client)
-        self.answered(found(message, value, stamp), client)
+        self.client_sends(message, client)
+        self.switch_answers(found(message, value, stamp), client)
 
     def missed(self, key: bytes, stamp: Stamp, value: bytes = b"", request: int = 1) -> None:
-        """A read that reaches the server with this stamp, and this record if it is embedded."""
+        """A read that the switch forwards with this stamp, and with an embedded `value`."""
         message = read(key, request, 1, Stamp(stamp.incarnation))
-        self.ask(replace(message, stamp=Stamp(self.incarnation)))
-        self.reaches(replace(message, stamp=stamp, value=value, length=len(value)))
+        self.client_sends(replace(message, stamp=Stamp(self.incarnation)))
+        self.server_receives(replace(message, stamp=stamp, value=value, length=len(value)))
 
 
 def read(key: bytes, request: int = 1, client: int = 1, stamp: Stamp = ZERO) -> Message:
@@ -241,13 +248,13 @@ def found(message: Message, value: bytes | None, stamp: Stamp) -> Message:
 def about(
     op: Op, key: bytes, entry: int, stamp: Stamp, value: bytes = b"", snapshot: int = 0
 ) -> Message:
-    """A message about an entry."""
-    place = Place(entry, snapshot)
-    return Message(op, key, 9, stamp=stamp, place=place, length=len(value), value=value)
+    """A message of the controller about an entry."""
+    slot = Slot(entry, snapshot)
+    return Message(op, key, 9, stamp=stamp, slot=slot, length=len(value), value=value)
 
 
 def owned_by(server: int, number: int) -> bytes:
-    """The `number`-th of some keys that this server owns, each with a counter of its own."""
+    """The `number`-th of the keys that this server owns."""
     for tried in range(1 << 20):
         key = (0xA0_0000_0000 + tried).to_bytes(16)
         if TOPOLOGY.owner(key).index == server:

@@ -1,16 +1,15 @@
-"""What docs/farreach.md says of the switch ("What the switch does"), plainly as a program.
+"""A model of FarReach's switch: the rules of docs/farreach.md ("What the switch does").
 
-One instance, without the ways round of snapshots: which of them the pipeline has begun is told with
-each frame. A frame goes in as a message, what leaves comes out as messages.
+It models one instance, without redirection: the caller gives each frame the number of the snapshot
+that its pipeline takes. Input and output are messages.
 """
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from netkv.control.messages import Bit, Message, Op, Place, Stamp, Status
+from netkv.control.messages import Bit, Message, Op, Slot, Stamp, Status
 
-LATE = "late"
 SERVER, CLIENT, CONTROLLER = "server", "client", "controller"
 
 SERVED = (1, 3)
@@ -18,18 +17,18 @@ INVALID, VALID, TO_BE_EVICTED = 0, 1, 3
 
 
 def newer(a: int, b: int) -> bool:
-    """As numbers and generations are compared."""
+    """Whether `a` is newer, by serial number arithmetic; 0 is older than all others."""
     return a != 0 and (b == 0 or 0 < (a - b) % (1 << 32) < 1 << 31)
 
 
 @dataclass
 class Entry:
-    """One place of the cache."""
+    """One entry of the cache."""
 
     generation: int = 0
     validity: int = INVALID
     retired: bool = False
-    floor: int = 0
+    max_sequence: int = 0
     number: int = 0
     incarnation: int = 0
     latest: bool = False
@@ -45,7 +44,7 @@ class Entry:
             or (message.op is Op.FILL and message.stamp and message.stamp.bits & Bit.DELETED)
         )
         self.value = b"" if self.deleted else message.value[: message.length]
-        self.number, self.incarnation, self.floor = number, incarnation, number
+        self.number, self.incarnation, self.max_sequence = number, incarnation, number
 
     def sequence(self) -> Stamp:
         return Stamp(self.incarnation, self.number) if self.number else Stamp()
@@ -59,28 +58,28 @@ class Entry:
 
 @dataclass
 class Switch:
-    """The state of the rules, and the rules."""
+    """The state and the rules of one instance."""
 
     incarnation: int
     lookup: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     entries: dict[int, Entry] = field(default_factory=lambda: defaultdict(Entry))
     numbers: Counter[bytes] = field(default_factory=Counter)
-    seen: dict[tuple[int, int], tuple[int, Stamp | None]] = field(default_factory=dict)
+    dedup: dict[tuple[int, int], tuple[int, Stamp | None]] = field(default_factory=dict)
 
     def process(self, message: Message, snapshot: int = 0) -> list[tuple[str, Message]]:
-        """What leaves: to whom, and what."""
+        """The messages that leave, each with its receiver."""
         stamp = message.stamp
         assert stamp
         if message.op in (Op.PUT, Op.DELETE):
             return self._write(message, stamp, snapshot)
         if message.op is Op.GET:
             return self._read(message)
-        if message.place is not None:
-            return [(CONTROLLER, self._control(message, stamp, message.place))]
+        if message.slot is not None:
+            return [(CONTROLLER, self._control(message, stamp, message.slot))]
         self._reply(message, stamp, snapshot)
         return [(CLIENT, message)]
 
-    def _this_life(self, incarnation: int) -> bool:
+    def _is_current(self, incarnation: int) -> bool:
         return incarnation in (self.incarnation, self.incarnation - 1) and incarnation != 0
 
     def ours(self, key: bytes) -> Entry | None:
@@ -99,7 +98,7 @@ class Switch:
         new = applied = False
         if 1 <= message.sender <= 64:
             cell = (message.sender, message.request % 1024)
-            known, answer = self.seen.get(cell, (None, None))
+            known, answer = self.dedup.get(cell, (None, None))
             if known == message.request:
                 if answer is not None:
                     return [(CLIENT, message.reply(stamp=answer, cache_hit=True))]
@@ -111,9 +110,9 @@ class Switch:
                     entry
                     and entry.validity == VALID
                     and fits
-                    and self._this_life(stamp.incarnation)
+                    and self._is_current(stamp.incarnation)
                 )
-                self.seen[cell] = (message.request, mine if applied else None)
+                self.dedup[cell] = (message.request, mine if applied else None)
         if applied and entry:
             out = []
             if snapshot and entry.reported != snapshot:
@@ -125,15 +124,15 @@ class Switch:
         if entry and (
             entry.validity == TO_BE_EVICTED or (entry.validity == VALID and new and not fits)
         ):
-            entry.latest, entry.floor = False, mine.number
-        past = stamp.incarnation != 0 and not self._this_life(stamp.incarnation)
+            entry.latest, entry.max_sequence = False, mine.number
+        past = stamp.incarnation != 0 and not self._is_current(stamp.incarnation)
         return [(SERVER, replace(message, stamp=replace(mine, bits=Bit.PAST if past else Bit(0))))]
 
     def _original(self, message: Message, entry: Entry, snapshot: int) -> Message:
         stamp = replace(entry.sequence(), generation=entry.generation, bits=entry.bits())
-        place = Place(self.lookup[message.key][0], snapshot)
+        slot = Slot(self.lookup[message.key][0], snapshot)
         value: dict[str, Any] = {"value": entry.value, "length": len(entry.value)}
-        original = replace(message, op=Op.ORIGINAL, stamp=stamp, place=place, **value)
+        original = replace(message, op=Op.ORIGINAL, stamp=stamp, slot=slot, **value)
         return replace(original, status=Status.OK, cache_hit=False)
 
     # Rules 5 and 6 (nothing is sampled)
@@ -141,9 +140,9 @@ class Switch:
     def _read(self, message: Message) -> list[tuple[str, Message]]:
         entry = self.ours(message.key)
         assert message.stamp
-        onward = replace(message, stamp=replace(message.stamp, generation=0, bits=Bit(0)))
+        forwarded = replace(message, stamp=replace(message.stamp, generation=0, bits=Bit(0)))
         if not entry or entry.validity not in SERVED:
-            return [(SERVER, onward)]
+            return [(SERVER, forwarded)]
         value: dict[str, Any] = {"value": entry.value, "length": len(entry.value)}
         if entry.latest:
             stamp = replace(entry.sequence(), bits=Bit.DIRTY if entry.dirty else Bit(0))
@@ -164,7 +163,7 @@ class Switch:
         entry = self.ours(message.key)
         if not entry or entry.validity not in SERVED:
             return
-        number = stamp.number if self._this_life(stamp.incarnation) else 0
+        number = stamp.number if self._is_current(stamp.incarnation) else 0
         is_record = message.op is Op.GET_REPLY and (
             message.status is Status.NOT_FOUND
             or (message.status is Status.OK and message.length <= 128)
@@ -174,31 +173,31 @@ class Switch:
             and entry.validity == VALID
             and stamp.generation == entry.generation
             and not stamp.bits & Bit.EMBEDDED
-            and (number == entry.floor or newer(number, entry.floor))
+            and (number == entry.max_sequence or newer(number, entry.max_sequence))
             and (not snapshot or entry.reported == snapshot)
         ):
             entry.store(message, number, stamp.incarnation)
             entry.latest, entry.dirty = True, False
-        elif newer(number, entry.floor):
-            entry.latest, entry.dirty, entry.floor = False, False, number
+        elif newer(number, entry.max_sequence):
+            entry.latest, entry.dirty, entry.max_sequence = False, False, number
 
     # Rule 8
 
-    def _control(self, message: Message, stamp: Stamp, place: Place) -> Message:
-        entry = self.entries[place.entry]
+    def _control(self, message: Message, stamp: Stamp, slot: Slot) -> Message:
+        entry = self.entries[slot.entry]
         generation = stamp.generation
-        reply = message.reply(stamp=stamp, place=place)
+        reply = message.reply(stamp=stamp, slot=slot)
         if message.op is Op.FILL and newer(generation, entry.generation):
-            self.entries[place.entry] = entry = Entry(generation)
+            self.entries[slot.entry] = entry = Entry(generation)
             entry.store(
                 message,
-                stamp.number if self._this_life(stamp.incarnation) else 0,
+                stamp.number if self._is_current(stamp.incarnation) else 0,
                 stamp.incarnation,
             )
             return reply
         if generation == 0 or generation != entry.generation:
             return replace(reply, status=Status.STALE)
-        told = replace(entry.sequence(), generation=generation, bits=entry.bits())
+        record = replace(entry.sequence(), generation=generation, bits=entry.bits())
         if not entry.retired:
             if message.op is Op.VALIDATE and entry.validity == INVALID:
                 entry.validity = VALID
@@ -207,9 +206,9 @@ class Switch:
             elif message.op is Op.RETIRE:
                 entry.validity, entry.retired = INVALID, True
         if message.op is Op.COUNT:
-            return replace(reply, place=Place(place.entry, 0))
+            return replace(reply, slot=Slot(slot.entry, 0))
         if message.op not in (Op.EVICT, Op.LOAD):
             return reply
-        if entry.reported and entry.reported == place.number:
-            told = replace(told, bits=told.bits | Bit.OVERWRITTEN)
-        return replace(reply, stamp=told, value=entry.value, length=len(entry.value))
+        if entry.reported and entry.reported == slot.number:
+            record = replace(record, bits=record.bits | Bit.OVERWRITTEN)
+        return replace(reply, stamp=record, value=entry.value, length=len(entry.value))

@@ -1,4 +1,4 @@
-"""p4/farreach on a switch of netkv's engine: tables by name, frames as messages."""
+"""A switch of netkv's engine that runs p4/farreach: tables by name, frames as messages."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -34,7 +34,7 @@ class FarReachSwitch:
             self.write(write)
 
     def open(self, incarnation: int = INCARNATION) -> Self:
-        """Clients' requests are taken from now on, in this incarnation."""
+        """Open the switch for requests of clients, in this incarnation."""
         self.settings()
         table, action = "NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set"
         self.set(table, action, {"incarnation": incarnation})
@@ -45,7 +45,7 @@ class FarReachSwitch:
         self.set(table, action, SETTINGS | changes)
 
     def write(self, write: base.TableWrite) -> None:
-        """A table write, to all pipelines."""
+        """Write to all pipelines."""
         for pipeline in range(self.engine.pipelines):
             self.write_in(pipeline, write)
 
@@ -63,21 +63,21 @@ class FarReachSwitch:
         self.write(base.InsertEntry(0, "NetkvIngress.lookup.cache", match, action, params))
 
     def process(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
-        """What leaves, and where; the packet-in header is taken off."""
+        """The frames that leave, with their ports, without the packet-in header."""
         return [
             (at, out[2:] if at == CPU_PORT else out) for at, out in self.engine.process(port, frame)
         ]
 
     def ask(self, port: int, message: Message) -> list[tuple[int, Message]]:
-        """A request of client 1 that comes in at `port`; what leaves, and where."""
+        """Send a request of client 1 into `port`; return the messages that leave."""
         return self._messages(port, encode(message, client_ip(1), SERVICE_IP))
 
     def control(self, message: Message) -> list[tuple[int, Message]]:
-        """The controller's message."""
+        """Send a message of the controller; return the messages that leave."""
         return self._messages(CPU_PORT, packet_out(0) + encode(message))
 
     def drops(self, counter: str) -> dict[int, int]:
-        """Frames that were dropped, by reason."""
+        """Reason → number of dropped frames."""
         counter_id = self.names.schema.counters.named(counter).id
         cells = self.engine.read_counter(counter_id)
         return {index: packets for index, packets, _ in cells if packets}

@@ -15,7 +15,7 @@ REPLY = 0x80
 
 @dataclass(frozen=True)
 class Multiget:
-    """A netmc header, and what is behind it."""
+    """A netmc header and its payload."""
 
     op: int
     id: int
@@ -25,12 +25,12 @@ class Multiget:
     startidx: int
     clo: int
     srv: tuple[int, ...]
-    """As far as it is not 0."""
+    """Without the zeros at its end."""
     rack: int
     payload: bytes = b""
 
     def pack(self, fields: int) -> bytes:
-        """Header and payload, with so many SRV fields."""
+        """Header, with this number of SRV fields, and payload."""
         head = struct.pack(
             "!BIBBHBB",
             self.op,
@@ -49,12 +49,12 @@ class Multiget:
 
 
 def keys(number: int, size: int = 4) -> bytes:
-    """So many keys as the payload has them."""
+    """The encoding of this number of keys."""
     return b"".join(bytes([size]) + bytes([ord("A") + i]) * size for i in range(number))
 
 
 def keyidx(sizes: Sequence[int]) -> int:
-    """The bitmap of groups with so many keys each."""
+    """The bitmap of groups with these numbers of keys."""
     bits = "".join("1".rjust(size, "0") for size in sizes)
     return int(bits.ljust(16, "0"), 2)
 
@@ -79,7 +79,7 @@ def request(
 
 
 def sub_requests(groups: Sequence[tuple[int, int]], whole: Multiget) -> list[tuple[int, Multiget]]:
-    """What becomes of a request: (server, sub-request), in the order in which they are made."""
+    """The sub-requests of a request as (server, sub-request), in the order of the passes."""
     found = []
     for at, (server, size) in enumerate(groups):
         rest = [size for _, size in groups[at + 1 :]]

@@ -1,4 +1,4 @@
-"""A switch with p4/netmc, filled by its control plane."""
+"""A switch that runs p4/netmc, with the table entries of its control plane."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.p4programs.netmc.multiget import Multiget
 
 @cache
 def bundle(fields: int = 8) -> bytes:
-    """The program with so many SRV fields."""
+    """The program with this number of SRV fields."""
     return compile_program(resources.programs()["netmc"], {"NETMC_SERVERS": str(fields)})
 
 
 class NetMcSwitch:
-    """One switch. Its tables are empty until they are written."""
+    """One switch. Its tables are empty at first."""
 
     def __init__(self, fields: int = 8, executor: str = "compiled", pipelines: int = 1) -> None:
         self.fields = fields
@@ -31,28 +31,28 @@ class NetMcSwitch:
         self._tables = Tables(self.engine, bundle(fields))
 
     def fill(self, topology: Topology) -> NetMcSwitch:
-        """Everything that the control plane writes."""
+        """Write all tables of the control plane."""
         self.write(NetMc(topology, self.fields).tables())
         return self
 
     def write(self, writes: Iterable[base.TableWrite]) -> None:
-        """Table writes, each to all pipelines."""
+        """Write to all pipelines."""
         for write in writes:
             for pipeline in range(self.engine.pipelines):
                 refusal = self._tables.carry_out(write, pipeline)
                 assert not refusal, refusal
 
     def restart(self) -> None:
-        """It has lost everything."""
+        """Restart the switch: all tables are empty again."""
         self.engine.load(bundle(self.fields))
 
     def ask(self, whole: Multiget, client: int = 1) -> list[tuple[int, bytes]]:
-        """A request for rack 1, at the client's port; what leaves, and where."""
+        """Send a request for rack 1 into the client's port; return the frames that leave."""
         frame = whole.frame(self.fields, client_ip(client), splitter_ip(1))
         return self.engine.process(client, frame)
 
     def drops(self) -> dict[int, int]:
-        """Frames dropped so far, by reason."""
+        """Reason → number of dropped frames."""
         (counter,) = (
             each for each in self.names.schema.counters if each.name == "NetkvIngress.drop.reasons"
         )

@@ -1,4 +1,4 @@
-"""What p4/netmc does to frames: requests split, everything else routed or dropped."""
+"""Scenarios of p4/netmc: requests are split, other frames are routed or dropped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -53,63 +53,65 @@ MALFORMED: dict[str, dict[str, Any]] = {
     "OID 0": {"oid": 0},
     "OID 2, and not a clone": {"oid": 2},
     "STARTIDX 1, and not a clone": {"startidx": 1},
-    "a server that there is not": {"srv": (9, 2, 3)},
+    "an unknown server": {"srv": (9, 2, 3)},
     "a server of another rack": {"srv": (FAR_SERVER, 2, 3)},
     "server 255": {"srv": (255, 2, 3)},
 }
-"""Requests that cannot be split: what is wrong, and by which fields."""
+"""Requests that cannot be split: description → wrong fields."""
 
 
 @dataclass
 class SplittingStf(Stf):
-    """A file about a program with so many SRV fields."""
+    """The packet test of a program with this number of SRV fields."""
 
     fields: int = 8
 
-    def ask_for(self, whole: Multiget, client: int = 1, to: int | None = None) -> None:
+    def client_sends_request(self, whole: Multiget, client: int = 1, to: int | None = None) -> None:
         """A client's request for rack 1."""
         to = splitter_ip(1) if to is None else to
         self.packet(client, whole.frame(self.fields, client_ip(client), to))
 
-    def arrives(self, sub: Multiget, server: int, client: int = 1) -> None:
-        """A sub-request reaches its server."""
+    def sub_request_arrives(self, sub: Multiget, server: int, client: int = 1) -> None:
+        """A sub-request arrives at its server."""
         ports = [host.port for host in (TOPOLOGY if self.fields == 8 else LARGE_TOPOLOGY).servers]
         self.expect(ports[server], sub.frame(self.fields, client_ip(client), server_ip(server)))
 
-    def splits(self, groups: Sequence[tuple[int, int]], whole: Multiget, client: int = 1) -> None:
-        """The request goes in, and to each server what is for it."""
-        self.ask_for(whole, client)
+    def request_is_split(
+        self, groups: Sequence[tuple[int, int]], whole: Multiget, client: int = 1
+    ) -> None:
+        """A client's request; each server receives its sub-request."""
+        self.client_sends_request(whole, client)
         for server, sub in multiget.sub_requests(groups, whole):
-            self.arrives(sub, server, client)
+            self.sub_request_arrives(sub, server, client)
 
-    def routed(self, port: int, frame: bytes, out: int) -> None:
-        """It leaves as it came."""
+    def frame_is_routed(self, port: int, frame: bytes, out: int) -> None:
+        """The frame leaves unchanged."""
         self.packet(port, frame)
         self.expect(out, frame)
 
 
 def requests(stf: SplittingStf) -> None:
     """Requests for this rack."""
-    stf.say("the example of figures 5 to 7: keys A, D | B | C")
-    stf.splits(FIGURES, multiget.request(FIGURES))
-    stf.say("one key, at each server, of either client")
+    stf.comment("the example of figures 5 to 7: keys A, D | B | C")
+    stf.request_is_split(FIGURES, multiget.request(FIGURES))
+    stf.comment("one key at each server, requested by each client")
     for server in range(8):
         for client in (1, 2):
-            stf.splits(((server, 1),), multiget.request([(server, 1)]), client)
-    stf.say("16 keys at one server; 16 keys at 8 servers; a server twice")
+            stf.request_is_split(((server, 1),), multiget.request([(server, 1)]), client)
+    stf.comment("16 keys at one server; 16 keys at 8 servers; a server twice")
     several: list[tuple[tuple[int, int], ...]] = [
         ((5, 16),),
         tuple((s, 2) for s in range(8)),
         ((4, 3), (2, 1), (4, 5)),
     ]
     for groups in several:
-        stf.splits(groups, multiget.request(groups))
-    stf.say("two groups of every size")
+        stf.request_is_split(groups, multiget.request(groups))
+    stf.comment("two groups of every size")
     for size in range(1, 16):
         for other in {1, 16 - size}:
             pair = ((6, size), (7, other))
-            stf.splits(pair, multiget.request(pair))
-    stf.say("read, write and delete of one key take the same way")
+            stf.request_is_split(pair, multiget.request(pair))
+    stf.comment("read, write and delete of one key")
     one = multiget.keys(1, size=64)
     for op, payload in (
         (GET, one),
@@ -117,95 +119,101 @@ def requests(stf: SplittingStf) -> None:
         (PUT, one + (1024).to_bytes(2) + bytes(range(256)) * 4),
         (DELETE, one),
     ):
-        stf.splits(SINGLE, multiget.request(SINGLE, op, payload))
-    stf.say("as large as an IPv4 packet gets: 1500 bytes")
+        stf.request_is_split(SINGLE, multiget.request(SINGLE, op, payload))
+    stf.comment("an IPv4 packet of 1500 bytes")
     three = ((0, 4), (1, 4), (2, 8))
     room = 1500 - 20 - 8 - 12 - stf.fields
-    stf.splits(three, multiget.request(three, payload=multiget.keys(16, 64).ljust(room, b"x")))
-    stf.say("nothing behind the header: the keys are the server's business")
-    stf.splits(FIGURES, multiget.request(FIGURES, payload=b""))
+    stf.request_is_split(
+        three, multiget.request(three, payload=multiget.keys(16, 64).ljust(room, b"x"))
+    )
+    stf.comment("no payload: the switch does not check the keys")
+    stf.request_is_split(FIGURES, multiget.request(FIGURES, payload=b""))
 
 
 def not_for_this_switch(stf: SplittingStf) -> None:
-    """Frames of port 5009 that are routed by their address, untouched."""
+    """Frames of port 5009 that are routed by their address, unchanged."""
     whole = multiget.request(FIGURES)
-    stf.say("another switch splits it")
+    stf.comment("another switch splits it")
     for rack, to in ((2, splitter_ip(2)), (2, server_ip(1)), (0, server_ip(1))):
         frame = replace(whole, rack=rack).frame(stf.fields, CLIENT_1, to)
-        stf.routed(1, frame, OTHER_RACK_PORT if to == splitter_ip(2) else SERVER_PORTS[1])
-    stf.say("a sub-request on its way: CLO is 1, and it does not come round")
+        stf.frame_is_routed(1, frame, OTHER_RACK_PORT if to == splitter_ip(2) else SERVER_PORTS[1])
+    stf.comment("a sub-request on its way to the server: CLO is 1, so it is not split")
     for _, sub in multiget.sub_requests(FIGURES, whole):
-        stf.routed(2, sub.frame(stf.fields, CLIENT_2, server_ip(4)), SERVER_PORTS[4])
-    stf.say("replies, to clients and to the coordinator")
+        stf.frame_is_routed(2, sub.frame(stf.fields, CLIENT_2, server_ip(4)), SERVER_PORTS[4])
+    stf.comment("replies, to clients and to the coordinator")
     for op in (MGET, GET, PUT, DELETE):
         for clo in (0, 1):
             reply = replace(whole, op=op | REPLY, clo=clo, rack=0, payload=b"\0")
-            stf.routed(13, reply.frame(stf.fields, server_ip(2), CLIENT_2), 2)
-            stf.routed(13, reply.frame(stf.fields, server_ip(2), COORDINATOR_IP), COORDINATOR_PORT)
-    stf.say("a reply that names this switch, and ops that nobody knows, are not requests")
+            stf.frame_is_routed(13, reply.frame(stf.fields, server_ip(2), CLIENT_2), 2)
+            stf.frame_is_routed(
+                13, reply.frame(stf.fields, server_ip(2), COORDINATOR_IP), COORDINATOR_PORT
+            )
+    stf.comment("a reply with this rack's number and unknown ops are not requests")
     for op in (MGET | REPLY, 0, 5, 0xFF):
         frame = replace(whole, op=op).frame(stf.fields, CLIENT_1, CLIENT_2)
-        stf.routed(1, frame, 2)
-    stf.say("a request to the coordinator, and one of it")
-    stf.routed(1, replace(whole, rack=0).frame(stf.fields, CLIENT_1, COORDINATOR_IP), 10)
-    stf.routed(10, replace(whole, rack=0).frame(stf.fields, COORDINATOR_IP, server_ip(0)), 11)
-    stf.say("to this switch, but not for it: no route")
-    stf.ask_for(replace(whole, rack=0))
-    stf.ask_for(replace(whole, rack=2))
+        stf.frame_is_routed(1, frame, 2)
+    stf.comment("a request to the coordinator, and a request from it")
+    stf.frame_is_routed(1, replace(whole, rack=0).frame(stf.fields, CLIENT_1, COORDINATOR_IP), 10)
+    stf.frame_is_routed(
+        10, replace(whole, rack=0).frame(stf.fields, COORDINATOR_IP, server_ip(0)), 11
+    )
+    stf.comment("addressed to this switch, but not a request of its rack: no route")
+    stf.client_sends_request(replace(whole, rack=0))
+    stf.client_sends_request(replace(whole, rack=2))
     for clo in (1, 2):
-        stf.ask_for(replace(whole, clo=clo))
+        stf.client_sends_request(replace(whole, clo=clo))
     for op in (0x81, 5):
-        stf.ask_for(replace(whole, op=op))
+        stf.client_sends_request(replace(whole, op=op))
 
 
 def not_splittable(stf: SplittingStf) -> None:
     """Requests that are dropped."""
     for what, change in MALFORMED.items():
-        stf.say(what)
-        stf.ask_for(replace(multiget.request(FIGURES), **change))
-        stf.ask_for(replace(multiget.request(SINGLE), **change))
+        stf.comment(what)
+        stf.client_sends_request(replace(multiget.request(FIGURES), **change))
+        stf.client_sends_request(replace(multiget.request(SINGLE), **change))
 
 
-def cut_short_on_the_way(stf: SplittingStf) -> None:
-    """Requests that turn out wrong after some sub-requests have gone: the rest is dropped."""
+def dropped_between_passes(stf: SplittingStf) -> None:
+    """Requests with an error in a later group: the sub-requests before it are sent."""
     whole = multiget.request(FIGURES)
-    stf.say("the second server is none, or the third")
+    stf.comment("the second or third server does not exist")
     for wrong in (1, 2):
         srv = tuple(200 if at == wrong else server for at, server in enumerate(whole.srv))
         request = replace(whole, srv=srv)
-        stf.ask_for(request)
+        stf.client_sends_request(request)
         for server, sub in multiget.sub_requests(FIGURES, request)[:wrong]:
-            stf.arrives(sub, server)
-    stf.say("16 groups, but 8 SRV fields")
+            stf.sub_request_arrives(sub, server)
+    stf.comment("16 groups, but 8 SRV fields")
     groups = tuple((server % 8, 1) for server in range(16))
     request = replace(multiget.request(groups), srv=tuple(range(8)))
-    stf.ask_for(request)
+    stf.client_sends_request(request)
     for server, sub in multiget.sub_requests(groups, request)[:8]:
-        stf.arrives(sub, server)
+        stf.sub_request_arrives(sub, server)
 
 
 def dropped(stf: SplittingStf) -> None:
-    """Frames that no program lets in."""
+    """Frames that are dropped."""
     whole = multiget.request(FIGURES)
     frame = whole.frame(stf.fields, CLIENT_1, splitter_ip(1))
-    stf.say("cut short at every length")
+    stf.comment("truncated at every length")
     for length in range(len(frame)):
         stf.packet(1, frame[:length])
-    stf.say("wrong IP version, IPv4 checksum, ethertype")
+    stf.comment("wrong IP version, IPv4 checksum, ethertype")
     for offset, value, fix in ((14, 0x65, True), (25, frame[25] ^ 1, False), (12, 0x86, False)):
         stf.packet(1, changed(frame, offset, value, fix))
-    stf.say("lengths that disagree, or leave no room for the header")
+    stf.comment("inconsistent lengths, and lengths too small for the header")
     stf.packet(1, changed(frame, 39, frame[39] - 1, False))
     stf.packet(1, changed(frame, 39, frame[39] + 1, False))
     short = 8 + 12 + stf.fields - 1
     stf.packet(1, changed(changed(frame, 39, short, False), 17, short + 20, True))
-    stf.say("no route")
+    stf.comment("no route")
     stf.packet(1, replace(whole, rack=0).frame(stf.fields, CLIENT_1, 0x0A0A0A0A))
-    stf.say("frames of the port that other programs serve are other traffic")
+    stf.comment("frames for the port of the other programs are other traffic")
     kv = Message(Op.GET, bytes.fromhex(EDGES[0][0]), 1, 1)
-    stf.routed(1, encode(kv, CLIENT_1, CLIENT_2), 2)
+    stf.frame_is_routed(1, encode(kv, CLIENT_1, CLIENT_2), 2)
     stf.packet(1, encode(kv, CLIENT_1, SERVICE_IP))
-    stf.say("bytes behind the datagram, as a short frame has them, stay where they are")
+    stf.comment("padding behind the datagram is kept")
     stf.packet(1, frame + b"\xee\xee")
     for server, sub in multiget.sub_requests(FIGURES, whole):
         stf.expect(
@@ -216,16 +224,16 @@ def dropped(stf: SplittingStf) -> None:
 def controller_port(stf: SplittingStf) -> None:
     """Frames from and to the controller."""
     frame = multiget.request(FIGURES).frame(stf.fields, CONTROLLER_IP, splitter_ip(1))
-    stf.say("packet-out through the pipeline: split as any other, cut short as any other")
+    stf.comment("packet-out through the pipeline: split; dropped if truncated")
     stf.packet(CPU_PORT, packet_out(0) + frame)
     for server, sub in multiget.sub_requests(FIGURES, multiget.request(FIGURES)):
         stf.expect(SERVER_PORTS[server], sub.frame(stf.fields, CONTROLLER_IP, server_ip(server)))
     stf.packet(CPU_PORT, packet_out(0) + frame[:-1])
-    stf.say("packet-out to a port: untouched. The recirculation port is no loop for it")
+    stf.comment("packet-out to a port: unchanged, also at the recirculation port")
     for port in (1, LOOP_PORT):
         stf.packet(CPU_PORT, packet_out(port) + frame)
         stf.expect(port, frame)
-    stf.say("to the controller")
+    stf.comment("to the controller")
     reply = replace(multiget.request(SINGLE), op=MGET | REPLY, rack=0)
     back = reply.frame(stf.fields, server_ip(0), CONTROLLER_IP)
     stf.packet(SERVER_PORTS[0], back)
@@ -233,13 +241,13 @@ def controller_port(stf: SplittingStf) -> None:
 
 
 def large_racks(stf: SplittingStf) -> None:
-    """As many SRV fields as there can be."""
-    stf.say("16 keys at 16 servers: the first 16, the last 16, and every other one")
+    """The largest number of SRV fields."""
+    stf.comment("16 keys at 16 servers: the first 16, the last 16, and every other one")
     for servers in (range(16), range(16, 32), range(1, 32, 2)):
         groups = tuple((server, 1) for server in servers)
-        stf.splits(groups, multiget.request(groups))
-    stf.say("one key at each server")
+        stf.request_is_split(groups, multiget.request(groups))
+    stf.comment("one key at each server")
     for server in range(32):
-        stf.splits(((server, 1),), multiget.request(((server, 1),)))
-    stf.say("32 servers, but SRV says 32")
-    stf.ask_for(multiget.request(((32, 1),)))
+        stf.request_is_split(((server, 1),), multiget.request(((server, 1),)))
+    stf.comment("server 32, but servers are 0 to 31")
+    stf.client_sends_request(multiget.request(((32, 1),)))

@@ -1,4 +1,4 @@
-"""What is relied on at NetMC's switch: the paper's example, what is refused, and that it ends."""
+"""NetMC's switch: the paper's example, dropped requests, and the bound of recirculation."""
 
 from dataclasses import replace
 from random import Random
@@ -20,7 +20,7 @@ KEYS = "04 41414141 04 44444444 04 42424242 04 43434343"
 def test_the_example_of_figures_5_to_7(executor: str, pipelines: int) -> None:
     """Keys A and D are server 1's, B is server 2's, C server 3's; the request has number 1001.
 
-    Both copies of a pass are the same, so a sub-request is also what comes round for the next.
+    Both copies of a pass are equal, so the recirculated frame is also the sub-request.
     """
     switch = NetMcSwitch(8, executor, pipelines).fill(TOPOLOGY)
     #                          op  id        oid numkey keyidx startidx clo srv   rack keys
@@ -42,7 +42,7 @@ def test_the_example_of_figures_5_to_7(executor: str, pipelines: int) -> None:
         assert left[port][:6] == mac_of(server_ip(server)).to_bytes(6)
         assert left[port][26:34] == client_ip(1).to_bytes(4) + server_ip(server).to_bytes(4)
     assert switch.engine.statistics()["recirculated"] == 2
-    # Figure 7: A and D come back to the client as the server sent them.
+    # Figure 7: the reply with A and D is forwarded to the client unchanged.
     pairs = b"\0" + bytes.fromhex("04 41414141 00 0001 61 04 44444444 00 0001 64")
     reply = replace(whole, op=0x81, oid=1, numkey=2, keyidx=0, clo=1, rack=0, payload=pairs)
     frame = reply.frame(8, server_ip(1), client_ip(1))
@@ -50,20 +50,20 @@ def test_the_example_of_figures_5_to_7(executor: str, pipelines: int) -> None:
 
 
 @pytest.mark.parametrize("change", MALFORMED.values(), ids=MALFORMED.keys())
-def test_a_request_that_cannot_be_split_is_counted_as_that(change: dict[str, object]) -> None:
+def test_requests_that_cannot_be_split_are_counted_by_reason(change: dict[str, object]) -> None:
     switch = NetMcSwitch().fill(TOPOLOGY)
     assert switch.ask(replace(multiget.request(FIGURES), **change)) == []  # type: ignore[arg-type]
     assert switch.ask(replace(multiget.request(SINGLE), **change)) == []  # type: ignore[arg-type]
     assert switch.drops() == {NOT_SPLIT: 2}
 
 
-def test_other_drops_have_the_reasons_of_every_program() -> None:
+def test_other_drops_have_the_reasons_that_all_programs_share() -> None:
     switch = NetMcSwitch().fill(TOPOLOGY)
     whole = multiget.request(FIGURES)
     frame = whole.frame(8, client_ip(1), splitter_ip(1))
     assert switch.engine.process(1, frame[:-1]) == []
     assert switch.drops() == {1: 1}
-    # Cut short, and not to be split either: that it is cut short is what counts.
+    # Truncated and not splittable: counted as truncated.
     cut = replace(whole, numkey=0).frame(8, client_ip(1), splitter_ip(1))[:-1]
     assert switch.engine.process(1, cut) == []
     assert switch.drops() == {1: 2}
@@ -74,7 +74,7 @@ def test_other_drops_have_the_reasons_of_every_program() -> None:
 
 
 def test_a_clone_from_outside_is_not_split() -> None:
-    """It is a sub-request on its way to its server, or a trick."""
+    """It is a sub-request on its way to its server, or forged."""
     switch = NetMcSwitch().fill(TOPOLOGY)
     clone = replace(multiget.request(FIGURES), clo=1)
     frame = clone.frame(8, client_ip(1), server_ip(5))
@@ -83,8 +83,8 @@ def test_a_clone_from_outside_is_not_split() -> None:
     assert switch.engine.statistics()["recirculated"] == 0
 
 
-def test_the_switch_keeps_nothing() -> None:
-    """No register; a request that comes again, or between two others, is split as the first."""
+def test_the_switch_has_no_state() -> None:
+    """It has no register. A repeated request is split in the same way, in any order."""
     switch = NetMcSwitch().fill(TOPOLOGY)
     assert list(switch.names.schema.registers) == []
     requests = [multiget.request(FIGURES), multiget.request(((4, 3), (2, 1), (4, 5)))]
@@ -95,7 +95,7 @@ def test_the_switch_keeps_nothing() -> None:
 
 @pytest.mark.parametrize("fields", [1, 8, 32])
 @pytest.mark.parametrize("executor", ["interpreter", "compiled"])
-def test_recirculation_ends_whatever_comes_in(fields: int, executor: str) -> None:
+def test_recirculation_is_bounded_for_random_requests(fields: int, executor: str) -> None:
     topology = LARGE_TOPOLOGY if fields == 32 else TOPOLOGY
     if fields == 1:
         topology = replace(TOPOLOGY, local=frozenset([0]))

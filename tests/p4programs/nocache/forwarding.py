@@ -1,4 +1,4 @@
-"""What all programs do: partition, routes, controller port, and frames that are dropped."""
+"""Scenarios of all programs: partition, routes, controller port, dropped frames."""
 
 from dataclasses import replace
 
@@ -22,19 +22,19 @@ GET = Message(Op.GET, KEY, 1, 1)
 
 
 def requests_and_replies(stf: Stf) -> None:
-    """Every request reaches its owner, at both edges of every range; replies go back."""
+    """Requests go to the owner of the key, at both edges of every range; replies to the client."""
     for server, keys in EDGES.items():
         for key in map(bytes.fromhex, keys):
-            stf.say(f"server {server} owns {key.hex()}: read, write and delete reach it")
+            stf.comment(f"server {server} owns {key.hex()}: it receives read, write and delete")
             for message in (
                 Message(Op.GET, key, 1, 1),
                 Message(Op.PUT, key, 2, 1, length=5, value=b"hello"),
                 Message(Op.PUT, key, 3, 1, length=1024, value=bytes(range(256)) * 4),
                 Message(Op.DELETE, key, 4, 1),
             ):
-                stf.ask(stf.request(message))
-                stf.reaches(stf.request(message), server=server)
-    stf.say("replies go to the address of the client")
+                stf.client_sends(stf.request(message))
+                stf.server_receives(stf.request(message), server=server)
+    stf.comment("replies go to the address of the client")
     for op in (Op.GET_REPLY, Op.PUT_REPLY, Op.DELETE_REPLY):
         reply = encode(Message(op, KEY, 9, 2, length=3, value=b"abc"), SERVERS[1], CLIENT_2)
         stf.packet(SERVER_PORTS[1], reply)
@@ -43,35 +43,35 @@ def requests_and_replies(stf: Stf) -> None:
 
 def controller_port(stf: Stf) -> None:
     """Frames from and to the controller."""
-    stf.say("controller to the owner of a key")
+    stf.comment("controller to the owner of a key")
     admit = Message(Op.ADMIT, KEY, 5)
-    stf.from_controller(admit)
+    stf.controller_sends(admit)
     stf.expect(SERVER_PORTS[0], encode(admit, 0x0A000001, SERVERS[0]))
-    stf.say("server to the controller: the port it came in by stands in front")
+    stf.comment("server to the controller: the packet-in header has the ingress port")
     outgrown = Message(Op.OUTGROWN, KEY, 6, 0x8000)
     stf.packet(SERVER_PORTS[0], encode(outgrown, SERVERS[0], 0x0A000001))
-    stf.to_controller(outgrown, SERVERS[0], SERVER_PORTS[0])
-    stf.say("packet-out to a port: untouched, whatever it is")
+    stf.controller_receives(outgrown, SERVERS[0], SERVER_PORTS[0])
+    stf.comment("packet-out of any bytes to a port: unchanged")
     for payload in (encode(GET), b"any bytes", bytes(64)):
         stf.packet(CPU_PORT, packet_out(PORT_1) + payload)
         stf.expect(PORT_1, payload)
-    stf.say("packet-out to the controller itself comes back with the packet-in header")
+    stf.comment("packet-out to the controller itself returns with the packet-in header")
     stf.packet(CPU_PORT, packet_out(CPU_PORT) + b"echo")
     stf.expect(CPU_PORT, packet_in(CPU_PORT) + b"echo")
 
 
 def other_traffic(stf: Stf, port: int = 5009) -> None:
-    """IPv4 that is none of netkv's is routed as it is. The program leaves `port` alone."""
-    stf.say("another UDP port, another protocol, options, fragments: routed untouched")
+    """Other IPv4 traffic is routed unchanged. `port` is a UDP port that the program ignores."""
+    stf.comment("another UDP port, another protocol, options, fragments: routed unchanged")
     frame = encode(GET, CLIENT_1, CLIENT_2)
     for offset, value in ((37, port & 0xFF), (23, 6), (14, 0x46), (21, 1), (20, 0x20), (24, 0xEE)):
         other = bytearray(frame)
         other[offset] = value
-        if offset == 24:  # a wrong checksum is the receiver's business when it is not netkv's
+        if offset == 24:  # checksums of other traffic are not verified
             other[37] = port & 0xFF
         stf.packet(1, bytes(other))
         stf.expect(2, bytes(other))
-    stf.say("a datagram of another service, cut anywhere behind its headers")
+    stf.comment("a datagram of another service, truncated behind its headers")
     short = bytearray(frame[:42])
     short[37] = 0
     stf.packet(1, bytes(short))
@@ -79,39 +79,39 @@ def other_traffic(stf: Stf, port: int = 5009) -> None:
 
 
 def dropped(stf: Stf) -> None:
-    """Frames that must not come out anywhere."""
+    """Frames that are dropped."""
     frame = encode(stf.request(GET), CLIENT_1, SERVICE_IP)
-    stf.say("cut short at every length")
+    stf.comment("truncated at every length")
     message = Message(Op.PUT, KEY, 1, 1, length=20, value=b"x" * 20)
     put = encode(stf.request(message), CLIENT_1, SERVICE_IP)
     for length in range(len(put)):
         stf.packet(1, put[:length])
-    stf.say("cut short from the controller, whose header makes the frame longer")
+    stf.comment("truncated packet-outs")
     stf.packet(CPU_PORT, packet_out(0) + put[:-1])
     stf.packet(CPU_PORT, packet_out(0) + put[:-2])
     stf.packet(CPU_PORT, b"\0")
-    stf.say("wrong format, IP version, IPv4 checksum, ethertype")
+    stf.comment("wrong format, IP version, IPv4 checksum, ethertype")
     for offset, value, fix in ((42, 0, False), (42, 2, False), (14, 0x65, True), (25, 1, False)):
         stf.packet(1, changed(frame, offset, value, fix))
     stf.packet(1, changed(frame, 12, 0x86, False))
-    stf.say("lengths that disagree, or leave no room for the kv header")
+    stf.comment("inconsistent lengths, and lengths too small for the kv header")
     udp = frame[39]
     stf.packet(1, changed(frame, 39, udp - 1, False))
     stf.packet(1, changed(frame, 39, udp + 1, False))
     stf.packet(1, changed(changed(frame, 39, 20, False), 17, 40, True))
     stf.packet(1, changed(frame, 17, udp + 21, True))
-    stf.say("no route")
+    stf.comment("no route")
     stf.packet(1, encode(GET, CLIENT_1, 0x0A0A0A0A))
-    stf.say("statistics messages from a host")
+    stf.comment("statistics messages from a host")
     stf.packet(1, encode(replace(GET, op=Op.STATS), CLIENT_1, SERVICE_IP))
     stf.packet(3, encode(replace(GET, op=Op.EPOCH), SERVERS[0], SERVICE_IP))
-    stf.say("the switch is well after all that")
-    stf.ask(stf.request(GET))
-    stf.reaches(stf.request(GET))
+    stf.comment("the switch still forwards requests")
+    stf.client_sends(stf.request(GET))
+    stf.server_receives(stf.request(GET))
 
 
 def changed(frame: bytes, offset: int, value: int, fix_checksum: bool) -> bytes:
-    """`frame` with one byte changed, and the IPv4 checksum made right again if asked."""
+    """`frame` with one byte changed, and its IPv4 checksum corrected if asked."""
     new = bytearray(frame)
     new[offset] = value
     return with_ipv4_checksum(bytes(new)) if fix_checksum else bytes(new)

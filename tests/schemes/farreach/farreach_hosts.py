@@ -1,7 +1,7 @@
-"""Small servers and clients of FarReach for tests, after the rules of docs/farreach.md.
+"""Small servers and clients of FarReach for tests, by the rules of docs/farreach.md.
 
-`Judge` checks every answer at once: sequences put all writes of a key in one order, so no answer
-may be older than an operation that had ended when the answered operation began.
+`AnswerChecker` checks every answer at once. Sequences order all writes of a key, so no answer may
+be older than an operation that had ended when the answered operation began.
 """
 
 from collections.abc import Callable
@@ -21,86 +21,87 @@ def later(a: Record, b: Record | None) -> bool:
     return b is None or is_later(a, b)
 
 
-class Judge:
-    """Gets every operation and answer; collects violations."""
+class AnswerChecker:
+    """Checks every answer and collects violations."""
 
     def __init__(self) -> None:
-        self.known: dict[bytes, Record] = {}  # the latest of any operation that has ended
+        self.known: dict[bytes, Record] = {}  # of all ended operations, the latest
         self.values: dict[tuple[bytes, int, int], tuple[bool, bytes]] = {}
         self.written: dict[tuple[bytes, bytes], tuple[int, int]] = {}
-        """Key and value of each write → its sequence, the latest if its copies got several."""
+        """Key and value of each write → its sequence; if it has several, that of its last copy."""
         self.first: dict[tuple[bytes, bytes], tuple[int, int]] = {}
-        self.complaints: list[str] = []
+        self.violations: list[str] = []
         self.reads = 0
         self.writes = 0
 
-    def ended(self, message: Message, began: Record | None, reply: Message) -> None:
-        """An operation that began when `began` was known has its reply."""
+    def check_answer(self, message: Message, known: Record | None, reply: Message) -> None:
+        """Check the reply to an operation; `known` was the latest record when it began."""
         assert reply.stamp is not None
         bits = int(Bit.DELETED) if reply.status is Status.NOT_FOUND else 0
         stamp = reply.stamp
         got = Record(message.key, stamp.incarnation, stamp.number, bits, reply.value)
         if not stamp.incarnation:
             # The answer has no sequence: find the write by its value (none, if deleted).
-            got = self._dated(got, self.written)
+            got = self._with_sequence(got, self.written)
         if message.op is Op.GET:
             self.reads += 1
             self._check_value(got)
         else:
             self.writes += 1
-        forgotten = not stamp.incarnation and got.deleted and began is not None and began.deleted
-        if began is not None and is_later(began, got) and not forgotten:
+        forgotten = not stamp.incarnation and got.deleted and known is not None and known.deleted
+        if known is not None and is_later(known, got) and not forgotten:
             what = "a stale read" if message.op is Op.GET else "a write before another"
-            self.complaints.append(
-                f"{what} of {message.key.hex()[:8]}: {got[1:3]} after {began[1:3]}"
+            self.violations.append(
+                f"{what} of {message.key.hex()[:8]}: {got[1:3]} after {known[1:3]}"
             )
         if message.op is not Op.GET:
             deleted = Bit.DELETED if message.op is Op.DELETE else NO_BITS
             got = got._replace(bits=int(deleted), value=message.value)
         if not stamp.incarnation:
-            got = self._dated(got, self.first)
+            got = self._with_sequence(got, self.first)
         if later(got, self.known.get(message.key)):
             self.known[message.key] = got
 
-    def _dated(self, got: Record, by: dict[tuple[bytes, bytes], tuple[int, int]]) -> Record:
+    def _with_sequence(self, got: Record, by: dict[tuple[bytes, bytes], tuple[int, int]]) -> Record:
         incarnation, number = by.get((got.key, got.value), (0, 0))
         return got._replace(incarnation=incarnation, number=number)
 
-    def passed(self, key: bytes, value: bytes, sequence: tuple[int, int]) -> None:
-        """A write, or a copy of it, got this sequence."""
+    def record_sequence(self, key: bytes, value: bytes, sequence: tuple[int, int]) -> None:
+        """A write or a copy of it was stamped with this sequence."""
         self.first.setdefault((key, value), sequence)
         self.written[key, value] = sequence
 
     def _check_value(self, got: Record) -> None:
         if not got.deleted and (got.key, got.value) not in self.written:
-            self.complaints.append("a value that was never written")
+            self.violations.append("a value that was never written")
         which = (got.key, got.incarnation, got.number)
         if which[1:] == (0, 0):
             return
         if self.values.setdefault(which, (got.deleted, got.value)) != (got.deleted, got.value):
-            self.complaints.append(f"two values of one write: {which[1:]}")
+            self.violations.append(f"two values of one write: {which[1:]}")
 
 
 @dataclass
-class Asked:
+class PendingRequest:
     """A pending request of a client."""
 
     message: Message
-    began: Record | None
+    known: Record | None
+    """The latest record of the key when the request was sent."""
     deadline: Nanoseconds
     wait: Nanoseconds = 20 * MILLISECOND
     reply: Message | None = None
-    over: bool = False
+    ended: bool = False
 
 
 @dataclass
-class Process:
+class ClientProcess:
     """A client process with one client."""
 
     index: int
     send: Callable[[Datagram], None]
     at: Callable[[Nanoseconds, Callable[[], None]], None]
-    judge: Judge
+    checker: AnswerChecker
     first_request: int = 1
     up: bool = True
     now: Callable[[], Nanoseconds] = lambda: 0
@@ -108,17 +109,17 @@ class Process:
     def __post_init__(self) -> None:
         self.ip = client_ip(self.index)
         self.incarnation = 0
-        self.least_incarnation = 0  # of switch answers that count
+        self.least_incarnation = 0  # of switch answers that are accepted
         self.request = self.first_request
-        self.asked: dict[int, Asked] = {}
-        self.preserved: dict[bytes, tuple[Record, int]] = {}  # and how many lists had come then
+        self.pending: dict[int, PendingRequest] = {}
+        self.preserved: dict[bytes, tuple[Record, int]] = {}  # and the lists before it
         self.frozen: list[Record] = []
         self.frozen_for = 0
-        self.whole: int | None = None  # number of the last complete RELEASE
+        self.last_release: int | None = None  # number of the last complete RELEASE
         self.lists = 0
         self.listed: dict[bytes, int] = {}  # key → the last list that had it
         self.parts: dict[int, bytes] = {}
-        self.parts_of = 0
+        self.partial_release = 0
         self.unknown = 0
 
     def _next(self) -> int:
@@ -126,47 +127,49 @@ class Process:
         return self.request
 
     def hello(self, again: Nanoseconds = 200 * MILLISECOND) -> None:
-        """Send HELLO now, and at intervals that suit an incarnation of seconds."""
+        """Send HELLO now and periodically, often enough for incarnations of seconds."""
         if not self.up:
             return
         message = Message(
             Op.HELLO, bytes(16), self._next(), self.index, stamp=Stamp(self.incarnation)
         )
-        asked = Asked(message, None, self.now() + again)
-        self.asked[message.request] = asked
-        self._send_until(asked, CONTROLLER_IP)
+        pending = PendingRequest(message, None, self.now() + again)
+        self.pending[message.request] = pending
+        self._send_until(pending, CONTROLLER_IP)
         self.at(again, self.hello)
 
     def bye(self) -> None:
         """Deregister."""
         message = Message(Op.BYE, bytes(16), self._next(), self.index)
-        self.asked[message.request] = Asked(message, None, self.now() + SECOND)
-        self._send_until(self.asked[message.request], CONTROLLER_IP)
+        self.pending[message.request] = PendingRequest(message, None, self.now() + SECOND)
+        self._send_until(self.pending[message.request], CONTROLLER_IP)
 
-    def begin(self, op: Op, key: bytes, value: bytes = b"", patience: int = 5 * SECOND) -> Asked:
+    def begin(
+        self, op: Op, key: bytes, value: bytes = b"", timeout: int = 5 * SECOND
+    ) -> PendingRequest:
         """Begin an operation."""
         stamp = Stamp(self.incarnation)
         message = Message(
             op, key, self._next(), self.index, length=len(value), value=value, stamp=stamp
         )
         if op is Op.PUT:
-            self.judge.written.setdefault((key, value), (0, 0))
-        asked = Asked(message, self.judge.known.get(key), self.now() + patience)
-        self.asked[message.request] = asked
-        self._send_until(asked, SERVICE_IP)
-        return asked
+            self.checker.written.setdefault((key, value), (0, 0))
+        pending = PendingRequest(message, self.checker.known.get(key), self.now() + timeout)
+        self.pending[message.request] = pending
+        self._send_until(pending, SERVICE_IP)
+        return pending
 
-    def _send_until(self, asked: Asked, to: int) -> None:
-        if asked.over or not self.up:
+    def _send_until(self, pending: PendingRequest, to: int) -> None:
+        if pending.ended or not self.up:
             return
-        if self.now() >= asked.deadline:
-            asked.over = True
-            self.asked.pop(asked.message.request, None)
+        if self.now() >= pending.deadline:
+            pending.ended = True
+            self.pending.pop(pending.message.request, None)
             return
-        self.send(Datagram(self.ip, to, asked.message))
-        wait = asked.wait
-        asked.wait = min(2 * wait, 160 * MILLISECOND)
-        self.at(wait, lambda: self._send_until(asked, to))
+        self.send(Datagram(self.ip, to, pending.message))
+        wait = pending.wait
+        pending.wait = min(2 * wait, 160 * MILLISECOND)
+        self.at(wait, lambda: self._send_until(pending, to))
 
     def receive(self, datagram: Datagram) -> None:
         """A frame has arrived."""
@@ -176,33 +179,37 @@ class Process:
         if message.op in (Op.RELEASE, Op.COLLECT, Op.RECOVERED):
             self._controller(message)
             return
-        asked = self.asked.pop(message.request, None)
-        if asked is None or message.op != asked.message.op + 1 or message.key != asked.message.key:
+        pending = self.pending.pop(message.request, None)
+        if (
+            pending is None
+            or message.op != pending.message.op + 1
+            or message.key != pending.message.key
+        ):
             return
-        asked.over = True
+        pending.ended = True
         if message.op is Op.HELLO_REPLY:
             assert message.stamp is not None
             self._learn(message.stamp.incarnation)
         elif message.op is not Op.BYE_REPLY:
-            self._answered(asked, message)
+            self._answered(pending, message)
 
     def _learn(self, incarnation: int) -> None:
         if self.incarnation == 0 or is_newer(incarnation, self.incarnation):
             self.incarnation = incarnation
 
-    def _answered(self, asked: Asked, reply: Message) -> None:
+    def _answered(self, pending: PendingRequest, reply: Message) -> None:
         if reply.status is Status.UNKNOWN:
             self.unknown += 1
             return
         assert reply.stamp is not None
-        stamp, request = reply.stamp, asked.message
+        stamp, request = reply.stamp, pending.message
         if (
             reply.cache_hit
             and stamp.incarnation
             and is_newer(self.least_incarnation, stamp.incarnation)
         ):
-            return  # of an incarnation that is over: whether it was, nobody can tell
-        asked.reply = reply
+            return  # an answer of an earlier incarnation: its record may be lost
+        pending.reply = reply
         is_read = request.op is Op.GET
         embedded = stamp.bits & Bit.EMBEDDED
         if embedded or (reply.cache_hit and (not is_read or stamp.bits & Bit.DIRTY)):
@@ -213,7 +220,7 @@ class Process:
             before = self.preserved.get(request.key)
             if later(record, before and before[0]):
                 self.preserved[request.key] = (record, self.lists)
-        self.judge.ended(request, asked.began, reply)
+        self.checker.check_answer(request, pending.known, reply)
 
     def _controller(self, message: Message) -> None:
         assert message.stamp is not None
@@ -242,10 +249,10 @@ class Process:
     def _release(self, number: int, part: int, parts: int, value: bytes) -> None:
         assert part < parts
         assert len(value) <= 1024
-        if self.whole is not None and not is_newer(number, self.whole):
+        if self.last_release is not None and not is_newer(number, self.last_release):
             return
-        if number != self.parts_of:
-            self.parts_of, self.parts = number, {}
+        if number != self.partial_release:
+            self.partial_release, self.parts = number, {}
         self.parts[part] = value
         if len(self.parts) < parts:
             return
@@ -261,12 +268,12 @@ class Process:
         for key, (_, since) in list(self.preserved.items()):
             if self.lists - since >= 3 and self.lists - self.listed.get(key, 0) > 1:
                 del self.preserved[key]
-        self.whole = number
+        self.last_release = number
 
 
 @dataclass
 class Shim:
-    """A storage server and its store, which outlives it."""
+    """A storage server and its store, which survives restarts."""
 
     host: Host
     send: Callable[[Datagram], None]
@@ -274,17 +281,19 @@ class Shim:
     now: Callable[[], Nanoseconds]
     up: bool = True
     tombstones_last: Nanoseconds = 3 * SECOND
-    """Longer than any client waits for an answer; in the engine it is ten minutes."""
+    """How long a tombstone is kept at least: longer than any operation (engine: 10 minutes)."""
 
     def __post_init__(self) -> None:
         self.store: dict[bytes, Record] = {}
-        self.done: dict[tuple[int, int], None] = {}
+        self.applied: dict[tuple[int, int], None] = {}
         self.offers: dict[bytes, tuple[int, Nanoseconds]] = {}
         self.offered: dict[bytes, Nanoseconds] = {}
         self.request = 0
-        self.made: dict[bytes, tuple[int, Nanoseconds]] = {}  # tombstones: WATERMARKs before, when
+        self.tombstones: dict[
+            bytes, tuple[int, Nanoseconds]
+        ] = {}  # key → number of WATERMARKs, time
         self.watermarks = 0
-        self.seen_by_controller: set[int] = set()
+        self.handled_watermarks: set[int] = set()
 
     def receive(self, datagram: Datagram) -> None:
         """A frame has arrived."""
@@ -312,37 +321,43 @@ class Shim:
                 )
                 if later(embedded, record):
                     record, bits = embedded, Bit.EMBEDDED
-            return self._with(message, record, stamp.generation, bits)
+            return self._reply_with(message, record, stamp.generation, bits)
         if message.op in (Op.PUT, Op.DELETE):
             origin = (message.sender, message.request)
-            if origin not in self.done:
+            if origin not in self.applied:
                 if stamp.bits & Bit.PAST:
-                    # Without a sequence, so that no entry takes the refusal for a record.
+                    # Without a sequence, so that no entry stores the refusal as a record.
                     return message.reply(status=Status.UNKNOWN, stamp=Stamp())
-                self.done[origin] = None
+                self.applied[origin] = None
                 bits = Bit.DELETED if message.op is Op.DELETE else NO_BITS
-                self._keep(Record(key, stamp.incarnation, stamp.number, int(bits), message.value))
-            return self._with(message, self.store.get(key), stamp.generation, NO_BITS)
+                self._store_if_later(
+                    Record(key, stamp.incarnation, stamp.number, int(bits), message.value)
+                )
+            return self._reply_with(message, self.store.get(key), stamp.generation, NO_BITS)
         if message.op is Op.RESTORE:
             bits = stamp.bits & Bit.DELETED
-            self._keep(Record(key, stamp.incarnation, stamp.number, int(bits), message.value))
-            return self._with(message, self.store[key], 0, NO_BITS)
+            self._store_if_later(
+                Record(key, stamp.incarnation, stamp.number, int(bits), message.value)
+            )
+            return self._reply_with(message, self.store[key], 0, NO_BITS)
         if message.op is Op.FETCH:
-            return self._with(message, self.store.get(key), 0, NO_BITS)
+            return self._reply_with(message, self.store.get(key), 0, NO_BITS)
         assert message.op is Op.WATERMARK
-        if message.request not in self.seen_by_controller:
-            self.seen_by_controller.add(message.request)
+        if message.request not in self.handled_watermarks:
+            self.handled_watermarks.add(message.request)
             self._watermark()
         return message.reply()
 
-    def _keep(self, record: Record) -> None:
+    def _store_if_later(self, record: Record) -> None:
         if later(record, self.store.get(record.key)):
             self.store[record.key] = record
-            self.made.pop(record.key, None)
+            self.tombstones.pop(record.key, None)
             if record.deleted:
-                self.made[record.key] = (self.watermarks, self.now())
+                self.tombstones[record.key] = (self.watermarks, self.now())
 
-    def _with(self, message: Message, record: Record | None, generation: int, bits: Bit) -> Message:
+    def _reply_with(
+        self, message: Message, record: Record | None, generation: int, bits: Bit
+    ) -> Message:
         known = record or Record(message.key, 0, 0, int(Bit.DELETED), b"")
         is_read = message.op in (Op.GET, Op.FETCH)
         value = known.value if is_read else b""
@@ -355,9 +370,9 @@ class Shim:
         )
 
     def _watermark(self) -> None:
-        for key, (watermarks, when) in list(self.made.items()):
+        for key, (watermarks, when) in list(self.tombstones.items()):
             if watermarks <= self.watermarks - 4 and self.now() - when >= self.tombstones_last:
-                del self.made[key], self.store[key]
+                del self.tombstones[key], self.store[key]
         self.watermarks += 1
 
     def _offer(self, key: bytes) -> None:

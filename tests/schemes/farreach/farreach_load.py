@@ -1,9 +1,12 @@
 """Random operations of clients, and faults at random times."""
 
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from netkv.control.base import MILLISECOND, SECOND
 from netkv.control.messages import Op
+from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes.farreach.farreach_rack import Rack, key_of
 
@@ -23,13 +26,27 @@ SMALL = FarReachParameters(
 )
 
 
+def stocked_rack(
+    parameters: FarReachParameters,
+    seed: int = 0,
+    keys: list[bytes] = KEYS,
+    control: type[FarReach] = FarReach,
+    **options: Any,
+) -> Rack:
+    """A rack with these changed parameters, whose servers have a record of each key."""
+    rack = Rack(replace(parameters, **options), seed, control_type=control)
+    for key in keys:
+        rack.store(key, b"first " + key[:4])
+    return rack
+
+
 class Load:
-    """Each client has one operation after the other, with keys of different popularity."""
+    """Three sequences of operations for each client, with keys of different popularity."""
 
     def __init__(self, rack: Rack, keys: list[bytes] = KEYS) -> None:
         self.rack = rack
         self.keys = keys
-        self.on = True
+        self.running = True
         self.done = 0
         self._value = 0
         for client in rack.processes:
@@ -40,32 +57,32 @@ class Load:
         rack = self.rack
         process = rack.processes[client]
         random = rack.random
-        if not self.on:
+        if not self.running:
             return
         if process.up and process.incarnation:
-            # The hot keys shift by one every 50 ms, so that keys are admitted and evicted.
+            # The hottest key changes every 50 ms, so that keys are admitted and evicted.
             rank = int(random.expovariate(0.4)) + rack.now // (50 * MILLISECOND)
             key = self.keys[rank % len(self.keys)]
-            dice = random.random()
-            if dice < 0.5:
-                asked = process.begin(Op.GET, key, patience=SECOND)
-            elif dice < 0.85:
+            draw = random.random()
+            if draw < 0.5:
+                pending = process.begin(Op.GET, key, timeout=SECOND)
+            elif draw < 0.85:
                 self._value += 1
                 size = 200 if random.random() < 0.1 else 12
                 value = b"%d" % self._value * (size // 6)
-                asked = process.begin(Op.PUT, key, value, patience=SECOND)
+                pending = process.begin(Op.PUT, key, value, timeout=SECOND)
             else:
-                asked = process.begin(Op.DELETE, key, patience=SECOND)
+                pending = process.begin(Op.DELETE, key, timeout=SECOND)
 
-            def look() -> None:
-                if asked.over:
+            def poll() -> None:
+                if pending.ended:
                     self.done += 1
                     self._next(client)
                 elif process.up and rack.processes[client] is process:
-                    rack.after(MILLISECOND, look)
+                    rack.after(MILLISECOND, poll)
                 else:
                     self._next(client)
 
-            rack.after(random.randrange(1, 4 * MILLISECOND), look)
+            rack.after(random.randrange(1, 4 * MILLISECOND), poll)
         else:
             rack.after(20 * MILLISECOND, lambda: self._next(client))

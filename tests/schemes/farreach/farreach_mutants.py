@@ -40,7 +40,7 @@ class _Mutant(Mutant, FarReach):
 
     def answer(self, message: Message) -> Iterator[Action]:
         """Inject the answer OK to a message."""
-        reply = message.reply(stamp=message.stamp, place=message.place)
+        reply = message.reply(stamp=message.stamp, slot=message.slot)
         yield from self.inject(PacketIn(1, encode(reply, CONTROLLER_IP, CONTROLLER_IP)))
 
 
@@ -209,7 +209,7 @@ class OpensEarly(_Mutant):
 
 
 class KeepsGeneration(_Mutant):
-    """Every filling has the same generation."""
+    """Every FILL has the same generation."""
 
     def change_action(self, action: Action) -> Iterator[Action]:
         if isinstance(action, InsertEntry) and action.table == LOOKUP:

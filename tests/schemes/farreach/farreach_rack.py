@@ -37,7 +37,7 @@ from netkv.control.topology import CPU_PORT, Topology
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.record import Record
-from tests.schemes.farreach.farreach_hosts import Asked, Judge, Process, Shim
+from tests.schemes.farreach.farreach_hosts import AnswerChecker, ClientProcess, PendingRequest, Shim
 from tests.schemes.farreach.farreach_switch import Switch
 from tests.schemes.virtual_rack import Network, VirtualRack
 
@@ -48,11 +48,11 @@ T = TypeVar("T")
 
 @dataclass
 class Net(Network):
-    slowest: Nanoseconds = 200 * MICROSECOND
+    max_delay: Nanoseconds = 200 * MICROSECOND
 
 
-CALM = Net()
-ROUGH = Net(loss=0.15, doubling=0.15, slowest=5 * MILLISECOND)
+UNIMPAIRED = Net()
+IMPAIRED = Net(loss=0.15, duplication=0.15, max_delay=5 * MILLISECOND)
 
 Controls = Callable[[Topology, FarReachParameters], FarReach]
 
@@ -77,8 +77,8 @@ class Rack(VirtualRack):
             range(1, self.clients + 1), range(101, 101 + self.servers)
         )
         self.begin(self.seed)
-        self.judge = Judge()
-        self.switch = Switch(self.topology, self.parameters.pipelines, self.judge.passed)
+        self.checker = AnswerChecker()
+        self.switch = Switch(self.topology, self.parameters.pipelines, self.checker.record_sequence)
         self.notes: list[Note] = []
         self.recoveries: list[Recovered] = []
         self.sent: list[Message] = []
@@ -93,7 +93,7 @@ class Rack(VirtualRack):
         self._restarts = 0  # of switch and controller together
         self._table_time = 0
         self.pipeline_time: Nanoseconds | None = None
-        """How long a table write takes from one pipeline to the next; None: up to 100 us."""
+        """Time of a table write from one pipeline to the next; None: random, up to 100 us."""
         self.processes = {
             host.index: self.new_process(host.index) for host in self.topology.clients
         }
@@ -103,19 +103,19 @@ class Rack(VirtualRack):
         }
         self.control = self.control_type(self.topology, self.parameters)
 
-    def new_process(self, index: int, first_request: int = 1) -> Process:
+    def new_process(self, index: int, first_request: int = 1) -> ClientProcess:
         """A client process."""
-        return Process(
-            index, self._from(index), self.after, self.judge, first_request, now=lambda: self.now
+        return ClientProcess(
+            index, self._from(index), self.after, self.checker, first_request, now=lambda: self.now
         )
 
     # ------------------------------------------------------------------------- driving
 
     def start(self, *, preload: tuple[bytes, ...] = ()) -> "Rack":
         """Start switch and controller."""
-        self.tell(Started(self.disk))
+        self.handle(Started(self.disk))
         if preload:
-            self.tell(Preload(preload))
+            self.handle(Preload(preload))
         self.run_until(self.control.ready)
         for process in self.processes.values():
             process.hello()
@@ -127,13 +127,13 @@ class Rack(VirtualRack):
         self._restarts += 1
         self.switch_up = False
         self.run(pause)
-        self.switch.power_on()
+        self.switch.restart()
         self.switch_up = True
         self._restarts += 1
-        self.tell(SwitchRestarted())
+        self.handle(SwitchRestarted())
 
     def kill_controller(self) -> None:
-        """The controller dies and loses its state."""
+        """Kill the controller; it loses its state."""
         super().kill_controller()
         self._restarts += 1
 
@@ -141,53 +141,53 @@ class Rack(VirtualRack):
         """A new controller takes over, with an emptied switch."""
         self._restarts += 1
         self.control = self.control_type(self.topology, parameters or self.parameters)
-        self.dead = False
+        self.controller_down = False
         self.steps_left = None
-        self.switch.power_on()
-        self.tell(Started(self.disk))
+        self.switch.restart()
+        self.handle(Started(self.disk))
 
     # ---------------------------------------------------------------------- operations
 
-    def do(self, client: int, op: Op, key: bytes, value: bytes = b"") -> Asked:
-        """An operation, to its end."""
-        asked = self.processes[client].begin(op, key, value)
-        self.run_until(lambda: asked.over, 10 * SECOND)
-        return asked
+    def run_operation(self, client: int, op: Op, key: bytes, value: bytes = b"") -> PendingRequest:
+        """Begin an operation and run until it has ended."""
+        pending = self.processes[client].begin(op, key, value)
+        self.run_until(lambda: pending.ended, 10 * SECOND)
+        return pending
 
     def get(self, client: int, key: bytes) -> bytes | None:
         """The value that a client reads; None if there is none."""
-        reply = self.do(client, Op.GET, key).reply
+        reply = self.run_operation(client, Op.GET, key).reply
         assert reply is not None, "the read got no answer"
         return None if reply.status is Status.NOT_FOUND else reply.value
 
     def put(self, client: int, key: bytes, value: bytes) -> Message:
-        """A write that is answered."""
-        reply = self.do(client, Op.PUT, key, value).reply
+        """The reply to a write, which must be answered."""
+        reply = self.run_operation(client, Op.PUT, key, value).reply
         assert reply is not None, "the write got no answer"
         return reply
 
     def delete(self, client: int, key: bytes) -> Message:
-        """A deletion that is answered."""
-        reply = self.do(client, Op.DELETE, key).reply
+        """The reply to a deletion, which must be answered."""
+        reply = self.run_operation(client, Op.DELETE, key).reply
         assert reply is not None, "the deletion got no answer"
         return reply
 
     def store(self, key: bytes, value: bytes) -> None:
-        """Give the owner a record without a write."""
+        """Put a record into the owner's store, without a write."""
         shim = self.shims[self.topology.owner(key).index]
         shim.store[key] = Record(key, 0, 0, 0, value)
-        self.judge.written[key, value] = (0, 0)
+        self.checker.written[key, value] = (0, 0)
 
     def cached(self) -> set[bytes]:
         return set(self.control.cached_keys())
 
-    def complaints(self) -> list[str]:
-        """The violations so far, and those of reading all known keys."""
-        for key in sorted(self.judge.known):
+    def violations(self) -> list[str]:
+        """Read all known keys; return all violations so far."""
+        for key in sorted(self.checker.known):
             client = 1 + self.random.randrange(self.clients)
-            if self.do(client, Op.GET, key).reply is None:
-                self.judge.complaints.append("a read without an answer")
-        return self.judge.complaints
+            if self.run_operation(client, Op.GET, key).reply is None:
+                self.checker.violations.append("a read without an answer")
+        return self.checker.violations
 
     # ------------------------------------------------------------------------- helpers
 
@@ -210,11 +210,11 @@ class Rack(VirtualRack):
             frame = encode(datagram.message, datagram.source, datagram.destination)
             incarnation = self._restarts
 
-            def hear() -> None:
+            def receive() -> None:
                 if incarnation == self._restarts:
-                    self.tell(PacketIn(port, frame))
+                    self.handle(PacketIn(port, frame))
 
-            self._travel(self.channel, datagram, hear)
+            self._travel(self.channel, datagram, receive)
         elif out in self.processes:
             process = self.processes[out]
             self._travel(self.net, datagram, lambda: process.receive(datagram))
@@ -250,14 +250,14 @@ class Rack(VirtualRack):
             ok = not self.disk_fails
             if ok:
                 self.disk = data
-            if self.control is control and not self.dead:
-                self.tell(Saved(save, ok, "" if ok else "the disk is full"))
+            if self.control is control and not self.controller_down:
+                self.handle(Saved(save, ok, "" if ok else "the disk is full"))
 
         control = self.control
         self.after(self.save_time, saved)
 
     def _write(self, write: TableWrite) -> None:
-        """One pipeline after the other, each write after the one before."""
+        """Apply the write to each pipeline in turn, after all earlier writes."""
         self._table_time = max(self._table_time, self.now)
         incarnation = self._restarts
         refused = self.refuse(write)
@@ -269,7 +269,7 @@ class Rack(VirtualRack):
         def answered() -> None:
             if incarnation == self._restarts:
                 error = "refused by the test" if refused else ""
-                self.tell(TableWritten(write.write, not refused, error))
+                self.handle(TableWritten(write.write, not refused, error))
 
         for pipeline in range(self.parameters.pipelines):
             any_time = self.random.randrange(1, 100 * MICROSECOND)
@@ -284,11 +284,11 @@ def key_of(number: int) -> bytes:
     return zlib.crc32(number.to_bytes(4)).to_bytes(4) + number.to_bytes(12)
 
 
-def watching(watch: Callable[[T], None]) -> Callable[[T], bool]:
-    """For `Rack.refuse` and `Rack.lost`: calls `watch`, and refuses or loses nothing."""
+def observing(watch: Callable[[T], None]) -> Callable[[T], bool]:
+    """A function for `Rack.refuse` and `Rack.lost` that calls `watch` and returns False."""
 
-    def passes(seen: T) -> bool:
-        watch(seen)
+    def observed(value: T) -> bool:
+        watch(value)
         return False
 
-    return passes
+    return observed

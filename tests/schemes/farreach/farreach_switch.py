@@ -22,7 +22,7 @@ from netkv.control.messages import (
     Datagram,
     Message,
     Op,
-    Place,
+    Slot,
     Stamp,
     decode,
     encode,
@@ -37,11 +37,11 @@ PORTS = "NetkvIngress.ingress_pipeline.ports"
 SETTINGS = "NetkvIngress.settings.settings"
 INCARNATION = "NetkvEgress.incarnation.current"
 COUNTERS = "NetkvEgress.sequence.counters"
-STRANGER = 64
+UNUSED_SENDER = 64
 """A sender that no process of a rack has."""
 
 Out = list[tuple[int, Datagram]]
-Passed = Callable[[bytes, bytes, tuple[int, int]], None]
+OnSequence = Callable[[bytes, bytes, tuple[int, int]], None]
 
 
 @cache
@@ -71,11 +71,11 @@ class Pipeline:
     settings: dict[str, int] = field(default_factory=dict)
     incarnation: int = 0
 
-    def note(self, write: TableWrite) -> None:
-        """Records a write that the switch has accepted."""
+    def record(self, write: TableWrite) -> None:
+        """Record a write that the switch has accepted."""
         match write:
             case InsertEntry(table=table) | ModifyEntry(table=table):
-                self._note_entry(table, write)
+                self._record_entry(table, write)
             case DeleteEntry(table=table, match=match):
                 (key,) = match.values()
                 assert isinstance(key, int)
@@ -89,7 +89,7 @@ class Pipeline:
                 elif table == SETTINGS:
                     self.settings = dict(params)
 
-    def _note_entry(self, table: str, write: InsertEntry | ModifyEntry) -> None:
+    def _record_entry(self, table: str, write: InsertEntry | ModifyEntry) -> None:
         params = write.params
         for key in write.match.values():
             if table == LOOKUP and isinstance(key, int):
@@ -106,10 +106,10 @@ class Pipeline:
 class Switch:
     """A switch of 1, 2 or 4 pipelines with the servers of `topology`."""
 
-    def __init__(self, topology: Topology, pipelines: int, passed: Passed) -> None:
-        """`passed` receives each write: key, value and the sequence that it got."""
+    def __init__(self, topology: Topology, pipelines: int, on_sequence: OnSequence) -> None:
+        """`on_sequence` is called for each write with key, value and sequence."""
         self._topology = topology
-        self._passed = passed
+        self._on_sequence = on_sequence
         self._engine = _engine.Switch(bundle(), 0, "compiled", pipelines)
         self._tables = Tables(self._engine, bundle())
         self._first_number = 0
@@ -119,46 +119,46 @@ class Switch:
         """The generation of each entry, by pipeline and number."""
         self.pipelines = [Pipeline() for _ in range(pipelines)]
 
-    def power_on(self) -> None:
-        """Tables and registers are empty."""
+    def restart(self) -> None:
+        """Restart the switch: all tables and registers are empty."""
         self._engine.load(bundle())
         self.pipelines = [Pipeline() for _ in self.pipelines]
         self._filled.clear()
         self.count_from(self._first_number)
 
     def count_from(self, number: int) -> None:
-        """Sequence numbers begin after this one, now and after each start."""
+        """Set the last sequence number of all counters, now and after each restart."""
         self._first_number = number
         if number:
             self._engine.write_register(counters(), None, number.to_bytes(4))
 
     def apply(self, write: TableWrite, pipeline: int) -> None:
-        """A write reaches one pipeline."""
+        """Apply a write to one pipeline."""
         error = self._tables.carry_out(write, pipeline)
         assert not error, error
-        self.pipelines[pipeline].note(write)
+        self.pipelines[pipeline].record(write)
 
     def receive(self, port: int, datagram: Datagram) -> Out:
-        """A frame comes in."""
+        """Process a frame; return the frames that leave."""
         request = datagram.message
         if request.op is Op.FILL and port == CPU_PORT:
-            self._note_fill(request)
+            self._record_fill(request)
         out = self._process(port, datagram)
         for _, left in out:
             message = left.message
             applied = message.cache_hit and message.op in (Op.PUT_REPLY, Op.DELETE_REPLY)
             if (applied or message.op in (Op.PUT, Op.DELETE)) and message.stamp is not None:
                 stamp = message.stamp
-                self._passed(request.key, request.value, (stamp.incarnation, stamp.number))
+                self._on_sequence(request.key, request.value, (stamp.incarnation, stamp.number))
         return out
 
-    def _note_fill(self, fill: Message) -> None:
+    def _record_fill(self, fill: Message) -> None:
         assert fill.stamp is not None
-        assert fill.place is not None
+        assert fill.slot is not None
         generation = fill.stamp.generation
-        entry = self._topology.owner(fill.key).port % len(self.pipelines), fill.place.entry
+        entry = self._topology.owner(fill.key).port % len(self.pipelines), fill.slot.entry
         if is_newer(generation, self._filled.get(entry, 0)):
-            assert generation not in self._generations, "a generation given twice"
+            assert generation not in self._generations, "a generation used twice"
             self._generations.add(generation)
             self._filled[entry] = generation
 
@@ -171,12 +171,12 @@ class Switch:
             for egress, sent in self._engine.process(port, frame)
         ]
 
-    # ------------------------------------------------------------------- what a test looks at
+    # ------------------------------------------------------------------------ inspection
 
     def ask(self, op: Op, key: bytes, entry: int, generation: int) -> Message:
         """The answer to a message of the controller about an entry."""
-        stamp, place = Stamp(generation=generation), Place(entry)
-        message = Message(op, key, stamp=stamp, place=place)
+        stamp, slot = Stamp(generation=generation), Slot(entry)
+        message = Message(op, key, stamp=stamp, slot=slot)
         ((_, answer),) = self._process(CPU_PORT, Datagram(CONTROLLER_IP, SERVICE_IP, message))
         return answer.message
 
@@ -190,10 +190,10 @@ class Switch:
         return {key: record for key, record in found.items() if is_valid(record)}
 
     def outdate(self, key: bytes) -> int:
-        """A write that does not fit passes the entry of a key and is lost; the number it got."""
+        """Outdate an entry by a too large write, which is then lost; return its number."""
         client, value = self._topology.clients[0], bytes(200)
         stamp = Stamp(self.pipelines[0].incarnation)
-        put = Message(Op.PUT, key, 1, STRANGER, length=len(value), value=value, stamp=stamp)
+        put = Message(Op.PUT, key, 1, UNUSED_SENDER, length=len(value), value=value, stamp=stamp)
         ((_, forwarded),) = self._process(client.port, Datagram(client.ip, SERVICE_IP, put))
         assert forwarded.message.stamp is not None
         return forwarded.message.stamp.number

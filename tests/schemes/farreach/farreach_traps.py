@@ -1,7 +1,6 @@
-"""What the traps of FarReach's control plane have in common (`test_farreach_*_traps.py`)."""
+"""Helpers of the traps of FarReach's control plane (`test_farreach_*_traps.py`)."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from netkv.control.base import MILLISECOND, SECOND
@@ -10,7 +9,7 @@ from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.entries import Candidate
 from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes import traps
-from tests.schemes.farreach.farreach_load import KEYS
+from tests.schemes.farreach.farreach_load import KEYS, stocked_rack
 from tests.schemes.farreach.farreach_rack import Rack
 
 OPTIONS = FarReachParameters(
@@ -26,37 +25,34 @@ KEY = KEYS[0]
 LOST = "an acknowledged write is lost"
 
 Script = Callable[[type[FarReach]], str]
-"""Plays a script; returns the harm to a user, "" for none."""
+"""Runs a scenario; returns the harm to a user, "" for none."""
 
 
-def rack(control: type[FarReach], **options: Any) -> Rack:
-    it = Rack(replace(OPTIONS, **options), control_type=control)
-    for key in KEYS:
-        it.store(key, b"first " + key[:4])
-    return it
+def make_rack(control: type[FarReach], **options: Any) -> Rack:
+    return stocked_rack(OPTIONS, control=control, **options)
 
 
-def read(it: Rack, client: int, key: bytes = KEY) -> bytes | str | None:
+def read(rack: Rack, client: int, key: bytes = KEY) -> bytes | str | None:
     """The value, None if there is none, or "no answer"."""
-    reply = it.do(client, Op.GET, key).reply
+    reply = rack.run_operation(client, Op.GET, key).reply
     if reply is None:
         return "no answer"
     return reply.value if reply.length else None
 
 
-def evict(it: Rack, key: bytes, successor: Candidate | None = None) -> None:
-    entry = it.control._index.of_key(key)
+def evict(rack: Rack, key: bytes, successor: Candidate | None = None) -> None:
+    entry = rack.control._index.of_key(key)
     assert entry is not None
-    it.control._eviction.begin(entry, successor)
+    rack.control._eviction.begin(entry, successor)
 
 
-def crash(it: Rack, *, controller: bool = False) -> None:
+def crash(rack: Rack, *, controller: bool = False) -> None:
     if controller:
-        it.kill_controller()
-        it.replace_controller()
+        rack.kill_controller()
+        rack.replace_controller()
     else:
-        it.crash_switch()
-    it.run(SECOND)
+        rack.crash_switch()
+    rack.run(SECOND)
 
 
 def check(script: Script, *harms: tuple[type[FarReach], str]) -> None:

@@ -1,8 +1,8 @@
-"""How long the state machine of FarReach takes, in microseconds of one core: no I/O, no rack.
+"""The CPU time of FarReach's control plane in microseconds, without I/O and without a rack.
 
 `python -m tests.schemes.farreach.measure_farreach` prints a preload of 10,000 keys,
-snapshots of them with one client, and a recovery. What switch, server and client
-would answer is prepared outside of the time that is measured.
+snapshots of them with one client, and a recovery. The answers of switch, server and client are
+prepared outside of the measured time.
 """
 
 from collections import deque
@@ -51,15 +51,15 @@ class Script:
         self.seconds = 0.0
         self.events = 0
         self.generations: dict[bytes, int] = {}
-        self.tell(Started())
-        self.tell(PacketIn(1, self._from_client(Message(Op.HELLO, bytes(16), 1, 1))))
-        self.tell(Preload(tuple(self.keys)))
+        self.handle(Started())
+        self.handle(PacketIn(1, self._from_client(Message(Op.HELLO, bytes(16), 1, 1))))
+        self.handle(Preload(tuple(self.keys)))
 
     def _from_client(self, message: Message) -> bytes:
         return encode(message, client_ip(1), CONTROLLER_IP)
 
-    def tell(self, event: Event) -> None:
-        """Hand an event over, then everything that follows from it."""
+    def handle(self, event: Event) -> None:
+        """Handle an event and all events that follow from it."""
         events = deque([event])
         while events:
             self.now += STEP
@@ -92,23 +92,23 @@ class Script:
         match message.op:
             case Op.LOAD | Op.EVICT:
                 stamp = Stamp(2, 7, stamp.generation, BITS)
-                return message.reply(stamp=stamp, place=message.place, **carried)
+                return message.reply(stamp=stamp, slot=message.slot, **carried)
             case Op.FETCH:
                 return message.reply(stamp=Stamp(0, 0), **carried)
             case Op.COLLECT:
                 total = len(self.keys)
                 some = self.keys[stamp.number : stamp.number + PIECE]
                 value = pack(Record(key, 2, 9, 0, VALUE) for key in some)
-                told = replace(stamp, number=total)
-                return message.reply(stamp=told, value=value, length=len(value))
+                total_stamp = replace(stamp, number=total)
+                return message.reply(stamp=total_stamp, value=value, length=len(value))
             case _:
-                return message.reply(stamp=message.stamp, place=message.place)
+                return message.reply(stamp=message.stamp, slot=message.slot)
 
     def measure(self, event: Event) -> float:
-        """Microseconds for each key that an event and all that follows take."""
+        """Microseconds for each key, for an event and all events that follow."""
         self.seconds = 0.0
         self.events = 0
-        self.tell(event)
+        self.handle(event)
         return self.seconds / len(self.keys) * 1e6
 
 

@@ -1,4 +1,4 @@
-"""The saved state of FarReach's controller: it is read back, or an error has the reason."""
+"""The saved state of FarReach's controller: it is read back, or refused with a reason."""
 
 from itertools import pairwise
 from random import Random
@@ -32,29 +32,29 @@ STATE = State(
 )
 
 
-def test_all_that_is_saved_comes_back() -> None:
+def test_saved_state_is_read_back() -> None:
     assert from_bytes(to_bytes(STATE)) == STATE
     assert from_bytes(to_bytes(State(2))) == State(2)
 
 
-def test_record_is_saved_as_a_client_tells_it() -> None:
+def test_record_is_saved_in_the_format_of_clients() -> None:
     assert pack(RECORDS[:1]) == (b"k" * 16 + bytes.fromhex("00000002 ffffffff 18 0005") + b"value")
 
 
 @pytest.mark.parametrize("length", range(0, len(to_bytes(STATE)), 7))
-def test_bytes_that_were_cut_are_refused(length: int) -> None:
+def test_truncated_state_is_refused(length: int) -> None:
     with pytest.raises(SavedError):
         from_bytes(to_bytes(STATE)[:length])
 
 
-def test_any_damage_is_noticed() -> None:
+def test_damaged_state_is_refused() -> None:
     data = to_bytes(STATE)
     for at in range(len(data)):
         with pytest.raises(SavedError, match=r"\.$"):
             from_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
 
 
-def test_sentence_says_what_is_wrong() -> None:
+def test_error_has_the_reason() -> None:
     data = to_bytes(STATE)
     for wrong, why in (
         (b"{}", "not saved by"),
@@ -66,7 +66,7 @@ def test_sentence_says_what_is_wrong() -> None:
             from_bytes(wrong)
 
 
-def test_records_that_are_none_are_refused() -> None:
+def test_malformed_records_are_refused() -> None:
     data = pack(RECORDS)
     for length in range(len(data)):
         try:
@@ -78,7 +78,7 @@ def test_records_that_are_none_are_refused() -> None:
         unpack(pack([Record(b"k" * 16, 1, 1, 0, bytes(129))]))
 
 
-def test_later_record_is_the_one_of_the_later_write() -> None:
+def test_records_are_ordered_by_incarnation_and_number() -> None:
     def at(incarnation: int, number: int) -> Record:
         return Record(bytes(16), incarnation, number, 0, b"")
 
@@ -89,56 +89,56 @@ def test_later_record_is_the_one_of_the_later_write() -> None:
     assert not any(is_later(each, each) for each in order)
 
 
-def saving(keeper: Checkpoint, now: int = 0) -> Save | None:
-    actions = list(keeper.pump(now))
+def next_save(checkpoint: Checkpoint, now: int = 0) -> Save | None:
+    actions = list(checkpoint.pump(now))
     assert len(actions) <= 1
     return actions[0] if actions else None  # type: ignore[return-value]
 
 
-def test_one_save_is_under_way_and_what_follows_follows_its_own() -> None:
-    keeper = Checkpoint()
+def test_saves_run_one_by_one_each_with_its_continuation() -> None:
+    checkpoint = Checkpoint()
     done: list[str] = []
-    keeper.incarnation = 2
-    keeper.save(lambda _now: done.append("incarnation") or ())  # type: ignore[func-returns-value]
-    first = saving(keeper)
+    checkpoint.incarnation = 2
+    checkpoint.save(lambda _now: done.append("incarnation") or ())  # type: ignore[func-returns-value]
+    first = next_save(checkpoint)
     assert first
-    keeper.snapshot = 5
-    keeper.save(lambda _now: done.append("snapshot") or ())  # type: ignore[func-returns-value]
-    assert saving(keeper) is None
-    list(keeper.on_saved(1, Saved(first.save, True)))
+    checkpoint.snapshot = 5
+    checkpoint.save(lambda _now: done.append("snapshot") or ())  # type: ignore[func-returns-value]
+    assert next_save(checkpoint) is None
+    list(checkpoint.on_saved(1, Saved(first.save, True)))
     assert done == ["incarnation"]
-    second = saving(keeper)
+    second = next_save(checkpoint)
     assert second
     assert (from_bytes(first.data).snapshot, from_bytes(second.data).snapshot) == (0, 5)
-    list(keeper.on_saved(2, Saved(first.save, True)))  # again: of no meaning
+    list(checkpoint.on_saved(2, Saved(first.save, True)))  # a copy has no effect
     assert done == ["incarnation"]
-    list(keeper.on_saved(2, Saved(second.save, True)))
+    list(checkpoint.on_saved(2, Saved(second.save, True)))
     assert done == ["incarnation", "snapshot"]
-    assert saving(keeper) is None
+    assert next_save(checkpoint) is None
 
 
-def test_save_that_fails_is_repeated_after_a_pause_and_noted_once() -> None:
-    keeper = Checkpoint()
+def test_failed_save_is_repeated_after_a_delay_and_noted_once() -> None:
+    checkpoint = Checkpoint()
     done: list[int] = []
-    keeper.save(lambda _now: done.append(now) or ())  # type: ignore[func-returns-value]
+    checkpoint.save(lambda _now: done.append(now) or ())  # type: ignore[func-returns-value]
     notes: list[object] = []
     now = 0
     for _ in range(3):
-        save = saving(keeper, now)
+        save = next_save(checkpoint, now)
         assert save
-        notes += keeper.on_saved(now, Saved(save.save, False, "full"))
-        assert saving(keeper, now) is None
-        assert keeper.deadline() == now + RETRY_DELAY
+        notes += checkpoint.on_saved(now, Saved(save.save, False, "full"))
+        assert next_save(checkpoint, now) is None
+        assert checkpoint.deadline() == now + RETRY_DELAY
         now += RETRY_DELAY
     assert notes == [Note("nothing can be saved", {"error": "full"})]
-    save = saving(keeper, now)
+    save = next_save(checkpoint, now)
     assert save
-    list(keeper.on_saved(now, Saved(save.save, True)))
+    list(checkpoint.on_saved(now, Saved(save.save, True)))
     assert done == [now]
-    assert not keeper.busy
+    assert not checkpoint.busy
 
 
-def test_random_bytes_are_refused_and_nothing_else_happens() -> None:
+def test_random_bytes_are_refused() -> None:
     random = Random(1)
     head = to_bytes(STATE)[:26]
     for _ in range(3000):

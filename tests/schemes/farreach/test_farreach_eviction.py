@@ -1,14 +1,15 @@
-"""Eviction from FarReach's cache: no acknowledged write is lost meanwhile."""
+"""Eviction from FarReach's cache loses no acknowledged write."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, DeleteEntry
 from netkv.control.messages import Datagram, Message, Op
 from netkv.schemes.farreach.parameters import FarReachParameters
-from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load
-from tests.schemes.farreach.farreach_rack import CALM, ROUGH, Rack
+from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load, stocked_rack
+from tests.schemes.farreach.farreach_rack import IMPAIRED, UNIMPAIRED, Rack
 from tests.schemes.farreach.farreach_switch import is_valid
 
 OPTIONS = FarReachParameters(
@@ -19,142 +20,138 @@ OPTIONS = FarReachParameters(
     snapshot_period=0,
     drawn=8,
 )
-OUT = (Op.EVICT, Op.RESTORE, Op.RETIRE)
+EVICTION = (Op.EVICT, Op.RESTORE, Op.RETIRE)
 
 
-def stocked(it: Rack) -> Rack:
-    for key in KEYS:
-        it.store(key, b"first " + key[:4])
-    return it
+def make_rack(seed: int = 0, **options: Any) -> Rack:
+    rack = stocked_rack(OPTIONS, seed, **options)
+    return rack.start(preload=tuple(KEYS[: rack.parameters.capacity]))
 
 
-def rack(seed: int = 0, **options: object) -> Rack:
-    it = stocked(Rack(replace(OPTIONS, **options), seed))  # type: ignore[arg-type]
-    return it.start(preload=tuple(KEYS[: it.parameters.capacity]))
-
-
-def make_hot(it: Rack, key: bytes, times: int = 6) -> None:
+def make_hot(rack: Rack, key: bytes, times: int = 6) -> None:
     for _ in range(times):
-        it.get(1, key)
-    it.run(20 * MILLISECOND)
+        rack.get(1, key)
+    rack.run(20 * MILLISECOND)
 
 
-def evict(it: Rack, key: bytes) -> None:
+def evict(rack: Rack, key: bytes) -> None:
     """Make all cached keys but `key` hot, then another key, until `key` is evicted."""
     for other in KEYS:
-        if key not in it.cached():
+        if key not in rack.cached():
             return
-        it.run(it.parameters.epoch)
-        for warm in it.cached() - {key}:
-            make_hot(it, warm, 5)
-        make_hot(it, other)
-    raise AssertionError("it would not go")
+        rack.run(rack.parameters.epoch)
+        for warm in rack.cached() - {key}:
+            make_hot(rack, warm, 5)
+        make_hot(rack, other)
+    raise AssertionError("the key was not evicted")
 
 
-def sent(it: Rack, key: bytes) -> list[Op]:
+def sent(rack: Rack, key: bytes) -> list[Op]:
     """Messages about the eviction of a key, without repetitions."""
-    return list(dict.fromkeys(each.op for each in it.sent if each.key == key and each.op in OUT))
+    return list(
+        dict.fromkeys(each.op for each in rack.sent if each.key == key and each.op in EVICTION)
+    )
 
 
-def test_coldest_entry_gives_way_to_a_hot_key() -> None:
-    it = rack()
-    it.run(it.parameters.epoch)
-    make_hot(it, KEYS[1], 5)
-    make_hot(it, KEYS[5])
-    assert it.cached() == {KEYS[1], KEYS[5]}
-    assert it.control.statistics()["contests_won"] == 1
+def test_coldest_entry_is_evicted_for_a_hot_key() -> None:
+    rack = make_rack()
+    rack.run(rack.parameters.epoch)
+    make_hot(rack, KEYS[1], 5)
+    make_hot(rack, KEYS[5])
+    assert rack.cached() == {KEYS[1], KEYS[5]}
+    assert rack.control.statistics()["contests_won"] == 1
 
 
-def test_entries_that_are_hotter_than_the_threshold_keep_their_places() -> None:
-    it = rack(hot_threshold=4)
-    it.run(it.parameters.epoch)
-    make_hot(it, KEYS[0], 8)
-    make_hot(it, KEYS[1], 8)
-    make_hot(it, KEYS[5], 8)
-    assert it.cached() == {KEYS[0], KEYS[1]}
-    assert it.control.statistics()["contests_lost"] >= 1
+def test_entries_hotter_than_the_threshold_are_not_evicted() -> None:
+    rack = make_rack(hot_threshold=4)
+    rack.run(rack.parameters.epoch)
+    make_hot(rack, KEYS[0], 8)
+    make_hot(rack, KEYS[1], 8)
+    make_hot(rack, KEYS[5], 8)
+    assert rack.cached() == {KEYS[0], KEYS[1]}
+    assert rack.control.statistics()["contests_lost"] >= 1
 
 
-def test_dirty_record_is_with_its_server_before_the_entry_stops_answering() -> None:
-    it = rack()
-    it.put(1, KEYS[0], b"only the switch")
-    evict(it, KEYS[0])
-    assert sent(it, KEYS[0]) == [Op.EVICT, Op.RESTORE, Op.RETIRE]
-    shim = it.shims[it.topology.owner(KEYS[0]).index]
+def test_dirty_record_is_restored_before_the_entry_is_retired() -> None:
+    rack = make_rack()
+    rack.put(1, KEYS[0], b"only the switch")
+    evict(rack, KEYS[0])
+    assert sent(rack, KEYS[0]) == [Op.EVICT, Op.RESTORE, Op.RETIRE]
+    shim = rack.shims[rack.topology.owner(KEYS[0]).index]
     assert shim.store[KEYS[0]].value == b"only the switch"
-    assert it.get(2, KEYS[0]) == b"only the switch"
-    assert it.control.statistics()["records_restored"] == 1
-    assert it.complaints() == []
+    assert rack.get(2, KEYS[0]) == b"only the switch"
+    assert rack.control.statistics()["records_restored"] == 1
+    assert rack.violations() == []
 
 
-def test_clean_record_need_not_be_restored() -> None:
-    it = rack()
-    it.get(1, KEYS[0])
-    evict(it, KEYS[0])
-    assert sent(it, KEYS[0]) == [Op.EVICT, Op.RETIRE]
+def test_clean_record_is_not_restored() -> None:
+    rack = make_rack()
+    rack.get(1, KEYS[0])
+    evict(rack, KEYS[0])
+    assert sent(rack, KEYS[0]) == [Op.EVICT, Op.RETIRE]
 
 
 @pytest.mark.parametrize("pipelines", [1, 2, 4])
-def test_lookup_entries_go_when_the_entry_is_retired(pipelines: int) -> None:
-    it = rack(pipelines=pipelines)
-    it.put(1, KEYS[0], b"v")
+def test_lookup_entries_are_deleted_after_the_entry_is_retired(pipelines: int) -> None:
+    rack = make_rack(pipelines=pipelines)
+    rack.put(1, KEYS[0], b"v")
     checked: list[int] = []
 
     def refuse(write: object) -> bool:
         if isinstance(write, DeleteEntry) and write.table.endswith("cache"):
-            assert [message.op for message in it.sent].count(Op.RETIRE) >= 1
-            assert not is_valid(it.switch.record(KEYS[0]))
+            assert [message.op for message in rack.sent].count(Op.RETIRE) >= 1
+            assert not is_valid(rack.switch.record(KEYS[0]))
             checked.append(1)
         return False
 
-    it.refuse = refuse
-    evict(it, KEYS[0])
+    rack.refuse = refuse
+    evict(rack, KEYS[0])
     assert checked
 
 
-def test_record_is_served_while_its_server_is_down_and_the_server_is_named_once() -> None:
-    it = rack(tries=3)
-    it.put(1, KEYS[0], b"only the switch")
-    shim = it.shims[it.topology.owner(KEYS[0]).index]
+def test_record_is_served_while_its_server_is_down() -> None:
+    rack = make_rack(tries=3)
+    rack.put(1, KEYS[0], b"only the switch")
+    shim = rack.shims[rack.topology.owner(KEYS[0]).index]
     shim.up = False
-    it.run(it.parameters.epoch)
-    other = next(k for k in KEYS[2:] if it.topology.owner(k) != it.topology.owner(KEYS[0]))
-    make_hot(it, KEYS[1], 5)
-    make_hot(it, other)
-    it.run(20 * SECOND)
-    assert KEYS[0] not in it.cached()
-    named = [note.fields for note in it.notes if note.what == "no answer"]
+    rack.run(rack.parameters.epoch)
+    other = next(k for k in KEYS[2:] if rack.topology.owner(k) != rack.topology.owner(KEYS[0]))
+    make_hot(rack, KEYS[1], 5)
+    make_hot(rack, other)
+    rack.run(20 * SECOND)
+    assert KEYS[0] not in rack.cached()
+    named = [note.fields for note in rack.notes if note.what == "no answer"]
     assert named == [{"from": f"server {shim.host.index}", "to": "RESTORE"}]
-    assert it.get(2, KEYS[0]) == b"only the switch"
+    assert rack.get(2, KEYS[0]) == b"only the switch"
     shim.up = True
-    it.run(2 * SECOND)
+    rack.run(2 * SECOND)
     assert shim.store[KEYS[0]].value == b"only the switch"
-    assert it.control.statistics()["in_flight"] == 0
-    assert it.complaints() == []
+    assert rack.control.statistics()["in_flight"] == 0
+    assert rack.violations() == []
 
 
-def test_evictions_that_a_dead_server_holds_up_keep_no_other_key_out() -> None:
-    it = rack(capacity=8, max_in_flight=2, tries=2, drawn=8)
-    dead = it.shims[0]
+def test_evictions_to_a_dead_server_do_not_block_other_keys() -> None:
+    rack = make_rack(capacity=8, max_in_flight=2, tries=2, drawn=8)
+    dead = rack.shims[0]
     for key in KEYS[:8]:
-        it.put(1, key, b"dirty")
+        rack.put(1, key, b"dirty")
     dead.up = False
-    alive = [key for key in KEYS if it.topology.owner(key).index == 1]
+    alive = [key for key in KEYS if rack.topology.owner(key).index == 1]
     for _ in range(30):
-        it.run(it.parameters.epoch)
+        rack.run(rack.parameters.epoch)
         for key in alive[-4:]:
-            make_hot(it, key, 4)
-    assert set(alive[-4:]) <= it.cached()
+            make_hot(rack, key, 4)
+    assert set(alive[-4:]) <= rack.cached()
     dead.up = True
-    it.run(2 * SECOND)
-    assert it.control.statistics()["in_flight"] == 0
-    assert it.complaints() == []
+    rack.run(2 * SECOND)
+    assert rack.control.statistics()["in_flight"] == 0
+    assert rack.violations() == []
 
 
-def test_write_lost_behind_the_switch_during_an_eviction_does_not_lose_the_record() -> None:
-    # eviction with the write lost between switch and server: embedding serves the acknowledged one
-    it = rack()
-    it.put(1, KEYS[0], b"acknowledged")
+def test_write_lost_during_an_eviction_keeps_the_record() -> None:
+    # The write is lost between switch and server; reads embed the acknowledged record.
+    rack = make_rack()
+    rack.put(1, KEYS[0], b"acknowledged")
     restores: list[Datagram] = []
 
     def lost(datagram: Datagram) -> bool:
@@ -165,23 +162,23 @@ def test_write_lost_behind_the_switch_during_an_eviction_does_not_lose_the_recor
         to_server = datagram.destination >> 16 == 0x0A02
         return message.op is Op.PUT and message.value == b"lost" and to_server
 
-    it.lost = lost
-    it.run(it.parameters.epoch)
-    make_hot(it, KEYS[1], 5)
-    make_hot(it, KEYS[5])
+    rack.lost = lost
+    rack.run(rack.parameters.epoch)
+    make_hot(rack, KEYS[1], 5)
+    make_hot(rack, KEYS[5])
     assert restores
-    it.processes[2].begin(Op.PUT, KEYS[0], b"lost", 100 * MILLISECOND)
-    it.run(200 * MILLISECOND)
-    assert it.get(1, KEYS[0]) == b"acknowledged"
-    it.lost = lambda _: False
-    it.run(2 * SECOND)
-    assert it.get(1, KEYS[0]) == b"acknowledged"
-    assert it.complaints() == []
+    rack.processes[2].begin(Op.PUT, KEYS[0], b"lost", 100 * MILLISECOND)
+    rack.run(200 * MILLISECOND)
+    assert rack.get(1, KEYS[0]) == b"acknowledged"
+    rack.lost = lambda _: False
+    rack.run(2 * SECOND)
+    assert rack.get(1, KEYS[0]) == b"acknowledged"
+    assert rack.violations() == []
 
 
 def test_delete_is_not_undone_by_an_older_eviction() -> None:
-    it = rack()
-    it.put(1, KEYS[0], b"older")
+    rack = make_rack()
+    rack.put(1, KEYS[0], b"older")
     late: list[Datagram] = []
 
     def lost(datagram: Datagram) -> bool:
@@ -189,76 +186,76 @@ def test_delete_is_not_undone_by_an_older_eviction() -> None:
             late.append(datagram)
         return datagram.message.op is Op.RESTORE
 
-    it.lost = lost
-    it.run(it.parameters.epoch)
-    make_hot(it, KEYS[1], 5)
-    make_hot(it, KEYS[5])
-    it.delete(2, KEYS[0])
-    assert it.get(1, KEYS[0]) is None
-    it.lost = lambda _: False
-    it.run(2 * SECOND)
+    rack.lost = lost
+    rack.run(rack.parameters.epoch)
+    make_hot(rack, KEYS[1], 5)
+    make_hot(rack, KEYS[5])
+    rack.delete(2, KEYS[0])
+    assert rack.get(1, KEYS[0]) is None
+    rack.lost = lambda _: False
+    rack.run(2 * SECOND)
     assert late
-    assert it.get(1, KEYS[0]) is None
-    assert it.complaints() == []
+    assert rack.get(1, KEYS[0]) is None
+    assert rack.violations() == []
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_users_notice_nothing_of_entries_that_come_and_go_on_a_bad_network(seed: int) -> None:
+def test_evictions_on_an_impaired_network_cause_no_violation(seed: int) -> None:
     options = replace(SMALL, hot_threshold=5, snapshot_period=0, pipelines=(1, 2)[seed % 2])
-    it = Rack(options, seed, net=replace(ROUGH), channel=replace(ROUGH))
-    it.start(preload=tuple(KEYS[:4]))
-    load = Load(it)
-    it.run(4 * SECOND)
-    load.on = False
-    it.run(2 * SECOND)
-    it.net, it.channel = replace(CALM), replace(CALM)
-    it.run(SECOND)
-    statistics = it.control.statistics()
+    rack = Rack(options, seed, net=replace(IMPAIRED), channel=replace(IMPAIRED))
+    rack.start(preload=tuple(KEYS[:4]))
+    load = Load(rack)
+    rack.run(4 * SECOND)
+    load.running = False
+    rack.run(2 * SECOND)
+    rack.net, rack.channel = replace(UNIMPAIRED), replace(UNIMPAIRED)
+    rack.run(SECOND)
+    statistics = rack.control.statistics()
     assert statistics["evictions"] > 5
     assert statistics["in_flight"] == 0
     assert statistics["cached"] + statistics["free_entries"] == SMALL.capacity
-    assert it.complaints() == []
+    assert rack.violations() == []
 
 
-def eventful_life(it: Rack) -> None:
+def admit_and_evict(rack: Rack) -> None:
     """Admissions and evictions, of dirty and of clean records."""
-    it.start(preload=tuple(KEYS[:2]))
-    it.put(1, KEYS[0], b"dirty")
-    it.put(1, KEYS[1], b"dirty, too")
+    rack.start(preload=tuple(KEYS[:2]))
+    rack.put(1, KEYS[0], b"dirty")
+    rack.put(1, KEYS[1], b"dirty, too")
     for key in KEYS[4:8]:
-        it.run(100 * MILLISECOND)
+        rack.run(100 * MILLISECOND)
         for _ in range(4):
-            it.processes[1].begin(Op.GET, key)
-            it.run(2 * MILLISECOND)
-        it.run(10 * MILLISECOND)
-        it.processes[2].begin(Op.PUT, key, b"new " + key[:4])
+            rack.processes[1].begin(Op.GET, key)
+            rack.run(2 * MILLISECOND)
+        rack.run(10 * MILLISECOND)
+        rack.processes[2].begin(Op.PUT, key, b"new " + key[:4])
 
 
-def test_controller_that_dies_between_any_two_steps_of_an_eviction_loses_nothing() -> None:
+def test_controller_crash_during_evictions_loses_nothing() -> None:
     options = replace(OPTIONS, hot_threshold=2, max_in_flight=1)
-    whole = stocked(Rack(options))
-    eventful_life(whole)
+    whole = stocked_rack(options)
+    admit_and_evict(whole)
     assert whole.control.statistics()["evictions"] >= 3
     assert whole.control.statistics()["records_restored"] >= 2
-    first = stocked(Rack(options)).start(preload=tuple(KEYS[:2])).steps
+    first = stocked_rack(options).start(preload=tuple(KEYS[:2])).steps
     for step in range(first, whole.steps):
-        it = stocked(Rack(options))
-        it.steps_left = step
-        eventful_life(it)
-        if it.dead:
-            it.run(20 * MILLISECOND)
-            it.replace_controller()
-        it.run_until(it.control.ready)
-        it.run(2 * SECOND)
-        assert it.complaints() == [], f"after {step} steps"
+        rack = stocked_rack(options)
+        rack.steps_left = step
+        admit_and_evict(rack)
+        if rack.controller_down:
+            rack.run(20 * MILLISECOND)
+            rack.replace_controller()
+        rack.run_until(rack.control.ready)
+        rack.run(2 * SECOND)
+        assert rack.violations() == [], f"after {step} steps"
 
 
-def test_message_about_an_entry_of_which_nothing_is_known_is_counted_and_no_more() -> None:
-    it = rack()
-    before = it.control.statistics()["cached"]
-    fill = next(message for message in it.sent if message.op is Op.FILL)
-    stray = Message(Op.EVICT_REPLY, KEYS[0], 77, stamp=fill.stamp, place=fill.place)
-    it._leave(1, 510, Datagram(0x0A000064, 0x0A000001, stray))
-    it.run(10 * MILLISECOND)
-    assert it.control.statistics()["stray_replies"] >= 1
-    assert it.control.statistics()["cached"] == before
+def test_stray_replies_are_only_counted() -> None:
+    rack = make_rack()
+    before = rack.control.statistics()["cached"]
+    fill = next(message for message in rack.sent if message.op is Op.FILL)
+    stray = Message(Op.EVICT_REPLY, KEYS[0], 77, stamp=fill.stamp, slot=fill.slot)
+    rack._leave(1, 510, Datagram(0x0A000064, 0x0A000001, stray))
+    rack.run(10 * MILLISECOND)
+    assert rack.control.statistics()["stray_replies"] >= 1
+    assert rack.control.statistics()["cached"] == before

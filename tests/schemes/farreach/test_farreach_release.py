@@ -1,6 +1,7 @@
 """When clients may drop preserved records, and servers tombstones."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -9,8 +10,8 @@ from netkv.control.messages import Bit, Datagram, Message, Op
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.record import Record
 from netkv.schemes.farreach.release import PAIRS, parts_of
-from tests.schemes.farreach.farreach_load import KEYS
-from tests.schemes.farreach.farreach_rack import ROUGH, Rack, key_of, watching
+from tests.schemes.farreach.farreach_load import KEYS, stocked_rack
+from tests.schemes.farreach.farreach_rack import IMPAIRED, Rack, key_of, observing
 
 OPTIONS = FarReachParameters(
     capacity=8,
@@ -24,69 +25,66 @@ OPTIONS = FarReachParameters(
 KEY = KEYS[0]
 
 
-def rack(seed: int = 0, **options: object) -> Rack:
-    it = Rack(replace(OPTIONS, **options), seed)  # type: ignore[arg-type]
-    for key in KEYS:
-        it.store(key, b"first " + key[:4])
-    return it.start(preload=tuple(KEYS[:4]))
+def make_rack(seed: int = 0, **options: Any) -> Rack:
+    return stocked_rack(OPTIONS, seed, **options).start(preload=tuple(KEYS[:4]))
 
 
-def kept(it: Rack, client: int) -> set[bytes]:
-    return set(it.processes[client].preserved)
+def kept(rack: Rack, client: int) -> set[bytes]:
+    return set(rack.processes[client].preserved)
 
 
-def released(it: Rack) -> list[tuple[int, int]]:
+def released(rack: Rack) -> list[tuple[int, int]]:
     """Numbers and parts of all RELEASEs that were sent."""
-    stamps = (message.stamp for message in it.sent if message.op is Op.RELEASE)
+    stamps = (message.stamp for message in rack.sent if message.op is Op.RELEASE)
     return [(stamp.incarnation, stamp.number) for stamp in stamps if stamp is not None]
 
 
-def test_client_keeps_what_it_wrote_until_a_snapshot_has_it() -> None:
-    it = rack()
-    it.put(1, KEY, b"v")
-    assert kept(it, 1) == {KEY}
-    it.run(1100 * MILLISECOND)
-    assert kept(it, 1) == set()
+def test_writer_preserves_a_record_until_it_is_in_a_snapshot() -> None:
+    rack = make_rack()
+    rack.put(1, KEY, b"v")
+    assert kept(rack, 1) == {KEY}
+    rack.run(1100 * MILLISECOND)
+    assert kept(rack, 1) == set()
 
 
-def test_reader_keeps_what_only_the_switch_has() -> None:
-    it = rack()
-    it.put(1, KEY, b"v")
-    it.get(2, KEY)
-    assert kept(it, 2) == {KEY}
-    it.run(1100 * MILLISECOND)
-    assert kept(it, 2) == set()
+def test_reader_preserves_records_that_only_the_switch_has() -> None:
+    rack = make_rack()
+    rack.put(1, KEY, b"v")
+    rack.get(2, KEY)
+    assert kept(rack, 2) == {KEY}
+    rack.run(1100 * MILLISECOND)
+    assert kept(rack, 2) == set()
 
 
-def test_what_is_written_after_the_point_is_kept() -> None:
-    it = rack()
-    it.put(1, KEY, b"before")
-    it.lost = watching(lambda datagram: late(datagram.message))
+def test_record_written_after_the_snapshot_point_is_preserved() -> None:
+    rack = make_rack()
+    rack.put(1, KEY, b"before")
+    rack.lost = observing(lambda datagram: late(datagram.message))
 
     def late(message: Message) -> None:
         if message.op is Op.LOAD and not wrote:
-            wrote.append(it.processes[1].begin(Op.PUT, KEY, b"after"))
+            wrote.append(rack.processes[1].begin(Op.PUT, KEY, b"after"))
 
     wrote: list[object] = []
-    it.run(1100 * MILLISECOND)
+    rack.run(1100 * MILLISECOND)
     assert wrote
-    assert released(it)
-    assert kept(it, 1) == {KEY}
+    assert released(rack)
+    assert kept(rack, 1) == {KEY}
 
 
-def test_record_of_a_key_that_is_not_cached_any_more_goes_in_the_end() -> None:
-    it = rack()
-    it.put(1, KEY, b"v")
-    entry = it.control._index.of_key(KEY)
+def test_preserved_record_of_an_evicted_key_is_dropped_later() -> None:
+    rack = make_rack()
+    rack.put(1, KEY, b"v")
+    entry = rack.control._index.of_key(KEY)
     assert entry is not None
-    it.control._eviction.begin(entry)
-    it.run(500 * MILLISECOND)
-    assert kept(it, 1) == {KEY}
-    it.run(4 * SECOND)
-    assert kept(it, 1) == set()
+    rack.control._eviction.begin(entry)
+    rack.run(500 * MILLISECOND)
+    assert kept(rack, 1) == {KEY}
+    rack.run(4 * SECOND)
+    assert kept(rack, 1) == set()
 
 
-def test_release_of_many_keys_comes_in_parts() -> None:
+def test_release_of_many_keys_has_several_parts() -> None:
     records = [Record(key_of(number), 1, number, 0, b"") for number in range(2 * PAIRS + 1)]
     parts = parts_of(records)
     assert [len(part) for part in parts] == [PAIRS * 24, PAIRS * 24, 24]
@@ -96,137 +94,143 @@ def test_release_of_many_keys_comes_in_parts() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_parts_that_are_lost_or_overtake_each_other_are_all_heard(seed: int) -> None:
-    it = rack(seed, capacity=300, snapshot_period=2 * SECOND, tries=12)
+def test_all_parts_of_a_release_arrive_on_a_bad_network(seed: int) -> None:
+    rack = make_rack(seed, capacity=300, snapshot_period=2 * SECOND, tries=12)
     many = [key_of(number) for number in range(1000, 1200)]
     for key in many:
-        it.store(key, b"x")
-    it.tell(Preload(tuple(many)))
-    it.run_until(it.control.ready)
+        rack.store(key, b"x")
+    rack.handle(Preload(tuple(many)))
+    rack.run_until(rack.control.ready)
     for key in many:
-        it.processes[1].begin(Op.PUT, key, b"y")
-    it.run(50 * MILLISECOND)
-    assert len(kept(it, 1)) == len(many)
-    it.net, it.channel = replace(ROUGH), replace(ROUGH)
-    it.run(6 * SECOND)
-    assert kept(it, 1) == set()
-    numbers = released(it)
+        rack.processes[1].begin(Op.PUT, key, b"y")
+    rack.run(50 * MILLISECOND)
+    assert len(kept(rack, 1)) == len(many)
+    rack.net, rack.channel = replace(IMPAIRED), replace(IMPAIRED)
+    rack.run(6 * SECOND)
+    assert kept(rack, 1) == set()
+    numbers = released(rack)
     assert {number & 0xFFFF for _, number in numbers} == {5}
     assert {number >> 16 for _, number in numbers} == set(range(5))
 
 
 def test_numbers_of_releases_grow_over_controllers() -> None:
-    it = rack()
-    it.run(3 * SECOND)
-    before = [number for number, _ in released(it)]
-    it.kill_controller()
-    it.replace_controller()
-    it.run_until(it.control.ready)
-    it.run(2 * SECOND)
-    after = [number for number, _ in released(it)][len(before) :]
+    rack = make_rack()
+    rack.run(3 * SECOND)
+    before = [number for number, _ in released(rack)]
+    rack.kill_controller()
+    rack.replace_controller()
+    rack.run_until(rack.control.ready)
+    rack.run(2 * SECOND)
+    after = [number for number, _ in released(rack)][len(before) :]
     assert after
     assert min(after) > max(before)
 
 
-def test_client_that_is_late_hears_of_no_snapshot_that_was_taken_before_it_answered() -> None:
-    it = rack()
-    deaf = it.processes[1].ip
-    it.lost = lambda datagram: datagram.message.op is Op.RELEASE and datagram.destination == deaf
-    it.run(3500 * MILLISECOND)
-    heard: list[tuple[int, int]] = []
+def test_late_client_skips_snapshots_from_before_its_answer() -> None:
+    rack = make_rack()
+    unreachable = rack.processes[1].ip
+    rack.lost = lambda datagram: (
+        datagram.message.op is Op.RELEASE and datagram.destination == unreachable
+    )
+    rack.run(3500 * MILLISECOND)
+    received: list[tuple[int, int]] = []
 
-    def listen(datagram: Datagram) -> bool:
+    def record(datagram: Datagram) -> bool:
         message = datagram.message
-        if message.op is Op.RELEASE and datagram.destination == deaf and message.stamp:
-            heard.append((message.stamp.incarnation, it.now))
+        if message.op is Op.RELEASE and datagram.destination == unreachable and message.stamp:
+            received.append((message.stamp.incarnation, rack.now))
         return False
 
-    it.lost = listen
-    it.run(2 * SECOND)
-    first = heard[0][0]
-    assert {number for number, _ in heard} == {first, *range(first + 3, first + 6)} - {
-        number for number in range(first + 3, first + 6) if number not in dict(heard)
+    rack.lost = record
+    rack.run(2 * SECOND)
+    first = received[0][0]
+    assert {number for number, _ in received} == {first, *range(first + 3, first + 6)} - {
+        number for number in range(first + 3, first + 6) if number not in dict(received)
     }
-    assert not {first + 1, first + 2} & set(dict(heard))
+    assert not {first + 1, first + 2} & set(dict(received))
 
 
-def test_release_goes_on_after_a_crash_of_the_switch() -> None:
-    it = rack()
-    it.put(1, KEY, b"v")
-    deaf = it.processes[1].ip
-    it.lost = lambda datagram: datagram.message.op is Op.RELEASE and datagram.destination == deaf
-    it.run(1500 * MILLISECOND)
-    it.crash_switch()
-    it.lost = lambda _: False
-    it.run_until(it.control.ready)
-    it.run(100 * MILLISECOND)
-    assert it.processes[1].whole == 1
+def test_release_continues_after_a_crash_of_the_switch() -> None:
+    rack = make_rack()
+    rack.put(1, KEY, b"v")
+    unreachable = rack.processes[1].ip
+    rack.lost = lambda datagram: (
+        datagram.message.op is Op.RELEASE and datagram.destination == unreachable
+    )
+    rack.run(1500 * MILLISECOND)
+    rack.crash_switch()
+    rack.lost = lambda _: False
+    rack.run_until(rack.control.ready)
+    rack.run(100 * MILLISECOND)
+    assert rack.processes[1].last_release == 1
 
 
-def watermarks(it: Rack) -> int:
-    return it.control.statistics().get("watermarks", 0)
+def watermarks(rack: Rack) -> int:
+    return rack.control.statistics().get("watermarks", 0)
 
 
-def test_servers_hear_of_a_watermark_when_all_clients_have_heard_the_release() -> None:
-    it = rack()
-    it.run(2500 * MILLISECOND)
-    assert watermarks(it) == 1, "the first snapshot has nothing to be compared with"
-    deaf = it.processes[1].ip
-    it.lost = lambda datagram: datagram.message.op is Op.RELEASE and datagram.destination == deaf
-    it.run(5 * SECOND)
-    assert watermarks(it) == 1
-    it.lost = lambda _: False
-    it.run(5 * SECOND)
-    assert watermarks(it) >= 4
-    assert all(shim.watermarks == watermarks(it) for shim in it.shims.values())
+def test_watermark_is_sent_after_all_clients_have_the_release() -> None:
+    rack = make_rack()
+    rack.run(2500 * MILLISECOND)
+    assert watermarks(rack) == 1, "the first snapshot has no predecessor"
+    unreachable = rack.processes[1].ip
+    rack.lost = lambda datagram: (
+        datagram.message.op is Op.RELEASE and datagram.destination == unreachable
+    )
+    rack.run(5 * SECOND)
+    assert watermarks(rack) == 1
+    rack.lost = lambda _: False
+    rack.run(5 * SECOND)
+    assert watermarks(rack) >= 4
+    assert all(shim.watermarks == watermarks(rack) for shim in rack.shims.values())
 
 
-def test_tombstone_is_dropped_when_nothing_older_is_left() -> None:
-    it = rack()
-    shim = it.shims[it.topology.owner(KEYS[9]).index]
-    it.put(1, KEYS[9], b"uncached")
-    it.delete(1, KEYS[9])
+def test_tombstone_is_dropped_when_no_older_record_exists() -> None:
+    rack = make_rack()
+    shim = rack.shims[rack.topology.owner(KEYS[9]).index]
+    rack.put(1, KEYS[9], b"uncached")
+    rack.delete(1, KEYS[9])
     assert shim.store[KEYS[9]].deleted
-    it.run(15 * SECOND)
+    rack.run(15 * SECOND)
     assert KEYS[9] not in shim.store
-    assert it.get(1, KEYS[9]) is None
+    assert rack.get(1, KEYS[9]) is None
 
 
-def test_tombstone_stays_as_long_as_an_older_record_is_in_the_switch() -> None:
-    # A delete that was forwarded before its key was cached: a copy of it, with a later number than
-    # a write that the entry has applied, reaches the server when the first was lost.
-    it = rack()
-    it.put(1, KEY, b"older")
-    shim = it.shims[it.topology.owner(KEY).index]
-    shim._keep(Record(KEY, 2, it.switch.outdate(KEY), int(Bit.DELETED), b""))
-    it.run(10 * SECOND)
-    assert it.control.statistics()["evicted_doubtful"] == 1, "nobody asked for the key"
-    assert KEY not in it.cached()
-    assert watermarks(it) >= 5
+def test_tombstone_stays_while_the_switch_has_an_older_record() -> None:
+    # A delete was forwarded before its key was cached, and lost. Its copy has a later number than a
+    # write that the entry has applied, and reaches the server.
+    rack = make_rack()
+    rack.put(1, KEY, b"older")
+    shim = rack.shims[rack.topology.owner(KEY).index]
+    shim._store_if_later(Record(KEY, 2, rack.switch.outdate(KEY), int(Bit.DELETED), b""))
+    rack.run(10 * SECOND)
+    assert rack.control.statistics()["evicted_doubtful"] == 1, "no read has refreshed the entry"
+    assert KEY not in rack.cached()
+    assert watermarks(rack) >= 5
     assert KEY not in shim.store
-    assert it.get(1, KEY) is None
-    it.crash_switch()
-    it.run_until(it.control.ready)
-    assert it.get(1, KEY) is None
+    assert rack.get(1, KEY) is None
+    rack.crash_switch()
+    rack.run_until(rack.control.ready)
+    assert rack.get(1, KEY) is None
 
 
-def test_record_that_is_being_evicted_keeps_tombstones_in_place() -> None:
-    it = rack()
-    it.run(2500 * MILLISECOND)
-    before = watermarks(it)
-    it.put(1, KEY, b"older")
-    it.run(SECOND)
-    it.lost = lambda datagram: datagram.message.op is Op.RESTORE
-    entry = it.control._index.of_key(KEY)
+def test_no_watermark_is_sent_during_an_eviction() -> None:
+    rack = make_rack()
+    rack.run(2500 * MILLISECOND)
+    before = watermarks(rack)
+    rack.put(1, KEY, b"older")
+    rack.run(SECOND)
+    rack.lost = lambda datagram: datagram.message.op is Op.RESTORE
+    entry = rack.control._index.of_key(KEY)
     assert entry is not None
-    it.control._eviction.begin(entry)
-    it.delete(2, KEY)
-    it.run(SECOND)
-    between = watermarks(it)
-    it.run(10 * SECOND)
-    assert watermarks(it) == between <= before + 2
-    assert it.get(1, KEY) is None
-    it.lost = lambda _: False
-    it.run(10 * SECOND)
-    assert watermarks(it) > between
-    assert it.get(1, KEY) is None
+    rack.control._eviction.begin(entry)
+    rack.delete(2, KEY)
+    rack.run(SECOND)
+    between = watermarks(rack)
+    rack.run(10 * SECOND)
+    assert watermarks(rack) == between <= before + 2
+    assert rack.get(1, KEY) is None
+    rack.lost = lambda _: False
+    rack.run(10 * SECOND)
+    assert watermarks(rack) > between
+    assert rack.get(1, KEY) is None

@@ -1,7 +1,8 @@
-"""Snapshots: the records of the switch at one moment, or no snapshot."""
+"""FarReach's snapshots: the records of the switch at one moment, or an incomplete snapshot."""
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,9 @@ from netkv.control.messages import Datagram, Op
 from netkv.schemes.farreach.checkpoint_format import State, from_bytes
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.snapshot_tables import SNAPSHOT
-from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load
-from tests.schemes.farreach.farreach_rack import CALM, ROUGH, Rack
-from tests.schemes.farreach.farreach_truth import Witness
+from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load, stocked_rack
+from tests.schemes.farreach.farreach_rack import IMPAIRED, UNIMPAIRED, Rack
+from tests.schemes.farreach.farreach_snapshot_checker import SnapshotChecker
 from tests.schemes.farreach.measure_farreach import Script, snapshot
 
 OPTIONS = FarReachParameters(
@@ -27,32 +28,29 @@ OPTIONS = FarReachParameters(
 )
 
 
-def rack(seed: int = 0, **options: object) -> Rack:
-    it = Rack(replace(OPTIONS, **options), seed)  # type: ignore[arg-type]
-    for key in KEYS:
-        it.store(key, b"first " + key[:4])
-    return it.start(preload=tuple(KEYS[:4]))
+def make_rack(seed: int = 0, **options: Any) -> Rack:
+    return stocked_rack(OPTIONS, seed, **options).start(preload=tuple(KEYS[:4]))
 
 
-def saved(it: Rack) -> State:
-    assert it.disk is not None
-    return from_bytes(it.disk)
+def saved(rack: Rack) -> State:
+    assert rack.disk is not None
+    return from_bytes(rack.disk)
 
 
-def values(it: Rack) -> dict[bytes, bytes]:
+def values(rack: Rack) -> dict[bytes, bytes]:
     """The records of the snapshot in force."""
-    return {record.key: record.value for record in saved(it).records}
+    return {record.key: record.value for record in saved(rack).records}
 
 
-def next_snapshot(it: Rack) -> None:
+def next_snapshot(rack: Rack) -> None:
     """Advance the time until the next snapshot is in force."""
-    before = it.control.statistics().get("snapshots", 0)
-    it.run_until(lambda: it.control.statistics().get("snapshots", 0) > before, 5 * SECOND)
+    before = rack.control.statistics().get("snapshots", 0)
+    rack.run_until(lambda: rack.control.statistics().get("snapshots", 0) > before, 5 * SECOND)
 
 
-def at_the_point(it: Rack, what: Callable[[], None]) -> None:
+def at_the_point(rack: Rack, what: Callable[[], None]) -> None:
     """Call a function as soon as pipeline 0 has passed the next snapshot point."""
-    apply = it.switch.apply
+    apply = rack.switch.apply
     done: list[int] = []
 
     def applied(write: TableWrite, pipeline: int) -> None:
@@ -63,17 +61,17 @@ def at_the_point(it: Rack, what: Callable[[], None]) -> None:
             done.append(1)
             what()
 
-    it.switch.apply = applied  # type: ignore[method-assign]
+    rack.switch.apply = applied  # type: ignore[method-assign]
 
 
-def test_snapshot_has_what_was_written_before_and_is_taken_every_period() -> None:
-    it = rack()
-    it.put(1, KEYS[0], b"one")
-    it.put(2, KEYS[1], b"two")
-    it.delete(1, KEYS[2])
-    it.run(3 * SECOND)
-    assert it.control.statistics()["snapshots"] in (3, 4)
-    state = saved(it)
+def test_snapshot_is_taken_every_period_with_all_writes_before() -> None:
+    rack = make_rack()
+    rack.put(1, KEYS[0], b"one")
+    rack.put(2, KEYS[1], b"two")
+    rack.delete(1, KEYS[2])
+    rack.run(3 * SECOND)
+    assert rack.control.statistics()["snapshots"] in (3, 4)
+    state = saved(rack)
     found = {record.key: record for record in state.records}
     assert set(found) == set(KEYS[:4])
     assert (found[KEYS[0]].value, found[KEYS[1]].value) == (b"one", b"two")
@@ -84,204 +82,206 @@ def test_snapshot_has_what_was_written_before_and_is_taken_every_period() -> Non
 
 
 def test_no_snapshot_is_taken_if_the_period_is_0() -> None:
-    it = rack(snapshot_period=0)
-    it.run(30 * SECOND)
-    assert "snapshots" not in it.control.statistics()
+    rack = make_rack(snapshot_period=0)
+    rack.run(30 * SECOND)
+    assert "snapshots" not in rack.control.statistics()
 
 
-def test_first_write_after_the_point_does_not_change_the_snapshot() -> None:
-    it = rack()
-    it.put(1, KEYS[0], b"before")
+def test_write_after_the_point_does_not_change_the_snapshot() -> None:
+    rack = make_rack()
+    rack.put(1, KEYS[0], b"before")
 
-    # two writes to one slot within a snapshot: the record before the first of them counts
+    # After two writes to an entry, the snapshot has the record from before the first.
     def twice() -> None:
-        write(it, 1, KEYS[0], b"after")
-        write(it, 2, KEYS[0], b"again")
+        write(rack, 1, KEYS[0], b"after")
+        write(rack, 2, KEYS[0], b"again")
 
-    at_the_point(it, twice)
-    next_snapshot(it)
-    assert values(it)[KEYS[0]] == b"before"
-    assert it.get(1, KEYS[0]) in (b"after", b"again")
-    next_snapshot(it)
-    assert values(it)[KEYS[0]] in (b"after", b"again")
-    assert it.control.statistics()["originals"] >= 1
+    at_the_point(rack, twice)
+    next_snapshot(rack)
+    assert values(rack)[KEYS[0]] == b"before"
+    assert rack.get(1, KEYS[0]) in (b"after", b"again")
+    next_snapshot(rack)
+    assert values(rack)[KEYS[0]] in (b"after", b"again")
+    assert rack.control.statistics()["originals"] >= 1
 
 
-def write(it: Rack, client: int, key: bytes, value: bytes) -> None:
-    it.processes[client].begin(Op.PUT, key, value)
+def write(rack: Rack, client: int, key: bytes, value: bytes) -> None:
+    rack.processes[client].begin(Op.PUT, key, value)
 
 
 @pytest.mark.parametrize("pipelines", [1, 2, 4])
 @pytest.mark.parametrize("seed", range(4))
-def test_snapshot_is_one_moment_for_all_pipelines(pipelines: int, seed: int) -> None:
+def test_snapshot_is_the_state_at_one_moment_in_all_pipelines(pipelines: int, seed: int) -> None:
     options = replace(
         SMALL, pipelines=pipelines, snapshot_period=40 * MILLISECOND, hot_threshold=15
     )
-    it = Rack(options, seed, clients=4, servers=4)
-    witness = Witness(it)
-    it.start(preload=tuple(KEYS[:6]))
-    load = Load(it)
+    rack = Rack(options, seed, clients=4, servers=4)
+    checker = SnapshotChecker(rack)
+    rack.start(preload=tuple(KEYS[:6]))
+    load = Load(rack)
     checked = 0
     for _ in range(50):
-        it.run(20 * MILLISECOND)
-        checked += bool(witness.check().records)
-    load.on = False
+        rack.run(20 * MILLISECOND)
+        checked += bool(checker.check().records)
+    load.running = False
     assert checked > 20
-    assert it.control.statistics()["originals"] > 10
-    assert it.control.statistics()["evictions"] > 3
-    assert it.complaints() == []
+    assert rack.control.statistics()["originals"] > 10
+    assert rack.control.statistics()["evictions"] > 3
+    assert rack.violations() == []
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_snapshot_over_a_bad_network_is_one_moment_or_none(seed: int) -> None:
+def test_snapshot_on_an_impaired_network_is_correct_or_missing(seed: int) -> None:
     options = replace(
         SMALL, pipelines=(1, 2)[seed % 2], snapshot_period=60 * MILLISECOND, hot_threshold=10
     )
-    it = Rack(options, seed, clients=4, servers=4, net=replace(ROUGH), channel=replace(ROUGH))
-    it.channel.loss = 0.4
-    witness = Witness(it)
-    it.start(preload=tuple(KEYS[:6]))
-    load = Load(it)
+    rack = Rack(
+        options, seed, clients=4, servers=4, net=replace(IMPAIRED), channel=replace(IMPAIRED)
+    )
+    rack.channel.loss = 0.4
+    checker = SnapshotChecker(rack)
+    rack.start(preload=tuple(KEYS[:6]))
+    load = Load(rack)
     for _ in range(60):
-        it.run(40 * MILLISECOND)
-        witness.check()
-    load.on = False
-    statistics = it.control.statistics()
+        rack.run(40 * MILLISECOND)
+        checker.check()
+    load.running = False
+    statistics = rack.control.statistics()
     assert statistics["snapshots"] > 5
-    assert statistics["snapshots"] <= len(witness.points)
-    it.net, it.channel = replace(CALM), replace(CALM)
-    it.run(SECOND)
-    assert it.complaints() == []
+    assert statistics["snapshots"] <= len(checker.points)
+    rack.net, rack.channel = replace(UNIMPAIRED), replace(UNIMPAIRED)
+    rack.run(SECOND)
+    assert rack.violations() == []
 
 
-def test_key_evicted_after_the_point_is_in_the_snapshot_as_it_was_at_the_point() -> None:
-    it = rack(max_bulk=1)
+def test_snapshot_has_a_key_that_was_evicted_after_the_point() -> None:
+    rack = make_rack(max_bulk=1)
     for key in KEYS[:4]:
-        it.put(1, key, b"before")
-    # The LOAD of one entry takes its time, so that it is evicted meanwhile.
+        rack.put(1, key, b"before")
+    # The LOAD of one entry is delayed, so that the entry is evicted before.
     lost = KEYS[3]
-    it.lost = lambda datagram: datagram.message.op is Op.LOAD and datagram.message.key == lost
+    rack.lost = lambda datagram: datagram.message.op is Op.LOAD and datagram.message.key == lost
 
-    def evicted() -> None:
-        entry = it.control._index.of_key(lost)
+    def write_and_evict() -> None:
+        entry = rack.control._index.of_key(lost)
         assert entry is not None
-        write(it, 2, lost, b"after")
-        it.after(3 * MILLISECOND, lambda: it.control._eviction.begin(entry))
+        write(rack, 2, lost, b"after")
+        rack.after(3 * MILLISECOND, lambda: rack.control._eviction.begin(entry))
 
-    at_the_point(it, evicted)
-    next_snapshot(it)
-    assert lost not in it.cached()
-    assert values(it)[lost] == b"before"
-    assert it.get(1, lost) == b"after"
-    assert it.complaints() == []
+    at_the_point(rack, write_and_evict)
+    next_snapshot(rack)
+    assert lost not in rack.cached()
+    assert values(rack)[lost] == b"before"
+    assert rack.get(1, lost) == b"after"
+    assert rack.violations() == []
 
 
-def test_key_frozen_before_the_point_is_in_the_snapshot() -> None:
-    it = rack()
-    it.put(1, KEYS[0], b"frozen")
-    shim = it.shims[it.topology.owner(KEYS[0]).index]
-    shim.up = False  # so it stays in the switch, to be evicted
-    entry = it.control._index.of_key(KEYS[0])
+def test_snapshot_has_a_key_in_eviction_at_the_point() -> None:
+    rack = make_rack()
+    rack.put(1, KEYS[0], b"frozen")
+    shim = rack.shims[rack.topology.owner(KEYS[0]).index]
+    shim.up = False  # so the eviction does not end
+    entry = rack.control._index.of_key(KEYS[0])
     assert entry is not None
-    it.control._eviction.begin(entry)
-    next_snapshot(it)
-    assert values(it)[KEYS[0]] == b"frozen"
+    rack.control._eviction.begin(entry)
+    next_snapshot(rack)
+    assert values(rack)[KEYS[0]] == b"frozen"
     shim.up = True
-    it.run(5 * SECOND)
-    assert KEYS[0] not in values(it)
-    assert it.get(1, KEYS[0]) == b"frozen"
+    rack.run(5 * SECOND)
+    assert KEYS[0] not in values(rack)
+    assert rack.get(1, KEYS[0]) == b"frozen"
 
 
-def test_key_admitted_after_the_point_is_not_in_the_snapshot() -> None:
-    it = rack()
+def test_snapshot_has_no_key_that_was_admitted_after_the_point() -> None:
+    rack = make_rack()
 
     def admit() -> None:
         for _ in range(6):
-            it.processes[1].begin(Op.GET, KEYS[9])
+            rack.processes[1].begin(Op.GET, KEYS[9])
 
-    it.lost = lambda datagram: datagram.message.op is Op.LOAD and it.now < until
-    until = it.now + SECOND + 30 * MILLISECOND
-    at_the_point(it, admit)
-    next_snapshot(it)
-    assert KEYS[9] in it.cached()
-    assert set(values(it)) == set(KEYS[:4])
-    next_snapshot(it)
-    assert set(values(it)) == {*KEYS[:4], KEYS[9]}
+    rack.lost = lambda datagram: datagram.message.op is Op.LOAD and rack.now < until
+    until = rack.now + SECOND + 30 * MILLISECOND
+    at_the_point(rack, admit)
+    next_snapshot(rack)
+    assert KEYS[9] in rack.cached()
+    assert set(values(rack)) == set(KEYS[:4])
+    next_snapshot(rack)
+    assert set(values(rack)) == {*KEYS[:4], KEYS[9]}
 
 
-def test_validity_changes_wait_until_all_pipelines_have_passed_the_point() -> None:
-    it = rack(pipelines=4)
+def test_validity_changes_wait_for_the_point_in_all_pipelines() -> None:
+    rack = make_rack(pipelines=4)
     during: list[Op] = []
 
     def busy(datagram: Datagram) -> bool:
-        pipelines = it.switch.pipelines
+        pipelines = rack.switch.pipelines
         mixed = len({row for each in pipelines for row in each.rows.values()}) > 1
         mixed = mixed and bool(pipelines[0].rows)
         if mixed and datagram.message.op in (Op.VALIDATE, Op.EVICT, Op.RETIRE):
             during.append(datagram.message.op)
         return False
 
-    it.lost = busy
-    load = Load(it)
-    it.run(8 * SECOND)
-    load.on = False
-    assert it.control.statistics()["evictions"] > 3
+    rack.lost = busy
+    load = Load(rack)
+    rack.run(8 * SECOND)
+    load.running = False
+    assert rack.control.statistics()["evictions"] > 3
     assert during == []
-    assert it.complaints() == []
+    assert rack.violations() == []
 
 
-def lose_originals(it: Rack, *, until: int) -> None:
-    it.lost = lambda datagram: datagram.message.op is Op.ORIGINAL and it.now < until
+def lose_originals(rack: Rack, *, until: int) -> None:
+    rack.lost = lambda datagram: datagram.message.op is Op.ORIGINAL and rack.now < until
 
 
-def test_snapshot_without_an_original_is_incomplete_and_the_one_before_stays_in_force() -> None:
-    it = rack()
-    it.put(1, KEYS[0], b"old")
-    next_snapshot(it)
-    it.put(1, KEYS[0], b"newer")
-    in_force = saved(it)
-    lose_originals(it, until=it.now + 2 * SECOND)
-    at_the_point(it, lambda: write(it, 2, KEYS[0], b"newest"))
-    it.run(1500 * MILLISECOND)
-    statistics = it.control.statistics()
+def test_snapshot_without_an_original_is_incomplete() -> None:
+    rack = make_rack()
+    rack.put(1, KEYS[0], b"old")
+    next_snapshot(rack)
+    rack.put(1, KEYS[0], b"newer")
+    in_force = saved(rack)
+    lose_originals(rack, until=rack.now + 2 * SECOND)
+    at_the_point(rack, lambda: write(rack, 2, KEYS[0], b"newest"))
+    rack.run(1500 * MILLISECOND)
+    statistics = rack.control.statistics()
     assert statistics["snapshots_incomplete"] == 1
-    notes = [note for note in it.notes if note.what == "snapshot incomplete"]
+    notes = [note for note in rack.notes if note.what == "snapshot incomplete"]
     assert notes[0].fields["because"] == "1 originals did not arrive"
-    assert (saved(it).snapshot, saved(it).records) == (in_force.snapshot, in_force.records)
-    # Nothing was released for it, so nothing is lost.
-    it.crash_switch()
-    it.run_until(it.control.ready)
-    assert it.get(1, KEYS[0]) == b"newest"
-    assert it.complaints() == []
+    assert (saved(rack).snapshot, saved(rack).records) == (in_force.snapshot, in_force.records)
+    # The earlier snapshot is in force; no RELEASE was sent for the incomplete one.
+    rack.crash_switch()
+    rack.run_until(rack.control.ready)
+    assert rack.get(1, KEYS[0]) == b"newest"
+    assert rack.violations() == []
 
 
-def test_snapshot_is_taken_again_after_an_incomplete_one() -> None:
-    it = rack()
-    lose_originals(it, until=it.now + 1500 * MILLISECOND)
-    at_the_point(it, lambda: write(it, 2, KEYS[0], b"v"))
-    it.run(5 * SECOND)
-    statistics = it.control.statistics()
+def test_next_snapshot_after_an_incomplete_one_is_complete() -> None:
+    rack = make_rack()
+    lose_originals(rack, until=rack.now + 1500 * MILLISECOND)
+    at_the_point(rack, lambda: write(rack, 2, KEYS[0], b"v"))
+    rack.run(5 * SECOND)
+    statistics = rack.control.statistics()
     assert statistics["snapshots_incomplete"] == 1
     assert statistics["snapshots"] >= 3
-    assert values(it)[KEYS[0]] == b"v"
+    assert values(rack)[KEYS[0]] == b"v"
 
 
-def test_entry_that_cannot_be_loaded_makes_the_snapshot_incomplete() -> None:
-    it = rack()
-    it.lost = lambda datagram: datagram.message.op is Op.LOAD_REPLY
-    it.run(8 * SECOND)
-    assert it.control.statistics()["snapshots_incomplete"] >= 1
-    assert "snapshots" not in it.control.statistics()
-    # Keys are admitted meanwhile.
+def test_unanswered_loads_make_the_snapshot_incomplete() -> None:
+    rack = make_rack()
+    rack.lost = lambda datagram: datagram.message.op is Op.LOAD_REPLY
+    rack.run(8 * SECOND)
+    assert rack.control.statistics()["snapshots_incomplete"] >= 1
+    assert "snapshots" not in rack.control.statistics()
+    # Keys are still admitted.
     for _ in range(6):
-        it.get(1, KEYS[9])
-    it.run(50 * MILLISECOND)
-    assert KEYS[9] in it.cached()
+        rack.get(1, KEYS[9])
+    rack.run(50 * MILLISECOND)
+    assert KEYS[9] in rack.cached()
 
 
 @pytest.mark.parametrize("which", range(4))
-def test_refused_row_makes_the_snapshot_incomplete_and_the_next_one_is_right(which: int) -> None:
-    it = rack(pipelines=2)
+def test_refused_table_write_makes_one_snapshot_incomplete(which: int) -> None:
+    rack = make_rack(pipelines=2)
     seen: list[int] = []
 
     def refuse(write: object) -> bool:
@@ -290,21 +290,21 @@ def test_refused_row_makes_the_snapshot_incomplete_and_the_next_one_is_right(whi
         seen.append(1)
         return len(seen) == which + 1
 
-    it.refuse = refuse
-    witness = Witness(it)
-    load = Load(it)
-    it.run(3500 * MILLISECOND)
-    load.on = False
-    statistics = it.control.statistics()
+    rack.refuse = refuse
+    checker = SnapshotChecker(rack)
+    load = Load(rack)
+    rack.run(3500 * MILLISECOND)
+    load.running = False
+    statistics = rack.control.statistics()
     incomplete = statistics.get("snapshots_incomplete", 0)
     assert incomplete == (0 if which == 3 else 1)
     assert statistics["snapshots"] >= 2
-    witness.check()
-    assert it.complaints() == []
+    checker.check()
+    assert rack.violations() == []
 
 
-def test_rows_are_modified_where_they_are_and_gone_in_the_end() -> None:
-    it = rack(pipelines=4)
+def test_rows_are_inserted_modified_and_deleted_in_order() -> None:
+    rack = make_rack(pipelines=4)
     kinds: list[tuple[str, object]] = []
 
     def note(write: object) -> bool:
@@ -313,9 +313,9 @@ def test_rows_are_modified_where_they_are_and_gone_in_the_end() -> None:
             kinds.append((type(write).__name__, (write.match["pipeline"], action)))  # type: ignore[attr-defined]
         return False
 
-    it.refuse = note
-    next_snapshot(it)
-    it.run(20 * MILLISECOND)
+    rack.refuse = note
+    next_snapshot(rack)
+    rack.run(20 * MILLISECOND)
     others = (1, 2, 3)
     assert kinds == [
         *((InsertEntry.__name__, (each, "redirect")) for each in others),
@@ -323,24 +323,24 @@ def test_rows_are_modified_where_they_are_and_gone_in_the_end() -> None:
         *((ModifyEntry.__name__, (each, "taking")) for each in others),
         *(("DeleteEntry", (each, "")) for each in range(4)),
     ]
-    assert all(not each.rows for each in it.switch.pipelines)
+    assert all(not each.rows for each in rack.switch.pipelines)
 
 
-def test_no_snapshot_begins_before_the_one_before_is_saved() -> None:
-    it = rack()
-    it.save_time = 3 * SECOND
-    it.run(10 * SECOND)
-    assert it.control.statistics()["snapshots"] == 3
-    it.disk_fails = True
-    it.run(10 * SECOND)
-    assert it.control.statistics()["snapshots"] == 3
-    it.save_time, it.disk_fails = MILLISECOND, False
-    it.run(5 * SECOND)
-    assert it.control.statistics()["snapshots"] > 5
+def test_next_snapshot_begins_after_the_last_one_is_saved() -> None:
+    rack = make_rack()
+    rack.save_time = 3 * SECOND
+    rack.run(10 * SECOND)
+    assert rack.control.statistics()["snapshots"] == 3
+    rack.disk_fails = True
+    rack.run(10 * SECOND)
+    assert rack.control.statistics()["snapshots"] == 3
+    rack.save_time, rack.disk_fails = MILLISECOND, False
+    rack.run(5 * SECOND)
+    assert rack.control.statistics()["snapshots"] > 5
 
 
-def test_loads_go_out_in_a_window() -> None:
-    it = rack(max_bulk=2)
+def test_pending_loads_are_limited() -> None:
+    rack = make_rack(max_bulk=2)
     under_way: list[int] = []
 
     def count(datagram: Datagram) -> bool:
@@ -348,30 +348,30 @@ def test_loads_go_out_in_a_window() -> None:
         assert sum(under_way) <= 2
         return False
 
-    it.lost = count
-    it.run(3 * SECOND)
-    assert it.control.statistics()["snapshots"] == 3
+    rack.lost = count
+    rack.run(3 * SECOND)
+    assert rack.control.statistics()["snapshots"] == 3
 
 
-def test_late_answers_to_an_earlier_snapshot_are_not_believed() -> None:
-    it = rack()
+def test_late_answers_to_an_earlier_snapshot_are_ignored() -> None:
+    rack = make_rack()
     held: list[Datagram] = []
-    it.put(1, KEYS[0], b"one")
+    rack.put(1, KEYS[0], b"one")
 
     def hold(datagram: Datagram) -> bool:
         if datagram.message.op is Op.LOAD_REPLY and not held:
             held.append(datagram)
         return False
 
-    it.lost = hold
-    next_snapshot(it)
-    it.put(1, KEYS[0], b"two")
-    at_the_point(it, lambda: it._leave(1, 510, held[0]))
-    next_snapshot(it)
-    assert values(it)[KEYS[0]] == b"two"
+    rack.lost = hold
+    next_snapshot(rack)
+    rack.put(1, KEYS[0], b"two")
+    at_the_point(rack, lambda: rack._leave(1, 510, held[0]))
+    next_snapshot(rack)
+    assert values(rack)[KEYS[0]] == b"two"
 
 
-def test_entry_costs_no_more_in_a_large_snapshot_than_in_a_small_one() -> None:
+def test_cost_of_an_entry_does_not_grow_with_the_snapshot() -> None:
     def micros(entries: int) -> float:
         script = Script(entries, 10 * SECOND)
         return min(snapshot(script) for _ in range(3))

@@ -1,8 +1,8 @@
-"""How long the state machine of NetCache takes, in microseconds of one core: no I/O, no rack.
+"""The CPU time of NetCache's control plane in microseconds, without I/O and without a rack.
 
-`python -m tests.schemes.netcache.measure_netcache` prints a preload of 10,000 keys and
-a storm of hot keys against the full cache, with equal values and with values of all sizes. What
-the switch and the servers would answer is prepared outside of the time that is measured.
+`python -m tests.schemes.netcache.measure_netcache` prints a preload of 10,000 keys and a burst of
+hot keys for a full cache, with equal values and with values of all sizes. The answers of switch
+and servers are prepared outside of the measured time.
 """
 
 from collections import deque
@@ -21,7 +21,7 @@ from netkv.control.base import (
     Started,
     TableWritten,
 )
-from netkv.control.messages import CHUNK_BYTES, Mark, Op, Status, decode, encode
+from netkv.control.messages import CHUNK_BYTES, CacheMetadata, Op, Status, decode, encode
 from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.digests import HotKey
@@ -29,7 +29,7 @@ from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.schemes.netcache.netcache_rack import LOOKUP, encode_hot_key, key_of
 
 KEYS = 10_000
-STORM = 3_000
+BURST = 3_000
 STEP = 100_000  # of the clock, in nanoseconds, for each event
 
 
@@ -37,24 +37,24 @@ class Script:
     """Answers every message and table write at once; counts the time spent in the control plane."""
 
     def __init__(self, entries: int, lengths: Iterator[int], rows: int) -> None:
-        """`lengths`: of the values, in the order in which keys are admitted."""
+        """`lengths`: the lengths of values in the order of admission."""
         options = NetCacheParameters(capacity=entries, rows=rows)
         self.control = NetCache(Topology.of_ports([1], [2] * 128), options)
         self.now = 0
         self.seconds = 0.0
         self.generations: dict[bytes, int] = {}
         self.epoch = 0
-        self.keys = 0  # that were asked for
+        self.keys = 0  # number of keys so far
         self._lengths = lengths
-        self.tell(Started())
+        self.handle(Started())
 
     def new_key(self) -> bytes:
-        """A key that was never asked for."""
+        """A new key."""
         self.keys += 1
         return key_of(self.keys)
 
-    def tell(self, event: Event) -> None:
-        """Hand an event over, then everything that follows from it."""
+    def handle(self, event: Event) -> None:
+        """Handle an event and all events that follow from it."""
         events = deque([event])
         while events:
             self.now += STEP
@@ -79,13 +79,13 @@ class Script:
                 if message.op is Op.ADMIT:
                     reply = message.reply(length=next(self._lengths))
                 elif message.op is Op.EPOCH:
-                    assert message.mark is not None
-                    self.epoch = message.mark.version
+                    assert message.cache_metadata is not None
+                    self.epoch = message.cache_metadata.version
                 elif message.op is Op.STATS:
                     generation = self.generations.get(message.key)
                     reply = message.reply(status=Status.NOT_CACHED)
                     if generation is not None:
-                        reply = message.reply(mark=Mark(generation, 10))
+                        reply = message.reply(cache_metadata=CacheMetadata(generation, 10))
                 yield PacketIn(1, encode(reply, SERVICE_IP, CONTROLLER_IP))
 
 
@@ -93,29 +93,29 @@ def fill(script: Script) -> float:
     """Preload as many keys as there are entries; microseconds for each."""
     keys = tuple(script.new_key() for _ in range(script.control.parameters.capacity))
     script.seconds = 0.0
-    script.tell(Preload(keys))
+    script.handle(Preload(keys))
     return script.seconds / len(keys) * 1e6
 
 
-def storm(script: Script, keys: int) -> float:
-    """Hot keys against a full cache, each hotter than all in it; microseconds for each."""
+def burst(script: Script, keys: int) -> float:
+    """Report keys hotter than all in a full cache; microseconds for each."""
     script.seconds = 0.0
     for _ in range(keys):
-        script.tell(encode_hot_key(HotKey(script.new_key(), 100, script.epoch)))
+        script.handle(encode_hot_key(HotKey(script.new_key(), 100, script.epoch)))
     return script.seconds / keys * 1e6
 
 
 def main() -> None:
     """Measure and print."""
-    for what, rows, lengths in (
+    for description, rows, lengths in (
         ("values of 128 bytes", KEYS, iter(lambda: 128, None)),
         ("values of 1 to 128 bytes", KEYS // 2, _mixed()),
     ):
         script = Script(KEYS, lengths, rows)
         micros = fill(script)
         cached = script.control.statistics()["cached"]
-        print(f"{what}: preload {micros:.1f} us a key ({cached} cached)")
-        print(f"{what}: storm {storm(script, STORM):.1f} us a hot key")
+        print(f"{description}: preload {micros:.1f} us a key ({cached} cached)")
+        print(f"{description}: burst {burst(script, BURST):.1f} us a hot key")
 
 
 def _mixed() -> Iterator[int]:

@@ -29,7 +29,7 @@ from netkv.control.base import (
 )
 from netkv.control.forwarding import ForwardingOnly
 from netkv.control.message_numbers import is_newer
-from netkv.control.messages import Mark, Message, Op, Status, decode, encode
+from netkv.control.messages import CacheMetadata, Message, Op, Status, decode, encode
 from netkv.control.outstanding import WINDOW
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
 from netkv.schemes.netcache.control_plane import NetCache
@@ -64,7 +64,7 @@ class Window:
     known: dict[int, tuple[Message, Message]] = field(default_factory=dict)
 
     def is_late(self, request: int) -> bool:
-        """Whether the window has moved past `request`; moves it if it is newer."""
+        """Whether `request` is older than the window. A newer request moves the window."""
         if is_newer(request, self.newest):
             self.newest = request
             for number in list(self.known):
@@ -74,7 +74,7 @@ class Window:
 
 
 @dataclass
-class FakeRack(VirtualRack):
+class NetCacheRack(VirtualRack):
     """Runs a control plane against the model. `values`: length of each key's value in bytes."""
 
     control: NetCache | ForwardingOnly
@@ -91,13 +91,13 @@ class FakeRack(VirtualRack):
         self.servers_up = True
         self.counts: dict[bytes, int] = {}  # reads in this epoch, of keys that are cached
         self.records: dict[bytes, int] = {}  # server: key → generation
-        self.forgotten: list[tuple[bytes, int]] = []
+        self.evicted: list[tuple[bytes, int]] = []
         self.generations: set[int] = set()
-        self.held: dict[bytes, Nanoseconds] = {}  # server: key → end of its lease
-        self.told: dict[int, int] = {}  # generation → length that the server answered to ADMIT
-        self.late = 0  # messages that a server took for late copies
+        self.leases: dict[bytes, Nanoseconds] = {}  # key → end of its lease
+        self.admitted_lengths: dict[int, int] = {}  # generation → length in the reply to ADMIT
+        self.late_messages = 0  # messages that servers dropped as late copies
         self.windows: dict[int, Window] = {}
-        self._numbers_before: int | None = None  # the newest of the controllers before this one
+        self._numbers_before: int | None = None  # the newest number of earlier controllers
         self._newest: int | None = None
         self._restarts = 0
         self._power_on()
@@ -114,12 +114,12 @@ class FakeRack(VirtualRack):
 
     def start(self) -> None:
         """Start the switch."""
-        self.tell(Started())
+        self.handle(Started())
 
     def restart_switch(self) -> None:
-        """The switch loses its state; table writes on their way are lost."""
+        """Restart the switch: it loses its state, and pending table writes are lost."""
         self._power_on()
-        self.tell(SwitchRestarted())
+        self.handle(SwitchRestarted())
 
     def replace_controller(self, control: NetCache | ForwardingOnly) -> None:
         """A new controller without state loads the program, which empties the switch.
@@ -127,19 +127,19 @@ class FakeRack(VirtualRack):
         Messages of servers to the previous controller still arrive.
         """
         self.control = control
-        self.dead = False
+        self.controller_down = False
         self.steps_left = None
         self._numbers_before = self._newest
         self._power_on()
-        self.tell(Started())
+        self.handle(Started())
 
     def hot(self, key: bytes, count: int) -> None:
-        """The switch reports a hot key."""
-        self.tell(encode_hot_key(HotKey(key, count, self.epoch)))
+        """Report a hot key to the controller, as the switch does."""
+        self.handle(encode_hot_key(HotKey(key, count, self.epoch)))
 
     def blocked(self, key: bytes) -> bool:
         """Whether the owner of `key` blocks writes to it."""
-        return self.held.get(key, 0) > self.now
+        return self.leases.get(key, 0) > self.now
 
     def readable(self, key: bytes) -> bool:
         """Whether the switch would answer a read of `key`."""
@@ -178,7 +178,7 @@ class FakeRack(VirtualRack):
         if restarts != self._restarts:
             return
         if self.refuse(action):
-            self.tell(TableWritten(action.write, False, "refused by the test"))
+            self.handle(TableWritten(action.write, False, "refused by the test"))
             return
         match action:
             case SetDefault(_, table, _, params):
@@ -191,7 +191,7 @@ class FakeRack(VirtualRack):
                 del self.entries[key.to_bytes(16)]
             case _:
                 self.other_tables[action.table] = self.other_tables.get(action.table, 0) + 1
-        self.tell(TableWritten(action.write, True))
+        self.handle(TableWritten(action.write, True))
 
     def _insert(self, match: object, params: object) -> None:
         assert isinstance(match, dict)
@@ -204,24 +204,29 @@ class FakeRack(VirtualRack):
         for other in self.entries.values():
             assert other.entry != new.entry, "an entry number for two keys"
             assert other.index != new.index or not other.bitmap & new.bitmap, "cells for two keys"
-        assert new.bitmap.bit_count() * 16 >= self.told[new.generation], "the value does not fit"
+        assert new.bitmap.bit_count() * 16 >= self.admitted_lengths[new.generation], (
+            "the value does not fit"
+        )
         self.generations.add(new.generation)
         self.entries[key] = new
 
     def _at_switch(self, message: Message, destination: int) -> None:
         if message.op is Op.EPOCH:
-            assert message.mark is not None
-            if self.epoch == 0 or 0 < (message.mark.version - self.epoch) % 0x10000 < 0x8000:
-                self.epoch = message.mark.version
+            assert message.cache_metadata is not None
+            if (
+                self.epoch == 0
+                or 0 < (message.cache_metadata.version - self.epoch) % 0x10000 < 0x8000
+            ):
+                self.epoch = message.cache_metadata.version
                 self.counts.clear()
-            self._to_controller(message.reply(mark=message.mark))
+            self._to_controller(message.reply(cache_metadata=message.cache_metadata))
         elif message.op is Op.STATS:
             entry = self.entries.get(message.key)
             if entry is None:
                 self._to_controller(message.reply(status=Status.NOT_CACHED))
             else:
-                mark = Mark(entry.generation, self.counts.get(message.key, 0), 0)
-                self._to_controller(message.reply(mark=mark))
+                metadata = CacheMetadata(entry.generation, self.counts.get(message.key, 0), 0)
+                self._to_controller(message.reply(cache_metadata=metadata))
         elif message.op is not Op.OUTGROWN_REPLY and self.servers_up:
             assert destination == SERVICE_IP
             self.travel(self.network, lambda: self._at_server(message))
@@ -230,7 +235,7 @@ class FakeRack(VirtualRack):
         owner = self.control.topology.owner(message.key).index
         window = self.windows.setdefault(owner, Window(message.request))
         if window.is_late(message.request):
-            self.late += 1
+            self.late_messages += 1
             return
         known = window.known.get(message.request)
         if known is None:
@@ -239,33 +244,33 @@ class FakeRack(VirtualRack):
         self._to_controller(known[1])
 
     def _serve(self, message: Message) -> Message:
-        assert message.mark is not None
-        key, generation = message.key, message.mark.generation
+        assert message.cache_metadata is not None
+        key, generation = message.key, message.cache_metadata.generation
         record = self.records.get(key)
         length = self.values.get(key)
         if message.op is Op.EVICTED:
             if record == generation:
                 del self.records[key]
-            self.held.pop(key, None)
-            self.forgotten.append((key, generation))
+            self.leases.pop(key, None)
+            self.evicted.append((key, generation))
             return message.reply()
         if record is not None and is_newer(record, generation):
-            return message.reply(status=Status.REJECTED, mark=Mark(record))
+            return message.reply(status=Status.REJECTED, cache_metadata=CacheMetadata(record))
         if message.op is Op.ADMIT:
             if length is None:
                 return message.reply(status=Status.NOT_FOUND)
             if length > 128:
                 return message.reply(status=Status.TOO_LARGE)
-            self.held[key] = self.now + LEASE
-            self.told[generation] = length
+            self.leases[key] = self.now + LEASE
+            self.admitted_lengths[generation] = length
             return message.reply(length=length)
         assert message.op is Op.INSTALL
-        self.held.pop(key, None)
+        self.leases.pop(key, None)
         entry = self.entries.get(key)
         if entry is None:
             self.records.pop(key, None)
             return message.reply(status=Status.NOT_CACHED)
-        # The server takes the generation from INVALIDATE, which the switch has marked.
+        # The server gets the generation from INVALIDATE, which the switch has marked.
         self.records[key] = entry.generation
         if length is None or length > entry.bitmap.bit_count() * 16:
             return message.reply(status=Status.TOO_LARGE)
@@ -274,15 +279,17 @@ class FakeRack(VirtualRack):
         return message.reply(status=Status.OK if ours else Status.NOT_CACHED)
 
     def outgrown(self, key: bytes) -> None:
-        """The owner of `key` reports that its value no longer fits."""
+        """Report to the controller, as the owner of `key`, that its value no longer fits."""
         server = 0x0A020000
-        message = Message(Op.OUTGROWN, key, 1, 0x8000, mark=Mark(self.records.get(key, 0)))
+        message = Message(
+            Op.OUTGROWN, key, 1, 0x8000, cache_metadata=CacheMetadata(self.records.get(key, 0))
+        )
         frame = encode(message, source=server, destination=CONTROLLER_IP)
-        self.tell(PacketIn(CPU_PORT, frame))
+        self.handle(PacketIn(CPU_PORT, frame))
 
     def _to_controller(self, reply: Message) -> None:
         frame = encode(reply, source=SERVICE_IP, destination=CONTROLLER_IP)
-        self.travel(self.network, lambda: self.tell(PacketIn(1, frame)))
+        self.travel(self.network, lambda: self.handle(PacketIn(1, frame)))
 
 
 def key_of(number: int) -> bytes:

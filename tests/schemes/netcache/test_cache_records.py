@@ -1,4 +1,4 @@
-"""Records: their entries, and fair random draws of cached ones without a scan."""
+"""NetCache's records: their entries, and uniform random draws of cached records."""
 
 from collections import Counter
 from random import Random
@@ -7,7 +7,7 @@ import pytest
 
 from netkv.schemes.netcache.cache_records import Records
 from netkv.schemes.netcache.entries import Candidate, Record, State
-from tests.schemes.netcache.measure_netcache import Script, fill, storm
+from tests.schemes.netcache.measure_netcache import Script, burst, fill
 from tests.schemes.netcache.netcache_rack import key_of
 
 
@@ -19,7 +19,7 @@ def cached(records: Records, generation: int, chunks: int = 8) -> Record:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_draws_are_of_cached_records_only_whatever_came_and_went(seed: int) -> None:
+def test_only_cached_records_are_drawn(seed: int) -> None:
     random = Random(seed)
     records = Records(30, 30)
     states: dict[int, State] = {}
@@ -56,7 +56,7 @@ def test_every_cached_record_is_drawn_equally_often() -> None:
     assert all(850 < drawn[generation] < 1150 for generation in range(1, 21))
 
 
-def test_only_records_whose_room_would_do_are_drawn() -> None:
+def test_only_records_with_enough_cells_in_their_row_are_drawn() -> None:
     records = Records(100, 100)
     for generation in range(1, 101):
         cached(records, generation, chunks=8 if generation % 4 == 0 else 5)
@@ -75,11 +75,11 @@ def test_same_seed_draws_the_same() -> None:
     assert draws[0] == draws[1]
 
 
-def test_hot_keys_cost_no_more_in_a_large_cache_than_in_a_small_one() -> None:
+def test_cost_of_a_hot_key_does_not_grow_with_the_cache() -> None:
     def micros(entries: int) -> float:
         script = Script(entries, iter(lambda: 128, None), rows=entries)
         fill(script)
-        return min(storm(script, 100) for _ in range(5))
+        return min(burst(script, 100) for _ in range(5))
 
     # With a scan over the cache for each hot key the ratio was 11.
     assert micros(8000) < 4 * micros(100)

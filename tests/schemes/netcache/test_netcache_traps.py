@@ -1,6 +1,6 @@
 """Traps whose protection is in NetCache's control plane.
 
-Every trap plays its script with the original control plane, which must do no harm, and with each
+Every trap runs its script with the original control plane, which must do no harm, and with each
 mutant, which must do harm. A mutant removes a protection by changing events and actions (`handle`),
 so it does not depend on the implementation. Traps with the real switch and roles are in
 `engine/roles/tests/netcache/traps`; the table of both is in `docs/testing.md`.
@@ -23,23 +23,23 @@ from netkv.control.base import (
     Preload,
     SendFrame,
 )
-from netkv.control.messages import Mark, Message, Op, decode, encode
+from netkv.control.messages import CacheMetadata, Message, Op, decode, encode
 from netkv.control.topology import CONTROLLER_IP, Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.schemes import mutants, traps
 from tests.schemes.mutants import Mutant, message_of
-from tests.schemes.netcache.netcache_rack import LOOKUP, FakeRack, key_of
+from tests.schemes.netcache.netcache_rack import LOOKUP, NetCacheRack, key_of
 from tests.schemes.traps import count_every_copy, suffered
 from tests.schemes.virtual_rack import Network
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])
 KEYS = [key_of(i) for i in range(4)]
-QUICK = Network(slowest=MILLISECOND // 100)
+QUICK = Network(max_delay=MILLISECOND // 100)
 LOSSY = Network(loss=0.25)
 
 Script = Callable[[type[NetCache]], str]
-"""Plays a script; returns the harm to a user, "" for none."""
+"""Runs a scenario; returns the harm to a user, "" for none."""
 
 # ------------------------------------------------------------------------------- mutants
 
@@ -75,14 +75,18 @@ class KeepsGeneration(_Mutant):
         message = message_of(action)
         if isinstance(action, InsertEntry) and action.table == LOOKUP:
             action = replace(action, params={**action.params, "generation": 1})
-        elif message is not None and message.mark is not None and message.op is not Op.EPOCH:
-            mark = replace(message.mark, generation=1)
-            action = SendFrame(encode(replace(message, mark=mark)))
+        elif (
+            message is not None
+            and message.cache_metadata is not None
+            and message.op is not Op.EPOCH
+        ):
+            metadata = replace(message.cache_metadata, generation=1)
+            action = SendFrame(encode(replace(message, cache_metadata=metadata)))
         yield action
 
 
-class TakesAnyOutgrown(_Mutant):
-    """OUTGROWN of an earlier entry counts for the present one."""
+class AcceptsAnyOutgrown(_Mutant):
+    """OUTGROWN of an earlier entry evicts the current one."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -93,7 +97,9 @@ class TakesAnyOutgrown(_Mutant):
             datagram = decode(event.frame)
             message = datagram.message
             if message.op is Op.OUTGROWN:
-                message = replace(message, mark=Mark(self._latest.get(message.key, 0)))
+                message = replace(
+                    message, cache_metadata=CacheMetadata(self._latest.get(message.key, 0))
+                )
                 frame = encode(message, datagram.source, datagram.destination)
                 event = replace(event, frame=frame)
         return event
@@ -115,7 +121,7 @@ class IgnoresOutgrown(_Mutant):
         return event
 
 
-class TellsNobody(_Mutant):
+class SkipsEvicted(_Mutant):
     """EVICTED is not sent."""
 
     def change_action(self, action: Action) -> Iterator[Action]:
@@ -127,108 +133,112 @@ class TellsNobody(_Mutant):
 # ------------------------------------------------------------------------------- scripts
 
 
-def rack(
+def make_rack(
     control: type[NetCache], network: Network = QUICK, seed: int = 0, **options: Any
-) -> FakeRack:
+) -> NetCacheRack:
     """A rack that is up, without cached keys."""
-    it = FakeRack(control(TOPOLOGY, NetCacheParameters(**options)), dict.fromkeys(KEYS, 128), seed)
-    it.start()
-    it.run_until(it.control.ready, SECOND)
-    it.network = network
-    return it
+    rack = NetCacheRack(
+        control(TOPOLOGY, NetCacheParameters(**options)), dict.fromkeys(KEYS, 128), seed
+    )
+    rack.start()
+    rack.run_until(rack.control.ready, SECOND)
+    rack.network = network
+    return rack
 
 
-def cache(it: FakeRack, key: bytes) -> None:
-    it.tell(Preload((key,)))
-    it.run(100 * MILLISECOND)
+def cache(rack: NetCacheRack, key: bytes) -> None:
+    rack.handle(Preload((key,)))
+    rack.run(100 * MILLISECOND)
 
 
-def key_comes_in(control: type[NetCache]) -> str:
-    it = rack(control)
-    cache(it, KEYS[0])
-    return "" if it.readable(KEYS[0]) else "not served"
+def key_is_admitted(control: type[NetCache]) -> str:
+    rack = make_rack(control)
+    cache(rack, KEYS[0])
+    return "" if rack.readable(KEYS[0]) else "not served"
 
 
-def key_comes_in_over_a_bad_network(control: type[NetCache]) -> str:
-    it = rack(control, LOSSY, seed=1)
-    it.tell(Preload(tuple(KEYS)))
-    it.run(10 * SECOND)
-    return "" if all(map(it.readable, KEYS)) else "not served"
+def keys_are_admitted_on_a_lossy_network(control: type[NetCache]) -> str:
+    rack = make_rack(control, LOSSY, seed=1)
+    rack.handle(Preload(tuple(KEYS)))
+    rack.run(10 * SECOND)
+    return "" if all(map(rack.readable, KEYS)) else "not served"
 
 
-def messages_are_doubled(control: type[NetCache]) -> str:
-    it = rack(control, Network(doubling=1.0))
-    it.tell(Preload(tuple(KEYS)))
-    it.run(SECOND)
-    return "" if all(map(it.readable, KEYS)) else "not served"
+def messages_are_duplicated(control: type[NetCache]) -> str:
+    rack = make_rack(control, Network(duplication=1.0))
+    rack.handle(Preload(tuple(KEYS)))
+    rack.run(SECOND)
+    return "" if all(map(rack.readable, KEYS)) else "not served"
 
 
 def entry_cannot_be_deleted(control: type[NetCache]) -> str:
-    it = rack(control, capacity=1, rows=1)
-    cache(it, KEYS[0])
-    it.refuse = lambda write: isinstance(write, DeleteEntry)
-    it.outgrown(KEYS[0])
-    it.run(100 * MILLISECOND)
-    cache(it, KEYS[1])
-    return "a value under another key" if KEYS[1] in it.entries else ""
+    rack = make_rack(control, capacity=1, rows=1)
+    cache(rack, KEYS[0])
+    rack.refuse = lambda write: isinstance(write, DeleteEntry)
+    rack.outgrown(KEYS[0])
+    rack.run(100 * MILLISECOND)
+    cache(rack, KEYS[1])
+    return "a value under another key" if KEYS[1] in rack.entries else ""
 
 
-def key_comes_in_again(control: type[NetCache]) -> str:
-    it = rack(control)
-    cache(it, KEYS[0])
-    first = it.entries[KEYS[0]].generation
-    it.outgrown(KEYS[0])
-    it.run(100 * MILLISECOND)
-    cache(it, KEYS[0])
-    return "" if it.entries[KEYS[0]].generation > first else "a former generation is accepted"
+def key_is_admitted_again(control: type[NetCache]) -> str:
+    rack = make_rack(control)
+    cache(rack, KEYS[0])
+    first = rack.entries[KEYS[0]].generation
+    rack.outgrown(KEYS[0])
+    rack.run(100 * MILLISECOND)
+    cache(rack, KEYS[0])
+    return "" if rack.entries[KEYS[0]].generation > first else "a former generation is accepted"
 
 
 def switch_restarts(control: type[NetCache]) -> str:
-    it = rack(control)
-    cache(it, KEYS[0])
-    first = it.entries[KEYS[0]].generation
-    it.restart_switch()
-    it.run(SECOND)
-    if not it.readable(KEYS[0]):
+    rack = make_rack(control)
+    cache(rack, KEYS[0])
+    first = rack.entries[KEYS[0]].generation
+    rack.restart_switch()
+    rack.run(SECOND)
+    if not rack.readable(KEYS[0]):
         return "not served"
-    return "" if it.entries[KEYS[0]].generation > first else "a former generation is accepted"
+    return "" if rack.entries[KEYS[0]].generation > first else "a former generation is accepted"
 
 
 def late_outgrown(control: type[NetCache]) -> str:
-    it = rack(control)
-    cache(it, KEYS[0])
-    late = Message(Op.OUTGROWN, KEYS[0], 1, 0x8000, mark=Mark(it.records[KEYS[0]]))
-    it.outgrown(KEYS[0])
-    it.run(100 * MILLISECOND)
-    cache(it, KEYS[0])
-    it.tell(PacketIn(2, encode(late, 0x0A020000, CONTROLLER_IP)))
-    it.run(100 * MILLISECOND)
-    return "" if it.readable(KEYS[0]) else "not served"
+    rack = make_rack(control)
+    cache(rack, KEYS[0])
+    late = Message(
+        Op.OUTGROWN, KEYS[0], 1, 0x8000, cache_metadata=CacheMetadata(rack.records[KEYS[0]])
+    )
+    rack.outgrown(KEYS[0])
+    rack.run(100 * MILLISECOND)
+    cache(rack, KEYS[0])
+    rack.handle(PacketIn(2, encode(late, 0x0A020000, CONTROLLER_IP)))
+    rack.run(100 * MILLISECOND)
+    return "" if rack.readable(KEYS[0]) else "not served"
 
 
 def value_outgrows_its_entry(control: type[NetCache]) -> str:
-    it = rack(control)
-    cache(it, KEYS[0])
-    it.outgrown(KEYS[0])
-    it.run(100 * MILLISECOND)
-    return "" if KEYS[0] not in it.entries else "a place is lost"
+    rack = make_rack(control)
+    cache(rack, KEYS[0])
+    rack.outgrown(KEYS[0])
+    rack.run(100 * MILLISECOND)
+    return "" if KEYS[0] not in rack.entries else "an entry is lost"
 
 
 def eviction_over_a_bad_network(control: type[NetCache]) -> str:
-    it = rack(control)
+    rack = make_rack(control)
     for key in KEYS:
-        cache(it, key)
-    it.network = LOSSY
+        cache(rack, key)
+    rack.network = LOSSY
     for key in KEYS:
-        it.outgrown(key)
-    it.run(10 * SECOND)
-    return "all writes of the key stay slow" if it.records else ""
+        rack.outgrown(key)
+    rack.run(10 * SECOND)
+    return "all writes of the key stay slow" if rack.records else ""
 
 
 # --------------------------------------------------------------------------------- traps
 
 
-BELIEVED = "a former generation is accepted|asserted"  # the rack asserts that too
+ACCEPTED = "a former generation is accepted|asserted"  # the rack asserts this, too
 
 
 def check(script: Script, *harms: tuple[type[NetCache], str]) -> None:
@@ -236,53 +246,53 @@ def check(script: Script, *harms: tuple[type[NetCache], str]) -> None:
     traps.check(script, NetCache, *harms)
 
 
-def test_entry_is_filled_only_when_reads_can_find_it() -> None:
+def test_entry_is_filled_after_its_lookup_entry_is_confirmed() -> None:
     """INSTALL is sent when the lookup entry is confirmed."""
-    check(key_comes_in, (AssumesInserted, "not served"))
+    check(key_is_admitted, (AssumesInserted, "not served"))
 
 
-def test_key_comes_in_although_messages_are_lost() -> None:
+def test_admission_completes_although_messages_are_lost() -> None:
     """ADMIT and INSTALL are repeated until answered."""
-    check(key_comes_in_over_a_bad_network, (RepeatsNothing, "not served"))
+    check(keys_are_admitted_on_a_lossy_network, (RepeatsNothing, "not served"))
 
 
-def test_copies_of_answers_bring_no_entry_in_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_copies_of_answers_insert_no_entry_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy of an answer has no effect.
 
     Mutant: every copy counts.
     """
-    check(messages_are_doubled)
+    check(messages_are_duplicated)
     count_every_copy(monkeypatch)
-    assert suffered(messages_are_doubled, NetCache) == "inserted twice"
+    assert suffered(messages_are_duplicated, NetCache) == "inserted twice"
 
 
-def test_place_of_an_entry_that_is_still_found_is_not_given_to_another_key() -> None:
+def test_entry_is_reused_only_after_its_deletion_is_confirmed() -> None:
     """Entry number and cells are free when the deletion is confirmed, and not if it is refused."""
     twice = "an entry number for two keys"
     check(entry_cannot_be_deleted, (AssumesDeleted, twice), (IgnoresRefusals, twice))
 
 
 def test_readmitted_key_has_a_new_generation() -> None:
-    """No generation is given twice."""
-    check(key_comes_in_again, (KeepsGeneration, BELIEVED))
+    """No generation is used twice."""
+    check(key_is_admitted_again, (KeepsGeneration, ACCEPTED))
 
 
 def test_restarted_switch_gives_keys_new_generations() -> None:
     """After a restart all keys are admitted again under new generations."""
-    check(switch_restarts, (KeepsGeneration, BELIEVED), (IgnoresRestarts, "not served"))
+    check(switch_restarts, (KeepsGeneration, ACCEPTED), (IgnoresRestarts, "not served"))
 
 
-def test_late_news_of_a_former_entry_does_not_cost_the_key_its_place() -> None:
+def test_late_outgrown_does_not_evict_a_new_entry() -> None:
     """OUTGROWN evicts only the entry of its generation."""
-    check(late_outgrown, (TakesAnyOutgrown, "not served"))
+    check(late_outgrown, (AcceptsAnyOutgrown, "not served"))
 
 
-def test_place_of_an_outgrown_value_is_freed() -> None:
+def test_entry_of_an_outgrown_value_is_freed() -> None:
     """OUTGROWN evicts the entry."""
-    check(value_outgrows_its_entry, (IgnoresOutgrown, "a place is lost"))
+    check(value_outgrows_its_entry, (IgnoresOutgrown, "an entry is lost"))
 
 
-def test_server_is_told_of_an_eviction_although_messages_are_lost() -> None:
+def test_server_gets_evicted_although_messages_are_lost() -> None:
     """EVICTED is repeated until answered."""
     slow = "all writes of the key stay slow"
-    check(eviction_over_a_bad_network, (RepeatsNothing, slow), (TellsNobody, slow))
+    check(eviction_over_a_bad_network, (RepeatsNothing, slow), (SkipsEvicted, slow))

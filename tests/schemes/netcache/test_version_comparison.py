@@ -1,4 +1,4 @@
-"""NetCache's comparison of versions, which an option leaves out."""
+"""NetCache's comparison of versions, which `lab.compare_versions` turns off."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ async def run(text: str, *changes: str) -> RunResult:
 
 
 @pytest.mark.parametrize(("compare", "stale"), [("true", False), ("false", True)])
-async def test_late_updates_need_the_comparison(compare: str, stale: bool) -> None:
+async def test_late_updates_cause_stale_reads_without_comparison(compare: str, stale: bool) -> None:
     found = await run(TEXT + LATE_UPDATES, f"lab.compare_versions={compare}")
     assert (found.stale_reads > 0) == stale
     assert bool(found.violations) == stale
 
 
 async def test_without_the_comparison_more_reads_hit() -> None:
-    """An entry then becomes valid although another write has passed the switch."""
+    """Without it an UPDATE makes an entry valid although a later write has passed the switch."""
     compared = await run(TEXT)
     not_compared = await run(TEXT, "lab.compare_versions=false")
     assert compared.hit_ratio is not None

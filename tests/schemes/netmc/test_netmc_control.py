@@ -42,7 +42,7 @@ EVERY = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys(
 
 
 class Fabric:
-    """A network of switches. Frames pass hop by hop; frames that arrive at hosts are kept."""
+    """A network of switches that forwards frames hop by hop and records those at hosts."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -79,7 +79,7 @@ def racks_of(network: Network) -> Iterator[tuple[int, str, list[int]]]:
 
 
 @EVERY
-def test_a_request_is_split_by_the_switch_of_its_rack_and_no_other(network: Network) -> None:
+def test_a_request_is_split_by_the_switch_of_its_rack_only(network: Network) -> None:
     fabric = Fabric(network)
     clients = [at for at in network.hosts if not at.is_server]
     for number, switch, servers in racks_of(network):
@@ -103,7 +103,7 @@ def recirculated(fabric: Fabric) -> dict[str, int]:
 
 
 @EVERY
-def test_a_server_of_another_rack_is_none_of_this_ones(network: Network) -> None:
+def test_requests_for_servers_of_other_racks_are_dropped(network: Network) -> None:
     fabric = Fabric(network)
     numbers = [number for number, _, _ in racks_of(network)]
     for number, switch, servers in racks_of(network):
@@ -112,14 +112,14 @@ def test_a_server_of_another_rack_is_none_of_this_ones(network: Network) -> None
             frame = whole.frame(fabric.fields, client_ip(1), splitter_ip(number))
             assert fabric.send("client-1", frame) == {}
             assert fabric.switches[switch].drops()[8] > 0
-    for nobody in (0, max(numbers) + 1, 255):
-        whole = replace(multiget.request(((0, 1),)), rack=nobody)
-        frame = whole.frame(fabric.fields, client_ip(1), splitter_ip(nobody or 255))
+    for unknown in (0, max(numbers) + 1, 255):
+        whole = replace(multiget.request(((0, 1),)), rack=unknown)
+        frame = whole.frame(fabric.fields, client_ip(1), splitter_ip(unknown or 255))
         assert fabric.send("client-1", frame) == {}
 
 
 @EVERY
-def test_racks_are_numbered_in_the_order_of_the_switches_that_have_servers(
+def test_racks_are_numbered_in_the_order_of_their_switches(
     network: Network,
 ) -> None:
     found = list(racks_of(network))
@@ -132,7 +132,7 @@ def test_racks_are_numbered_in_the_order_of_the_switches_that_have_servers(
 
 
 @EVERY
-def test_replies_and_single_requests_find_every_host(network: Network) -> None:
+def test_replies_and_single_requests_are_routed_to_every_host(network: Network) -> None:
     fabric = Fabric(network)
     whole = replace(multiget.request(((0, 1),)), rack=0)
     servers = [at for at in network.hosts if at.is_server]
@@ -146,7 +146,7 @@ def test_replies_and_single_requests_find_every_host(network: Network) -> None:
                 assert fabric.send(start.name, frame) == {goal.name: [frame]}
 
 
-def test_nocaches_switch_leads_to_the_coordinator() -> None:
+def test_nocache_has_a_route_to_the_coordinator() -> None:
     topology = Topology.of_ports([1], [2, 3], coordinator_port=401)
     routes = [
         (write.match["dst"], write.params["port"])
@@ -171,10 +171,10 @@ class Driver:
         self.notes: list[Note] = []
         self.now = 0
 
-    def hear(self, event: Started | SwitchRestarted, steps: int | None = None) -> int:
-        """Pass an event to the control plane and carry out its first writes (default: all).
+    def handle(self, event: Started | SwitchRestarted, steps: int | None = None) -> int:
+        """Pass an event to the control plane and carry out its first `steps` writes, or all.
 
-        Returns how many it carried out."""
+        Return the number of all writes."""
         writes = self._writes(self.control.handle(self.now, event))
         for write in writes[:steps]:
             self.switch.write([write])
@@ -193,37 +193,37 @@ class Driver:
         return writes
 
     def ask(self, groups: tuple[tuple[int, int], ...]) -> set[int]:
-        """The ports by which sub-requests leave."""
+        """The ports at which sub-requests leave."""
         return {port for port, _ in self.switch.ask(multiget.request(groups))}
 
 
 ALL = tuple((server, 2) for server in range(5))
 
 
-def test_a_switch_that_has_lost_its_tables_drops_requests_until_it_has_them_again() -> None:
-    rig = Driver()
-    rig.hear(Started())
-    assert rig.control.ready()
-    assert rig.ask(ALL) == {11, 12, 13, 14, 15}
-    rig.switch.restart()
-    assert rig.ask(ALL) == set()
-    rig.hear(SwitchRestarted())
-    assert rig.control.ready()
-    assert rig.ask(ALL) == {11, 12, 13, 14, 15}
-    assert rig.notes == [Note("tables ready"), Note("switch restarted"), Note("tables ready")]
+def test_restarted_switch_drops_requests_until_tables_are_ready() -> None:
+    driver = Driver()
+    driver.handle(Started())
+    assert driver.control.ready()
+    assert driver.ask(ALL) == {11, 12, 13, 14, 15}
+    driver.switch.restart()
+    assert driver.ask(ALL) == set()
+    driver.handle(SwitchRestarted())
+    assert driver.control.ready()
+    assert driver.ask(ALL) == {11, 12, 13, 14, 15}
+    assert driver.notes == [Note("tables ready"), Note("switch restarted"), Note("tables ready")]
 
 
-def test_a_request_is_split_whole_or_not_at_all_while_the_tables_fill() -> None:
-    writes = Driver().hear(Started(), steps=0)
+def test_requests_are_split_only_when_all_tables_are_written() -> None:
+    writes = Driver().handle(Started(), steps=0)
     for steps in range(writes + 1):
-        rig = Driver()
-        rig.hear(Started(), steps)
-        assert rig.ask(ALL) == ({11, 12, 13, 14, 15} if steps == writes else set())
-        assert rig.control.ready() is (steps == writes)
-        assert rig.switch.engine.statistics()["unknown_multicast_groups"] == 0
+        driver = Driver()
+        driver.handle(Started(), steps)
+        assert driver.ask(ALL) == ({11, 12, 13, 14, 15} if steps == writes else set())
+        assert driver.control.ready() is (steps == writes)
+        assert driver.switch.engine.statistics()["unknown_multicast_groups"] == 0
 
 
-def test_a_write_that_the_switch_refuses_is_noted_and_it_is_not_ready() -> None:
+def test_controller_is_not_ready_after_a_refused_write() -> None:
     control = NetMc(Topology.of_ports([1], [2]), 8)
     writes = [each for each in control.handle(0, Started()) if isinstance(each, TableWrite)]
     group = next(write for write in writes if isinstance(write, MulticastGroup))
@@ -235,12 +235,12 @@ def test_a_write_that_the_switch_refuses_is_noted_and_it_is_not_ready() -> None:
     assert Note("tables ready") not in notes
 
 
-def test_a_controller_that_takes_over_makes_the_same_tables() -> None:
+def test_a_new_controller_writes_the_same_tables() -> None:
     one, other = Driver(), Driver()
     assert list(one.control.tables()) == list(other.control.tables())
 
 
-def test_racks_that_the_header_has_no_room_for_are_refused() -> None:
+def test_racks_too_large_for_the_header_are_refused() -> None:
     assert srv_fields(racks(3, clients=1, servers=7)) == 4
     assert srv_fields(rack(clients=1, servers=1)) == 1
     with pytest.raises(ValueError, match="33 servers in a rack: the netmc header has 1 to 32"):
@@ -252,13 +252,13 @@ def test_racks_that_the_header_has_no_room_for_are_refused() -> None:
         NetMc(Topology.of_ports([1], [2, 3, 4]), 2)
 
 
-def test_a_request_of_one_key_does_not_come_round() -> None:
-    rig = Driver()
-    rig.hear(Started())
+def test_a_request_of_one_key_is_not_recirculated() -> None:
+    driver = Driver()
+    driver.handle(Started())
     for op in (multiget.GET, multiget.PUT, multiget.DELETE, multiget.MGET):
         whole: Multiget = multiget.request(((4, 1),), op)
-        ((port, frame),) = rig.switch.ask(whole)
+        ((port, frame),) = driver.switch.ask(whole)
         assert port == 15
         sub = replace(whole, keyidx=0)
         assert frame == sub.frame(8, client_ip(1), server_ip(4))
-    assert rig.switch.engine.statistics()["recirculated"] == 0
+    assert driver.switch.engine.statistics()["recirculated"] == 0

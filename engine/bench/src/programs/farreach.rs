@@ -3,7 +3,7 @@
 
 use netkv_ir::{Match, Value};
 use netkv_wire::{
-    CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, MAX_CACHED_VALUE, Op, Place, STAMP_LEN, Sequence,
+    CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, MAX_CACHED_VALUE, Op, STAMP_LEN, Sequence, Slot,
     Stamp, client_ip, padded, partition, server_ip,
 };
 
@@ -77,7 +77,7 @@ fn client_stamp() -> Stamp {
 fn control_message(op: Op, entry: u32, value: &[u8]) -> Vec<u8> {
     let message = rack::to_service(CONTROLLER_IP, op, CONTROLLER_SENDER, entry, rack::key(entry))
         .with_stamp(record(entry))
-        .with_place(Place { entry: entry as u16, number: 0 })
+        .with_slot(Slot { entry: entry as u16, number: 0 })
         .with_value(value);
     // The first two bytes are the packet-out header of an ordinary frame.
     [vec![0; 2], rack::frame(&message)].concat()

@@ -1,7 +1,9 @@
 //! `netcache.p4`: cache hits and misses, writes, and reads with statistics.
 
 use netkv_ir::{Match, Value};
-use netkv_wire::{CPU_PORT, MARK_LEN, MAX_CACHED_VALUE, Mark, chunks_for, padded};
+use netkv_wire::{
+    CACHE_METADATA_LEN, CPU_PORT, CacheMetadata, MAX_CACHED_VALUE, chunks_for, padded,
+};
 
 use super::{Subject, no_path, rack};
 use crate::case::Case;
@@ -64,13 +66,13 @@ impl Subject for NetCache {
         control.send(CPU_PORT, &rack::epoch(1));
         let bitmap = bitmap(case);
         for entry in 0..case.entries {
-            let mark = Mark { generation: entry + 1, version: 0, bitmap };
+            let metadata = CacheMetadata { generation: entry + 1, version: 0, bitmap };
             let key = Match::Exact(Value::from_bytes(128, &rack::key(entry)));
-            let place = u128::from(entry);
-            let params = [place, place, u128::from(bitmap), u128::from(mark.generation)];
+            let row = u128::from(entry);
+            let params = [row, row, u128::from(bitmap), u128::from(metadata.generation)];
             let (table, action) = ("NetkvIngress.lookup.cache", "NetkvIngress.lookup.cached");
             control.insert(table, key, 0, action, &params)?;
-            let update = rack::update(entry, mark, case.value_size);
+            let update = rack::update(entry, metadata, case.value_size);
             let replies = control.send(rack::SERVER_PORT, &update);
             if !matches!(replies.as_slice(), [(rack::SERVER_PORT, _)]) {
                 return Err(BenchError::new(format!(
@@ -104,8 +106,8 @@ impl Subject for NetCache {
         let answered = path.cached && !path.write;
         let port = if answered { rack::CLIENT_PORT } else { rack::SERVER_PORT };
         let value = if path.write || answered { padded(case.value_size as usize) } else { 0 };
-        let mark = if path.cached && path.write { MARK_LEN } else { 0 };
-        let bytes = rack::MIN_FRAME_BYTES + mark + value;
+        let metadata = if path.cached && path.write { CACHE_METADATA_LEN } else { 0 };
+        let bytes = rack::MIN_FRAME_BYTES + metadata + value;
         let mut traffic = Traffic::new(rack::CLIENT_PORT, frames, port..=port, bytes);
         if path.sampled {
             traffic.new_frame = Some(|turn| (CPU_PORT, rack::epoch(turn + 1)));

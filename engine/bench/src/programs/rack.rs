@@ -4,8 +4,8 @@
 
 use netkv_ir::{Match, Value};
 use netkv_wire::{
-    CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, ETHERNET_LEN, IPV4_LEN, Ip, KV_LEN, Key, Mark,
-    Message, Op, SERVICE_IP, UDP_LEN, client_ip, mac_of, partition, partition_range,
+    CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, CacheMetadata, ETHERNET_LEN, IPV4_LEN, Ip, KV_LEN,
+    Key, Message, Op, SERVICE_IP, UDP_LEN, client_ip, mac_of, partition, partition_range,
     sender_of_server, server_ip, write_frame,
 };
 
@@ -106,19 +106,19 @@ pub(super) fn put(request: u32, key: u32, value_size: u32) -> Vec<u8> {
 }
 
 /// The UPDATE of a key by its server, which fills the cache entry.
-pub(super) fn update(key: u32, mark: Mark, value_size: u32) -> Vec<u8> {
+pub(super) fn update(key: u32, metadata: CacheMetadata, value_size: u32) -> Vec<u8> {
     let owner = partition(&self::key(key), SERVERS);
     let value = value_of(key, value_size);
     let sender = sender_of_server(owner);
     let message = to_service(server_ip(owner), Op::Update, sender, key, self::key(key));
-    let room = netkv_wire::capacity(mark.bitmap);
-    frame(&Message { room, ..message.with_mark(mark).with_value(&value) })
+    let room = netkv_wire::capacity(metadata.bitmap);
+    frame(&Message { room, ..message.with_cache_metadata(metadata).with_value(&value) })
 }
 
 /// The controller's message that begins statistics epoch `epoch`, as it enters at the CPU port.
 pub(super) fn epoch(epoch: u32) -> Vec<u8> {
-    let mark = Mark { generation: 0, version: epoch, bitmap: 0 };
+    let metadata = CacheMetadata { generation: 0, version: epoch, bitmap: 0 };
     let message = to_service(CONTROLLER_IP, Op::Epoch, CONTROLLER_SENDER, epoch, [0; 16]);
     // The first two bytes are the packet-out header of an ordinary frame.
-    [vec![0; 2], frame(&message.with_mark(mark))].concat()
+    [vec![0; 2], frame(&message.with_cache_metadata(metadata))].concat()
 }

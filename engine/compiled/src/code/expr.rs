@@ -29,10 +29,6 @@ pub(super) fn max_value(expr: &Expr) -> u64 {
         Expr::Binary { op: BinaryOp::And, left, right, .. } if expr.width() <= 64 => {
             max_value(left).min(max_value(right))
         }
-        Expr::Binary { op: BinaryOp::Mod, right, .. } if expr.width() <= 64 => match &**right {
-            Expr::Const(value) if value.words[0] > 0 => value.words[0] - 1,
-            _ => all,
-        },
         Expr::Mux { then, otherwise, .. } if expr.width() <= 64 => {
             max_value(then).max(max_value(otherwise))
         }
@@ -198,7 +194,6 @@ impl Builder<'_> {
                 let product = self.b.ins().imul(l, r);
                 self.truncate_to(product, width)
             }
-            BinaryOp::Div | BinaryOp::Mod => self.divide(op, l, r),
             BinaryOp::SatAddUnsigned => {
                 let sum = self.b.ins().iadd(l, r);
                 let all = self.constant(mask(width));
@@ -231,20 +226,6 @@ impl Builder<'_> {
                 self.b.ins().uextend(types::I64, holds)
             }
         }
-    }
-
-    /// Division by 0 gives 0.
-    pub(super) fn divide(&mut self, op: BinaryOp, left: Value, right: Value) -> Value {
-        let one = self.constant(1);
-        let zero = self.constant(0);
-        let by_zero = self.b.ins().icmp_imm(IntCC::Equal, right, 0);
-        let divisor = self.b.ins().select(by_zero, one, right);
-        let value = if op == BinaryOp::Div {
-            self.b.ins().udiv(left, divisor)
-        } else {
-            self.b.ins().urem(left, divisor)
-        };
-        self.b.ins().select(by_zero, zero, value)
     }
 
     fn saturate_signed(&mut self, op: BinaryOp, l: Value, r: Value, width: u32) -> Value {

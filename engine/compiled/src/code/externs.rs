@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use netkv_dataplane::{CounterData, Counts, RegisterLayout};
-use netkv_ir::{BinaryOp, Expr, HashAlgorithm, HashInput, Op, Place};
+use netkv_ir::{Expr, HashAlgorithm, HashInput, Op, Place};
 
 use super::builder::{Builder, context_memory, field, objects_memory};
 use super::expr::{max_value, words};
@@ -85,7 +85,12 @@ impl Builder<'_> {
 
     /// The remainder; 0 for a division by 0.
     fn remainder(&mut self, value: Value, divisor: Value) -> Value {
-        self.divide(BinaryOp::Mod, value, divisor)
+        let one = self.constant(1);
+        let zero = self.constant(0);
+        let by_zero = self.b.ins().icmp_imm(IntCC::Equal, divisor, 0);
+        let divisor = self.b.ins().select(by_zero, one, divisor);
+        let rest = self.b.ins().urem(value, divisor);
+        self.b.ins().select(by_zero, zero, rest)
     }
 
     /// The address of a cell, which must exist.

@@ -65,7 +65,7 @@ fn start_control(w: &mut Writer) {
 
 /// Number of cells; at least 8 if all indices must be in range.
 fn array_size(w: &mut Writer) -> usize {
-    if w.portable { 8 + w.rng.below(3) } else { 1 + w.rng.below(10) }
+    if w.features.any_index { 1 + w.rng.below(10) } else { 8 + w.rng.below(3) }
 }
 
 fn objects(w: &mut Writer) {
@@ -107,6 +107,7 @@ pub(super) fn nested(w: &mut Writer) {
     }
     start_control(w);
     w.ingress = false;
+    w.shared = true;
     w.declare_variable("by", Ty::Bit(8), false);
     w.declare_variable("io", Ty::Bit(16), true);
     line!(w, "control N({PARAMS}, in bit<8> by, inout bit<16> io) {{");
@@ -127,6 +128,7 @@ pub(super) fn nested(w: &mut Writer) {
 pub(super) fn pipeline(w: &mut Writer, name: &str) {
     start_control(w);
     w.ingress = name == "I";
+    w.shared = false;
     line!(w, "control {name}({PARAMS}) {{");
     let nested = !w.nested.is_empty();
     if nested {
@@ -188,12 +190,27 @@ fn checksum(w: &mut Writer, name: &str, what: &str) {
         let Some(field) = w.variable(fits) else { continue };
         let cond = expression(w, Ty::Bool, 1);
         let data = extern_call::data_list(w);
+        if covers(&data, &field.text) {
+            continue; // v1model has no checksum over the field that it is written to.
+        }
         let algorithm = *w.rng.pick(&["csum16", "csum16", "crc16", "crc32", "xor16", "identity"]);
         let payload = if w.rng.chance(30) { "_with_payload" } else { "" };
         line!(w, "{what}{payload}({cond}, {data}, {}, HashAlgorithm.{algorithm});", field.text);
     }
     line!(w, "}}");
     line!(w, "}}");
+}
+
+/// Whether a list names a field, a part of it, or a value that has it.
+fn covers(list: &str, field: &str) -> bool {
+    let of = |outer: &str, inner: &str| {
+        inner
+            .strip_prefix(outer)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    list.split(['{', '}', ','])
+        .map(str::trim)
+        .any(|part| !part.is_empty() && (of(part, field) || of(field, part)))
 }
 
 /// `VerifyChecksum`.
@@ -242,8 +259,7 @@ pub(super) fn deparser(w: &mut Writer) {
 /// Writes the complete state into the packet: metadata directly, and headers, also invalid ones, as
 /// a hash.
 fn write_state_to_packet(w: &mut Writer) {
-    // bmv2 hashes a header only at a byte boundary.
-    let validity = if w.portable { "(bit<8>)(bit<1>)" } else { "(bit<1>)" };
+    let validity = if w.features.unaligned_hash_input { "(bit<1>)" } else { "(bit<8>)(bit<1>)" };
     let mut parts = Vec::new();
     for (path, _) in w.layout.header_paths() {
         parts.push(format!("{validity}{path}.isValid()"));

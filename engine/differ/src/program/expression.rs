@@ -79,8 +79,7 @@ pub(super) fn element(w: &mut Writer, ty: Ty) -> Option<String> {
 /// An index into a stack: a variable, often truncated so that it is in range. It is not a
 /// parameter: a call may pass a constant, and a constant index out of range is an error.
 pub(super) fn index(w: &mut Writer) -> Option<String> {
-    if w.portable {
-        // bmv2 ends at an index out of range.
+    if !w.features.any_index {
         return Some("0".to_owned());
     }
     if w.rng.chance(15)
@@ -129,8 +128,7 @@ pub(super) fn expression(w: &mut Writer, ty: Ty, depth: usize) -> String {
             8 => cast(w, ty, deeper),
             9 => call(w, ty, deeper).unwrap_or_else(|| simple_operand(w, ty)),
             10 if matches!(ty, Ty::Bit(_)) => slice(w, width, deeper),
-            // p4c loses the type of a signed concatenation.
-            _ if width > 1 && !(w.portable && matches!(ty, Ty::Int(_))) => {
+            _ if width > 1 && (w.features.signed_parts || matches!(ty, Ty::Bit(_))) => {
                 concatenation(w, ty, width, deeper)
             }
             _ => simple_operand(w, ty),
@@ -140,15 +138,12 @@ pub(super) fn expression(w: &mut Writer, ty: Ty, depth: usize) -> String {
 
 fn arithmetic(w: &mut Writer, ty: Ty, depth: usize) -> String {
     let a = expression(w, ty, depth);
-    if matches!(ty, Ty::Bit(_)) && w.rng.chance(4) && !w.portable {
-        // A constant divisor must not be 0. A run-time divisor may be 0; then the result is 0.
+    if matches!(ty, Ty::Bit(_)) && w.rng.chance(4) {
+        // v1model divides by powers of 2 only.
         let op = *w.rng.pick(&["/", "%"]);
         let Ty::Bit(width) = ty else { return a };
-        let divisor = match w.variable(|v| v.ty == ty) {
-            Some(found) if w.rng.chance(50) => found.text,
-            _ => format!("{width}w1"),
-        };
-        return format!("({a} {op} {divisor})");
+        let power = w.rng.below(width.min(60) as usize);
+        return format!("({a} {op} {width}w{})", 1u64 << power);
     }
     let op = *w.rng.pick(&["+", "-", "*", "&", "|", "^", "|+|", "|-|", "+", "-", "^"]);
     format!("({a} {op} {})", expression(w, ty, depth))

@@ -23,10 +23,10 @@ pub(super) fn write(w: &mut Writer) {
             }
         }
         9..12 => hash(w),
-        12 if !w.portable => random(w),
+        12 if w.features.nondeterminism => random(w),
         13 if w.ingress => digest(w),
-        14 => clone(w),
-        15 => send_back(w),
+        14 if !w.shared => clone(w),
+        15 if !w.shared => send_back(w),
         16 => {
             let length = expression(w, Ty::Bit(32), 1);
             let length =
@@ -39,7 +39,7 @@ pub(super) fn write(w: &mut Writer) {
                 line!(w, "log_msg(\"value {{}}\", {{ {} }});", found.text);
             }
         }
-        19 if !w.portable => {
+        19 if w.features.assertions => {
             let cond = expression(w, Ty::Bool, 1);
             let check = *w.rng.pick(&["assert", "assume"]);
             line!(w, "{check}({cond});");
@@ -67,11 +67,10 @@ fn unsigned(w: &mut Writer) -> Option<Variable> {
     w.variable(|v| v.writable && matches!(v.ty, Ty::Bit(_)))
 }
 
-/// An index into an array: mostly in range, and always in a portable program, because a bmv2 that is
-/// built without assertions does not check it.
+/// An index into an array, mostly in range.
 fn index(w: &mut Writer, array: &Array) -> String {
     match w.rng.below(4) {
-        0 | 1 if w.portable => format!("32w{}", w.rng.below(array.size)),
+        0 | 1 if !w.features.any_index => format!("32w{}", w.rng.below(array.size)),
         0 => format!("32w{}", w.rng.below(array.size + 1)),
         1 => expression(w, Ty::Bit(32), 2),
         _ => match w.variable(|v| matches!(v.ty, Ty::Bit(3..))) {
@@ -101,7 +100,7 @@ const ALGORITHMS: &[&str] =
 /// A hash algorithm.
 pub(super) fn algorithm(w: &mut Writer) -> &'static str {
     match *w.rng.pick(ALGORITHMS) {
-        "random" if w.portable => "crc32",
+        "random" if !w.features.nondeterminism => "crc32",
         other => other,
     }
 }

@@ -244,7 +244,7 @@ pub(super) fn declare_parameters(w: &mut Writer, standard: bool) {
             ("priority", 3, true),
             ("checksum_error", 1, false),
         ] {
-            if name == "ingress_global_timestamp" && w.portable {
+            if name == "ingress_global_timestamp" && !w.features.nondeterminism {
                 continue;
             }
             let writable = writable && w.code_kind != CodeKind::Parser;

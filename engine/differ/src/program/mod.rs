@@ -8,12 +8,14 @@ mod assignment;
 mod control;
 mod expression;
 mod extern_call;
+mod features;
 mod layout;
 mod parser;
 mod statement;
 mod table;
 mod writer;
 
+use features::Features;
 use writer::{Writer, line};
 
 /// Maximum number of recirculations and resubmissions of a packet.
@@ -21,14 +23,13 @@ const MAX_ROUNDS: usize = 2;
 
 /// The program of a seed.
 pub fn generate(seed: u64) -> String {
-    program(Writer::new(seed, false))
+    program(Writer::new(seed, Features::ALL))
 }
 
-/// The program of a seed for a comparison with bmv2: without what two switches may do differently
-/// (random numbers, time, the choice of a selector's member), without assertions, which end bmv2, and
-/// without what p4c refuses for bmv2.
+/// The program of a seed for a comparison with bmv2: it has only features that p4c accepts for bmv2,
+/// and that all switches execute alike.
 pub fn generate_portable(seed: u64) -> String {
-    program(Writer::new(seed, true))
+    program(Writer::new(seed, Features::PORTABLE))
 }
 
 fn program(mut writer: Writer) -> String {

@@ -74,9 +74,8 @@ pub(super) fn assignment(w: &mut Writer) {
 }
 
 fn slice_assignment(w: &mut Writer) {
-    // p4c takes no slice of a signed number on the left.
-    let portable = w.portable;
-    let fits = |ty: Ty| matches!(ty, Ty::Bit(_)) || !portable && ty != Ty::Bool;
+    let signed = w.features.signed_parts;
+    let fits = |ty: Ty| matches!(ty, Ty::Bit(_)) || signed && ty != Ty::Bool;
     let Some(to) = w.variable(|v| v.writable && fits(v.ty)) else { return };
     let (Ty::Bit(width) | Ty::Int(width)) = to.ty else { return };
     let low = w.rng.below(width as usize) as u32;

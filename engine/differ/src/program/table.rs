@@ -6,8 +6,9 @@ use super::extern_call::{algorithm, egress_spec};
 use super::statement::{destination, statements};
 use super::writer::{Action, CodeKind, Table, Ty, Writer, line};
 
-/// Declares an action. If it reads the direct meter of a table, `of_table` is that table.
-fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usize>) {
+/// Declares an action. If it reads the direct meter of a table, `meter_read` is that statement and
+/// `of_table` the table.
+fn action(w: &mut Writer, meter_read: Option<&str>, of_table: Option<usize>) {
     let name = w.unique_name("a");
     let known = w.variables.len();
     let mut directed = Vec::new();
@@ -34,7 +35,11 @@ fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usi
         let ty = match w.rng.below(5) {
             0 => Ty::Bit(9),
             1 => Ty::Bit(16),
-            _ => w.ty(),
+            // v1model has no bool that the control plane gives.
+            _ => match w.ty() {
+                Ty::Bool => Ty::Bit(1),
+                ty => ty,
+            },
         };
         let param = w.unique_name("p");
         params.push(format!("{} {param}", ty.text()));
@@ -46,9 +51,8 @@ fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usi
     }
     line!(w, "action {name}({}) {{", params.join(", "));
     w.code_kind = CodeKind::Action;
-    if let Some((meter, ty)) = direct_meter {
-        let to = destination(w, ty);
-        line!(w, "{meter}.read({to});");
+    if let Some(read) = meter_read {
+        line!(w, "{read}");
     }
     if w.ingress && w.rng.chance(30) {
         match data.iter().position(|ty| *ty == Ty::Bit(9)) {
@@ -115,23 +119,24 @@ fn table(w: &mut Writer, number: usize) {
         line!(w, "direct_counter(CounterType.{unit}) {name};");
         properties.push(format!("counters = {name};"));
     }
-    // p4c wants all actions to read a direct meter into one variable.
-    if w.rng.chance(25) && !w.portable {
+    if w.rng.chance(25) && w.features.direct_meters {
         let name = w.unique_name("dm");
         let unit = *w.rng.pick(&["packets", "bytes"]);
         let width = *w.rng.pick(&[2, 8, 32]);
         line!(w, "direct_meter<bit<{width}>>(MeterType.{unit}) {name};");
         properties.push(format!("meters = {name};"));
-        meter = Some((name, Ty::Bit(width)));
+        // v1model reads a direct meter into one variable.
+        meter = Some(format!("{name}.read({});", destination(w, Ty::Bit(width))));
     }
-    if let Some((name, ty)) = &meter {
+    if let Some(read) = &meter {
         for _ in 0..2 {
-            action(w, Some((name, *ty)), Some(number));
+            action(w, Some(read), Some(number));
         }
     }
     let selector = w.rng.chance(12);
     let profile = selector || w.rng.chance(8);
-    let (selector, profile) = (selector && !w.portable, profile && !w.portable);
+    let allowed = w.features.action_profiles;
+    let (selector, profile) = (selector && allowed, profile && allowed);
     if profile {
         let name = w.unique_name("ap");
         if selector {

@@ -1,5 +1,6 @@
 //! The program text under construction, and the names in scope.
 
+use super::features::Features;
 use super::layout::Layout;
 use crate::rng::Rng;
 
@@ -85,14 +86,15 @@ pub(super) struct Function {
 /// Writes one program.
 pub(super) struct Writer {
     pub(super) seed: u64,
-    /// Whether p4c takes the program, and every switch answers alike.
-    pub(super) portable: bool,
+    pub(super) features: Features,
     pub(super) rng: Rng,
     pub(super) text: String,
     pub(super) layout: Layout,
     pub(super) code_kind: CodeKind,
     /// Whether the code is in ingress; some externs are allowed in ingress or egress only.
     pub(super) ingress: bool,
+    /// Whether both pipelines instantiate the control: it cannot send copies back or clone.
+    pub(super) shared: bool,
     pub(super) variables: Vec<Variable>,
     pub(super) registers: Vec<Array>,
     pub(super) counters: Vec<Array>,
@@ -110,19 +112,20 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new(seed: u64, portable: bool) -> Self {
+    pub(super) fn new(seed: u64, features: Features) -> Self {
         let mut rng = Rng::new(seed, "program");
         let layout = Layout::new(&mut rng);
         let has_dump = rng.chance(85);
         Self {
             seed,
-            portable,
+            features,
             rng,
             has_dump,
             text: String::new(),
             layout,
             code_kind: CodeKind::Control,
             ingress: true,
+            shared: false,
             variables: Vec::new(),
             registers: Vec::new(),
             counters: Vec::new(),

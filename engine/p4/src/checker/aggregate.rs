@@ -5,10 +5,13 @@ use std::rc::Rc;
 use netkv_ir::Span;
 
 use super::Checker;
-use crate::ast::{Expr, Name};
+use crate::ast::{Expr, ExprKind, Name, StructKind};
 use crate::diagnostics::did_you_mean;
 use crate::hir::{HExpr, HExprKind};
 use crate::types::Ty;
+
+/// Name of the field of a record that is `...`: all fields that it does not list.
+pub(crate) const REST: &str = "...";
 
 impl Checker<'_> {
     /// Expected types of the members of a list, if its context determines them.
@@ -22,10 +25,51 @@ impl Checker<'_> {
         }
     }
 
+    fn fields_of(&self, ty: Option<&Ty>) -> Vec<(Rc<str>, Ty)> {
+        match ty {
+            Some(Ty::Struct(id)) => {
+                let fields = &self.hir.types.structs[*id].fields;
+                fields.iter().map(|field| (field.name.clone(), field.ty.clone())).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The value that `...` stands for: 0, false, the first member, an invalid header, or a struct
+    /// of such values.
+    pub(super) fn default_value(&mut self, ty: &Ty, span: Span) -> HExpr {
+        let (kind, ty) = match (self.hir.types.base(ty), ty) {
+            (Ty::Unknown, _) => return HExpr::error(span),
+            (Ty::Bit(_) | Ty::Int(_) | Ty::InfInt | Ty::Bool | Ty::Error | Ty::Enum(_), ty) => {
+                return HExpr::constant(0, ty.clone(), span);
+            }
+            (_, ty) if self.hir.types.is_header(ty) => (HExprKind::InvalidHeader, ty.clone()),
+            (Ty::Struct(id), ty) if self.hir.types.structs[id].kind == StructKind::Struct => {
+                let fields = self.fields_of(Some(ty));
+                let parts = fields.iter().map(|(_, ty)| self.default_value(ty, span)).collect();
+                (HExprKind::Aggregate(parts), ty.clone())
+            }
+            (Ty::Tuple(parts), ty) => {
+                let parts = parts.iter().map(|ty| self.default_value(ty, span)).collect();
+                (HExprKind::Aggregate(parts), ty.clone())
+            }
+            (_, ty) => {
+                let shown = self.show(ty);
+                return self.error_expr(span, format!("A {shown} has no default value."));
+            }
+        };
+        HExpr { kind, ty, span }
+    }
+
     pub(super) fn check_list(&mut self, parts: &[Expr], hint: Option<&Ty>, span: Span) -> HExpr {
         let hints = self.member_types(hint);
         let mut checked = Vec::new();
         for (i, part) in parts.iter().enumerate() {
+            if matches!(part.kind, ExprKind::Dots) && i + 1 == parts.len() && !hints.is_empty() {
+                let rest = hints.iter().skip(i).map(|ty| self.default_value(ty, part.span));
+                checked.extend(rest.collect::<Vec<_>>());
+                break;
+            }
             checked.push(self.check_expr(part, hints.get(i)));
         }
         let types: Vec<Ty> = checked.iter().map(|e| e.ty.clone()).collect();
@@ -41,6 +85,15 @@ impl Checker<'_> {
         let mut checked = Vec::new();
         let mut types: Vec<(Rc<str>, Ty)> = Vec::new();
         for (name, value) in fields {
+            if matches!(value.kind, ExprKind::Dots) && &*name.text == REST {
+                for (name, ty) in self.fields_of(hint) {
+                    if !types.iter().any(|(given, _)| *given == name) {
+                        checked.push(self.default_value(&ty, value.span));
+                        types.push((name, ty));
+                    }
+                }
+                break;
+            }
             let field_hint = match hint {
                 Some(Ty::Struct(id)) => self.hir.types.structs[*id]
                     .fields

@@ -7,7 +7,7 @@ use netkv_ir::Span;
 use super::Checker;
 use crate::ast::{Arg, Dir};
 use crate::diagnostics::did_you_mean;
-use crate::hir::{CallArg, HExpr};
+use crate::hir::{CallArg, HExpr, HExprKind};
 use crate::types::{ParamType, Ty};
 
 impl Checker<'_> {
@@ -17,6 +17,7 @@ impl Checker<'_> {
         param: &ParamType,
         ty: &Ty,
         value: Option<HExpr>,
+        span: Span,
     ) -> CallArg {
         let expr = match (value, param.dir) {
             (Some(value), Dir::Out | Dir::InOut) => {
@@ -29,14 +30,33 @@ impl Checker<'_> {
             }
             (Some(value), _) => {
                 let value = self.convert(value, ty);
-                if value.ty == Ty::InfInt {
-                    self.error(value.span, "The width of this number is not known here; write it with one, such as 32w1.");
+                if *ty != Ty::InfInt {
+                    self.check_widths_known(&value);
                 }
                 Some(value)
             }
-            (None, _) => None,
+            (None, Dir::Out) => None,
+            (None, _) => {
+                let message = format!("'_' is no value for '{}': only 'out' takes it.", param.name);
+                self.error(span, message);
+                None
+            }
         };
         CallArg { dir: param.dir, expr }
+    }
+
+    /// Reports numbers without width in an argument.
+    fn check_widths_known(&mut self, value: &HExpr) {
+        match &value.kind {
+            HExprKind::Aggregate(parts) => {
+                parts.iter().for_each(|part| self.check_widths_known(part));
+            }
+            _ if value.ty == Ty::InfInt => self.error(
+                value.span,
+                "The width of this number is not known here; write it with one, such as 32w1.",
+            ),
+            _ => {}
+        }
     }
 
     /// Index of the argument of each parameter, by position or by name. `None`: an error was

@@ -38,6 +38,12 @@ impl Checker<'_> {
                 if !args.is_empty() {
                     return self.error_expr(span, "'isValid' takes no arguments.");
                 }
+                if matches!(object.kind, HExprKind::Next(_)) && is_header {
+                    return self.error_expr(
+                        span,
+                        "'next' cannot be read: it is the element that is extracted next.",
+                    );
+                }
                 return HExpr { kind: HExprKind::IsValid(Box::new(object)), ty: Ty::Bool, span };
             }
             "setValid" | "setInvalid" if is_header => {

@@ -6,9 +6,9 @@ use netkv_ir::Span;
 
 use super::type_inference::{Bindings, substitute};
 use super::{Checker, Context, ExpectedSymbol, Symbol};
-use crate::ast::{self, Arg, Expr, ExprKind, Name};
+use crate::ast::{self, Arg, Dir, Expr, ExprKind, Name};
 use crate::diagnostics::did_you_mean;
-use crate::hir::{Annotations, Call, Callee, HExpr, HExprKind, HParam};
+use crate::hir::{Annotations, Call, Callee, DeclId, HExpr, HExprKind, HParam};
 use crate::types::{FunctionType, ParamType, Ty};
 
 /// Extern functions of other versions of v1model, and their replacements.
@@ -57,10 +57,20 @@ impl Checker<'_> {
                 let fits = |c: &Self, id: usize| {
                     let params = &c.hir.functions[id].params;
                     let least = params.iter().filter(|p| p.default.is_none()).count();
-                    (least..=params.len()).contains(&args.len())
+                    let named = |arg: &Arg| match &arg.name {
+                        Some(name) => params.iter().any(|param| param.name == name.text),
+                        None => true,
+                    };
+                    (least..=params.len()).contains(&args.len()) && args.iter().all(named)
                 };
-                let id =
-                    overloads.iter().copied().find(|id| fits(self, *id)).unwrap_or(overloads[0]);
+                let fitting: Vec<usize> =
+                    overloads.iter().copied().filter(|id| fits(self, *id)).collect();
+                if fitting.len() > 1 {
+                    let message =
+                        format!("Several functions '{}' take {} arguments.", name.text, args.len());
+                    return self.error_expr(span, message);
+                }
+                let id = fitting.first().copied().unwrap_or(overloads[0]);
                 let result = self.hir.functions[id].result.clone();
                 let params = self.hir.functions[id].params.clone();
                 self.check_call_with_body(
@@ -389,7 +399,7 @@ impl Checker<'_> {
         let mut finished = Vec::new();
         for (param, value) in sig.params.iter().zip(checked) {
             let ty = substitute(&param.ty, &bindings);
-            finished.push(self.check_arg(param, &ty, value));
+            finished.push(self.check_arg(param, &ty, value, span));
         }
         let mut type_args = Vec::new();
         for name in &sig.type_params {
@@ -403,6 +413,39 @@ impl Checker<'_> {
         let ty = substitute(&sig.result, &bindings);
         let call = Call { callee, type_args, args: finished, span };
         HExpr { kind: HExprKind::Call(Box::new(call)), ty, span }
+    }
+
+    /// Reports a constant for a parameter without direction that differs from that of an earlier
+    /// call of the same instance. Each direct type invocation is an instance of its own.
+    fn check_same_constant(&mut self, instance: DeclId, param: &HParam, value: &HExpr) {
+        if self.direct_invocations.values().any(|direct| direct.id == instance) {
+            return;
+        }
+        let Some(number) = value.as_const() else { return };
+        let key = (instance, param.id);
+        let first = self.constant_arguments.entry(key).or_insert_with(|| number.clone());
+        if first != number {
+            let message = format!(
+                "Parameter '{}' has no direction, so all calls of one instance give it the same \
+                 constant; an earlier one gives {first}.",
+                param.name
+            );
+            self.error(value.span, message);
+        }
+    }
+
+    /// True for constants, and what is computed from constructor parameters and from parameters
+    /// without direction.
+    fn is_known_at_compile_time(&self, value: &HExpr) -> bool {
+        match &value.kind {
+            HExprKind::Const(_) | HExprKind::Error => true,
+            HExprKind::Var(id) => self.parameters.get(id) == Some(&Dir::None),
+            kind => {
+                let operands = kind.operands();
+                !operands.is_empty()
+                    && operands.into_iter().all(|part| self.is_known_at_compile_time(part))
+            }
+        }
     }
 
     /// Call of a function, action, parser or control.
@@ -426,9 +469,24 @@ impl Checker<'_> {
                 Some(i) => self.check_arg_expr(&args[i].expr, Some(&param.ty)),
                 None => param.default.clone(),
             };
+            let has_body = matches!(callee, Callee::Function(_) | Callee::Instance(_));
+            if let (true, Dir::None, Some(value)) = (has_body, param.dir, &value)
+                && !matches!(value.ty, Ty::Extern(..))
+                && !self.is_known_at_compile_time(value)
+            {
+                let message = format!(
+                    "Parameter '{}' has no direction, so its argument must be a constant.",
+                    param.name
+                );
+                self.error(value.span, message);
+            }
+            if let (Callee::Instance(id), Dir::None, Some(value)) = (&callee, param.dir, &value) {
+                self.check_same_constant(*id, param, value);
+            }
             let plain =
                 ParamType { name: param.name.clone(), dir: param.dir, ty: param.ty.clone() };
-            finished.push(self.check_arg(&plain, &param.ty, value));
+            let at = index.map_or(span, |i| args[i].expr.span);
+            finished.push(self.check_arg(&plain, &param.ty, value, at));
         }
         let call = Call { callee, type_args: Vec::new(), args: finished, span };
         HExpr { kind: HExprKind::Call(Box::new(call)), ty: result, span }

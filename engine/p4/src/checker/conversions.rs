@@ -45,6 +45,9 @@ impl Checker<'_> {
                 }
                 HExpr::constant(wrapped, to.clone(), span)
             }
+            (_, Ty::InfInt, Ty::Bit(_) | Ty::Int(_)) => {
+                HExpr { kind: HExprKind::Cast(Box::new(expr)), ty: to.clone(), span }
+            }
             (HExprKind::Aggregate(_) | HExprKind::InvalidHeader, ..) => {
                 self.convert_aggregate(expr, to)
             }
@@ -186,8 +189,11 @@ impl Checker<'_> {
         if matches!(expr.kind, HExprKind::Aggregate(_) | HExprKind::InvalidHeader) {
             return self.convert(expr, to);
         }
-        if *to == Ty::InfInt && expr.as_const().is_some() {
-            return HExpr { ty: Ty::InfInt, ..expr };
+        if *to == Ty::InfInt && matches!(expr.ty, Ty::Bit(_) | Ty::Int(_)) {
+            if expr.as_const().is_some() {
+                return HExpr { ty: Ty::InfInt, span, ..expr };
+            }
+            return self.error_expr(span, "Only constants can be cast to int.");
         }
         if !self.can_cast(&expr.ty, to) {
             let (from, wanted) = (self.show(&expr.ty), self.show(to));
@@ -210,12 +216,6 @@ impl Checker<'_> {
             }
             value = constant_folding::wrap(&value, self.int_format(to));
             return HExpr::constant(value, to.clone(), span);
-        }
-        if expr.ty == Ty::InfInt {
-            return self.error_expr(
-                span,
-                "The width of this value is not known; give its constants one, such as 8w1.",
-            );
         }
         HExpr { kind: HExprKind::Cast(Box::new(expr)), ty: to.clone(), span }
     }

@@ -29,7 +29,8 @@ impl Checker<'_> {
                 if !new_type {
                     return self.declare(name, Symbol::Type(of));
                 }
-                let is_scalar = matches!(of, Ty::Unknown) || self.hir.types.width(&of).is_some();
+                let is_scalar = matches!(of, Ty::Unknown)
+                    || (self.hir.types.width(&of).is_some() && !matches!(of, Ty::Enum(_)));
                 if !is_scalar {
                     self.error(
                         ty.span,

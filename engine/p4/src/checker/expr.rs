@@ -58,10 +58,10 @@ impl Checker<'_> {
             ExprKind::InvalidHeader => {
                 HExpr { kind: HExprKind::InvalidHeader, ty: Ty::InvalidHeader, span }
             }
-            ExprKind::Dots => {
-                self.reporter.unsupported(span, "'...'");
-                HExpr::error(span)
-            }
+            ExprKind::Dots => match hint {
+                Some(ty) => self.default_value(ty, span),
+                None => self.error_expr(span, "The type that '...' stands for is not known here."),
+            },
             ExprKind::DontCare => self.error_expr(span, "'_' has no value here."),
             ExprKind::KeyTuple(_) | ExprKind::Mask(..) | ExprKind::Range(..) => self.error_expr(
                 span,
@@ -108,6 +108,13 @@ impl Checker<'_> {
                 let def = &self.hir.types.structs[id];
                 if let Some(index) = def.fields.iter().position(|f| f.name == name.text) {
                     let ty = def.fields[index].ty.clone();
+                    if matches!(base.kind, HExprKind::Next(_)) && def.kind == StructKind::Header {
+                        return self.error_expr(
+                            span,
+                            "The fields of 'next' have no values yet: extract it, and take them \
+                             from 'last'.",
+                        );
+                    }
                     if let HExprKind::Aggregate(parts) = base.kind {
                         return HExpr { span, ..parts[index].clone() };
                     }
@@ -270,6 +277,7 @@ impl Checker<'_> {
         let base = self.convert_to_underlying_type(base);
         let width = match base.ty {
             Ty::Bit(width) | Ty::Int(width) => width,
+            Ty::InfInt if base.as_const().is_some() => crate::token::MAX_WIDTH,
             Ty::Unknown => return HExpr::error(span),
             _ => {
                 let shown = self.show(&base.ty);
@@ -304,7 +312,14 @@ impl Checker<'_> {
                 HExprKind::Field(base, _)
                 | HExprKind::Element(base, _)
                 | HExprKind::Slice(base, ..) => at = base,
-                HExprKind::Next(base) | HExprKind::Last(base) => at = base,
+                HExprKind::Next(base) => at = base,
+                HExprKind::Last(_) => {
+                    self.error(
+                        expr.span,
+                        format!("{what} cannot be changed: 'last' is read only."),
+                    );
+                    return;
+                }
                 HExprKind::Error => return,
                 _ => {
                     self.error(

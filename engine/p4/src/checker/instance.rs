@@ -49,7 +49,13 @@ impl Checker<'_> {
         let checked = self.check_type(ty);
         if let Ty::Package(id) = checked {
             self.hir.main_annotations = annotations;
-            self.check_package(id, args, name);
+            let types: Vec<Ty> = match &ty.kind {
+                ast::TypeKind::Named(_, _, types) => {
+                    types.iter().map(|ty| self.check_type(ty)).collect()
+                }
+                _ => Vec::new(),
+            };
+            self.check_package(id, &types, args, name);
             return None;
         }
         let instance = self.make_instance(&checked, args, name.text.clone(), annotations, ty.span);
@@ -187,7 +193,7 @@ impl Checker<'_> {
         Some(self.make_instance(&ty, args, text, Annotations::default(), expr.span))
     }
 
-    fn check_package(&mut self, package: usize, args: &[Arg], name: &Name) {
+    fn check_package(&mut self, package: usize, types: &[Ty], args: &[Arg], name: &Name) {
         let package_name = self.packages[package].name.clone();
         if &*package_name != "V1Switch" {
             self.reporter
@@ -217,6 +223,14 @@ impl Checker<'_> {
                 self.check_pipeline_block(part, block, arg.span, &mut shared);
             }
             self.hir.main.push(instance);
+        }
+        for (given, found) in types.iter().zip(shared.iter().flatten()) {
+            if !matches!(given, Ty::Infer | Ty::Unknown) && given != found {
+                let (given, found) = (self.show(given), self.show(found));
+                let message =
+                    format!("V1Switch has {given} as a type argument, but its parser has {found}.");
+                self.error(name.span, message);
+            }
         }
     }
 

@@ -139,11 +139,15 @@ struct Checker<'a> {
     match_kinds: HashSet<Rc<str>>,
     /// Variables and parameters that code may assign.
     writable: HashSet<DeclId>,
+    /// All parameters, with their directions.
+    parameters: HashMap<DeclId, ast::Dir>,
     context: Context,
     /// Result type of the function being checked.
     return_type: Ty,
     /// Instances of direct type invocations (`Type.apply(...)`) in the current block, by block.
     direct_invocations: HashMap<usize, HInstance>,
+    /// Constants of parameters without direction, by instance and parameter.
+    constant_arguments: HashMap<(DeclId, DeclId), num_bigint::BigInt>,
     main_seen: bool,
     generics: generics::Generics,
     /// Number of loops around the statement being checked.
@@ -159,9 +163,11 @@ pub(crate) fn check(decls: &[ast::Decl], reporter: &mut Reporter) -> Option<Hir>
         packages: Vec::new(),
         match_kinds: HashSet::new(),
         writable: HashSet::new(),
+        parameters: HashMap::new(),
         context: Context::Global,
         return_type: Ty::Void,
         direct_invocations: HashMap::new(),
+        constant_arguments: HashMap::new(),
         main_seen: false,
         generics: generics::Generics::default(),
         loops: 0,
@@ -252,7 +258,14 @@ impl Checker<'_> {
     fn check_params(&mut self, params: &[ast::Param]) -> Vec<HParam> {
         let mut checked = Vec::new();
         for param in params {
-            let ty = self.check_type(&param.ty);
+            let mut ty = self.check_type(&param.ty);
+            if ty == Ty::InfInt && param.dir != ast::Dir::None {
+                self.error(
+                    param.ty.span,
+                    "A parameter of type int is a constant, and has no direction.",
+                );
+                ty = Ty::Unknown;
+            }
             let default = param.default.as_ref().map(|e| {
                 let value = self.check_expr_of_type(e, &ty);
                 if !self.is_const(&value) {
@@ -262,6 +275,7 @@ impl Checker<'_> {
             });
             let writable = matches!(param.dir, ast::Dir::Out | ast::Dir::InOut);
             let id = self.declare_var(&param.name, ty.clone(), writable);
+            self.parameters.insert(id, param.dir);
             let annotations = self.check_annotations(&param.annotations);
             let name = param.name.text.clone();
             checked.push(HParam { id, name, dir: param.dir, ty, default, annotations });

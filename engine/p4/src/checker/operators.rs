@@ -156,7 +156,8 @@ impl Checker<'_> {
             return self.report_mismatch(text, &a, &b, span);
         }
         let amount = self.hir.types.width(&b.ty).unwrap_or(0);
-        if a.as_const().is_none() && b.as_const().is_none() && amount > MAX_SHIFT_AMOUNT_BITS {
+        let zero = a.as_const().is_some_and(|value| *value == BigInt::ZERO);
+        if !zero && b.as_const().is_none() && amount > MAX_SHIFT_AMOUNT_BITS {
             let message = format!(
                 "The amount of a shift has at most {MAX_SHIFT_AMOUNT_BITS} bits in v1model, and this \
                  one has {amount}: cast it to bit<{MAX_SHIFT_AMOUNT_BITS}>."
@@ -262,7 +263,9 @@ impl Checker<'_> {
         let cond = self.check_expr_of_type(cond, &Ty::Bool);
         let mut a = self.check_expr(then, hint);
         let mut b = self.check_expr(otherwise, hint);
+        let without_width = a.ty == Ty::InfInt && b.ty == Ty::InfInt && cond.as_const().is_none();
         if let Some(hint) = hint
+            && !without_width
             && matches!(hint, Ty::Struct(_) | Ty::Bit(_) | Ty::Int(_))
         {
             if matches!(a.ty, Ty::Tuple(_) | Ty::Record(_) | Ty::InvalidHeader | Ty::InfInt) {

@@ -122,6 +122,11 @@ impl Checker<'_> {
                     key.span,
                     "The width of this key is not known; write it with one, such as 8w1.",
                 );
+            } else if value.ty == Ty::Error {
+                self.error(
+                    key.span,
+                    "A select cannot have a key of type error; compare it in a control.",
+                );
             } else if value.ty != Ty::Unknown && self.hir.types.width(&value.ty).is_none() {
                 let shown = self.show(&value.ty);
                 self.error(key.span, format!("A select takes scalars, not a {shown}."));

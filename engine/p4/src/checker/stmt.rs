@@ -56,10 +56,12 @@ impl Checker<'_> {
             StmtKind::Empty => return None,
             StmtKind::Decl(decl) => match &decl.kind {
                 DeclKind::Const { ty, name, value } => {
+                    self.check_shadowed_parameter(name);
                     self.check_const_decl(ty, name, value);
                     return None;
                 }
                 DeclKind::Var { ty, name, init } => {
+                    self.check_shadowed_parameter(name);
                     HStmtKind::Decl(self.check_var_decl(ty, name, init.as_ref()))
                 }
                 _ => return None,
@@ -134,6 +136,17 @@ impl Checker<'_> {
             }
         };
         Some(HStmt { kind, span })
+    }
+
+    /// Reports a variable or constant with the name of a parameter that it hides.
+    fn check_shadowed_parameter(&mut self, name: &Name) {
+        if let Some(Symbol::Var(id, _)) = self.lookup(&name.text)
+            && self.parameters.contains_key(id)
+        {
+            let message =
+                format!("'{}' is a parameter: give the variable another name.", name.text);
+            self.error(name.span, message);
+        }
     }
 
     fn check_loop_body(&mut self, body: &Stmt) -> Vec<HStmt> {
@@ -294,10 +307,9 @@ impl Checker<'_> {
         let value = self.check_expr(value, None);
         let value = self.convert_to_underlying_type(value);
         let ty = value.ty.clone();
-        let is_scalar = self.hir.types.width(&ty).is_some();
-        if ty != Ty::Unknown && !is_scalar {
+        if !matches!(ty, Ty::Bit(_) | Ty::Int(_) | Ty::Enum(_) | Ty::Unknown) {
             let shown = self.show(&ty);
-            self.error(span, format!("A switch takes a table's action_run, bit<W>, int<W>, an enum, error or bool, not {shown}."));
+            self.error(span, format!("A switch takes a table's action_run, a bit<W>, an int<W> or an enum, not {shown}."));
         }
         let mut checked = Vec::new();
         let mut labels = Vec::new();

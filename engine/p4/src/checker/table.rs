@@ -330,8 +330,13 @@ impl Checker<'_> {
         let params = self.hir.actions[action].params.clone();
         let data: Vec<_> = params.iter().filter(|p| p.dir == Dir::None).collect();
         // The source may repeat the arguments of parameters with a direction here.
-        let args =
-            if args.len() == params.len() { &args[params.len() - data.len()..] } else { args };
+        let args = if args.len() == params.len() {
+            let (repeated, data) = args.split_at(params.len() - data.len());
+            self.check_repeated_args(&table.actions[index], repeated);
+            data
+        } else {
+            args
+        };
         if args.len() != data.len() {
             let message = format!(
                 "Action '{}' takes {} values from the control plane, but {} are given.",
@@ -353,6 +358,20 @@ impl Checker<'_> {
         Some((index, checked))
     }
 
+    /// Reports arguments that are not those of the table's list of actions.
+    fn check_repeated_args(&mut self, listed: &HTableAction, repeated: &[Arg]) {
+        for (listed, again) in listed.args.iter().zip(repeated) {
+            let Some(first) = &listed.expr else { continue };
+            let again = self.check_expr_of_type(&again.expr, &first.ty);
+            if again.ty != Ty::Unknown && !first.same_as(&again) {
+                self.error(
+                    again.span,
+                    "This argument differs from the one that the table's list of actions gives.",
+                );
+            }
+        }
+    }
+
     fn check_property(
         &mut self,
         table: &mut HTable,
@@ -372,6 +391,9 @@ impl Checker<'_> {
                         expr.span,
                         format!("The size of a table is a number, not a {shown}."),
                     );
+                }
+                if contains_field(&size) {
+                    self.error(expr.span, "The size of a table must be a constant.");
                 }
                 table.size = Some(size);
             }
@@ -463,6 +485,12 @@ impl Checker<'_> {
             }
         }
     }
+}
+
+/// True if a value depends on a field, which no constructor parameter or constant has.
+fn contains_field(expr: &HExpr) -> bool {
+    matches!(expr.kind, HExprKind::Field(..))
+        || expr.kind.operands().into_iter().any(contains_field)
 }
 
 /// True if a key has a name without `@name`: p4c demands one for other expressions.

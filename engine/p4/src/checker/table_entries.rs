@@ -4,7 +4,7 @@ use netkv_ir::{MatchKind, Span};
 
 use super::Checker;
 use crate::ast::Entry;
-use crate::hir::{HEntry, HTable};
+use crate::hir::{HEntry, HTable, KeySet};
 use crate::types::Ty;
 
 /// The priority that the source declares for an entry.
@@ -50,6 +50,13 @@ impl Checker<'_> {
 
     fn check_entry(&mut self, table: &HTable, entry: &Entry, types: &[Ty]) -> Option<HEntry> {
         let keys = self.check_key_sets(&entry.keys, types)?;
+        for set in &keys {
+            if let KeySet::Range(low, high) = set
+                && low.as_const() > high.as_const()
+            {
+                self.error(low.span, "No value is in this range: its lower end is greater.");
+            }
+        }
         let (action, data) = self.check_action_call(table, &entry.action, false)?;
         Some(HEntry { priority: 0, keys, action, data, span: entry.keys.span })
     }

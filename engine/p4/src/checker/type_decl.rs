@@ -8,8 +8,9 @@ use serde_json::{Value as Json, json};
 
 use super::{Checker, ExpectedSymbol, Symbol};
 use crate::ast::{self, Expr, Name, Signature, StructKind, TypeKind};
+use crate::constant_folding;
 use crate::hir::{Annotations, HExprKind};
-use crate::token::MAX_WIDTH;
+use crate::token::{MAX_VARBIT, MAX_WIDTH};
 use crate::types::{EnumDef, ExternDef, FieldDef, FunctionType, ParamType, StructDef, Ty};
 
 /// Maximum number of state words of one struct.
@@ -30,9 +31,15 @@ impl Checker<'_> {
             TypeKind::DontCare => Ty::Infer,
             TypeKind::Bit(None) => Ty::Bit(1),
             TypeKind::Int(None) => Ty::InfInt,
-            TypeKind::Bit(Some(width)) => self.check_width(width).map_or(Ty::Unknown, Ty::Bit),
-            TypeKind::Int(Some(width)) => self.check_width(width).map_or(Ty::Unknown, Ty::Int),
-            TypeKind::Varbit(width) => self.check_width(width).map_or(Ty::Unknown, Ty::Varbit),
+            TypeKind::Bit(Some(width)) => {
+                self.check_width(width, MAX_WIDTH).map_or(Ty::Unknown, Ty::Bit)
+            }
+            TypeKind::Int(Some(width)) => {
+                self.check_width(width, MAX_WIDTH).map_or(Ty::Unknown, Ty::Int)
+            }
+            TypeKind::Varbit(width) => {
+                self.check_width(width, MAX_VARBIT).map_or(Ty::Unknown, Ty::Varbit)
+            }
             TypeKind::Tuple(parts) => {
                 Ty::Tuple(parts.iter().map(|part| self.check_type(part)).collect::<Vec<_>>().into())
             }
@@ -128,10 +135,10 @@ impl Checker<'_> {
         }
     }
 
-    fn check_width(&mut self, expr: &Expr) -> Option<u32> {
+    fn check_width(&mut self, expr: &Expr, most: u32) -> Option<u32> {
         let width = self.const_u32(expr, "A width")?;
-        if width == 0 || width > MAX_WIDTH {
-            self.error(expr.span, format!("A width is 1 to {MAX_WIDTH} bits, not {width}."));
+        if width == 0 || width > most {
+            self.error(expr.span, format!("A width is 1 to {most} bits, not {width}."));
             return None;
         }
         Some(width)
@@ -161,7 +168,8 @@ impl Checker<'_> {
         for annotation in annotations {
             match &*annotation.name {
                 "name" => match &annotation.string {
-                    Some(name) => found.name = Some(name.clone()),
+                    // Of several, p4c takes the first.
+                    Some(name) => found.name = found.name.or(Some(name.clone())),
                     None => self.error(annotation.span, "Expected @name(\"...\")."),
                 },
                 "id" => {
@@ -334,7 +342,17 @@ impl Checker<'_> {
             }
             let number = match (&repr, value) {
                 (Some(ty), Some(expr)) => {
-                    let value = self.check_expr_of_type(expr, ty);
+                    let value = self.check_expr(expr, Some(ty));
+                    if let Some(number) = value.as_const()
+                        && constant_folding::wrap(number, self.int_format(ty)) != *number
+                    {
+                        let (name, shown) = (&member.text, self.show(ty));
+                        let message =
+                            format!("Member '{name}' is {number}, which does not fit in {shown}.");
+                        self.error(expr.span, message);
+                        continue;
+                    }
+                    let value = self.convert(value, ty);
                     match value.as_const() {
                         Some(value) => value.clone(),
                         None => {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use netkv_ir::{Expr, Op, Place, StackId, Terminator, UnaryOp, Value};
+use netkv_ir::{Expr, Op, Place, Span, StackId, Terminator, UnaryOp, Value};
 use num_bigint::BigInt;
 
 use super::Lowerer;
@@ -11,7 +11,7 @@ use super::storage::{Storage, UnionStack};
 use crate::constant_folding;
 use crate::hir::{BinOp, Callee, HExpr, HExprKind, UnOp};
 use crate::side_effects::has_side_effects;
-use crate::types::Ty;
+use crate::types::{INT_WIDTH, Ty};
 
 /// An l-value.
 #[derive(Debug, Clone)]
@@ -72,11 +72,7 @@ impl Lowerer<'_> {
         let width = hir.types.width(&expr.ty).unwrap_or(1);
         match &expr.kind {
             HExprKind::Const(value) => {
-                let width = match hir.types.width(&expr.ty) {
-                    Some(width) => width,
-                    // Only an index or a shift amount can be a number without width.
-                    None => (value.bits() as u32).max(1),
-                };
+                let width = hir.types.width(&expr.ty).unwrap_or(INT_WIDTH);
                 RValue::Scalar(Expr::Const(constant_folding::to_value(value, width)))
             }
             HExprKind::Str(_) | HExprKind::Instance(_) | HExprKind::Error => {
@@ -347,7 +343,8 @@ impl Lowerer<'_> {
         if matches!(op, BinOp::LogicalAnd | BinOp::LogicalOr) && right_has_effects {
             return self.lower_short_circuit(op, left, right);
         }
-        if hir.types.width(&left.ty).is_none() && matches!(op, BinOp::Eq | BinOp::Ne) {
+        let is_composite = hir.types.width(&left.ty).is_none() && left.ty != Ty::InfInt;
+        if is_composite && matches!(op, BinOp::Eq | BinOp::Ne) {
             let mut a = self.lower_expr(left);
             if right_has_effects {
                 a = self.snapshot(a, &left.ty);
@@ -360,8 +357,38 @@ impl Lowerer<'_> {
         if right_has_effects {
             a = self.snapshot_scalar(a);
         }
-        let b = self.lower_scalar(right);
-        operators::binary(op, hir.types.is_signed(&left.ty), a, b)
+        let b = self.lower_right_operand(op, right);
+        let span = right.span;
+        self.operation(op, hir.types.is_signed(&left.ty), a, b, span)
+    }
+
+    /// The right operand. The amount of a shift has the bits that it needs if it is an `int`.
+    pub(super) fn lower_right_operand(&mut self, op: BinOp, right: &HExpr) -> Expr {
+        if right.ty == Ty::InfInt && matches!(op, BinOp::Shl | BinOp::Shr) {
+            let amount = self.const_value(right).unwrap_or_default();
+            let width = (amount.bits() as u32).max(1);
+            return Expr::Const(constant_folding::to_value(&amount, width));
+        }
+        self.lower_scalar(right)
+    }
+
+    /// `left op right`; reports what v1model cannot compute.
+    pub(super) fn operation(
+        &mut self,
+        op: BinOp,
+        signed: bool,
+        left: Expr,
+        right: Expr,
+        span: Span,
+    ) -> Expr {
+        if operators::divides(op, &left, &right) {
+            self.reporter.error(
+                span,
+                "v1model divides only by constants that are powers of 2, and computes a modulo \
+                 only of those.",
+            );
+        }
+        operators::binary(op, signed, left, right)
     }
 
     /// `&&` or `||` whose right operand has side effects. It is only evaluated if the left operand

@@ -201,8 +201,26 @@ impl Lowerer<'_> {
         self.push_op(Op::VerifyChecksum { cond, data, checksum, algorithm, with_payload });
     }
 
+    /// Reports a checksum over its own destination, whose data p4c would have to copy first.
+    fn check_checksum_destination(&mut self, call: &Call) {
+        let arg = |index: usize| call.args.get(index).and_then(|arg| arg.expr.as_ref());
+        let (Some(data), Some(to)) = (arg(1), arg(2)) else { return };
+        let mut open = vec![data];
+        while let Some(part) = open.pop() {
+            match &part.kind {
+                HExprKind::Aggregate(parts) => open.extend(parts),
+                _ if part.same_as(to) => self.reporter.error(
+                    part.span,
+                    "The checksum is written to this field, so the field cannot be in its data.",
+                ),
+                _ => {}
+            }
+        }
+    }
+
     fn lower_update_checksum(&mut self, call: &Call, with_payload: bool) {
         self.check_checksum_data(call);
+        self.check_checksum_destination(call);
         let cond = self.scalar_arg(call, 0);
         let data = self.data_arg(call, 1);
         let (to, width) = self.out_arg(call, 2);
@@ -293,6 +311,15 @@ impl Lowerer<'_> {
 
     fn lower_digest(&mut self, call: &Call) {
         let Some(data) = self.required_arg(call, 1) else { return };
+        if self.hir.types.is_header(&data.ty) {
+            let shown = self.hir.types.show(&data.ty);
+            let message = format!(
+                "The data of a digest is a struct or a list, not the header {shown}: write its \
+                 fields as {{ ... }}."
+            );
+            self.reporter.error(data.span, message);
+            return;
+        }
         let mut members = Vec::new();
         self.digest_members(&data.ty, "", &mut members);
         let type_name = match &data.ty {
@@ -380,6 +407,16 @@ impl Lowerer<'_> {
                 self.finish_output(out);
             }
             ("direct_meter", "read", Some(Object::Meter(meter))) => {
+                if let Some(to) = self.required_arg(call, 0) {
+                    let first = self.meter_targets.entry(meter).or_insert_with(|| to.clone());
+                    if !first.same_as(to) {
+                        self.reporter.error(
+                            to.span,
+                            "All reads of one direct meter must have the same destination; this \
+                             one differs from an earlier one.",
+                        );
+                    }
+                }
                 let (to, width) = self.out_arg(call, 0);
                 let out = self.prepare_output(to, width, false);
                 self.push_op(Op::ReadDirectMeter { meter, to: out.place });

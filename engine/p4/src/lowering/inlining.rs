@@ -39,6 +39,10 @@ impl Lowerer<'_> {
         }
         match &call.callee {
             Callee::Function(id) => return self.inline_function(*id, call),
+            Callee::Action(_) if self.in_deparser => self.reporter.error(
+                call.span,
+                "The deparser of v1model can only emit headers, and calls no action.",
+            ),
             Callee::Action(id) => {
                 let at_exit = self.action_at_exit(*id, &call.args);
                 if self.hir.actions[*id].global && matches!(self.caller, Caller::Block(_)) {

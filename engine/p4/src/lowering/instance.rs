@@ -16,6 +16,9 @@ use crate::hir::{
 use crate::p4info_details::FieldDetails;
 use crate::types::Ty;
 
+/// Maximum number of elements of a register, as in p4c for bmv2.
+const MAX_REGISTER_SIZE: u32 = i32::MAX as u32;
+
 /// An object that a name denotes at compile time.
 #[derive(Debug, Clone)]
 pub(super) enum Object {
@@ -239,6 +242,11 @@ impl Lowerer<'_> {
                 let size = self.const_u32(size);
                 if size == 0 {
                     self.reporter.error(instance.span, "A register has one element at least.");
+                }
+                if size > MAX_REGISTER_SIZE {
+                    let message =
+                        format!("A register has {MAX_REGISTER_SIZE} elements at most, not {size}.");
+                    self.reporter.error(instance.span, message);
                 }
                 let element = types.first()?;
                 let of = self.hir.types.base(element);

@@ -48,7 +48,7 @@ use netkv_ir::{
 };
 
 use crate::diagnostics::Reporter;
-use crate::hir::{DeclId, Hir};
+use crate::hir::{DeclId, HExpr, HKey, Hir};
 use crate::p4info_details::{FieldDetails, P4InfoDetails, TypeCollector};
 use crate::p4info_ids;
 use crate::types::Ty;
@@ -100,6 +100,7 @@ struct Lowerer<'a> {
     /// Successors of `break` and `continue` in each enclosing loop.
     loops: Vec<(netkv_ir::BlockId, netkv_ir::BlockId)>,
     caller: Caller,
+    in_deparser: bool,
     /// First words of temporaries, which are written once.
     temps: HashSet<Word>,
     /// Members of each header, by their position in the header type.
@@ -118,6 +119,10 @@ struct Lowerer<'a> {
     names: HashSet<(&'static str, String)>,
     /// Positions of the declarations of the program's meters.
     meter_spans: Vec<Span>,
+    /// Destination of the reads of each direct meter.
+    meter_targets: HashMap<u32, HExpr>,
+    /// Selector keys of the tables of each action profile.
+    selector_inputs: HashMap<u32, Vec<HKey>>,
     declared_ids: p4info_ids::DeclaredIds,
     /// Control-plane path of the block being lowered.
     path: String,
@@ -149,6 +154,7 @@ pub(crate) fn lower(
         inlined_calls: Vec::new(),
         loops: Vec::new(),
         caller: Caller::Block(0),
+        in_deparser: false,
         temps: HashSet::new(),
         header_members: HashMap::new(),
         union_headers: HashMap::new(),
@@ -157,6 +163,8 @@ pub(crate) fn lower(
         actions: HashMap::new(),
         names: HashSet::new(),
         meter_spans: Vec::new(),
+        meter_targets: HashMap::new(),
+        selector_inputs: HashMap::new(),
         details: P4InfoDetails::default(),
         types: TypeCollector::new(&hir.types),
         declared_ids: p4info_ids::DeclaredIds::default(),
@@ -279,6 +287,7 @@ impl Lowerer<'_> {
         self.program.ingress = self.lower_block(ingress, &pipeline_args);
         self.program.egress = self.lower_block(egress, &pipeline_args);
         self.program.compute_checksum = self.lower_block(compute, &checked);
+        self.in_deparser = true;
         self.program.deparser = self.lower_block(deparser, &[None, h]);
         if self.reporter.errors() == 0 {
             target_rules::check(&self.program, &self.meter_spans, self.reporter);

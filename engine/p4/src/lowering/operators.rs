@@ -1,6 +1,6 @@
 //! Creates operator expressions of the IR, and folds those with constant operands.
 
-use netkv_ir::{BinaryOp, Expr, UnaryOp};
+use netkv_ir::{BinaryOp, Expr, UnaryOp, Value};
 use num_bigint::BigInt;
 
 use crate::constant_folding;
@@ -8,6 +8,39 @@ use crate::hir::BinOp;
 
 fn is_const(expr: &Expr, wanted: u64) -> bool {
     matches!(expr, Expr::Const(v) if v.words[0] == wanted && v.words[1..].iter().all(|w| *w == 0))
+}
+
+/// The exponent of a constant that is a power of 2.
+fn power_of_two(expr: &Expr) -> Option<u32> {
+    let Expr::Const(value) = expr else { return None };
+    let value = constant_folding::from_value(value, false);
+    let exponent = value.trailing_zeros()?;
+    (value == BigInt::from(1) << exponent).then_some(exponent as u32)
+}
+
+/// `left / 2^power` or `left % 2^power`, without a division.
+fn divide_by_power(op: BinOp, left: Expr, power: u32) -> Expr {
+    let width = left.width();
+    match op {
+        BinOp::Div => {
+            let amount = Expr::Const(Value::new(width, u128::from(power)));
+            binary(BinOp::Shr, false, left, amount)
+        }
+        _ => {
+            let mask = (BigInt::from(1) << power) - 1;
+            let mask = Expr::Const(constant_folding::to_value(&mask, width));
+            binary(BinOp::And, false, left, mask)
+        }
+    }
+}
+
+/// True if an operation divides by 0, or at run time by what is not a power of 2, which bmv2 has no
+/// instruction for.
+pub(super) fn divides(op: BinOp, left: &Expr, right: &Expr) -> bool {
+    let known = is_const(left, 0) || matches!((left, right), (Expr::Const(_), Expr::Const(_)));
+    matches!(op, BinOp::Div | BinOp::Mod)
+        && power_of_two(right).is_none()
+        && (!known || is_const(right, 0))
 }
 
 /// `left op right`. `signed` is the signedness of the left operand.
@@ -50,14 +83,22 @@ pub(super) fn binary(op: BinOp, signed: bool, left: Expr, right: Expr) -> Expr {
         {
             return left;
         }
+        BinOp::Div | BinOp::Mod => {
+            if let Some(power) = power_of_two(&right) {
+                return divide_by_power(op, left, power);
+            }
+            if is_const(&left, 0) {
+                return left;
+            }
+        }
         _ => {}
     }
     let (op, swap) = match (op, signed) {
         (BinOp::Add, _) => (BinaryOp::Add, false),
         (BinOp::Sub, _) => (BinaryOp::Sub, false),
         (BinOp::Mul, _) => (BinaryOp::Mul, false),
-        (BinOp::Div, _) => (BinaryOp::Div, false),
-        (BinOp::Mod, _) => (BinaryOp::Mod, false),
+        // An operation that divides is reported before.
+        (BinOp::Div | BinOp::Mod, _) => return left,
         (BinOp::SatAdd, false) => (BinaryOp::SatAddUnsigned, false),
         (BinOp::SatAdd, true) => (BinaryOp::SatAddSigned, false),
         (BinOp::SatSub, false) => (BinaryOp::SatSubUnsigned, false),

@@ -187,6 +187,14 @@ impl Lowerer<'_> {
             self.reporter.error(span, format!("'lookahead' cannot give a {shown}."));
             return RValue::Void;
         };
+        if let Ty::Tuple(_) = ty {
+            let (span, shown) = (self.span, self.hir.types.show(ty));
+            let message = format!(
+                "'lookahead' gives a bit<W>, a header or a struct in v1model, not a {shown}."
+            );
+            self.reporter.error(span, message);
+            return RValue::Void;
+        }
         if need != most || need == 0 {
             let span = self.span;
             self.reporter.error(span, "'lookahead' needs a type of fixed size above 0.");

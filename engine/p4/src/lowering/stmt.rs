@@ -3,7 +3,6 @@
 use netkv_ir::{Expr, Pattern, SelectCase, Terminator};
 
 use super::expr::{LValue, RValue};
-use super::operators;
 use super::storage::join;
 use super::{Caller, Lowerer};
 use crate::dead_parameter_stores;
@@ -56,10 +55,11 @@ impl Lowerer<'_> {
             }
             HStmtKind::CompoundAssign(to, op, value) => {
                 let Some(place) = self.lower_assignment_target(to) else { return };
-                let value = self.lower_scalar(value);
+                let right = self.lower_right_operand(*op, value);
                 let old = self.load_lvalue(&place);
                 let signed = self.hir.types.is_signed(&to.ty);
-                self.store_scalar(&place, operators::binary(*op, signed, old, value));
+                let result = self.operation(*op, signed, old, right, value.span);
+                self.store_scalar(&place, result);
             }
             HStmtKind::Call(call) => drop(self.lower_expr(call)),
             HStmtKind::If(cond, then, otherwise) => {

@@ -12,6 +12,7 @@ use crate::ast::Dir;
 use crate::constant_folding;
 use crate::hir::{HEntry, HExpr, HParam, HTable, KeySet};
 use crate::p4info_details::FieldDetails;
+use crate::types::Ty;
 
 /// Size of a table without the property `size`, as in p4c.
 const DEFAULT_SIZE: u64 = 1024;
@@ -76,6 +77,7 @@ impl Lowerer<'_> {
             _ => None,
         });
         if let Some(profile) = action_profile {
+            self.check_selector_inputs(def, profile);
             self.program.action_profiles[profile as usize].tables.push(id);
         }
         self.program.tables.push(Table {
@@ -93,6 +95,22 @@ impl Lowerer<'_> {
             idle_timeout: def.idle_timeout,
         });
         id
+    }
+
+    /// bmv2 computes the hash of a selector from the keys of its first table.
+    fn check_selector_inputs(&mut self, def: &HTable, profile: u32) {
+        let inputs: Vec<_> =
+            def.keys.iter().filter(|key| key.kind == MatchKind::Selector).cloned().collect();
+        let first = self.selector_inputs.entry(profile).or_insert_with(|| inputs.clone());
+        let same = first.len() == inputs.len()
+            && first.iter().zip(&inputs).all(|(a, b)| a.name == b.name || a.expr.same_as(&b.expr));
+        if !same {
+            let message = format!(
+                "Table '{}' has other selector keys than the table that shares its action selector.",
+                def.name
+            );
+            self.reporter.error(def.span, message);
+        }
     }
 
     /// Attaches a direct counter or meter to its table.
@@ -126,6 +144,16 @@ impl Lowerer<'_> {
             def.params.iter().filter(|p| in_table && p.dir == Dir::None).collect();
         for param in &data {
             self.types.spec(&param.ty);
+            let base = self.hir.types.base(&param.ty);
+            if matches!(base, Ty::Bool | Ty::Error) {
+                let message = format!(
+                    "The control plane gives '{}' its value, so it must be a bit<W>, an int<W> or \
+                     an enum with such a type in v1model, not a {}.",
+                    param.name,
+                    self.hir.types.show(&param.ty)
+                );
+                self.reporter.error(def.span, message);
+            }
         }
         self.details.actions.push(
             (1..)

@@ -15,8 +15,8 @@ pub(super) fn check(program: &Program, meters: &[Span], reporter: &mut Reporter)
     check_checksums(&program.verify_checksum, true, reporter);
     check_checksums(&program.compute_checksum, false, reporter);
     check_deparser(&program.deparser, reporter);
-    for graph in [&program.ingress, &program.egress] {
-        check_pipeline(graph, reporter);
+    for (graph, is_ingress) in [(&program.ingress, true), (&program.egress, false)] {
+        check_pipeline(graph, is_ingress, reporter);
         check_tables(program, graph, reporter);
     }
     check_direct_meters(program, meters, reporter);
@@ -48,7 +48,11 @@ fn extern_name(op: &Op) -> Option<&'static str> {
 
 fn check_parser(graph: &Cfg, reporter: &mut Reporter) {
     for (op, span) in ops(graph) {
-        if let Some(name) = extern_name(op) {
+        let name = match op {
+            Op::Assert(_) => Some("An assertion"),
+            op => extern_name(op),
+        };
+        if let Some(name) = name {
             let message = format!(
                 "{name} cannot be used in a parser of v1model; use it in a control, where the \
                  packet is already parsed."
@@ -103,7 +107,7 @@ fn check_deparser(graph: &Cfg, reporter: &mut Reporter) {
     }
 }
 
-fn check_pipeline(graph: &Cfg, reporter: &mut Reporter) {
+fn check_pipeline(graph: &Cfg, is_ingress: bool, reporter: &mut Reporter) {
     for (op, span) in ops(graph) {
         let message = match op {
             Op::VerifyChecksum { .. } => {
@@ -111,6 +115,18 @@ fn check_pipeline(graph: &Cfg, reporter: &mut Reporter) {
             }
             Op::UpdateChecksum { .. } => {
                 "'update_checksum' can only be called in the checksum computation of V1Switch."
+            }
+            Op::Resubmit { .. } if !is_ingress => "'resubmit' can only be called in the ingress.",
+            Op::Clone { ingress: true, .. } if !is_ingress => {
+                "A clone of the ingress (CloneType.I2E) can only be made in the ingress; the egress \
+                 clones with CloneType.E2E."
+            }
+            Op::Clone { ingress: false, .. } if is_ingress => {
+                "A clone of the egress (CloneType.E2E) can only be made in the egress; the ingress \
+                 clones with CloneType.I2E."
+            }
+            Op::Recirculate { .. } if is_ingress => {
+                "'recirculate' can only be called in the egress."
             }
             _ => continue,
         };

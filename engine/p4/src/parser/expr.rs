@@ -3,7 +3,7 @@
 use netkv_ir::Span;
 
 use super::{MAX_DEPTH, ParseFailed, ParseResult, Parser};
-use crate::ast::{Arg, Expr, ExprKind};
+use crate::ast::{Arg, Expr, ExprKind, Name};
 use crate::token::TokenKind;
 
 /// Binary operators in increasing order of precedence (specification, section 8).
@@ -224,6 +224,11 @@ impl Parser<'_> {
         }
         if self.peek().ident().is_some() && self.ahead(1).is("=") {
             let fields = self.parse_list("}", |p| {
+                let span = p.span();
+                if p.eat("...") {
+                    let rest = Name { text: "...".into(), span };
+                    return Ok((rest, Expr { kind: ExprKind::Dots, span }));
+                }
                 let name = p.parse_name("the name of a field")?;
                 p.expect("=", "after the name of a field")?;
                 Ok((name, p.parse_expr()?))

@@ -19,20 +19,18 @@ use std::io;
 use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex};
 
-use netkv_roles::{Actions, Client, Completion, Counts, Nanos};
+use netkv_roles::{Client, Completion, Counts, Nanos};
 
 pub use role::{OwnedOp, SessionConfig};
 
 use crate::clock;
 use crate::counters::counters;
-use crate::sys::{Poller, Received, Sender, Socket, Waker, Watched};
-use crate::worker::{Signals, Worker, lock};
+use crate::endpoint::Endpoint;
+use crate::sys::{Socket, Waker, Watched};
+use crate::worker::{Worker, lock};
 
 /// Maximum number of submitted operations that the thread has not taken.
 const MAX_SUBMITTED: usize = 65_536;
-/// Tokens in the poller.
-const WAKER: u64 = 0;
-const SOCKET: u64 = 1;
 
 counters! {
     /// Counts since the session was started; `bursts` counts the rounds that sent frames.
@@ -86,7 +84,7 @@ impl Session {
         let (shared, at_end) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
         self.worker.start(
             "session",
-            move |signals| Loop::new(&shared, socket, client, signals)?.run(),
+            move |signals| Loop::new(&shared, Endpoint::new(&socket, signals)?, client).run(),
             move || at_end.completion_event.wake(),
         )
     }
@@ -152,63 +150,36 @@ impl Session {
 /// The state of the thread.
 struct Loop<'a> {
     shared: &'a Shared,
-    signals: &'a Signals,
-    socket: Socket,
+    endpoint: Endpoint<'a, Socket>,
     client: Box<dyn Client>,
-    poller: Poller,
-    received: Received,
-    sender: Sender,
-    actions: Actions,
     completed: Vec<Completion>,
     gauges: Counts,
     leaving: bool,
 }
 
 impl<'a> Loop<'a> {
-    fn new(
-        shared: &'a Shared,
-        socket: Socket,
-        client: Box<dyn Client>,
-        signals: &'a Signals,
-    ) -> io::Result<Self> {
-        let poller = Poller::new()?;
-        poller.watch(&signals.waker, WAKER)?;
-        poller.watch(&socket, SOCKET)?;
-        Ok(Self {
-            shared,
-            signals,
-            socket,
-            client,
-            poller,
-            received: Received::default(),
-            sender: Sender::default(),
-            actions: Actions::new(),
-            completed: Vec::new(),
-            gauges: Counts::new(),
-            leaving: false,
-        })
+    fn new(shared: &'a Shared, endpoint: Endpoint<'a, Socket>, client: Box<dyn Client>) -> Self {
+        let (completed, gauges) = (Vec::new(), Counts::new());
+        Self { shared, endpoint, client, completed, gauges, leaving: false }
     }
 
     fn run(mut self) -> io::Result<()> {
         while !(self.leaving && self.client.has_left()) {
-            let mut ready = false;
-            for token in self.poller.wait(clock::until(self.client.deadline()))? {
-                match token {
-                    WAKER => self.signals.waker.clear(),
-                    _ => ready = true,
-                }
-            }
+            let ready = self.endpoint.wait(self.client.deadline())?;
             let now = clock::now();
             if ready {
                 self.frames(now)?;
             }
             self.take_submitted(now);
-            if self.signals.stopping() && !self.leaving {
+            if self.endpoint.stopping() && !self.leaving {
                 self.leaving = true;
-                self.client.leave(now, &mut self.actions);
+                self.client.leave(now, &mut self.endpoint.actions);
             }
-            self.client.poll(now, &mut self.actions);
-            self.actions.take_failure().map_or(Ok(()), |text| Err(io::Error::other(text)))?;
+            self.client.poll(now, &mut self.endpoint.actions);
+            self.endpoint
+                .actions
+                .take_failure()
+                .map_or(Ok(()), |text| Err(io::Error::other(text)))?;
             self.send();
             self.hand_over();
         }
@@ -217,10 +188,10 @@ impl<'a> Loop<'a> {
 
     fn frames(&mut self, now: Nanos) -> io::Result<()> {
         let counters = &self.shared.counters;
-        counters.received.add(self.received.fill(&self.socket)? as u64);
-        for frame in self.received.frames() {
+        counters.received.add(self.endpoint.receive()?);
+        for frame in self.endpoint.received.frames() {
             match frame {
-                Some(frame) => self.client.on_frame(now, frame, &mut self.actions),
+                Some(frame) => self.client.on_frame(now, frame, &mut self.endpoint.actions),
                 None => counters.oversized.add(1),
             }
         }
@@ -230,18 +201,16 @@ impl<'a> Loop<'a> {
     fn take_submitted(&mut self, now: Nanos) {
         let submitted = std::mem::take(&mut *lock(&self.shared.submitted));
         for (token, op) in submitted {
-            let refused = op.submit(now, token, self.client.as_mut(), &mut self.actions);
+            let refused = op.submit(now, token, self.client.as_mut(), &mut self.endpoint.actions);
             self.completed.extend(refused);
         }
     }
 
     fn send(&mut self) {
-        if self.actions.ranges().is_empty() {
+        if self.endpoint.actions.ranges().is_empty() {
             return;
         }
-        let actions = &mut self.actions;
-        let sent = self.sender.send(&self.socket, actions.bytes(), actions.ranges());
-        actions.clear();
+        let sent = self.endpoint.send();
         let counters = &self.shared.counters;
         counters.bursts.add(1);
         counters.sent.add(sent.frames);

@@ -6,6 +6,7 @@ use netkv_wire::{FrameView, Message, Op, Stamp, Status, write_frame};
 
 use super::*;
 use crate::generator::tests::registering_role;
+use crate::sys::Poller;
 
 const KEY: [u8; 16] = *b"a user's key, 16";
 

@@ -20,6 +20,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::Mutex;
 
+use netkv_wire::ETHERNET_LEN;
+
 use super::interface::{Interface, option, set_option};
 use super::mapping::{Mapping, Numbers};
 use super::{BATCH, FRAME_LIMIT, Received, Sent, checked};
@@ -203,7 +205,8 @@ impl XdpSocket {
         count
     }
 
-    /// Sends frames, each given by its range in `bytes`.
+    /// Sends frames, each given by its range in `bytes`. Like `AF_PACKET`, it drops a frame that is
+    /// shorter than its Ethernet header.
     pub(super) fn transmit(&self, bytes: &[u8], frames: &[(usize, usize)]) -> Sent {
         let mut rings = lock(&self.rings);
         let mut sent = Sent::default();
@@ -213,7 +216,8 @@ impl XdpSocket {
                 self.kick(&rings);
                 rings.reclaim();
             }
-            let chunk = if length <= FRAME_LIMIT { rings.free.pop() } else { None };
+            let fits = (ETHERNET_LEN..=FRAME_LIMIT).contains(&length);
+            let chunk = if fits { rings.free.pop() } else { None };
             let Some(chunk) = chunk else {
                 sent.dropped += 1;
                 continue;
@@ -246,13 +250,12 @@ impl XdpSocket {
         }
     }
 
-    /// Frames that the kernel dropped since the socket was opened because a ring was full or empty.
+    /// Frames that the kernel dropped since the socket was opened because it had no free chunk, or
+    /// the receive ring was full. `rx_fill_ring_empty_descs` counts the former once more.
     pub fn receive_drops(&self) -> u64 {
         let counts =
             option::<libc::xdp_statistics>(self.raw(), libc::SOL_XDP, libc::XDP_STATISTICS);
-        counts.map_or(0, |counts| {
-            counts.rx_dropped + counts.rx_ring_full + counts.rx_fill_ring_empty_descs
-        })
+        counts.map_or(0, |counts| counts.rx_dropped + counts.rx_ring_full)
     }
 }
 

@@ -1,13 +1,13 @@
-//! The marks that a store keeps of the writes that it has applied. A restarted server reads them,
-//! and so recognizes late copies of writes from before the restart.
+//! The request numbers of the writes that a store has applied. A restarted server reads them from
+//! the store, and so recognizes late copies of writes from before the restart.
 //!
 //! Rules
 //! -----
-//! 1. A write and its mark are stored atomically.
-//! 2. A mark only sets a bit, so writes may end in any order.
-//! 3. Marks are kept in blocks of 64 request numbers; the last 128 blocks of a sender cover its
-//!    window and more. A block is replaced by a newer one, never by an older one.
-//! 4. Marks older than `FORGET` are ignored: request numbers wrap, and no copy is that late.
+//! 1. A write and its number are stored atomically.
+//! 2. A number is one bit of a block, so writes may end in any order.
+//! 3. A block has 64 consecutive numbers. The last 128 blocks of a sender cover its window and more.
+//!    A block is replaced by a newer one, never by an older one.
+//! 4. Blocks older than `FORGET` are ignored: request numbers wrap, and no copy is that late.
 
 use netkv_wire::is_newer;
 use rustc_hash::FxHashMap;
@@ -17,7 +17,7 @@ use crate::{Nanos, SECOND, WINDOW};
 /// A sender that has been silent for this long has no pending request, and no copy of its frames is
 /// in the network: requests end earlier, with a reply or at their deadline.
 pub const FORGET: Nanos = 600 * SECOND;
-/// The same in seconds, the unit of marks.
+/// The same in seconds, the unit of blocks.
 const FORGET_SECONDS: u32 = (FORGET / SECOND) as u32;
 /// Longest deadline of an operation: copies of its last frames arrive within `FORGET`.
 pub const MAX_DEADLINE: Nanos = FORGET / 2;
@@ -41,7 +41,7 @@ pub struct Origin {
 
 /// Request numbers in a block.
 const NUMBERS: u32 = 64;
-/// Blocks of a sender: at least one more than the window has, and a power of two, so that the slot
+/// Blocks of a sender: at least one more than the window has, and a power of two, so that the index
 /// of a block follows that of the one before it when request numbers wrap.
 const BLOCKS: usize = 128;
 const _: () = assert!(BLOCKS as u32 * NUMBERS >= WINDOW + NUMBERS);
@@ -51,7 +51,7 @@ const _: () = assert!(BLOCKS as u32 * NUMBERS >= WINDOW + NUMBERS);
 pub struct Block {
     /// The first of the numbers, a multiple of 64.
     first: u32,
-    /// When the last mark was made.
+    /// When the last of the writes was handed to the store.
     pub(crate) second: u32,
     /// Bit i: number `first + i` was applied. 0: the block is not in use.
     bits: u64,
@@ -88,26 +88,25 @@ impl Block {
         (0..NUMBERS).filter(move |bit| self.bits >> bit & 1 == 1).map(move |bit| self.first + bit)
     }
 
-    const fn place(self) -> usize {
+    const fn index(self) -> usize {
         (self.first / NUMBERS) as usize % BLOCKS
     }
 }
 
-/// The marks of all senders. The module comment has the rules.
+/// The applied writes of all senders. The module comment has the rules.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Applied {
     senders: FxHashMap<u16, Box<[Block; BLOCKS]>>,
 }
 
 impl Applied {
-    /// Marks a write as applied. Returns the block that changed, or `None` if a newer block is in
-    /// its slot.
-    pub fn mark(&mut self, origin: Origin) -> Option<Block> {
+    /// Adds a write. Returns the block that changed, or `None` if a newer block has its index.
+    pub fn add(&mut self, origin: Origin) -> Option<Block> {
         let Origin { sender, request, second } = origin;
         let first = request - request % NUMBERS;
         let new = Block { first, second, bits: 0 };
         let blocks = self.senders.entry(sender).or_insert_with(empty);
-        let block = &mut blocks[new.place()];
+        let block = &mut blocks[new.index()];
         if block.bits == 0 || is_forgotten(block.second, second) || is_newer(first, block.first) {
             *block = new;
         } else if block.first != first {
@@ -118,29 +117,29 @@ impl Applied {
         Some(*block)
     }
 
-    /// Restores a block that [`Applied::mark`] returned before a restart.
+    /// Restores a block that [`Applied::add`] returned before a restart.
     pub fn restore(&mut self, sender: u16, block: Block) {
-        self.senders.entry(sender).or_insert_with(empty)[block.place()] = block;
+        self.senders.entry(sender).or_insert_with(empty)[block.index()] = block;
     }
 
-    /// Whether a write of this sender has ever been marked.
+    /// Whether a write of this sender has ever been added.
     pub fn knows(&self, sender: u16) -> bool {
         self.senders.contains_key(&sender)
     }
 
-    /// Sender and number of every write that is marked, in no order.
+    /// Sender and number of every write, in no order.
     pub fn requests(&self) -> impl Iterator<Item = (u16, u32)> {
         self.senders().flat_map(|(sender, blocks)| {
             blocks.flat_map(Block::requests).map(move |request| (sender, request))
         })
     }
 
-    /// Number of slots for blocks of one sender.
-    pub const PLACES: usize = BLOCKS;
+    /// Number of blocks of one sender.
+    pub const BLOCKS: usize = BLOCKS;
 
-    /// The slot of a block. A block replaces the one 128 blocks before it.
-    pub const fn place(block: Block) -> usize {
-        block.place()
+    /// The index of a block in those of its sender. A block replaces the one 128 blocks before it.
+    pub const fn index_of(block: Block) -> usize {
+        block.index()
     }
 
     /// The senders with their blocks, in no order.
@@ -165,7 +164,7 @@ mod tests {
         Origin { sender: 1, request, second }
     }
 
-    fn marked(applied: &Applied) -> Vec<u32> {
+    fn requests_of(applied: &Applied) -> Vec<u32> {
         let mut all: Vec<u32> =
             applied.senders().flat_map(|(_, blocks)| blocks.flat_map(Block::requests)).collect();
         all.sort_unstable();
@@ -179,43 +178,43 @@ mod tests {
             let numbers: Vec<u32> = (0..WINDOW).map(|at| start.wrapping_add(at)).collect();
             // 1365 has no divisor in common with 4096, so this goes through all of them.
             for at in 0..WINDOW as usize {
-                applied.mark(origin(numbers[at * 1365 % WINDOW as usize], 5));
+                applied.add(origin(numbers[at * 1365 % WINDOW as usize], 5));
             }
             let mut expected = numbers;
             expected.sort_unstable();
-            assert_eq!(marked(&applied), expected);
+            assert_eq!(requests_of(&applied), expected);
         }
     }
 
     #[test]
-    fn a_late_mark_does_not_replace_newer_ones() {
+    fn a_late_write_does_not_replace_newer_ones() {
         let mut applied = Applied::default();
         let ahead = BLOCKS as u32 * NUMBERS;
-        applied.mark(origin(ahead + 3, 9));
-        assert_eq!(applied.mark(origin(3, 9)), None);
-        assert_eq!(marked(&applied), [ahead + 3]);
+        applied.add(origin(ahead + 3, 9));
+        assert_eq!(applied.add(origin(3, 9)), None);
+        assert_eq!(requests_of(&applied), [ahead + 3]);
     }
 
     #[test]
-    fn old_marks_are_not_taken_for_new_ones_after_a_wrap() {
+    fn old_numbers_are_not_taken_for_new_ones_after_a_wrap() {
         let later = 7 + FORGET_SECONDS + 1;
         for before in [64, 64 + BLOCKS as u32 * NUMBERS] {
             let mut applied = Applied::default();
-            applied.mark(origin(before, 7));
-            applied.mark(origin(65, later));
-            assert_eq!(marked(&applied), [65], "after a mark at {before}");
+            applied.add(origin(before, 7));
+            applied.add(origin(65, later));
+            assert_eq!(requests_of(&applied), [65], "after number {before}");
         }
     }
 
     #[test]
     fn blocks_are_decoded_and_invalid_bytes_refused() {
         let mut applied = Applied::default();
-        applied.mark(origin(130, 7));
-        let block = applied.mark(origin(191, 9)).unwrap();
+        applied.add(origin(130, 7));
+        let block = applied.add(origin(191, 9)).unwrap();
         assert_eq!(Block::from_bytes(&block.to_bytes()), Some(block));
         let mut other = Applied::default();
         other.restore(1, block);
-        assert_eq!(marked(&other), [130, 191]);
+        assert_eq!(requests_of(&other), [130, 191]);
         assert_eq!(Block::from_bytes(&block.to_bytes()[1..]), None);
         assert_eq!(Block::from_bytes(&[block.to_bytes().as_slice(), &[0]].concat()), None);
         assert_eq!(Block::from_bytes(&[0; 16]), None);

@@ -59,7 +59,7 @@ impl MemoryStore {
     /// Carries out one call.
     pub fn execute(&mut self, call: &StoreCall<'_>) -> StoreResult<'_> {
         if let Some(origin) = call.origin {
-            self.applied.mark(origin);
+            self.applied.add(origin);
         }
         let sequence = call.sequence.unwrap_or_default();
         match call.op {

@@ -49,12 +49,12 @@ const NAMED: usize = 8;
 /// Lists keys in hexadecimal; a caller that knows their names can substitute them.
 pub(crate) fn name_keys<'a>(keys: impl Iterator<Item = &'a [u8]>) -> String {
     let (mut text, mut more) = (String::new(), 0);
-    for (place, key) in keys.enumerate() {
-        if place >= NAMED {
+    for (index, key) in keys.enumerate() {
+        if index >= NAMED {
             more += 1;
             continue;
         }
-        text.push_str(if place == 0 { "0x" } else { ", 0x" });
+        text.push_str(if index == 0 { "0x" } else { ", 0x" });
         for byte in key {
             let _ = write!(text, "{byte:02x}");
         }

@@ -82,12 +82,12 @@ impl<T: Copy> Window<T> {
 }
 
 impl<T: Copy> Window<T> {
-    /// The window of a sender whose marks in the store are `blocks`, at `second`. Requests that
-    /// were applied have ended with `well`; all others are new. `None` if all blocks are too old.
+    /// The window of a sender whose applied writes are `blocks`, at `second`. The
+    /// result of applied requests is `ok`; all others are new. `None` if all blocks are too old.
     pub(crate) fn restored(
         blocks: impl Iterator<Item = Block> + Clone,
         second: u32,
-        well: T,
+        ok: T,
     ) -> Option<Self> {
         // If the clock was set back, blocks may be in the future. They are then the latest.
         let latest = blocks.clone().map(|block| block.second).max()?.max(second);
@@ -97,7 +97,7 @@ impl<T: Copy> Window<T> {
         let newest = last.reduce(|a, b| if is_newer(b, a) { b } else { a })?;
         let mut window = Self::new(newest, last_arrival.min(second));
         for request in blocks.flat_map(Block::requests) {
-            window.set(request, Seen::Ended(well));
+            window.set(request, Seen::Ended(ok));
         }
         Some(window)
     }

@@ -29,7 +29,7 @@ impl Layout {
         Self { servers, per_rack: servers, fields: servers as u8, key_size }
     }
 
-    /// Checks what the types do not. An error is a sentence for users.
+    /// Checks the values. An error is a sentence for users.
     pub(super) fn check(&self) -> Result<(), String> {
         let Self { servers, per_rack, fields, key_size } = *self;
         if !(1..=256).contains(&servers) {

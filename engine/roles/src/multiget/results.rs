@@ -73,18 +73,18 @@ impl Results {
         true
     }
 
-    /// Sends the known ones of the keys at `places` in as few replies as possible; the first key is
+    /// Sends the known ones of `keys` in as few replies as possible; the first key is
     /// key `start` of the request with this header. Returns the number of replies.
     pub(super) fn send(
         &self,
         addresses: &Addresses,
         header: &Header,
         start: u8,
-        places: Range<usize>,
+        keys: Range<usize>,
         out: &mut Actions,
     ) -> u64 {
-        let end = places.end.min(self.len());
-        let (mut at, mut replies) = (places.start, 0);
+        let end = keys.end.min(self.len());
+        let (mut at, mut replies) = (keys.start, 0);
         while at < end {
             if self.is_missing(at) {
                 at += 1;

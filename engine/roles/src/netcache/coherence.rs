@@ -1,8 +1,8 @@
 //! Coherence of the switch's entries: INVALIDATE, UPDATE, and the records of the entries.
 
 use netkv_wire::{
-    CONTROLLER_IP, FrameView, Key, MAX_CACHED_VALUE, Mark, Message, Op, SERVICE_IP, Status,
-    capacity, is_newer,
+    CONTROLLER_IP, CacheMetadata, FrameView, Key, MAX_CACHED_VALUE, Message, Op, SERVICE_IP,
+    Status, capacity, is_newer,
 };
 
 use super::control::ControlReply;
@@ -20,18 +20,18 @@ impl Server {
         write: Write<Tag>,
         out: &mut Actions,
     ) {
-        let fast = match (self.protocol.records.get(key), write.tag.mark) {
+        let fast = match (self.protocol.records.get(key), write.tag.metadata) {
             (None, None) => !write.tag.guarded || self.mutated.by(mutation::NoGuardTime),
-            (Some(record), Some(mark)) => {
-                let same = mark.generation == record.generation
+            (Some(record), Some(metadata)) => {
+                let same = metadata.generation == record.generation
                     || self.mutated.by(mutation::TrustOtherGenerations);
-                same && self.is_unpushed(mark.version, record.pushed)
+                same && self.is_unpushed(metadata.version, record.pushed)
             }
-            (Some(_), None) => self.mutated.by(mutation::TrustUnmarkedWrites),
-            (None, Some(_)) => self.mutated.by(mutation::TrustMarksWithoutRecord),
+            (Some(_), None) => self.mutated.by(mutation::TrustWritesWithoutMetadata),
+            (None, Some(_)) => self.mutated.by(mutation::TrustMetadataWithoutRecord),
         };
         if fast {
-            let push = write.tag.mark;
+            let push = write.tag.metadata;
             self.store_coherent(now, key, write, push, out);
         } else {
             self.protocol.stats.slow_writes += 1;
@@ -47,20 +47,19 @@ impl Server {
         is_newer(version, pushed) || self.mutated.by(mutation::TrustOldVersions)
     }
 
-    /// Refreshes the entry after a marked frame: the entry was invalid when the frame passed (rule
-    /// 4).
+    /// Refreshes the entry after a frame with cache metadata (rule 4).
     pub(super) fn refresh(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
-        let (Some(mark), ref key) = (frame.mark(), frame.key()) else { return };
+        let (Some(metadata), ref key) = (frame.cache_metadata(), frame.key()) else { return };
         if self.keys.contains_key(key) || self.mutated.by(mutation::NoRefresh) {
             return;
         }
         match self.protocol.records.get(key) {
-            Some(record) if record.generation == mark.generation => {
-                if is_newer(mark.version, record.pushed) {
-                    self.fetch(key, mark, None, out);
+            Some(record) if record.generation == metadata.generation => {
+                if is_newer(metadata.version, record.pushed) {
+                    self.fetch(key, metadata, None, out);
                 }
             }
-            Some(record) if is_newer(record.generation, mark.generation) => {}
+            Some(record) if is_newer(record.generation, metadata.generation) => {}
             _ => self.invalidate(now, key, Cause::Refresh, out),
         }
     }
@@ -82,11 +81,11 @@ impl Server {
         if !self.answers(frame, Op::Invalidate) {
             return;
         }
-        let mark = frame.mark().filter(|_| frame.status() == Status::Ok);
-        match (mark, self.protocol.records.get(&key)) {
-            (Some(mark), Some(record))
-                if record.generation == mark.generation
-                    && !is_newer(mark.version, record.pushed) =>
+        let metadata = frame.cache_metadata().filter(|_| frame.status() == Status::Ok);
+        match (metadata, self.protocol.records.get(&key)) {
+            (Some(metadata), Some(record))
+                if record.generation == metadata.generation
+                    && !is_newer(metadata.version, record.pushed) =>
             {
                 // The switch counts backwards. Retry, rather than push a version twice.
                 self.stats.unexpected += 1;
@@ -98,22 +97,22 @@ impl Server {
         let Some(Step::Invalidating(cause)) = self.take_step(&key) else {
             unreachable!("an INVALIDATE is pending only while its key waits for it")
         };
-        self.adopt(&key, mark);
+        self.adopt(&key, metadata);
         match cause {
-            Cause::Write(write) => self.store_coherent(now, &key, write, mark, out),
+            Cause::Write(write) => self.store_coherent(now, &key, write, metadata, out),
             Cause::Refresh => {
-                if let Some(mark) = mark {
-                    self.fetch(&key, mark, None, out);
+                if let Some(metadata) = metadata {
+                    self.fetch(&key, metadata, None, out);
                 }
             }
-            Cause::Install(control) => match mark {
-                Some(mark) if mark.generation == control.generation => {
-                    self.fetch(&key, mark, Some(control), out);
+            Cause::Install(control) => match metadata {
+                Some(metadata) if metadata.generation == control.generation => {
+                    self.fetch(&key, metadata, Some(control), out);
                 }
                 _ => {
                     self.end_install(Some(control), &key, Status::NotCached, out);
-                    if let Some(mark) = mark {
-                        self.fetch(&key, mark, None, out);
+                    if let Some(metadata) = metadata {
+                        self.fetch(&key, metadata, None, out);
                     }
                 }
             },
@@ -123,19 +122,19 @@ impl Server {
 
     /// Updates the record from the switch's answer about its entry (rule 3). The version counts as
     /// pushed: it was assigned for a push, and no write carries it.
-    fn adopt(&mut self, key: &Key, mark: Option<Mark>) {
-        let Some(mark) = mark else {
+    fn adopt(&mut self, key: &Key, metadata: Option<CacheMetadata>) {
+        let Some(metadata) = metadata else {
             self.forget(key);
             return;
         };
         let outgrown = match self.protocol.records.get(key) {
-            Some(record) if record.generation == mark.generation => record.outgrown,
+            Some(record) if record.generation == metadata.generation => record.outgrown,
             _ => {
                 self.forget(key);
                 None
             }
         };
-        let record = Record { generation: mark.generation, pushed: mark.version, outgrown };
+        let record = Record { generation: metadata.generation, pushed: metadata.version, outgrown };
         self.protocol.records.insert(*key, record);
     }
 
@@ -147,8 +146,14 @@ impl Server {
     }
 
     /// Reads the value of `key` from the store, to push it.
-    fn fetch(&mut self, key: &Key, mark: Mark, install: Option<Control>, out: &mut Actions) {
-        self.get_for_step(key, Step::Fetching { mark, install }, out);
+    fn fetch(
+        &mut self,
+        key: &Key,
+        metadata: CacheMetadata,
+        install: Option<Control>,
+        out: &mut Actions,
+    ) {
+        self.get_for_step(key, Step::Fetching { metadata, install }, out);
     }
 
     /// The store has answered with the value to push.
@@ -156,7 +161,7 @@ impl Server {
         &mut self,
         now: Nanos,
         key: &Key,
-        mark: Mark,
+        metadata: CacheMetadata,
         install: Option<Control>,
         result: StoreResult<'_>,
         out: &mut Actions,
@@ -164,7 +169,7 @@ impl Server {
         let value = match result {
             StoreResult::Failed => {
                 // The record claims a push that will not happen. Without the record, the next
-                // marked read or write starts again.
+                // read or write with cache metadata starts again.
                 self.protocol.records.remove(key);
                 self.end_install(install, key, Status::Rejected, out);
                 return;
@@ -176,7 +181,7 @@ impl Server {
             }
             _ => None,
         };
-        self.push(now, key, mark, value, install, out);
+        self.push(now, key, metadata, value, install, out);
     }
 
     /// Hands a write to the store; its value is pushed afterwards if `push` is set.
@@ -185,7 +190,7 @@ impl Server {
         now: Nanos,
         key: &Key,
         write: Write<Tag>,
-        push: Option<Mark>,
+        push: Option<CacheMetadata>,
         out: &mut Actions,
     ) {
         self.store(now, key, &write, out);
@@ -198,7 +203,7 @@ impl Server {
         now: Nanos,
         key: &Key,
         write: Write<Tag>,
-        push: Option<Mark>,
+        push: Option<CacheMetadata>,
         result: StoreResult<'_>,
         out: &mut Actions,
     ) {
@@ -208,9 +213,9 @@ impl Server {
                 self.protocol.records.remove(key);
                 self.recycle(write.value);
             }
-            Some(mark) => {
+            Some(metadata) => {
                 let value = (write.op == Op::Put).then_some(write.value);
-                self.push(now, key, mark, value, None, out);
+                self.push(now, key, metadata, value, None, out);
             }
             None => self.recycle(write.value),
         }
@@ -221,25 +226,25 @@ impl Server {
         &mut self,
         now: Nanos,
         key: &Key,
-        mark: Mark,
+        metadata: CacheMetadata,
         value: Option<Vec<u8>>,
         install: Option<Control>,
         out: &mut Actions,
     ) {
         let Some(record) =
-            self.protocol.records.get_mut(key).filter(|it| it.generation == mark.generation)
+            self.protocol.records.get_mut(key).filter(|it| it.generation == metadata.generation)
         else {
             // The controller has evicted the entry in the meantime.
             self.end_install(install, key, Status::NotCached, out);
             return;
         };
-        record.pushed = mark.version;
-        let room = capacity(mark.bitmap).min(MAX_CACHED_VALUE);
+        record.pushed = metadata.version;
+        let room = capacity(metadata.bitmap).min(MAX_CACHED_VALUE);
         match value {
             Some(value) if value.len() <= room || self.mutated.by(mutation::PushAnySize) => {
                 self.protocol.stats.updates += 1;
-                let request = self.open(now, Op::Update, key, mark.generation);
-                self.set_step(key, Step::Updating { mark, value, install });
+                let request = self.open(now, Op::Update, key, metadata.generation);
+                self.set_step(key, Step::Updating { metadata, value, install });
                 self.send_pending(request, out);
             }
             unfit => {
@@ -259,16 +264,16 @@ impl Server {
             return;
         }
         self.protocol.pending.close(frame.request());
-        let Some(Step::Updating { mark, value, install }) = self.take_step(&key) else {
+        let Some(Step::Updating { metadata, value, install }) = self.take_step(&key) else {
             unreachable!("an UPDATE is pending only while its key waits for it")
         };
         self.recycle(value);
         let not_cached = frame.status() == Status::NotCached;
-        let same = |record: &Record| record.generation == mark.generation;
+        let same = |record: &Record| record.generation == metadata.generation;
         if not_cached && self.protocol.records.get(&key).is_some_and(same) {
             self.forget(&key);
         }
-        // Stale: a newer write has passed the switch. That write, or a read with its mark, will
+        // Stale: a newer write has passed the switch. That write, or a read with its metadata, will
         // arrive here.
         let status = if not_cached { Status::NotCached } else { Status::Ok };
         self.end_install(install, &key, status, out);
@@ -350,13 +355,17 @@ impl Server {
         match pending.op {
             Op::Outgrown => {
                 let generation = pending.generation;
-                out.send(&message.with_mark(Mark { generation, version: 0, bitmap: 0 }));
+                out.send(&message.with_cache_metadata(CacheMetadata {
+                    generation,
+                    version: 0,
+                    bitmap: 0,
+                }));
             }
             Op::Update => {
                 let step = self.keys.get(&pending.key).and_then(|state| state.step.as_ref());
-                let Some(Step::Updating { mark, value, .. }) = step else { return };
-                let message = message.with_mark(*mark).with_value(value);
-                out.send(&Message { room: capacity(mark.bitmap), ..message });
+                let Some(Step::Updating { metadata, value, .. }) = step else { return };
+                let message = message.with_cache_metadata(*metadata).with_value(value);
+                out.send(&Message { room: capacity(metadata.bitmap), ..message });
             }
             _ => out.send(&message),
         }

@@ -3,21 +3,22 @@
 //!
 //! Rules of a server, beside those of [`crate::single_key::server`]
 //! -----
-//! 1. A write is *fast* if the switch has certainly invalidated the entry for it: it is marked
-//!    with the generation of the record and a version newer than any that was pushed; or it is
-//!    unmarked and there is no record. Every other write is *slow*: the server invalidates the
-//!    entry itself (INVALIDATE) and applies the write only when the switch has answered.
+//! 1. A write is *fast* if the switch has certainly invalidated the entry for it: its cache
+//!    metadata has the generation of the record and a version newer than any that was pushed; or
+//!    it has no cache metadata and there is no record. Every other write is *slow*: the server
+//!    invalidates the entry itself (INVALIDATE) and applies the write when the switch has answered.
 //! 2. A value is pushed (UPDATE) with the version of the write or INVALIDATE that invalidated the
 //!    entry, and sent again until answered. One version is never pushed with two values. While
 //!    INVALIDATE or UPDATE are under way, further writes of the key wait.
-//! 3. A record of an entry is made only from a mark in the reply to an INVALIDATE. It is dropped
-//!    when the switch answers "not cached", or when the controller reports the eviction.
-//! 4. A marked read means that the entry is outdated. If its version is newer than the last pushed
+//! 3. A record of an entry is made only from the cache metadata in the reply to an INVALIDATE. It
+//!    is dropped when the switch answers "not cached", or the controller reports the eviction.
+//! 4. A read has cache metadata if the entry is invalid. If its version is newer than the last pushed
 //!    one, or there is no record (this server restarted), the value is pushed again.
 //! 5. ADMIT holds the writes of a key, so that its value still fits when INSTALL arrives, but not
 //!    longer than its lease. INSTALL is safe without it.
-//! 6. Unmarked writes that arrive during the guard time after the start are slow, too: they may
-//!    have passed the switch before an entry was filled, and this server may have lost its record.
+//! 6. Writes without cache metadata that arrive during the guard time after the start are slow,
+//!    too: they may have passed the switch before an entry was filled, and this server may have
+//!    lost its record.
 //! 7. Pending requests and records need not survive a restart: they are created again (rules 3 and
 //!    4), and messages of the controller may arrive twice.
 //!
@@ -138,7 +139,7 @@ impl Protocol for NetCache {
     }
 
     fn tag(&self, frame: &FrameView<'_>, arrived: Nanos) -> Tag {
-        Tag { mark: frame.mark(), guarded: arrived < self.guard_until }
+        Tag { metadata: frame.cache_metadata(), guarded: arrived < self.guard_until }
     }
 
     fn next(state: &mut KeyState<Self>, now: Nanos) -> Next<Self> {
@@ -209,8 +210,8 @@ impl Protocol for NetCache {
                 server.on_write_stored(now, key, write, push, result, out);
             }
             Step::Measuring(control) => server.on_measured(now, key, control, result, out),
-            Step::Fetching { mark, install } => {
-                server.on_fetched(now, key, mark, install, result, out);
+            Step::Fetching { metadata, install } => {
+                server.on_fetched(now, key, metadata, install, result, out);
             }
             step @ (Step::Invalidating(_) | Step::Updating { .. }) => {
                 // These wait for a frame and are not ended by the store.

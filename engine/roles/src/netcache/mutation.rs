@@ -6,19 +6,19 @@ pub use crate::single_key::mutation::*;
 mutations! {
 /// Protections of a server of NetCache.
 NETCACHE: [
-    /// Server: an unmarked write is fast although the key is cached.
-    TrustUnmarkedWrites,
-    /// Server: a marked write is fast although its key has no record.
-    TrustMarksWithoutRecord,
-    /// Server: a marked write is fast although its version is not newer than the last pushed one.
+    /// Server: a write without cache metadata is fast although its key is cached.
+    TrustWritesWithoutMetadata,
+    /// Server: a write with cache metadata is fast although its key has no record.
+    TrustMetadataWithoutRecord,
+    /// Server: a write is fast although its version is not newer than the last pushed one.
     TrustOldVersions,
-    /// Server: a marked write is fast although its mark is of another insertion.
+    /// Server: a write is fast although its cache metadata is of another insertion.
     TrustOtherGenerations,
     /// Server: versions are compared as plain numbers, not as serial numbers.
     PlainVersions,
-    /// Server: unmarked writes are fast from the start on, without a guard time.
+    /// Server: writes without cache metadata are fast from the start on.
     NoGuardTime,
-    /// Server: a marked read or copy of a write does not refresh the entry.
+    /// Server: a read or copy of a write with cache metadata does not refresh the entry.
     NoRefresh,
     /// Server: a value is pushed although it does not fit the entry.
     PushAnySize,

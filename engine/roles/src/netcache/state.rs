@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use netkv_wire::{FrameView, Ip, Key, Mark, Op};
+use netkv_wire::{CacheMetadata, FrameView, Ip, Key, Op};
 
 use crate::Nanos;
 use crate::single_key::server::Write;
@@ -10,7 +10,7 @@ use crate::single_key::server::Write;
 /// The part of a write's frame that is about the switch's entry.
 #[derive(Debug)]
 pub struct Tag {
-    pub(super) mark: Option<Mark>,
+    pub(super) metadata: Option<CacheMetadata>,
     /// It has arrived in the guard time after the start.
     pub(super) guarded: bool,
 }
@@ -26,14 +26,14 @@ pub struct Control {
 }
 
 impl Control {
-    /// The message in `frame`; `None` without a mark, which has the generation.
+    /// The message in `frame`; `None` without cache metadata, which has the generation.
     pub(super) fn read(frame: &FrameView<'_>) -> Option<Self> {
         Some(Self {
             op: frame.op(),
             sender: frame.sender(),
             request: frame.request(),
             controller: frame.source(),
-            generation: frame.mark()?.generation,
+            generation: frame.cache_metadata()?.generation,
         })
     }
 }
@@ -57,11 +57,11 @@ pub enum Step {
     /// The value is read, to know its length for an ADMIT.
     Measuring(Control),
     /// The value is read, to push it.
-    Fetching { mark: Mark, install: Option<Control> },
+    Fetching { metadata: CacheMetadata, install: Option<Control> },
     /// The write is stored; afterwards the value is pushed if `push` is set.
-    Storing { write: Write<Tag>, push: Option<Mark> },
+    Storing { write: Write<Tag>, push: Option<CacheMetadata> },
     /// An UPDATE is pending.
-    Updating { mark: Mark, value: Vec<u8>, install: Option<Control> },
+    Updating { metadata: CacheMetadata, value: Vec<u8>, install: Option<Control> },
 }
 
 /// Controller messages that wait for a key, and the hold of its writes.

@@ -52,8 +52,9 @@ impl Frames for SingleKeyFrames {
         if frame.op().is_reply() {
             let _ = write!(text, " {:?}", frame.status());
         }
-        if let Some(mark) = frame.mark() {
-            let _ = write!(text, " generation {} version {}", mark.generation, mark.version);
+        if let Some(metadata) = frame.cache_metadata() {
+            let _ =
+                write!(text, " generation {} version {}", metadata.generation, metadata.version);
         }
         if let Some(writer) = read_writer(&key, frame.value()) {
             match writer.client {

@@ -9,8 +9,8 @@ use netkv_roles::{
     Actions, MemoryStore, Nanos, Server as _, StoreResult, WriteId, fill_value, read_writer,
 };
 use netkv_wire::{
-    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Mark, Message, Op, SERVICE_IP, Status,
-    client_ip, server_ip,
+    CONTROLLER_IP, CONTROLLER_SENDER, CacheMetadata, FrameView, Key, Message, Op, SERVICE_IP,
+    Status, client_ip, server_ip,
 };
 use netkv_workload::{ValueSize, key_of};
 
@@ -79,7 +79,7 @@ impl<P: Behind> Bench<P> {
         self.next_control += 1;
         let (sender, request) = (CONTROLLER_SENDER, self.next_control);
         let message = Message::request(CONTROLLER_IP, server_ip(0), op, sender, request, self.key);
-        frame_of(&message.with_mark(Mark { generation, version: 0, bitmap: 0 }))
+        frame_of(&message.with_cache_metadata(CacheMetadata { generation, version: 0, bitmap: 0 }))
     }
 
     /// Delivers a frame to the server; the store executes its calls at once.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use netkv_roles::{MILLISECOND, Nanos};
 use netkv_wire::{
-    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Mark, Message, Op, SERVICE_IP, Status,
-    chunks_for,
+    CONTROLLER_IP, CONTROLLER_SENDER, CacheMetadata, FrameView, Key, Message, Op, SERVICE_IP,
+    Status, chunks_for,
 };
 use netkv_workload::Random;
 
@@ -53,9 +53,9 @@ impl Controller {
 
     fn message(&self, op: Op, key: &Key, request: u32, generation: u32) -> Vec<u8> {
         let (from, to) = (CONTROLLER_IP, SERVICE_IP);
-        let mark = Mark { generation, version: 0, bitmap: 0 };
+        let metadata = CacheMetadata { generation, version: 0, bitmap: 0 };
         let message = Message::request(from, to, op, CONTROLLER_SENDER, request, *key);
-        frame_of(&message.with_mark(mark))
+        frame_of(&message.with_cache_metadata(metadata))
     }
 
     fn request(&mut self) -> u32 {
@@ -103,7 +103,8 @@ impl Controller {
         let frame = FrameView::parse(bytes).expect("servers write frames that parse");
         let key = frame.key();
         if frame.op() == Op::Outgrown {
-            let generation = frame.mark().expect("OUTGROWN is marked").generation;
+            let generation =
+                frame.cache_metadata().expect("OUTGROWN has cache metadata").generation;
             let current = self.keys.get(&key).filter(|it| it.generation == generation);
             let stage = current.map(|it| it.stage);
             if stage == Some(Stage::Installing) {

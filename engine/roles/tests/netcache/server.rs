@@ -121,7 +121,7 @@ fn entry_of_a_new_generation_is_adopted_by_the_next_write() {
     bench.insert(GENERATION + 1, 0b1111_0000); // Moved; the INSTALL has not arrived yet.
     let write = bench.request(Op::Put, 1, 1);
     bench.arrive(&write);
-    assert!(!bench.has_sent(Op::PutReply), "a mark of another generation makes a write slow");
+    assert!(!bench.has_sent(Op::PutReply), "metadata of another generation makes a write slow");
     bench.run();
     assert_eq!((bench.stored(), bench.hit()), (Some((1, 1)), Some((1, 1))));
     let next = bench.request(Op::Put, 1, 2);

@@ -51,7 +51,7 @@ impl ClientConfig {
         }
     }
 
-    /// Checks what the types do not. An error is a sentence for users.
+    /// Checks the values. An error is a sentence for users.
     pub(crate) fn check(&self) -> Result<(), String> {
         let Self { first_client, clients, deadline, .. } = *self;
         let end = u32::from(first_client) + u32::from(clients);

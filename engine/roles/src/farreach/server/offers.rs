@@ -44,7 +44,7 @@ impl Offers {
 }
 
 impl Server {
-    /// The switch has marked `key` as hot, and this is its record now; `None` if it is deleted.
+    /// The switch has reported `key` as hot. This is its record now; `None` if it is deleted.
     pub(super) fn offer(
         &mut self,
         now: Nanos,

@@ -18,7 +18,7 @@ pub struct Query {
     request: u32,
     key: Key,
     generation: u32,
-    /// The switch has marked the key as hot.
+    /// The switch has reported the key as hot.
     hot: bool,
     /// The record that is embedded in the read.
     embedded: Option<Box<Embedded>>,

@@ -23,7 +23,7 @@ pub struct ClientConfig {
 }
 
 impl ClientConfig {
-    /// Checks what the types do not. An error is a sentence for users.
+    /// Checks the values. An error is a sentence for users.
     pub(super) fn check(&self) -> Result<(), String> {
         self.load.check()?;
         self.load.check_window(WINDOW, "a server")?;

@@ -69,7 +69,7 @@ pub struct Operation {
     pub(in super::super) client: u16,
     pub(in super::super) keys: Vec<RequestedKey>,
     /// For each key that the caller named, repeated ones included: its [`RequestedKey::first`].
-    pub(in super::super) places: Vec<usize>,
+    pub(in super::super) firsts: Vec<usize>,
     pub(in super::super) parts: Vec<Part>,
     /// Requests that are not answered in full.
     pub(in super::super) open: usize,
@@ -93,7 +93,7 @@ impl Operation {
             sent: 0,
             client: 0,
             keys: Vec::new(),
-            places: Vec::new(),
+            firsts: Vec::new(),
             parts: Vec::new(),
             open: 0,
             values: Vec::new(),
@@ -102,10 +102,10 @@ impl Operation {
 
     /// Reuses the memory for another operation, which has no keys yet.
     pub(in super::super) fn begin(&mut self, kind: OpKind, intended: Nanos, deadline: Nanos) {
-        let Self { keys, places, parts, values, .. } = std::mem::replace(self, Self::new());
-        (self.keys, self.places, self.parts, self.values) = (keys, places, parts, values);
+        let Self { keys, firsts, parts, values, .. } = std::mem::replace(self, Self::new());
+        (self.keys, self.firsts, self.parts, self.values) = (keys, firsts, parts, values);
         self.keys.clear();
-        self.places.clear();
+        self.firsts.clear();
         self.parts.clear();
         self.values.clear();
         (self.kind, self.intended, self.deadline) = (kind, intended, deadline);
@@ -124,7 +124,7 @@ impl Operation {
     /// Adds a key, unless the operation has it already.
     pub(in super::super) fn add(&mut self, name: WireKey, exists: bool, layout: &Layout) {
         let known = self.keys.iter().position(|it| it.name == name);
-        self.places.push(known.unwrap_or(self.keys.len()));
+        self.firsts.push(known.unwrap_or(self.keys.len()));
         if known.is_none() {
             let key = key_of_wire(name.as_bytes(), layout.key_size);
             let first = self.keys.len();
@@ -153,8 +153,8 @@ impl Operation {
         let mut from = 0;
         while from < self.keys.len() {
             let rest = &self.keys[from..];
-            let place = together(&rest[0]);
-            let alike = rest.iter().take_while(|asked| together(asked) == place);
+            let destination = together(&rest[0]);
+            let alike = rest.iter().take_while(|asked| together(asked) == destination);
             let count = fit(&mut alike.map(|asked| asked.name.as_bytes().len()));
             let missing = key_bits(0, count);
             let groups = group(rest[..count].iter().map(|asked| asked.owner as u8));
@@ -259,6 +259,6 @@ mod tests {
         let layout = Layout::one_rack(3, 4);
         let operation = divided(&NetMc, layout, &[7, 9, 7, 7, 1]);
         assert_eq!(operation.keys.len(), 3);
-        assert_eq!(operation.places, [0, 1, 0, 0, 2]);
+        assert_eq!(operation.firsts, [0, 1, 0, 0, 2]);
     }
 }

@@ -67,19 +67,19 @@ impl Client {
         }
         let end = (first + view.entries().count()).min(part.count);
         let mut new = part.missing & key_bits(first, end);
-        for (place, entry) in (first..end).zip(view.entries()) {
+        for (index, entry) in (first..end).zip(view.entries()) {
             if !entry.found && self.mutated.by(mutation::ClientIgnoresAbsent) {
-                new &= !(1 << place);
+                new &= !(1 << index);
             }
         }
         self.stats.counts.late_replies += u64::from(new == 0);
-        for (place, entry) in (first..end).zip(view.entries()) {
-            if new >> place & 1 == 0 || !operation.op.reads() {
+        for (index, entry) in (first..end).zip(view.entries()) {
+            if new >> index & 1 == 0 || !operation.op.reads() {
                 continue;
             }
             let (reader, verifies) = (operation.id(), operation.verifies);
             let load = operation.token.is_none();
-            let asked = &mut operation.keys[part.from + place];
+            let asked = &mut operation.keys[part.from + index];
             let value = entry.found.then_some(entry.value);
             self.stats.counts.not_found += u64::from(value.is_none() && !verifies && load);
             if !load {
@@ -124,7 +124,7 @@ impl Client {
         if !operation.verifies && load {
             counts.reads += u64::from(reads);
             counts.writes += u64::from(!reads);
-            self.counts.keys_read += if reads { operation.places.len() as u64 } else { 0 };
+            self.counts.keys_read += if reads { operation.firsts.len() as u64 } else { 0 };
         }
         if !reads && load {
             self.judge.end_write(now, &operation.keys[0].key, operation.id());

@@ -131,7 +131,7 @@ impl Client {
         if self.mutated.by(mutation::ClientAnswersRepeatsOnce) {
             return (0..operation.keys.len()).map(|first| value(&first)).collect();
         }
-        operation.places.iter().map(value).collect()
+        operation.firsts.iter().map(value).collect()
     }
 
     /// Reports the servers that have not answered an operation that is given up.

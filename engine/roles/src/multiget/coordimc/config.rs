@@ -65,7 +65,7 @@ impl CoordinatorConfig {
         u32::MAX / self.workers
     }
 
-    /// Checks what the types do not. An error is a sentence for users.
+    /// Checks the values. An error is a sentence for users.
     pub(super) fn check(&self) -> Result<(), String> {
         self.layout.check()?;
         let Self { worker, workers, deadline, max_requests, .. } = *self;

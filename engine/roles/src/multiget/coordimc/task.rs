@@ -13,7 +13,7 @@ use crate::{Actions, Nanos};
 pub(super) struct Part {
     pub(super) number: u32,
     pub(super) server: u16,
-    /// The index of its first key in [`Task::places`], and the number of its keys.
+    /// The index of its first key in [`Task::key_indexes`], and the number of its keys.
     from: usize,
     count: usize,
     /// Bit i: key i of the request to the server is missing.
@@ -31,7 +31,7 @@ pub(super) struct Task {
     pub(super) results: Results,
     pub(super) parts: Vec<Part>,
     /// Indexes in `results` of the keys of the parts, one part after the other.
-    places: Vec<u8>,
+    key_indexes: Vec<u8>,
     /// The part of each key.
     part_of: Vec<u8>,
     /// Number of parts with missing keys.
@@ -53,7 +53,7 @@ impl Default for Task {
             header: Header::request(Op::Get, 0, 0, &group([])),
             results: Results::default(),
             parts: Vec::new(),
-            places: Vec::new(),
+            key_indexes: Vec::new(),
             part_of: Vec::new(),
             open: 0,
             value: Vec::new(),
@@ -87,13 +87,13 @@ impl Task {
             self.parts[at].count += 1;
             self.part_of.push(at as u8);
         }
-        self.place();
+        self.order_keys();
         self.open = self.parts.len();
     }
 
     /// Lays out the keys of the parts one part after the other. Keys that fit into the client's
     /// frame fit into those to servers.
-    fn place(&mut self) {
+    fn order_keys(&mut self) {
         let mut from = 0;
         for part in &mut self.parts {
             part.from = from;
@@ -101,11 +101,11 @@ impl Task {
             part.missing = key_bits(0, part.count);
             part.count = 0;
         }
-        self.places.clear();
-        self.places.resize(from, 0);
-        for (place, at) in self.part_of.iter().enumerate() {
+        self.key_indexes.clear();
+        self.key_indexes.resize(from, 0);
+        for (index, at) in self.part_of.iter().enumerate() {
             let part = &mut self.parts[usize::from(*at)];
-            self.places[part.from + part.count] = place as u8;
+            self.key_indexes[part.from + part.count] = index as u8;
             part.count += 1;
         }
     }
@@ -118,21 +118,23 @@ impl Task {
         }
         let (source, destination) = (COORDINATOR_IP, client_ip(self.client));
         let addresses = Addresses { source, destination, fields };
-        // Place 0 is the first key of the client's request.
+        // Index 0 is the first key of the client's request.
         let own = usize::from(self.header.startidx);
         let start = usize::from(request.startidx);
         let end = start + usize::from(request.numkey);
-        let places = start.saturating_sub(own)..end.saturating_sub(own);
-        self.results.send(&addresses, &self.header, self.header.startidx, places, out)
+        let keys = start.saturating_sub(own)..end.saturating_sub(own);
+        self.results.send(&addresses, &self.header, self.header.startidx, keys, out)
     }
 
-    fn places_of(&self, part: &Part) -> &[u8] {
-        &self.places[part.from..part.from + part.count]
+    fn key_indexes_of(&self, part: &Part) -> &[u8] {
+        &self.key_indexes[part.from..part.from + part.count]
     }
 
     /// The keys of the request to a server.
     pub(super) fn names<'a>(&'a self, part: &'a Part) -> impl Iterator<Item = &'a [u8]> + Clone {
-        self.places_of(part).iter().map(|place| self.results.name(usize::from(*place)).as_bytes())
+        self.key_indexes_of(part)
+            .iter()
+            .map(|index| self.results.name(usize::from(*index)).as_bytes())
     }
 
     /// The header of the request to a server, for the keys from the first to the last missing one.
@@ -148,10 +150,10 @@ impl Task {
     pub(super) fn take(&mut self, at: usize, view: &View<'_>, counts: bool) -> Option<bool> {
         let part = self.parts[at];
         let first = usize::from(view.header().startidx);
-        let places = self.places[part.from..part.from + part.count].get(first..)?;
+        let indexes = self.key_indexes[part.from..part.from + part.count].get(first..)?;
         let mut entries = view.entries();
-        for place in places.iter().take(view.header().numkey.into()) {
-            let name = self.results.name(usize::from(*place)).as_bytes();
+        for index in indexes.iter().take(view.header().numkey.into()) {
+            let name = self.results.name(usize::from(*index)).as_bytes();
             if entries.next()?.key != name {
                 return None;
             }
@@ -162,12 +164,12 @@ impl Task {
         let mut new = false;
         let part = &mut self.parts[at];
         let was_open = part.missing != 0;
-        for ((at, place), entry) in places.iter().enumerate().zip(view.entries()) {
+        for ((at, index), entry) in indexes.iter().enumerate().zip(view.entries()) {
             let bit = 1 << (first + at);
             if part.missing & bit != 0 {
                 part.missing &= !bit;
                 // No reply carries a value that is too long.
-                self.results.set(usize::from(*place), entry.found.then_some(entry.value));
+                self.results.set(usize::from(*index), entry.found.then_some(entry.value));
                 new = true;
             }
             part.counted += 1;

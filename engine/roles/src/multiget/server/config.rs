@@ -38,11 +38,11 @@ impl ServerConfig {
         }
     }
 
-    /// Checks what the types do not.
+    /// Checks the values.
     ///
     /// # Errors
     ///
-    /// A sentence about what cannot be.
+    /// A sentence about a wrong value.
     pub fn check(&self) -> Result<(), String> {
         self.layout.check()?;
         if self.server < self.layout.servers {

@@ -60,7 +60,7 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
     /// The load starts or resumes.
     fn start(&mut self, _now: Nanos) {}
 
-    /// Does what is due.
+    /// Handles the timers that are due.
     fn poll(&mut self, _now: Nanos, _out: &mut Actions) {}
 
     /// When to call [`Protocol::poll`]; `Nanos::MAX` for never.

@@ -28,7 +28,7 @@ use crate::{Actions, Completion, Nanos, Outcome, UserOp, is_reserved};
 pub(super) struct Submitted {
     group: u64,
     /// The index of its key in its operation.
-    place: usize,
+    key_index: usize,
     /// The value to write.
     pub(super) value: Vec<u8>,
 }
@@ -98,7 +98,7 @@ impl Users {
     /// A key of a read was answered. Another key may have ended the operation before.
     fn answered(&mut self, submitted: &Submitted, value: Answer) {
         let Some(group) = self.groups.get_mut(&submitted.group) else { return };
-        group.answers[submitted.place].1 = Some(value);
+        group.answers[submitted.key_index].1 = Some(value);
         group.left -= 1;
         if group.left == 0 {
             let answers = std::mem::take(&mut group.answers).into_iter();
@@ -145,8 +145,8 @@ impl<P: Protocol> Client<P> {
         }
         let (group, deadline) = (users.next, now + self.config.deadline);
         users.next += 1;
-        for (place, (key, _)) in answers.iter().enumerate() {
-            let submitted = Box::new(Submitted { group, place, value: value.to_vec() });
+        for (key_index, (key, _)) in answers.iter().enumerate() {
+            let submitted = Box::new(Submitted { group, key_index, value: value.to_vec() });
             let operation = Operation { kind, id: u64::MAX, key: *key, size: value.len() };
             users.waiting.push_back(Waiting { submitted, operation, deadline });
         }

@@ -27,7 +27,7 @@ pub trait ClientHooks: Debug + Send + Sync + 'static {
     fn on_message(&mut self, now: Nanos, message: &[u8]) -> Outcome<Option<Vec<Vec<u8>>>>;
     /// The load starts or resumes.
     fn start(&mut self, now: Nanos) -> Outcome<()>;
-    /// Does what is due, and returns the frames to send.
+    /// Handles the timers that are due; returns the frames to send.
     fn on_timer(&mut self, now: Nanos) -> Outcome<Vec<Vec<u8>>>;
     /// When to call [`ClientHooks::on_timer`].
     fn deadline(&self) -> Outcome<Option<Nanos>>;

@@ -67,10 +67,10 @@ fn bytes_of(frame: &FrameView<'_>) -> Vec<u8> {
     let message = Message {
         cache_hit: frame.cache_hit(),
         stamp: frame.stamp(),
-        place: frame.place().unwrap_or_default(),
+        slot: frame.slot().unwrap_or_default(),
         status: frame.status(),
         length: frame.length(),
-        mark: frame.mark(),
+        cache_metadata: frame.cache_metadata(),
         value: frame.value(),
         ..request
     };

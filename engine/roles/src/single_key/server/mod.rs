@@ -119,10 +119,10 @@ impl<P: Protocol> Server<P> {
         }
     }
 
-    /// Handles a message that the protocol does not have. If the controller marked the message, it
-    /// waits for an answer and is refused.
+    /// Handles a message that the protocol does not have. A message of the controller with cache
+    /// metadata expects an answer, so it is refused.
     pub(crate) fn reject_message(&mut self, frame: &FrameView<'_>, out: &mut Actions) {
-        let waits = frame.sender() == CONTROLLER_SENDER && frame.mark().is_some();
+        let waits = frame.sender() == CONTROLLER_SENDER && frame.cache_metadata().is_some();
         if waits && !frame.op().is_reply() {
             self.refuse(frame, Status::Rejected, out);
         } else {

@@ -2,7 +2,7 @@
 //! retries, and `tests/schemes/farreach/` the tests of the control plane.
 
 use netkv_wire::{
-    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Message, Op, Place, SERVICE_IP, Sequence,
+    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Message, Op, SERVICE_IP, Sequence, Slot,
     Stamp, Status, bits, client_ip,
 };
 
@@ -97,13 +97,13 @@ impl Rack {
         op: Op,
         key: Key,
         stamp: Stamp,
-        tail: (Place, &[u8]),
+        tail: (Slot, &[u8]),
     ) -> Frame {
         self.control.request += 1;
         let (sender, request) = (CONTROLLER_SENDER, self.control.request);
         let message = Message::request(CONTROLLER_IP, to, op, sender, request, key);
         let message = message.with_stamp(stamp).with_value(tail.1);
-        let placed = if op.is_placed() { message.with_place(tail.0) } else { message };
+        let placed = if op.has_slot() { message.with_slot(tail.0) } else { message };
         Frame::to_switch(frame_of(&placed))
     }
 
@@ -111,7 +111,7 @@ impl Rack {
     pub fn about(&mut self, op: Op, key: Key, entry: u16, generation: u32) -> Frame {
         let stamp = Stamp { generation, ..Stamp::default() };
         let number = if op == Op::Load || op == Op::Evict { self.control.number } else { 0 };
-        self.message(SERVICE_IP, op, key, stamp, (Place { entry, number }, &[]))
+        self.message(SERVICE_IP, op, key, stamp, (Slot { entry, number }, &[]))
     }
 
     /// Sends a message and delivers all frames. Returns the answer.
@@ -144,7 +144,7 @@ impl Rack {
     /// Fetches the record of a key from its server.
     pub fn fetch(&mut self, key: Key) -> Record {
         let fetch =
-            self.message(SERVICE_IP, Op::Fetch, key, Stamp::default(), (Place::default(), &[]));
+            self.message(SERVICE_IP, Op::Fetch, key, Stamp::default(), (Slot::default(), &[]));
         Record::read(&self.send_and_run(&fetch).expect("an answer to FETCH"))
     }
 
@@ -154,7 +154,7 @@ impl Rack {
         let generation = self.control.generation;
         let bits = if record.value.is_none() { bits::DELETED } else { 0 };
         let stamp = Stamp { sequence: record.sequence, generation, bits };
-        let tail = (Place { entry, number: 0 }, record.value.as_deref().unwrap_or_default());
+        let tail = (Slot { entry, number: 0 }, record.value.as_deref().unwrap_or_default());
         (self.message(SERVICE_IP, Op::Fill, record.key, stamp, tail), generation)
     }
 
@@ -209,7 +209,7 @@ impl Rack {
         let bits = if record.value.is_none() { bits::DELETED } else { 0 };
         let stamp = Stamp { sequence: record.sequence, generation: 0, bits };
         let value = record.value.as_deref().unwrap_or_default();
-        self.message(SERVICE_IP, Op::Restore, record.key, stamp, (Place::default(), value))
+        self.message(SERVICE_IP, Op::Restore, record.key, stamp, (Slot::default(), value))
     }
 
     pub fn restore(&mut self, record: &Record) {
@@ -332,7 +332,7 @@ impl Rack {
         let sequence = Sequence { incarnation: self.control.incarnation, number: 0 };
         let stamp = Stamp { sequence, ..Stamp::default() };
         let to = client_ip(client);
-        let collect = self.message(to, Op::Collect, [0; 16], stamp, (Place::default(), &[]));
+        let collect = self.message(to, Op::Collect, [0; 16], stamp, (Slot::default(), &[]));
         let answer = self.send_and_run(&collect).expect("an answer to COLLECT");
         let records = records(FrameView::parse(&answer).unwrap().value()).into_iter();
         let record =
@@ -364,8 +364,7 @@ impl Rack {
         let stamp = Stamp { sequence, ..Stamp::default() };
         for client in [1, 2] {
             let to = client_ip(client);
-            let recovered =
-                self.message(to, Op::Recovered, [0; 16], stamp, (Place::default(), &[]));
+            let recovered = self.message(to, Op::Recovered, [0; 16], stamp, (Slot::default(), &[]));
             self.send_and_run(&recovered);
         }
         self.switch.open();
@@ -388,8 +387,7 @@ impl Rack {
             let sequence = Sequence { incarnation: 0, number: self.control.number };
             let stamp = Stamp { sequence, ..Stamp::default() };
             let to = netkv_wire::server_ip(0);
-            let watermark =
-                self.message(to, Op::Watermark, [0; 16], stamp, (Place::default(), &[]));
+            let watermark = self.message(to, Op::Watermark, [0; 16], stamp, (Slot::default(), &[]));
             self.send_and_run(&watermark);
             self.wait(200 * netkv_roles::SECOND);
         }

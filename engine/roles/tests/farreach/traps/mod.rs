@@ -127,11 +127,11 @@ traps! {
         also [NEWER_KEEPS, REPLIES_PASS_BY];
     write_of_a_past_incarnation_is_not_applied_twice:
         incarnations::write_of_a_past_incarnation,
-        [DO_PAST => StaleRead, PAST_UNMARKED => StaleRead, STAMP_ANEW => StaleRead],
+        [DO_PAST => StaleRead, PAST_NOT_SET => StaleRead, STAMP_ANEW => StaleRead],
         also [REQUEST_ONCE];
     write_of_a_past_incarnation_is_not_applied_by_the_switch:
         incarnations::past_write_to_a_cached_key, [APPLY_PAST => StaleRead],
-        also [DO_PAST, PAST_UNMARKED];
+        also [DO_PAST, PAST_NOT_SET];
     answer_of_a_failed_switch_acknowledges_no_write:
         incarnations::answer_of_a_failed_switch, [TAKE_PAST => StaleRead],
         also [REQUEST_ONCE];

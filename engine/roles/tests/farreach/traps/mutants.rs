@@ -35,7 +35,7 @@ pub const OUTDATED_STAYS_DIRTY: Mutant = Mutant::program(
     "meta.stored.dirty",
 );
 pub const FILLED_IS_LATEST: Mutant = Mutant::program(
-    "entry_flags.p4 marks the record of FILL as the latest",
+    "entry_flags.p4 makes the record of FILL the latest",
     "(bit<1>) !meta.filled",
     "1w1",
 );
@@ -102,8 +102,8 @@ pub const APPLY_PAST: Mutant = Mutant::program(
     "&& meta.same_incarnation;\n                cells.write(",
     ";\n                cells.write(",
 );
-pub const PAST_UNMARKED: Mutant = Mutant::program(
-    "forward_to_server.p4 does not mark a write of a past incarnation",
+pub const PAST_NOT_SET: Mutant = Mutant::program(
+    "forward_to_server.p4 does not set PAST in a write of a past incarnation",
     "if (hdr.version_stamp.incarnation != 0 && !meta.same_incarnation) {",
     "if (false) {",
 );

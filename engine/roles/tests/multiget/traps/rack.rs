@@ -67,7 +67,7 @@ pub struct Rack {
     ended: BTreeMap<u64, Outcome>,
     mutation: Option<Mutation>,
     pub harm: BTreeSet<Harm>,
-    /// Whether servers restart without the marks of applied writes.
+    /// Whether servers restart without the numbers of applied writes.
     pub restarts_without_memory: bool,
     /// Number of requests that reached servers.
     pub server_requests: u64,

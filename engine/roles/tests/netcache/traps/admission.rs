@@ -1,7 +1,7 @@
 //! Admission, eviction and new admission of keys.
 
 use netkv_roles::{MILLISECOND, SECOND};
-use netkv_wire::{FrameView, Mark, Message, Op, Status};
+use netkv_wire::{CacheMetadata, FrameView, Message, Op, Status};
 
 use crate::common::frame::Frame;
 use crate::common::frame_of;
@@ -130,7 +130,7 @@ pub fn late_message_of_an_eviction(rack: &mut Rack) {
 /// cached again.
 ///
 /// Protection: Cache metadata is used only if it has the generation of the server's cache record.
-pub fn write_marked_by_a_former_entry(rack: &mut Rack) {
+pub fn write_with_metadata_of_a_former_entry(rack: &mut Rack) {
     rack.cache();
     (0..3).for_each(|_| rack.write_now());
     let write = rack.write();
@@ -147,15 +147,15 @@ pub fn write_marked_by_a_former_entry(rack: &mut Rack) {
 /// A write of an uncached key has cache metadata that no switch added.
 ///
 /// Protection: The switch removes cache metadata from frames of keys that are not cached.
-pub fn forged_mark(rack: &mut Rack) {
+pub fn forged_metadata(rack: &mut Rack) {
     let generation = 1;
     let write = rack.write();
     let frame = FrameView::parse(&write.bytes).expect("a first write can always be started");
-    let mark = Mark { generation, version: 100, bitmap: BITMAP };
+    let metadata = CacheMetadata { generation, version: 100, bitmap: BITMAP };
     let (from, to) = (frame.source(), frame.destination());
     let (sender, request) = (frame.sender(), frame.request());
     let forged = Message::request(from, to, frame.op(), sender, request, frame.key());
-    let forged = frame_of(&forged.with_mark(mark).with_value(frame.value()));
+    let forged = frame_of(&forged.with_cache_metadata(metadata).with_value(frame.value()));
     let forged = rack.pass(&Frame::to_switch(forged));
     assert_eq!(rack.cache(), generation);
     rack.hold(Op::Update);

@@ -2,7 +2,8 @@
 //! and retries, and `tests/schemes/netcache/test_netcache_traps.py` the traps of the control plane.
 
 use netkv_wire::{
-    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Mark, Message, Op, SERVICE_IP, Status,
+    CONTROLLER_IP, CONTROLLER_SENDER, CacheMetadata, FrameView, Key, Message, Op, SERVICE_IP,
+    Status,
 };
 
 use crate::common::frame::Frame;
@@ -19,7 +20,7 @@ pub enum ScriptFault {
     ReuseCellsEarly,
     /// A restarted server begins with the same request numbers as before.
     RestartWithOldNumbers,
-    /// A restarted server does not read the marks of applied writes.
+    /// A restarted server does not read which writes were applied.
     RestartWithoutMarks,
 }
 
@@ -48,21 +49,21 @@ impl Rack {
     }
 
     fn control_about(&mut self, key: Key, op: Op, generation: u32) -> Frame {
-        let mark = Mark { generation, version: 0, bitmap: BITMAP };
-        self.control_marked(key, op, mark)
+        let metadata = CacheMetadata { generation, version: 0, bitmap: BITMAP };
+        self.control_with_metadata(key, op, metadata)
     }
 
     /// The controller's message that begins a statistics epoch.
     pub fn epoch(&mut self, epoch: u32) -> Frame {
-        let mark = Mark { generation: 0, version: epoch, bitmap: 0 };
-        self.control_marked([0; 16], Op::Epoch, mark)
+        let metadata = CacheMetadata { generation: 0, version: epoch, bitmap: 0 };
+        self.control_with_metadata([0; 16], Op::Epoch, metadata)
     }
 
-    fn control_marked(&mut self, key: Key, op: Op, mark: Mark) -> Frame {
+    fn control_with_metadata(&mut self, key: Key, op: Op, metadata: CacheMetadata) -> Frame {
         self.control.request += 1;
         let (from, sender) = (CONTROLLER_IP, CONTROLLER_SENDER);
         let message = Message::request(from, SERVICE_IP, op, sender, self.control.request, key);
-        Frame::to_switch(frame_of(&message.with_mark(mark)))
+        Frame::to_switch(frame_of(&message.with_cache_metadata(metadata)))
     }
 
     /// Sends a message of the controller and delivers all frames.
@@ -126,7 +127,7 @@ impl Rack {
         if frame.op() == Op::Outgrown {
             self.wire.push_back(Frame::to_switch(frame_of(&frame.reply(Status::Ok))));
             let key = frame.key();
-            let generation = frame.mark().map(|mark| mark.generation);
+            let generation = frame.cache_metadata().map(|metadata| metadata.generation);
             if self.switch.entry(&key).is_some_and(|it| Some(it.generation) == generation) {
                 self.switch.remove(&key);
                 let evicted = self.control_about(key, Op::Evicted, generation.unwrap_or(0));

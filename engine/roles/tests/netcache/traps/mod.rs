@@ -30,12 +30,12 @@ traps! {
     write_from_before_the_entry_leaves_no_old_value_in_it:
         updates::write_before_the_entry,
         [
-            TRUST_UNMARKED => StaleRead,
+            TRUST_WITHOUT_METADATA => StaleRead,
             INVALIDATE_KEEPS => StaleRead
         ];
     write_is_answered_though_its_invalidation_was_lost:
         updates::lost_invalidation, [INVALIDATE_ONCE => NoAnswer],
-        also [TRUST_UNMARKED];
+        also [TRUST_WITHOUT_METADATA];
     acknowledged_write_is_read_while_its_update_is_lost:
         updates::lost_update, [PUT_KEEPS => StaleRead, UPDATE_ONCE => NoAnswer];
     writes_continue_although_an_acknowledgement_was_lost:
@@ -49,7 +49,7 @@ traps! {
         ];
     late_answer_does_not_acknowledge_a_write_too_early:
         updates::answer_to_an_earlier_request, [ANSWERS_BY_KEY => StaleRead],
-        also [TRUST_UNMARKED, REPLIES_BY_KEY];
+        also [TRUST_WITHOUT_METADATA, REPLIES_BY_KEY];
     read_in_flight_does_not_revalidate_an_old_value:
         updates::read_in_flight, [ANY_VERSION => StaleRead],
         also [REQUEST_ONCE];
@@ -84,7 +84,7 @@ traps! {
     frames_that_grow_and_shrink_arrive:
         values::frames_that_grow_and_shrink,
         [
-            LENGTH_WITHOUT_MARK => NoAnswer,
+            LENGTH_WITHOUT_METADATA => NoAnswer,
             LENGTH_WITHOUT_VALUE => NoAnswer,
             OLD_IP_CHECKSUM => NoAnswer
         ];
@@ -103,7 +103,7 @@ traps! {
         admission::cells_of_another_key, [EARLY_REUSE => WrongValue];
     key_whose_value_grows_during_its_admission_is_admitted:
         admission::write_between_admission_and_insertion, [HOLD_NOTHING => NotAdmitted],
-        also [TRUST_UNMARKED, OVERTAKE];
+        also [TRUST_WITHOUT_METADATA, OVERTAKE];
     write_is_answered_although_the_controller_failed:
         admission::controller_fails_after_admit, [HOLD_FOR_EVER => NoAnswer],
         also [REQUEST_ONCE];
@@ -111,13 +111,13 @@ traps! {
         admission::late_copy_of_admit, [REPEAT_CONTROL => NoAnswer];
     late_eviction_message_does_not_remove_the_next_record:
         admission::late_message_of_an_eviction, [EVICT_ANY => StaleRead],
-        also [TRUST_UNMARKED, INVALIDATE_KEEPS, SAME_GENERATION];
+        also [TRUST_WITHOUT_METADATA, INVALIDATE_KEEPS, SAME_GENERATION];
     write_with_metadata_of_an_earlier_entry_is_not_trusted:
-        admission::write_marked_by_a_former_entry, [TRUST_GENERATIONS => StaleRead],
+        admission::write_with_metadata_of_a_former_entry, [TRUST_GENERATIONS => StaleRead],
         also [INVALIDATE_KEEPS, SAME_GENERATION];
-    forged_mark_is_not_trusted:
-        admission::forged_mark, [FOREIGN_MARKS => StaleRead],
-        also [TRUST_UNMARKED, INVALIDATE_KEEPS];
+    forged_cache_metadata_is_not_trusted:
+        admission::forged_metadata, [FOREIGN_METADATA => StaleRead],
+        also [TRUST_WITHOUT_METADATA, INVALIDATE_KEEPS];
 
     switch_restart_within_a_write_restores_no_old_value:
         restarts::switch_restarts_within_a_write,
@@ -125,11 +125,11 @@ traps! {
             SAME_GENERATION => StaleRead,
             ANY_GENERATION => StaleRead
         ];
-    restarted_server_does_not_trust_unmarked_writes:
+    restarted_server_does_not_trust_writes_without_metadata:
         restarts::server_forgets_an_entry, [NO_GUARD => StaleRead],
         also [INVALIDATE_KEEPS];
-    restarted_server_does_not_trust_marks:
-        restarts::server_forgets_its_pushes, [TRUST_MARKS => StaleRead],
+    restarted_server_does_not_trust_cache_metadata:
+        restarts::server_forgets_its_pushes, [TRUST_METADATA => StaleRead],
         also [INVALIDATE_KEEPS, REPLIES_BY_KEY];
     answer_to_a_failed_server_acknowledges_no_later_write:
         restarts::answer_to_a_failed_server, [OLD_NUMBERS => StaleRead],

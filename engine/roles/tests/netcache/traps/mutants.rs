@@ -47,13 +47,13 @@ pub const INVALIDATE_KEEPS: Mutant = Mutant::program(
     INVALIDATE,
     "if (hdr.kv.op != OP_INVALIDATE) { valid.write(meta.entry, 0); }",
 );
-pub const FOREIGN_MARKS: Mutant = Mutant::program(
-    "cache_metadata.p4 leaves marks on frames of uncached keys",
+pub const FOREIGN_METADATA: Mutant = Mutant::program(
+    "cache_metadata.p4 leaves cache metadata on frames of uncached keys",
     "} else if (hdr.cache_metadata.isValid()) {",
     "} else if (false) {",
 );
-pub const LENGTH_WITHOUT_MARK: Mutant = Mutant::program(
-    "cache_metadata.p4 adds a mark without adding to the length",
+pub const LENGTH_WITHOUT_METADATA: Mutant = Mutant::program(
+    "cache_metadata.p4 adds cache metadata without adding to the length",
     "hdr.ipv4.total_len = hdr.ipv4.total_len + CACHE_METADATA_BYTES;",
     "if (hdr.kv.length != 48) {
                     hdr.ipv4.total_len = hdr.ipv4.total_len + CACHE_METADATA_BYTES;
@@ -98,12 +98,12 @@ roles! {
     ANSWER_FAILURES = AnswerFailuresAsDone,
         "the server answers a refused write as if it were done";
     OVERTAKE = OvertakeWrites, "the server lets writes of one key overtake each other";
-    TRUST_UNMARKED = TrustUnmarkedWrites,
-        "the server treats unmarked writes of a cached key as fast";
-    TRUST_MARKS = TrustMarksWithoutRecord,
-        "the server trusts marks of entries that it has no record of";
-    TRUST_OLD_VERSIONS = TrustOldVersions, "the server trusts marks whose version it has pushed";
-    TRUST_GENERATIONS = TrustOtherGenerations, "the server trusts marks of other generations";
+    TRUST_WITHOUT_METADATA = TrustWritesWithoutMetadata,
+        "the server treats writes of a cached key without cache metadata as fast";
+    TRUST_METADATA = TrustMetadataWithoutRecord,
+        "the server trusts cache metadata of entries that it has no record of";
+    TRUST_OLD_VERSIONS = TrustOldVersions, "the server trusts cache metadata whose version it has pushed";
+    TRUST_GENERATIONS = TrustOtherGenerations, "the server trusts cache metadata of other generations";
     PLAIN_VERSIONS = PlainVersions, "the server compares versions as plain numbers";
     NO_GUARD = NoGuardTime, "the server has no guard time";
     NO_REFRESH = NoRefresh, "the server does not refill entries that reads find invalid";

@@ -6,20 +6,20 @@ from netkv.schemes.farreach.checkpoint_format import State, from_bytes
 from netkv.schemes.farreach.record import Record
 from tests.schemes.farreach.farreach_rack import Rack
 
-Truth = dict[bytes, tuple[int, int, bool, bytes]]
+Expected = dict[bytes, tuple[int, int, bool, bytes]]
 
 
-def said(record: Record) -> tuple[int, int, bool, bytes]:
+def fields_of(record: Record) -> tuple[int, int, bool, bytes]:
     return (record.incarnation, record.number, bool(record.bits & Bit.DELETED), record.value)
 
 
-class Witness:
+class SnapshotChecker:
     """Records the state of the switch at every snapshot point of a rack, by number."""
 
     def __init__(self, rack: Rack) -> None:
         self.switch = rack.switch
         self.rack = rack
-        self.points: dict[int, Truth] = {}
+        self.points: dict[int, Expected] = {}
         apply = rack.switch.apply
 
         def applied(write: TableWrite, pipeline: int) -> None:
@@ -30,18 +30,20 @@ class Witness:
 
         rack.switch.apply = applied  # type: ignore[method-assign]
 
-    def _now(self) -> Truth:
-        truth: Truth = {}
+    def _now(self) -> Expected:
+        expected: Expected = {}
         for key, record in self.switch.records().items():
             stamp = record.stamp or Stamp()
             deleted = bool(stamp.bits & Bit.DELETED)
-            truth[key] = (stamp.incarnation, stamp.number, deleted, record.value)
-        return truth
+            expected[key] = (stamp.incarnation, stamp.number, deleted, record.value)
+        return expected
 
     def check(self) -> State:
-        """Checks that the saved snapshot is the state at its point; returns the saved state."""
+        """Check that the saved snapshot equals the state at its point; return the saved state."""
         assert self.rack.disk is not None
         state = from_bytes(self.rack.disk)
         if state.snapshot:
-            assert {each.key: said(each) for each in state.records} == self.points[state.snapshot]
+            assert {each.key: fields_of(each) for each in state.records} == self.points[
+                state.snapshot
+            ]
         return state

@@ -1,0 +1,48 @@
+"""Helpers that start simulated racks and advance their time."""
+
+from __future__ import annotations
+
+import asyncio
+
+from netkv.lab.spec import RackSpec
+from netkv.rack.report import RackSample
+from netkv.schemes import Scheme
+from netkv.sim.models import Profile
+from netkv.sim.rack import SECOND, SimRack
+
+
+def started(
+    spec: RackSpec, *, profile: Profile | None = None, scheme: Scheme | None = None
+) -> SimRack:
+    """A rack that is up and idle."""
+    rack = SimRack(spec, profile=profile, scheme=scheme)
+    asyncio.run(rack.compile())
+    rack.bring_up()
+    return rack
+
+
+def advance(rack: SimRack, seconds: float) -> None:
+    rack.advance(rack.nanoseconds + round(seconds * SECOND))
+
+
+def run(rack: SimRack, seconds: float) -> RackSample:
+    """Run load for a time and return its sample."""
+    rack.take_sample()
+    rack.command({"do": "phase", "name": "measure"})
+    advance(rack, seconds)
+    return rack.take_sample()
+
+
+def run_phases(rack: SimRack, *phases: str, limit_s: float = 10.0) -> RackSample:
+    """Run phases that end by themselves, each within `limit_s`; return the last sample."""
+    sample = rack.take_sample()
+    for phase in phases:
+        rack.command({"do": "phase", "name": phase})
+        end = rack.now + limit_s
+        while True:
+            advance(rack, 0.01)
+            sample = rack.take_sample()
+            if sample.phase == "idle":
+                break
+            assert rack.now < end, f"{phase} does not end"
+    return sample

@@ -258,6 +258,15 @@ def key_hash(key: bytes) -> int:
 def owner_index(key: bytes, servers: int) -> int:
     """The server (from 0) that owns `key` (16 bytes), among `servers` servers."""
 
+def key_of_id(id: int) -> bytes:
+    """The key with this number in a keyspace of 16-byte keys."""
+
+def initial_set(id: int, size: int, server: int) -> bytes:
+    """A frame with memcached's SET of the initial value of the key `id`, with `size` bytes.
+
+    It is addressed to `server`. Raises ValueError for a size that a datagram cannot hold.
+    """
+
 def partition_range(server: int, servers: int) -> tuple[int, int]:
     """First and last hash that a server among `servers` servers owns, both included."""
 
@@ -918,7 +927,9 @@ class Simulation:
         "control_frame_bytes"; now: "pending" (events), "frames_under_way", "control_waiting";
         "servers": for each the counts of `ServerNode.statistics`, and "stored" (keys that were ever
         written). "coordinator": the counts of `CoordinatorNode.statistics` of the role, "dropped"
-        and "busy_s"; None if there is none.
+        and "busy_s"; None if there is none. "cards": for each FPGA card its counters by name,
+        "cycles" that its design has run, "mac_drops", "restarts" and "unrouted" (frames to ports
+        without a cable).
         """
 
     def stop_switch(self, switch: int) -> None:
@@ -941,6 +952,9 @@ class Simulation:
     def set_client(self, client: int, up: bool) -> None:
         """Stop or start the host of a client."""
 
+    def set_card(self, card: int, up: bool) -> None:
+        """Stop or start an FPGA card; its design begins with a reset."""
+
     def cut_channel(self, switch: int, cut: bool) -> None:
         """Cut a control channel, or restore it. Frames and digests that are sent during a cut, or
         wait to be sent at its beginning, are lost; table writes and their answers wait."""
@@ -952,7 +966,7 @@ class Simulation:
 
     def impair(
         self,
-        kind: Literal["client", "server", "coordinator"],
+        kind: Literal["client", "server", "coordinator", "card"],
         number: int,
         to: str | None = None,
         from_: str | None = None,

@@ -93,6 +93,11 @@ def build(
     return _found(place, manifest, trace, cached=False)
 
 
+def is_built(manifest: Manifest, *, trace: bool = False) -> bool:
+    """Whether the library of a design is in the cache. Raises `NetkvError`: a tool is missing."""
+    return (cache() / key(manifest, trace=trace) / LIBRARY).is_file()
+
+
 def _quiet(at: int, count: int, label: str) -> None:
     pass
 

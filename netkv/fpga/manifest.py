@@ -109,6 +109,33 @@ class Resources(Spec):
     """Block RAMs of 36 kbit; one of 18 kbit counts a half."""
 
 
+class Ready(Spec):
+    """How a design shows that it is ready after a reset."""
+
+    shown_by: Name
+    """A register."""
+    mask: Annotated[int, Field(ge=1, lt=1 << 32)]
+    """The design is ready when all these bits are 1."""
+
+
+class Idle(Spec):
+    """When the clock of a simulated design stands still, and how it gets to know how long.
+
+    The register is written with `value + (units << shift)`.
+    """
+
+    cycles: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
+    """Cycles that run after the last frame, in which the design completes its work."""
+    told: Name | None = None
+    """A register that takes the time for which the clock stood still; for designs with clocks."""
+    value: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
+    """Lower bits of what is written."""
+    shift: Annotated[int, Field(ge=0, le=31)] = 0
+    """Position of the number of units in what is written."""
+    unit_cycles: Annotated[int, Field(ge=1)] = 1
+    """Cycles of a unit."""
+
+
 class Manifest(Spec):
     """A design."""
 
@@ -138,6 +165,10 @@ class Manifest(Spec):
     """Memories outside of the FPGA."""
     registers: list[Register] = Field(default_factory=list)
     """Registers."""
+    ready: Ready | None = None
+    """How the design shows that it is ready; left out: it is ready after its reset."""
+    idle: Idle = Idle()
+    """When its clock stands still."""
     resources: Resources = Resources()
     """Expected resources."""
 
@@ -204,6 +235,16 @@ class Manifest(Spec):
                         *("registers", index, "address"),
                     )
                 owners[address] = name
+        return self
+
+    @model_validator(mode="after")
+    def _named_registers_exist(self) -> Manifest:
+        names = {name for register in self.registers for name, _ in register.addresses()}
+        named = [("told", self.idle.told), ("shown_by", self.ready and self.ready.shown_by)]
+        for field, name in named:
+            if name is not None and name not in names:
+                path = ("idle" if field == "told" else "ready", field)
+                raise FieldError(f"there is no register '{name}'", *path)
         return self
 
     @model_validator(mode="after")
@@ -338,6 +379,8 @@ def _siblings(path: tuple[str | int, ...]) -> Iterable[str]:
         "memories": Memory,
         "registers": Register,
         "resources": Resources,
+        "ready": Ready,
+        "idle": Idle,
     }
     if len(path) == 1:
         return Manifest.model_fields

@@ -6,6 +6,7 @@
       RedisServer
       LinkedNode     impair
         Servers      slow
+        Card
         Coordinator
         Client       command
 
@@ -15,7 +16,7 @@ A driver has a subclass of each kind. Users, scenarios and stored runs write a n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from netkv.errors import NetkvError, UsageError
@@ -123,6 +124,12 @@ class Servers(LinkedNode):
         """
 
 
+class Card(LinkedNode):
+    """An FPGA card between a server and the network. After a restart its cache is empty."""
+
+    NAME = "card-"
+
+
 class Coordinator(LinkedNode):
     """The host that splits a request for several keys into one request for each server."""
 
@@ -139,22 +146,28 @@ class Client(LinkedNode):
         """Sends a command (`ClientNode.command`); raises `NetkvError`."""
 
 
+OPTIONAL: tuple[type[Node], ...] = (Coordinator, Card)
+"""Kinds of nodes that not all schemes have."""
+
+
 def kind_of(name: str) -> type[Node]:
     """The kind of the node of this name. A name of no other kind is that of a switch."""
-    for kind in (Servers, RedisServer):
+    for kind in (Servers, RedisServer, Card):
         if name.startswith(kind.NAME):
             return kind
     kinds: tuple[type[Node], ...] = (Controller, Coordinator, Client)
     return next((kind for kind in kinds if name == kind.NAME), Switch)
 
 
-def of_lab(lab: GenericLab, *, coordinator: bool = False) -> dict[str, type[Node]]:
-    """The nodes of a rack of one switch, by name; `coordinator`: whether the scheme has one."""
-    optional: dict[str, type[Node]] = {Coordinator.NAME: Coordinator} if coordinator else {}
+def of_lab(lab: GenericLab, kinds: Collection[type[Node]] = ()) -> dict[str, type[Node]]:
+    """The nodes of a rack of one switch, by name; `kinds`: those kinds that not all schemes have."""
+    optional: dict[str, type[Node]] = {Coordinator.NAME: Coordinator} if Coordinator in kinds else {}
+    cards = lab.servers if Card in kinds else 0
     return {
         Switch.NAME: Switch,
         **{f"{Servers.NAME}{process}": Servers for process in range(len(partitions(lab)))},
         **optional,
+        **{f"{Card.NAME}{server}": Card for server in range(cards)},
         Client.NAME: Client,
         Controller.NAME: Controller,
         **{f"{RedisServer.NAME}{server}": RedisServer for server in redis_servers(lab)},

@@ -5,7 +5,7 @@ The kind of a node (`netkv.rack.nodes`) determines the events that it supports.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias
 
 from netkv import schemes
@@ -25,13 +25,14 @@ def check(
     workload: WorkloadSpec,
     duration: float,
     *,
-    coordinator: bool = False,
+    optional: Collection[type[nodes.Node]] = (),
 ) -> None:
     """Checks events in the order of their times; raises `FieldError` for the first invalid one.
 
-    The path of the error begins at the list of events. `coordinator`: whether there is one.
+    The path of the error begins at the list of events. `optional`: kinds of
+    nodes of the rack that not all racks have.
     """
-    state = _State(lab, workload, coordinator)
+    state = _State(lab, workload, optional)
     for index, event in sorted(enumerate(events), key=lambda item: item[1].at):
         try:
             if event.at >= duration:
@@ -65,21 +66,22 @@ def check_schemes(names: Iterable[str], crash: FieldPath | None) -> None:
             )
 
 
-def check_coordinator(names: Iterable[str], needed: FieldPath | None) -> None:
-    """Raises `FieldError` if an event is about the coordinator but a scheme has none.
+def check_nodes(names: Iterable[str], needed: Iterable[tuple[str, FieldPath]]) -> None:
+    """Raises `FieldError` if an event is about a node that a scheme does not have.
 
-    `needed`: path of the event; None if there is none.
+    `needed`: nodes of kinds that not all schemes have, and the paths of their events.
     """
-    if needed is None:
-        return
-    without = [name for name in names if not schemes.get(name).coordinated]
-    if without:
-        able = [scheme.name for scheme in schemes.all_schemes() if scheme.coordinated]
-        raise FieldError(
-            f"an event is about the coordinator, but '{without[0]}' has none "
-            f"(schemes that do: {', '.join(able)})",
-            *needed,
-        )
+    chosen = list(names)
+    for node, path in needed:
+        kind = nodes.kind_of(node)
+        without = [name for name in chosen if kind not in schemes.get(name).node_kinds]
+        if without:
+            able = [it.name for it in schemes.all_schemes() if kind in it.node_kinds]
+            raise FieldError(
+                f"an event is about the node '{node}', but '{without[0]}' has none "
+                f"(schemes that do: {', '.join(able)})",
+                *path,
+            )
 
 
 def check_names(found: Iterable[str], known: Iterable[str], what: str, *path: str | int) -> None:
@@ -94,10 +96,10 @@ def check_names(found: Iterable[str], known: Iterable[str], what: str, *path: st
 class _State:
     """The nodes, links and channels that are down at a point of the timeline."""
 
-    def __init__(self, lab: LabSpec, workload: WorkloadSpec, coordinator: bool) -> None:
+    def __init__(self, lab: LabSpec, workload: WorkloadSpec, optional: Collection[type[nodes.Node]]) -> None:
         self._lab = lab
         self._workload = workload
-        self._nodes = nodes.of_lab(lab, coordinator=coordinator)
+        self._nodes = nodes.of_lab(lab, optional)
         self._servers = [name for name, kind in self._nodes.items() if issubclass(kind, Servers)]
         self._down: dict[str, int] = {}
         """Node that is down → index of the event that stopped it."""

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeAlias, TypeVar
 
 from netkv.errors import FieldError
 from netkv.lab.spec import LabSpec
 from netkv.rack.nodes import (
+    Card,
     Client,
     Controller,
     Coordinator,
@@ -67,7 +68,7 @@ def random_schedule(
     last: float,
     storage: Storage | None = None,
     besides: Iterable[TimelineEvent] = (),
-    coordinator: bool = False,
+    optional: Collection[type[Node]] = (),
 ) -> list[TimelineEvent]:
     """Beginnings and ends of faults over `duration` seconds, in the order of their times.
 
@@ -76,15 +77,15 @@ def random_schedule(
     they keep their records.
     `every`: mean seconds from fault to fault (exponential). `last`: mean duration of a fault in
     seconds (uniform from half of it to one and a half). `storage`: whether servers still have their
-    records after a restart; None: if their back end can keep them. `coordinator`: whether faults
-    may affect a coordinator that `nodes` does not name. Raises ValueError for invalid arguments.
+    records after a restart; None: if their back end can keep them. `optional`: kinds of nodes that
+    not all racks have; faults may affect those of this rack. Raises ValueError for invalid arguments.
     """
-    check(lab, kinds, nodes, storage, coordinator=coordinator or Coordinator.NAME in (nodes or ()))
+    check(lab, kinds, nodes, storage, optional=_kinds(optional, nodes))
     if kinds is None:
         kinds = [
             kind
             for kind in FAULT_KINDS
-            if kind not in NAMED_KINDS and _targets(kind, lab, nodes, storage, coordinator)
+            if kind not in NAMED_KINDS and _targets(kind, lab, nodes, storage, optional)
         ]
     rng = random.Random(rng_seed)
     limit = duration * (1 - QUIET)
@@ -101,7 +102,7 @@ def random_schedule(
         kind = _one(rng, kinds)
         free = [
             each
-            for each in _targets(kind, lab, nodes, storage, coordinator)
+            for each in _targets(kind, lab, nodes, storage, optional)
             if busy_until.get(each, -1.0) < begin
         ]
         if end > begin and free:
@@ -138,13 +139,13 @@ def check(
     nodes: Sequence[str] | None,
     storage: Storage | None = None,
     *,
-    coordinator: bool = False,
+    optional: Collection[type[Node]] = (),
 ) -> None:
     """Raises `FieldError` if a node does not exist or a kind of fault has no target.
 
     The path of the error begins at the random faults.
     """
-    known = of_lab(lab, coordinator=coordinator)
+    known = of_lab(lab, optional)
     for index, node in enumerate(nodes or ()):
         check_names([node], known, "'nodes' of random faults", "nodes", index)
     for index, kind in enumerate(kinds or ()):
@@ -154,24 +155,30 @@ def check(
             raise FieldError(text, "kinds", index)
 
 
+def _kinds(
+    optional: Collection[type[Node]], nodes: Sequence[str] | None
+) -> Collection[type[Node]]:
+    """The kinds of nodes that not all racks have: those of this rack, and those of named nodes."""
+    return {*optional, *(kind_of(name) for name in nodes or ())}
+
+
 def _targets(
     kind: FaultKind,
     lab: LabSpec,
     nodes: Sequence[str] | None,
     storage: Storage | None,
-    coordinator: bool = False,
+    optional: Collection[type[Node]] = (),
 ) -> list[Target]:
     """The targets of a kind of fault."""
-    own = coordinator or Coordinator.NAME in (nodes or ())
-    known = of_lab(lab, coordinator=own)
+    known = of_lab(lab, _kinds(optional, nodes))
 
     def of(*kinds: type[Node]) -> list[str]:
         return [name for wanted in kinds for name, it in known.items() if it is wanted]
 
-    where, possible = "link", of(Client, Servers, Coordinator)
+    where, possible = "link", of(Client, Servers, Coordinator, Card)
     if kind in ("stop", "kill"):
         keep = storage == "kept" or (storage is None and lab.backend != "memory")
-        unnamed = (Switch, *((Servers,) if keep else ()), Controller, Coordinator)
+        unnamed = (Switch, *((Servers,) if keep else ()), Controller, Coordinator, Card)
         where, possible = "node", of(*unnamed) if nodes is None else list(known)
     elif kind == "client-crash":
         where, possible = "node", of(Client)

@@ -22,7 +22,7 @@ from netkv.lab.spec import (
     check_load,
 )
 from netkv.options import SECONDS, Spec
-from netkv.rack.nodes import Coordinator
+from netkv.rack.nodes import OPTIONAL, kind_of
 from netkv.scenarios import event_validation, faults
 from netkv.scenarios.event_validation import FieldPath
 from netkv.scenarios.events import LinkFault, RandomFaults, SlowFault, TimelineEvent
@@ -105,20 +105,20 @@ class Scenario(Spec):
 
     @model_validator(mode="after")
     def _possible_timeline(self) -> Scenario:
-        coordinator = any(schemes.get(name).coordinated for name in self.schemes)
+        kinds = {kind for name in self.schemes for kind in schemes.get(name).node_kinds}
         try:
             event_validation.check(
-                self.events, self.lab, self.workload, self.duration, coordinator=coordinator
+                self.events, self.lab, self.workload, self.duration, optional=kinds
             )
         except FieldError as error:
             raise error.below("events") from None
         if (drawn := self.random_faults) is not None:
             try:
-                faults.check(self.lab, drawn.kinds, drawn.nodes, coordinator=coordinator)
+                faults.check(self.lab, drawn.kinds, drawn.nodes, optional=kinds)
             except FieldError as error:
                 raise error.below("random_faults") from None
         event_validation.check_schemes(self.schemes, self.client_crash_option)
-        event_validation.check_coordinator(self.schemes, self.coordinator_option)
+        event_validation.check_nodes(self.schemes, self.optional_nodes)
         return self
 
     def timeline(self) -> list[TimelineEvent]:
@@ -136,16 +136,18 @@ class Scenario(Spec):
         return next(iter(places), None)
 
     @property
-    def coordinator_option(self) -> FieldPath | None:
-        """The first option that concerns the coordinator; None if there is none."""
-        drawn = self.random_faults.nodes if self.random_faults is not None else None
-        places: list[FieldPath] = []
+    def optional_nodes(self) -> list[tuple[str, FieldPath]]:
+        """Nodes of kinds that not all schemes have, and the options that name them."""
+        named: list[tuple[str, FieldPath]] = []
         for index, event in enumerate(self.events):
-            if event.node == Coordinator.NAME:
-                places.append(("events", index, event.action))
-            if event.link is not None and event.link.node == Coordinator.NAME:
-                places.append(("events", index, "link", "node"))
-        return next(iter([*places, *_places("nodes", drawn, Coordinator.NAME)]), None)
+            if event.node is not None:
+                named.append((event.node, ("events", index, event.action)))
+            if event.link is not None:
+                named.append((event.link.node, ("events", index, "link", "node")))
+        if self.random_faults is not None:
+            for index, node in enumerate(self.random_faults.nodes or ()):
+                named.append((node, ("random_faults", "nodes", index)))
+        return [each for each in named if kind_of(each[0]) in OPTIONAL]
 
     def rack(self, scheme: str, seed: int) -> RackSpec:
         """The rack of one run."""

@@ -65,7 +65,7 @@ def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
     chosen = list(dict.fromkeys(schemes.get(name).name for name in names))
     try:
         event_validation.check_schemes(chosen, scenario.client_crash_option)
-        event_validation.check_coordinator(chosen, scenario.coordinator_option)
+        event_validation.check_nodes(chosen, scenario.optional_nodes)
     except ValueError as wrong:
         raise UsageError(f"scenario '{scenario.name}': {wrong}.") from wrong
     known = {*chosen, *scenario.schemes}

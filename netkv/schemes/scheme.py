@@ -6,8 +6,8 @@ reads the properties of a scheme from its `Scheme`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,11 +20,32 @@ if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
     from netkv.control.topology import Topology
     from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+    from netkv.rack.nodes import Node
     from netkv.sim.models import Profile
     from netkv.sim.probes import Probes
 
 PLAIN = "plain"
 """The role of servers and clients that only exchange requests and replies."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """An FPGA card between each server and the network: a design of `fpga/designs`.
+
+    Its first port is cabled to the switch, its host port to the server.
+    """
+
+    design: str
+    """Name of the design."""
+    changes: tuple[str, ...] = ()
+    """Changes of its parameters, `NAME=VALUE` (`netkv.fpga.manifest.override`)."""
+    settings: Mapping[str, int] = field(default_factory=dict)
+    """Registers and the values that they get after a reset."""
+    hits: str = "hits"
+    """Its counter of reads that it answered."""
+    preload: Callable[[RackSpec, int], Iterable[tuple[str, bytes]]] | None = None
+    """Frames that the card before a server (from 0) receives before time 0, each with the name of a
+    port; None: none."""
 
 
 def _no_defines(lab: LabSpec) -> Mapping[str, str]:  # noqa: ARG001 (a fixed signature)
@@ -100,8 +121,19 @@ class Scheme:
     hash modulo the number of servers, and a key has 4 to 64 bytes."""
     coordinated: bool = False
     """Whether clients send requests to a coordinator, which is a separate host."""
+    card: Callable[[LabSpec], Card] | None = None
+    """The FPGA card before each server; None: servers are cabled to the switch."""
     metrics: tuple[Metric, ...] = ()
     """Metrics of its runs, in addition to those of all runs (`netkv.metrics.common`)."""
+
+    @property
+    def node_kinds(self) -> tuple[type[Node], ...]:
+        """The kinds of nodes that its racks have and not all other racks."""
+        from netkv.rack.nodes import Card as CardNode
+        from netkv.rack.nodes import Coordinator
+
+        own = {Coordinator: self.coordinated, CardNode: self.card is not None}
+        return tuple(kind for kind, has in own.items() if has)
 
     def external_clients(self, lab: LabSpec) -> int:
         """How many external programs (`lab.external_clients`) fit beside the load's clients."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from netkv.control import network
@@ -40,10 +41,14 @@ def lay_out(spec: RackSpec, *, coordinator: bool = False) -> Network:
 
 
 def rack_config(
-    spec: RackSpec, scheme: Scheme, network: Network, profile: Profile
+    spec: RackSpec,
+    scheme: Scheme,
+    network: Network,
+    profile: Profile,
+    cards: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """The configuration. Times of hosts, links and switches are `lab.scale` times those of the
-    profile."""
+    profile. `cards`: the card of each server (`netkv.fpga.card`), if there are any."""
     lab = spec.lab
     scale = lab.scale
     size = spec.workload.value_size
@@ -55,11 +60,23 @@ def rack_config(
     switch_link = _link(profile.switch_link, scale)
     links = [
         {
-            "a": {"server": host.host.index} if host.is_server else {"client": host.host.index},
+            "a": (
+                _first_port(host.host.index, cards)
+                if host.is_server
+                else {"client": host.host.index}
+            ),
             "b": {"switch": [numbers[host.switch], host.host.port]},
             "model": server_link if host.is_server else client_link,
         }
         for host in network.hosts
+    ]
+    links += [
+        {
+            "a": {"server": server},
+            "b": {"card": [server, len(card["rates"]) - 1]},
+            "model": _link(profile.card_link, scale),
+        }
+        for server, card in enumerate(cards)
     ]
     links += [
         {
@@ -110,6 +127,7 @@ def rack_config(
             }
             for _ in network.switches
         ],
+        "cards": list(cards),
         "links": links,
         "control": {
             # Not scaled: in the papers, too, controllers act on the order of seconds.
@@ -119,6 +137,11 @@ def rack_config(
             "report_queue": profile.control.report_queue,
         },
     }
+
+
+def _first_port(server: int, cards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The end of the cable between a server and the switch."""
+    return {"card": [server, 0]} if cards else {"server": server}
 
 
 def _host(model: HostModel, scale: float) -> dict[str, Any]:

@@ -140,6 +140,9 @@ class Profile(Spec):
     """Between a server and its switch."""
     switch_link: LinkModel
     """Between two switches."""
+    card_link: LinkModel = LinkModel(bandwidth_gbps=63, delay=0.9, queue_kib=2048)
+    """Between a server and an FPGA card in it: PCIe 3.0 with 8 lanes, and the time of a DMA
+    transfer. Processor times of frames are those of the host."""
     switch: SwitchModel
     control: ControlModel
     coordinator: HostModel | None = None

@@ -22,10 +22,12 @@ from netkv.rack.base import Rack, hottest_keys
 from netkv.rack.nodes import NodeError, partitions
 from netkv.rack.report import RackEvent, RackSample
 from netkv.sim import config, profiles
+from netkv.sim.card_hits import CardHits
 from netkv.sim.controller import SwitchControl
 from netkv.sim.disk import Disk
 from netkv.sim.models import Profile
 from netkv.sim.rack_nodes import (
+    SimCard,
     SimClient,
     SimController,
     SimCoordinator,
@@ -93,6 +95,9 @@ class SimRack(Rack):
         """The program and state of each switch; empty before `bring_up`."""
         self.control: list[SwitchControl] = []
         """The controller of each switch; empty before `bring_up`."""
+        self._card_hits = CardHits(
+            self.scheme.card(spec.lab).hits if self.scheme.card is not None else ""
+        )
         self.engine_cpu = 0.0
         """Processor time that `advance` has spent in the engine, in seconds."""
         self._on_write = on_write
@@ -109,11 +114,16 @@ class SimRack(Rack):
         self.coordinator = (
             SimCoordinator(SimCoordinator.NAME, self) if self.scheme.coordinated else None
         )
+        self.cards = tuple(
+            SimCard(f"{SimCard.NAME}{server}", server, self)
+            for server in range(spec.lab.servers if self.scheme.card is not None else 0)
+        )
         self.client = SimClient(SimClient.NAME, self)
         self.controller = SimController(SimController.NAME, self)
         self.nodes = (
             *self.switch_nodes,
             *self.servers,
+            *self.cards,
             *(() if self.coordinator is None else (self.coordinator,)),
             self.client,
             self.controller,
@@ -164,7 +174,9 @@ class SimRack(Rack):
             _engine.Switch(self._bundle, spec.seed + number, lab.executor, lab.pipelines)
             for number in range(len(self.network.switches))
         ]
-        document = config.rack_config(spec, self.scheme, self.network, self.profile)
+        document = config.rack_config(
+            spec, self.scheme, self.network, self.profile, self._cards()
+        )
         try:
             self.simulation = _engine.Simulation(json.dumps(document), self.engines)
         except ValueError as error:
@@ -196,6 +208,27 @@ class SimRack(Rack):
                 )
             self.advance(self.simulation.now() + _READY_STEP)
         self.emit("ready", "rack", f"{self.scheme.title} is up.")
+
+    def _cards(self) -> list[dict[str, Any]]:
+        """The configuration of the card of each server, if the scheme has cards."""
+        if self.scheme.card is None:
+            return []
+        from netkv.fpga import build, card
+
+        wanted = self.scheme.card(self.spec.lab)
+        design = card.find(wanted.design, wanted.changes)
+        if not build.is_built(design):
+            text = f"The design '{design.name}' is being translated; that takes a minute or two."
+            self.emit("note", "rack", text)
+        return [
+            card.configuration(
+                design,
+                wanted.settings,
+                seed=self.spec.seed * 1000 + server,
+                preload=wanted.preload(self.spec, server) if wanted.preload else (),
+            )
+            for server in range(self.spec.lab.servers)
+        ]
 
     async def stop(self) -> None:
         """Frees the memory of the engine; then only the time and the events are available.
@@ -266,6 +299,8 @@ class SimRack(Rack):
         """`sample` as a plain function."""
         client = self.simulation.sample()
         statistics = self.simulation.statistics()
+        if self.scheme.card is not None:
+            client["hits"] = self._card_hits.take(statistics["cards"])
         return self.sampler.take(
             now=self.now,
             time=self.now,

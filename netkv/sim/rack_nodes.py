@@ -95,7 +95,7 @@ class SimLinkedNode(SimNode, nodes.LinkedNode):
 
     @property
     @abstractmethod
-    def _hosts(self) -> tuple[Literal["client", "server", "coordinator"], Sequence[int]]:
+    def _hosts(self) -> tuple[Literal["client", "server", "coordinator", "card"], Sequence[int]]:
         """Kind and numbers of its hosts in the engine."""
 
 
@@ -122,6 +122,24 @@ class SimServers(SimLinkedNode, nodes.Servers):
     def _power_off(self) -> None:
         for server in self._servers:
             self._rack.simulation.stop_server(server)
+
+
+class SimCard(SimLinkedNode, nodes.Card):
+    """The FPGA card of a server; its link is the one to the switch."""
+
+    def __init__(self, name: str, server: int, rack: SimRack) -> None:
+        super().__init__(name, rack)
+        self._server = server
+
+    @property
+    def _hosts(self) -> tuple[Literal["card"], Sequence[int]]:
+        return "card", (self._server,)
+
+    def _power_on(self, storage: Storage | None) -> None:  # noqa: ARG002 (Servers)
+        self._rack.simulation.set_card(self._server, True)
+
+    def _power_off(self) -> None:
+        self._rack.simulation.set_card(self._server, False)
 
 
 class SimCoordinator(SimLinkedNode, nodes.Coordinator):

@@ -281,7 +281,7 @@ def _faults(
         every=every,
         last=last,
         storage="kept",
-        coordinator=schemes.get(rack.scheme).coordinated,
+        optional=schemes.get(rack.scheme).node_kinds,
     )
     switches = tuple(plan.name for plan in config.lay_out(rack).switches)
     found: list[Fault] = []

@@ -28,7 +28,7 @@ def assert_has(rack: Rack, expected: dict[str, type[nodes.Node]]) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_both_drivers_have_the_nodes_of_the_lab(scheme: str, tmp_path: Path) -> None:
     lab = LabSpec(servers=4, server_processes=2, profile="farreach-testbed")
-    expected = nodes.of_lab(lab, coordinator=schemes.get(scheme).coordinated)
+    expected = nodes.of_lab(lab, schemes.get(scheme).node_kinds)
     spec = RackSpec(scheme=scheme, lab=lab)
     assert_has(LiveRack(spec, tmp_path), expected)
     assert_has(SimRack(spec), expected)

@@ -66,9 +66,12 @@ pub struct Handle {
     instance: NonNull<Instance>,
 }
 
-// SAFETY: an instance is used by one thread at a time (rule 3 of the header), which `&mut self`
-// and the missing `Sync` ensure; it does not depend on the thread that made it.
+// SAFETY: an instance does not depend on the thread that made it, and functions that change it take
+// `&mut self`, so that one thread at a time uses it (rule 3 of the header).
 unsafe impl Send for Handle {}
+// SAFETY: functions with `&self` call functions of the header with a `const` instance, which only
+// read.
+unsafe impl Sync for Handle {}
 
 impl Handle {
     /// Loads a library and creates an instance.

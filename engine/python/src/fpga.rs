@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use netkv_fpga::live::LiveConfig;
-use netkv_fpga::{Design, Error, LiveDesign, PortCounters, PortSettings};
+use netkv_fpga::{Design, Error, PortCounters, PortSettings};
+use netkv_rack::card::{LiveConfig, LiveDesign};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};

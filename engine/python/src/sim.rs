@@ -40,8 +40,9 @@ fn host(name: &str, number: u16) -> PyResult<End> {
         "client" => Ok(End::Client(number)),
         "server" => Ok(End::Server(number)),
         "coordinator" => Ok(End::Coordinator),
+        "card" => Ok(End::Card(number, 0)),
         _ => Err(wrong(format!(
-            "'{name}' is not a host; it is 'client', 'server' or 'coordinator'."
+            "'{name}' is not a host; it is 'client', 'server', 'coordinator' or 'card'."
         ))),
     }
 }
@@ -91,7 +92,7 @@ impl Simulation {
         json::to_python(py, &sample)
     }
 
-    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn statistics<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::to_python(py, &self.0.statistics())
     }
 
@@ -125,6 +126,10 @@ impl Simulation {
 
     fn set_client(&mut self, client: u16, up: bool) -> PyResult<()> {
         self.0.set_client(client, up).map_err(wrong)
+    }
+
+    fn set_card(&mut self, card: u16, up: bool) -> PyResult<()> {
+        self.0.set_card(card, up).map_err(wrong)
     }
 
     fn cut_channel(&mut self, switch: u16, cut: bool) -> PyResult<()> {

@@ -1,9 +1,11 @@
 //! The wire format for control planes and tests: its enums and constants, and conversions between
 //! frames and tuples of their fields. `engine/wire` implements the format.
 
+use netkv_wire::memcached;
 use netkv_wire::{
     self as wire, CacheMetadata, FrameView, Ip, Message, Op, Sequence, Slot, Stamp, Status,
 };
+use netkv_workload::MIN_VALUE_SIZE;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -272,6 +274,43 @@ pub fn owner_index(key: &[u8], servers: u16) -> PyResult<u16> {
         return Err(PyValueError::new_err("There are 0 servers; it must be 1 or more."));
     }
     Ok(wire::partition(&key_of(key)?, servers))
+}
+
+/// See `_engine.pyi`.
+#[pyfunction]
+pub fn initial_set<'py>(
+    py: Python<'py>,
+    id: u64,
+    size: usize,
+    server: u16,
+) -> PyResult<Bound<'py, PyBytes>> {
+    if !(MIN_VALUE_SIZE..=memcached::MAX_VALUE).contains(&size) {
+        let most = memcached::MAX_VALUE;
+        let text = format!("A value has {MIN_VALUE_SIZE} to {most} bytes, not {size}.");
+        return Err(PyValueError::new_err(text));
+    }
+    let key = netkv_workload::key_of(id);
+    let mut value = vec![0; size];
+    netkv_roles::initial_value(&key, &mut value);
+    let mut frame = Vec::new();
+    memcached::Request {
+        source: wire::CONTROLLER_IP,
+        source_port: memcached::CLIENT_PORT,
+        destination: wire::server_ip(server),
+        opcode: memcached::Opcode::Set,
+        id: 0,
+        opaque: 0,
+        key: &key,
+        value: &value,
+    }
+    .write(&mut frame);
+    Ok(PyBytes::new(py, &frame))
+}
+
+/// See `_engine.pyi`.
+#[pyfunction]
+pub fn key_of_id<'py>(py: Python<'py>, id: u64) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &netkv_workload::key_of(id))
 }
 
 /// See `_engine.pyi`.

@@ -11,11 +11,12 @@
 //! | module | protocol |
 //! |---|---|
 //! | [`plain`] | single keys without a cache |
+//! | [`memcached`] | single keys in memcached's binary protocol over UDP |
 //! | [`netcache`] | single keys behind a write-through cache in the switch |
 //! | [`farreach`] | single keys behind a write-back cache in the switch |
 //! | [`multiget`] | several keys at once, in three architectures |
 //!
-//! [`single_key`] is shared by the first three, [`common`] by all.
+//! [`single_key`] is shared by those of single keys, [`common`] by all.
 
 #![forbid(unsafe_code)]
 
@@ -24,6 +25,7 @@ use netkv_workload::key_id;
 
 mod common;
 pub mod farreach;
+pub mod memcached;
 pub mod multiget;
 pub mod netcache;
 pub mod plain;

@@ -14,15 +14,21 @@ use serde::{Deserialize, Deserializer};
 
 use crate::records::Keying;
 use crate::{Applied, Backoff, Client, ClientConfig, Coordinator, Frames, Nanos, Server};
-use crate::{farreach, multiget, netcache, plain};
+use crate::{farreach, memcached, multiget, netcache, plain};
 
 /// The roles of servers.
-pub static SERVERS: &[ServerEntry] =
-    &[plain::SERVER, netcache::SERVER, farreach::server::SERVER, multiget::SERVER];
+pub static SERVERS: &[ServerEntry] = &[
+    plain::SERVER,
+    memcached::SERVER,
+    netcache::SERVER,
+    farreach::server::SERVER,
+    multiget::SERVER,
+];
 
 /// The roles of clients.
 pub static CLIENTS: &[ClientEntry] = &[
     plain::CLIENT,
+    memcached::CLIENT,
     farreach::client::CLIENT,
     multiget::netmc::CLIENT,
     multiget::climc::CLIENT,

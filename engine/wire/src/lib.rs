@@ -10,7 +10,8 @@
 //!
 //! All fields are big-endian; `docs/wire-format.md` describes them. No other Rust code defines
 //! opcodes, layouts or addresses, and tests compare the P4 headers with this crate byte by byte.
-//! Multigets have frames of their own, in [`multiget`].
+//! Multigets have frames of their own, in [`multiget`], and so has memcached's protocol, in
+//! [`memcached`].
 //!
 //! Only the buffer that a frame is appended to allocates memory, when it grows.
 
@@ -18,6 +19,7 @@
 
 mod address;
 mod chunks;
+pub mod memcached;
 pub mod multiget;
 mod op;
 mod partition;

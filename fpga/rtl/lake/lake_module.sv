@@ -35,6 +35,7 @@ module lake_module #(
     input  logic [lake_pkg::TIME_BITS-1:0]    lifetime,
     input  logic                              foreign_write,  // pulse: data may have changed unseen
     input  logic                              clear_bypass,   // pulse: serve again after a delayed flush
+    input  logic [lake_pkg::TIME_BITS-1:0]    elapsed,        // units in which the clock stood still
 
     input  logic                              s_valid,
     output logic                              s_ready,
@@ -81,17 +82,19 @@ module lake_module #(
   logic [PES-1:0]                  flushes;
   logic [PES-1:0]                  delayed_flushes;
   logic                            advance;
+  logic [lake_pkg::TIME_BITS-1:0]  passed;      // units since the last cycle
 
   assign advance     = foreign_write || flushes != '0;
   assign quiet       = quiet_left == '0;
+  assign passed      = elapsed + lake_pkg::TIME_BITS'(fraction == '1);
   assign epoch_count = epoch[31:0];
 
   always_ff @(posedge clk) begin
     fraction <= fraction + 1'b1;
-    if (fraction == '1) now <= now + 1'b1;
+    if (passed != '0) now <= now + lake_pkg::NOW_BITS'(passed);
     // One unit more than the lifetime: the first may be nearly over.
     if (advance) quiet_left <= lifetime + 1'b1;
-    else if (fraction == '1 && !quiet) quiet_left <= quiet_left - 1'b1;
+    else if (passed != '0) quiet_left <= quiet_left > passed ? quiet_left - passed : '0;
     if (advance) epoch <= epoch + 1'b1;
     if (delayed_flushes != '0) bypass <= 1'b1;
     else if (clear_bypass) bypass <= 1'b0;

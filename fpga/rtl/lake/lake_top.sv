@@ -15,7 +15,8 @@
 //   6 max_age        of a value that is served, in units; 0: no limit
 //   7 threshold_on   queries in a window of 2^16 cycles; for cache mode 2
 //   8 threshold_off
-//   9 command        a write of 1: everything stored is invalid; of 2: serve after a delayed flush
+//   9 command        a write of 1: everything stored is invalid; of 2: serve after a delayed flush;
+//                    of 3 in bits 1:0: the clock stood still for 31:2 units
 //   10...            read only: see `status`
 // A unit is 2^PRESCALE cycles.
 module lake_top #(
@@ -89,10 +90,12 @@ module lake_top #(
   logic                      command;
   logic                      invalidate;
   logic                      clear_bypass;
+  logic [lake_pkg::TIME_BITS-1:0] elapsed;
 
   assign command      = reg_write && reg_address == 16'd36;
   assign invalidate   = command && reg_wdata == 32'd1;
   assign clear_bypass = command && reg_wdata == 32'd2;
+  assign elapsed      = command && reg_wdata[1:0] == 2'd3 ? {2'd0, reg_wdata[31:2]} : '0;
 
   register_file #(
       .CONTROLS(CONTROLS),
@@ -295,6 +298,7 @@ module lake_top #(
       .max_age     (lake_pkg::NOW_BITS'(control[6])),
       .foreign_write,
       .clear_bypass,
+      .elapsed,
       .s_valid     (query_valid),
       .s_ready     (query_ready),
       .s_data      (query_data),

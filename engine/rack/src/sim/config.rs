@@ -1,5 +1,7 @@
 //! Configuration of a simulated rack, as the JSON that `netkv.sim` writes.
 
+use std::path::PathBuf;
+
 use netkv_dataplane::PIPELINES;
 use netkv_roles::registry::{CoordinatorRole, Keyspace, ServerRole};
 use netkv_workload::Distribution;
@@ -26,6 +28,9 @@ pub struct RackConfig {
     pub coordinator: Option<CoordinatorModel>,
     /// The switches.
     pub switches: Vec<SwitchConfig>,
+    /// FPGA cards.
+    #[serde(default)]
+    pub cards: Vec<CardConfig>,
     /// The cables.
     pub links: Vec<LinkConfig>,
     /// The channels between the switches and their controllers.
@@ -164,6 +169,66 @@ pub struct SwitchConfig {
     pub recirculation_bps: f64,
 }
 
+/// An FPGA card with a design (`netkv fpga build`).
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CardConfig {
+    /// The library of the design.
+    pub library: PathBuf,
+    /// Clock of the design.
+    pub clock_hz: f64,
+    /// Seed of its memory models.
+    pub seed: u32,
+    /// Line rate of each port in bits a second; 0: frames take no time on the line.
+    pub rates: Vec<f64>,
+    /// Register and mask: the design is ready after a reset when all these bits are 1.
+    #[serde(default)]
+    pub ready: Option<(u16, u32)>,
+    /// Registers and their values, written after each reset.
+    #[serde(default)]
+    pub settings: Vec<(u16, u32)>,
+    /// Frames that the design receives at a port before time 0.
+    #[serde(default)]
+    pub preload: Vec<(u16, Vec<u8>)>,
+    /// Names and registers of the counters in the statistics.
+    #[serde(default)]
+    pub counters: Vec<(String, u16)>,
+    /// When its clock stands still.
+    #[serde(default)]
+    pub idle: IdleModel,
+}
+
+/// When the clock of a design stands still.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdleModel {
+    /// Cycles after the last frame.
+    pub cycles: u64,
+    /// How the design gets to know how long.
+    #[serde(default)]
+    pub report: Option<IdleReport>,
+}
+
+impl Default for IdleModel {
+    fn default() -> Self {
+        Self { cycles: 1024, report: None }
+    }
+}
+
+/// A write to a register that tells a design how many units of time its clock stood still.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IdleReport {
+    /// The register.
+    pub register: u16,
+    /// Value of the bits below `shift`; the number of units is in those from there on.
+    pub value: u32,
+    /// See `value`.
+    pub shift: u32,
+    /// Cycles of a unit.
+    pub unit_cycles: u64,
+}
+
 /// A cable between two ends.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -188,6 +253,8 @@ pub enum End {
     Server(u16),
     /// The coordinator of multigets.
     Coordinator,
+    /// A port of an FPGA card: index of the card, port number.
+    Card(u16, u16),
 }
 
 /// Maximum of [`StoreModel::warm_records`]. Each server uses 4 bytes for each.
@@ -250,6 +317,16 @@ impl RackConfig {
             if !PIPELINES.contains(&switch.pipelines) {
                 let count = switch.pipelines;
                 return Err(format!("A switch has 1, 2 or 4 pipelines, not {count}."));
+            }
+        }
+        for card in &self.cards {
+            positive("clock_hz of a card", card.clock_hz)?;
+            if let Some(report) = card.idle.report
+                && (report.unit_cycles == 0 || report.shift > 31)
+            {
+                return Err("'idle.report' of a card needs 'unit_cycles' of at least 1 and a \
+                            'shift' of at most 31."
+                    .to_owned());
             }
         }
         for link in &self.links {

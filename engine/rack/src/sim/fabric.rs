@@ -2,6 +2,7 @@
 
 use netkv_roles::Nanos;
 
+use super::cards::Cards;
 use super::config::{End, RackConfig};
 use super::coordinators::Coordinators;
 use super::frames::FrameId;
@@ -39,6 +40,7 @@ impl Fabric {
         servers: &mut Servers,
         hosts: &mut Hosts,
         coordinators: &mut Coordinators,
+        cards: &mut Cards,
     ) -> Result<Self, String> {
         let mut cables = Vec::with_capacity(2 * config.links.len());
         for spec in &config.links {
@@ -49,6 +51,7 @@ impl Fabric {
                     End::Client(client) => hosts.plug(client),
                     End::Server(server) => servers.plug(server),
                     End::Coordinator => coordinators.plug(),
+                    End::Card(card, port) => cards.plug(card, port),
                 };
                 match plug {
                     None => {
@@ -61,7 +64,11 @@ impl Fabric {
                     Some(plug) => *plug = number,
                 }
                 let impairer = Impairer::new(config.seed, 1_000_000 + u64::from(number));
-                cables.push(Cable { link: Link::new(&spec.model), from, to, impairer, lost: 0 });
+                // The MAC of a card's port has sent the frame already.
+                let sent = matches!(from, End::Card(card, port) if cards.has_rate(card, port));
+                let link = Link::new(&spec.model);
+                let link = if sent { link.without_bandwidth() } else { link };
+                cables.push(Cable { link, from, to, impairer, lost: 0 });
             }
         }
         for (what, missing) in [("client", hosts.unplugged()), ("server", servers.unplugged())] {
@@ -96,6 +103,7 @@ pub(super) fn name(end: End) -> String {
         End::Client(client) => format!("client {client}"),
         End::Server(server) => format!("server {server}"),
         End::Coordinator => "the coordinator".to_owned(),
+        End::Card(card, port) => format!("card {card} port {port}"),
     }
 }
 
@@ -126,6 +134,7 @@ impl Simulation {
                 self.admit_at_client(client, arrival, frame);
             }
             End::Coordinator => self.admit_at_coordinator(arrival, frame),
+            End::Card(card, port) => self.send_to_card(card, port, arrival, frame),
             _ => self.queue.push(arrival, Event::Arrive { link, frame }),
         }
     }
@@ -143,7 +152,11 @@ impl Simulation {
         }
         for &late in fate.delays() {
             let copy = self.frames.copy(frame);
-            self.queue.push(arrival + late, Event::Arrive { link, frame: copy });
+            let arrival = arrival + late;
+            match self.fabric.cables[link as usize].to {
+                End::Card(card, port) => self.send_to_card(card, port, arrival, copy),
+                _ => self.queue.push(arrival, Event::Arrive { link, frame: copy }),
+            }
         }
         self.frames.free(frame);
     }
@@ -158,6 +171,7 @@ impl Simulation {
             End::Client(client) if self.hosts.is_ideal() => self.receive(client - 1, frame),
             End::Client(client) => self.admit_at_client(client, self.now, frame),
             End::Coordinator => self.admit_at_coordinator(self.now, frame),
+            End::Card(card, port) => self.send_to_card(card, port, self.now, frame),
         }
     }
 

@@ -58,6 +58,11 @@ impl Link {
         }
     }
 
+    /// The same link for frames whose bits were counted by their sender: only the delay is left.
+    pub fn without_bandwidth(self) -> Self {
+        Self { picos_per_byte: 0, ..self }
+    }
+
     /// Puts a frame of `bytes` on the cable at `now`. Returns when its last bit arrives, or `None`
     /// if the queue is full.
     pub fn send(&mut self, now: Nanos, bytes: usize) -> Option<Nanos> {

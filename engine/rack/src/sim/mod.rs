@@ -9,6 +9,7 @@
 //! a message for them has arrived (a [`Notice`]). The caller then answers at that virtual time, by
 //! [`Simulation::write`] and similar functions.
 
+mod cards;
 mod channel;
 mod config;
 mod control;
@@ -35,6 +36,7 @@ use serde_json::{Value, json};
 use crate::command::Command;
 use crate::generator::Generator;
 use crate::worker::lock;
+use cards::Cards;
 pub use config::{End, RackConfig};
 pub use control::Notice;
 use control::{Controls, Way};
@@ -61,6 +63,8 @@ enum Event {
     Received { host: u16, frame: FrameId },
     /// The coordinator's processor is done with a frame.
     Coordinated { incarnation: u16, frame: FrameId },
+    /// The clock of a card runs.
+    Card { card: u16 },
     /// A timer of the coordinator is due.
     CoordinatorTimer { incarnation: u16 },
     /// A frame from the controller has reached a switch.
@@ -83,6 +87,7 @@ impl Event {
             | Self::PacketOut { frame, .. } => Some(frame),
             Self::ServerTimer { .. }
             | Self::CoordinatorTimer { .. }
+            | Self::Card { .. }
             | Self::Control { .. }
             | Self::ChannelFree { .. } => None,
         }
@@ -105,6 +110,7 @@ pub struct Simulation {
     servers: Servers,
     hosts: Hosts,
     coordinators: Coordinators,
+    cards: Cards,
     controls: Controls,
     generator: Generator,
     /// When the generator's next timer is due.
@@ -148,8 +154,15 @@ impl Simulation {
         let mut servers = Servers::new(config, Arc::clone(&protocol))?;
         let mut hosts = Hosts::new(config, Arc::clone(&protocol));
         let mut coordinators = Coordinators::new(config, protocol)?;
-        let fabric =
-            Fabric::new(config, &mut switches, &mut servers, &mut hosts, &mut coordinators)?;
+        let mut cards = Cards::new(config)?;
+        let fabric = Fabric::new(
+            config,
+            &mut switches,
+            &mut servers,
+            &mut hosts,
+            &mut coordinators,
+            &mut cards,
+        )?;
         let generator = Generator::new(&config.load, 1, 0)?;
         Ok(Self {
             now: 0,
@@ -160,6 +173,7 @@ impl Simulation {
             servers,
             hosts,
             coordinators,
+            cards,
             controls: Controls::new(config),
             // Clients of some schemes register before any load.
             generator_due: generator.deadline().unwrap_or(Nanos::MAX),
@@ -219,6 +233,7 @@ impl Simulation {
             Event::Received { host, frame } => self.receive(host, frame),
             Event::Coordinated { incarnation, frame } => self.coordinated(incarnation, frame),
             Event::CoordinatorTimer { incarnation } => self.coordinator_timer(incarnation),
+            Event::Card { card } => self.card_event(card),
             Event::PacketOut { switch, incarnation, frame } => {
                 self.packet_out_arrived(switch, incarnation, frame, engines);
             }
@@ -250,7 +265,8 @@ impl Simulation {
     }
 
     /// Counts since the start; `_engine.pyi` describes them.
-    pub fn statistics(&self) -> Value {
+    pub fn statistics(&mut self) -> Value {
+        let cards = self.card_counts();
         let (links, lost) = self.fabric.counts();
         let (pipeline_drops, unrouted) = self.switches.drops();
         let mut counts = json!({
@@ -266,6 +282,7 @@ impl Simulation {
             "client_drops": self.hosts.dropped,
             "servers": self.servers.counts(),
             "coordinator": self.coordinators.counts(),
+            "cards": cards,
         });
         for (name, count) in self.controls.counts() {
             counts[name] = count;

@@ -1,6 +1,6 @@
-//! The live driver of a design: wall clock and sockets.
+//! The live driver of an FPGA design: wall clock and sockets.
 //!
-//! Each port is a UDP socket, a TAP device or a network interface ([`netkv_rack::sys::Link`]). One
+//! Each port is a UDP socket, a TAP device or a network interface ([`crate::sys::Link`]). One
 //! thread moves frames and runs the clock of the design.
 //!
 //! Rules
@@ -15,11 +15,11 @@ use std::io;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use netkv_rack::counters;
-use netkv_rack::sys::{Link, Plug, Poller, Received, Sender};
-use netkv_rack::worker::{Signals, Worker, lock};
+use netkv_fpga::{Design, Error};
 
-use crate::{Design, Error};
+use crate::counters;
+use crate::sys::{Link, Plug, Poller, Received, Sender};
+use crate::worker::{Signals, Worker, lock};
 
 /// Frames that wait before the design at most, for each port.
 pub const BACKLOG: u64 = 256;

@@ -1,0 +1,426 @@
+//! FPGA cards: designs whose clock advances with virtual time.
+//!
+//! Rules
+//! 1. A design runs cycle by cycle while frames move through it, and for
+//!    [`IdleModel::cycles`] after the last one. Then its clock stands still until the next frame;
+//!    a design that keeps times is told how long ([`IdleReport`]).
+//! 2. A design may run ahead of virtual time, up to the moment at which a frame that no other node
+//!    has sent yet could arrive: the time of the next event plus the shortest delay of its links.
+//!    So the result is that of running each cycle at its time.
+//! 3. A frame arrives at a port when its last byte does. Ports with a line rate send at that rate,
+//!    and their links add the delay only.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use netkv_fpga::{Design, Error, PortSettings};
+use netkv_roles::Nanos;
+use serde_json::{Map, Value};
+
+use super::config::{CardConfig, End, IdleModel, IdleReport, RackConfig};
+use super::fabric::NO_LINK;
+use super::frames::FrameId;
+use super::{Event, Simulation};
+
+/// Cycles within which a design must be ready after a reset.
+const READY_CYCLES: u64 = 10_000_000;
+/// Cycles between two looks at whether it is ready.
+const READY_STEP: u64 = 1000;
+/// Cycles of a reset.
+const RESET_CYCLES: u32 = 16;
+/// Time that a design has been idle before the first frame, in seconds.
+const IDLE_BEFORE_S: f64 = 1.0;
+/// Longest time that a design runs ahead.
+const AHEAD: Nanos = 100_000;
+const PICOS: u64 = 1000;
+
+/// A frame on its way to a card: time of its last byte, order of insertion, port.
+type Arrival = Reverse<(Nanos, u64, u16, FrameIdKey)>;
+
+/// A frame as a part of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FrameIdKey(FrameId);
+
+impl PartialOrd for FrameIdKey {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The order of insertion decides before.
+impl Ord for FrameIdKey {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+struct Node {
+    config: CardConfig,
+    design: Design,
+    /// The outgoing link of each port.
+    links: Vec<u32>,
+    /// Picoseconds of a cycle.
+    period: u64,
+    /// Virtual time in cycles is the cycle of the design plus this.
+    offset: i64,
+    /// Cycles in which the clock stood still and which the design does not know yet.
+    unreported: u64,
+    /// The cycle, in virtual time, at which the clock stops unless a frame moves.
+    run_until: u64,
+    arrivals: BinaryHeap<Arrival>,
+    arrived: u64,
+    /// When its next event is due. Events at other times are ignored.
+    due: Nanos,
+    /// Shortest delay of the links to it.
+    nearest: Nanos,
+    up: bool,
+    restarts: u64,
+    /// Frames to ports without a link.
+    unrouted: u64,
+}
+
+pub(super) struct Cards(Vec<Node>);
+
+impl Cards {
+    pub(super) fn new(config: &RackConfig) -> Result<Self, String> {
+        let mut nodes = Vec::with_capacity(config.cards.len());
+        for (index, card) in config.cards.iter().enumerate() {
+            let links = config.links.iter();
+            let ends = |end| matches!(end, End::Card(number, _) if usize::from(number) == index);
+            let nearest = links
+                .filter(|link| ends(link.a) || ends(link.b))
+                .map(|link| (link.model.delay_s * 1e9) as Nanos)
+                .min();
+            let node = Node::new(card, nearest.unwrap_or(0))
+                .map_err(|error| format!("Card {index}: {error}"))?;
+            nodes.push(node);
+        }
+        Ok(Self(nodes))
+    }
+
+    /// The field for the number of the link from a port.
+    pub(super) fn plug(&mut self, card: u16, port: u16) -> Option<&mut u32> {
+        self.0.get_mut(usize::from(card))?.links.get_mut(usize::from(port))
+    }
+
+    /// Whether a port sends at a line rate.
+    pub(super) fn has_rate(&self, card: u16, port: u16) -> bool {
+        let node = self.0.get(usize::from(card));
+        node.and_then(|node| node.config.rates.get(usize::from(port))).is_some_and(|it| *it > 0.0)
+    }
+
+    /// Counters of each card since its last start.
+    pub(super) fn counts(&mut self) -> Result<Vec<Value>, Error> {
+        self.0.iter_mut().map(Node::counts).collect()
+    }
+}
+
+impl Node {
+    fn new(config: &CardConfig, nearest: Nanos) -> Result<Self, Error> {
+        let mut design = Design::open(&config.library, config.seed)?;
+        let period = (1e12 / config.clock_hz).round() as u64;
+        for (port, rate) in config.rates.iter().enumerate() {
+            let bits_per_1000_cycles = (rate * period as f64 * 1e-9).round() as u32;
+            let settings = PortSettings { bits_per_1000_cycles, ..PortSettings::default() };
+            design.set_port(port as u32, &settings)?;
+        }
+        let mut node = Self {
+            links: vec![NO_LINK; design.ports() as usize],
+            config: config.clone(),
+            design,
+            period,
+            offset: 0,
+            unreported: 0,
+            run_until: 0,
+            arrivals: BinaryHeap::new(),
+            arrived: 0,
+            due: Nanos::MAX,
+            nearest,
+            up: true,
+            restarts: 0,
+            unrouted: 0,
+        };
+        node.prepare()?;
+        for (port, frame) in &node.config.preload {
+            node.design.receive(u32::from(*port), frame, 0)?;
+            while node.design.pending_rx() > 0 {
+                node.design.step(READY_STEP)?;
+            }
+        }
+        node.drain()?;
+        node.set_time(0);
+        node.unreported = (IDLE_BEFORE_S * config.clock_hz) as u64;
+        node.report_idle_time()?;
+        node.set_time(0);
+        node.run_until = 0;
+        Ok(node)
+    }
+
+    /// Waits for the design after a reset, and changes its settings.
+    fn prepare(&mut self) -> Result<(), Error> {
+        if let Some((register, mask)) = self.config.ready {
+            let end = self.design.cycle() + READY_CYCLES;
+            while self.design.read_register(register)? & mask != mask {
+                if self.design.cycle() > end {
+                    let text = format!("It was not ready {READY_CYCLES} cycles after its reset.");
+                    return Err(Error::Design(text));
+                }
+                self.design.step(READY_STEP)?;
+            }
+        }
+        for (register, value) in &self.config.settings {
+            self.design.write_register(*register, *value)?;
+        }
+        Ok(())
+    }
+
+    /// Discards what the design has sent.
+    fn drain(&mut self) -> Result<(), Error> {
+        self.design.step(self.config.idle.cycles.max(READY_STEP))?;
+        for port in self.design.ready() {
+            while self.design.transmitted(port)?.is_some() {}
+        }
+        Ok(())
+    }
+
+    /// Virtual time in cycles.
+    fn cycle(&self) -> u64 {
+        self.design.cycle().saturating_add_signed(self.offset)
+    }
+
+    /// Sets virtual time in cycles to `cycle`, without running the design.
+    fn set_time(&mut self, cycle: u64) {
+        self.offset = cycle as i64 - self.design.cycle() as i64;
+    }
+
+    /// The first cycle at `time` or later.
+    fn cycle_of(&self, time: Nanos) -> u64 {
+        (time * PICOS).div_ceil(self.period)
+    }
+
+    /// The time of a cycle of the design.
+    fn time_of(&self, cycle: u64) -> Nanos {
+        cycle.saturating_add_signed(self.offset) * self.period / PICOS
+    }
+
+    fn is_busy(&self) -> bool {
+        let design = &self.design;
+        design.pending_rx() > 0 || design.pending_tx() > 0 || self.cycle() < self.run_until
+    }
+
+    fn keep_running(&mut self) {
+        self.run_until = self.cycle() + self.config.idle.cycles;
+    }
+
+    /// The clock stands still until `cycle`.
+    fn sleep_until(&mut self, cycle: u64) -> Result<(), Error> {
+        let now = self.cycle();
+        if cycle <= now {
+            return Ok(());
+        }
+        self.unreported += cycle - now;
+        self.set_time(cycle);
+        self.report_idle_time()
+    }
+
+    /// Tells the design how long its clock stood still.
+    fn report_idle_time(&mut self) -> Result<(), Error> {
+        let IdleModel { report: Some(report), .. } = self.config.idle else { return Ok(()) };
+        let IdleReport { register, value, shift, unit_cycles } = report;
+        let most = u64::from(u32::MAX >> shift);
+        while self.unreported >= unit_cycles {
+            let units = (self.unreported / unit_cycles).min(most);
+            self.unreported -= units * unit_cycles;
+            self.design.write_register(register, value | (units as u32) << shift)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a frame whose last byte arrives now.
+    fn receive(&mut self, port: u16, frame: &[u8]) -> Result<(), Error> {
+        let rate = self.config.rates.get(usize::from(port)).copied().unwrap_or(0.0);
+        let now = self.design.cycle();
+        // The MAC presents a frame when its last byte has arrived; it counts from the first.
+        let on_line = if rate > 0.0 {
+            let bits = (frame.len().max(60) + 24) as f64 * 8.0;
+            (bits / rate * 1e12 / self.period as f64).round() as u64
+        } else {
+            0
+        };
+        match self.design.receive(u32::from(port), frame, now.saturating_sub(on_line)) {
+            Ok(_) => {
+                self.keep_running();
+                Ok(())
+            }
+            // The MAC counts it.
+            Err(Error::Full(_) | Error::Argument(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn counts(&mut self) -> Result<Value, Error> {
+        let cycle = self.cycle();
+        let mut counts = Map::new();
+        for (name, register) in &self.config.counters {
+            counts.insert(name.clone(), self.design.read_register(*register)?.into());
+        }
+        self.set_time(cycle);
+        let mut drops = 0;
+        for port in 0..self.design.ports() {
+            let counters = self.design.counters(port)?;
+            drops += counters.rx_drops + counters.tx_drops;
+        }
+        counts.insert("mac_drops".to_owned(), drops.into());
+        counts.insert("restarts".to_owned(), self.restarts.into());
+        counts.insert("unrouted".to_owned(), self.unrouted.into());
+        counts.insert("cycles".to_owned(), self.design.cycle().into());
+        Ok(counts.into())
+    }
+}
+
+impl Simulation {
+    /// A frame whose last byte reaches a port of a card at `arrival`, now or later.
+    pub(super) fn send_to_card(&mut self, card: u16, port: u16, arrival: Nanos, frame: FrameId) {
+        let node = &mut self.cards.0[usize::from(card)];
+        if !node.up {
+            self.frames.free(frame);
+            return;
+        }
+        node.arrived += 1;
+        node.arrivals.push(Reverse((arrival, node.arrived, port, FrameIdKey(frame))));
+        if arrival < node.due {
+            node.due = arrival.max(self.now);
+            self.queue.push(node.due, Event::Card { card });
+        }
+    }
+
+    /// Runs the design of a card (rule 2).
+    pub(super) fn card_event(&mut self, card: u16) {
+        let node = &mut self.cards.0[usize::from(card)];
+        if node.due != self.now || !node.up {
+            return;
+        }
+        node.due = Nanos::MAX;
+        if let Err(error) = self.run_card(card) {
+            self.failure.get_or_insert(format!("the design of card {card} has failed: {error}"));
+        }
+    }
+
+    fn run_card(&mut self, card: u16) -> Result<(), Error> {
+        let index = usize::from(card);
+        loop {
+            let limit = self.now + AHEAD;
+            let other = self.queue.next(limit).unwrap_or(limit).min(self.generator_due).min(limit);
+            let node = &mut self.cards.0[index];
+            let horizon = other + node.nearest;
+            let next = node.arrivals.peek().map(|Reverse(arrival)| arrival.0);
+            if !node.is_busy() {
+                match next {
+                    None => return Ok(()),
+                    Some(at) if at > horizon => {
+                        self.wake_card(card, at);
+                        return Ok(());
+                    }
+                    Some(at) => node.sleep_until(node.cycle_of(at))?,
+                }
+            }
+            while let Some(&Reverse((at, _, port, frame))) = node.arrivals.peek()
+                && node.cycle_of(at) <= node.cycle()
+            {
+                node.arrivals.pop();
+                node.receive(port, self.frames.get(frame.0))?;
+                self.frames.free(frame.0);
+            }
+            let next = node.arrivals.peek().map_or(Nanos::MAX, |Reverse(arrival)| arrival.0);
+            let until = node.cycle_of(horizon.min(next)).max(node.cycle());
+            let cycles = until - node.cycle();
+            if cycles == 0 {
+                self.wake_card(card, other);
+                return Ok(());
+            }
+            let cycles = if node.design.pending_rx() + node.design.pending_tx() == 0 {
+                cycles.min(node.run_until.saturating_sub(node.cycle()).max(1))
+            } else {
+                cycles
+            };
+            node.design.step_to_frame(cycles)?;
+            self.card_sent(card)?;
+        }
+    }
+
+    /// Schedules the next event of a card.
+    fn wake_card(&mut self, card: u16, at: Nanos) {
+        let node = &mut self.cards.0[usize::from(card)];
+        node.due = at.max(self.now);
+        self.queue.push(node.due, Event::Card { card });
+    }
+
+    /// Puts the frames that a design has sent on their links.
+    fn card_sent(&mut self, card: u16) -> Result<(), Error> {
+        let index = usize::from(card);
+        let ready: Vec<u32> = self.cards.0[index].design.ready().collect();
+        for port in ready {
+            loop {
+                let node = &mut self.cards.0[index];
+                let link = node.links[port as usize];
+                let (wire_cycle, frame) = match node.design.transmitted(port)? {
+                    None => break,
+                    Some(sent) if link == NO_LINK => (sent.wire_cycle, None),
+                    Some(sent) => (sent.wire_cycle, self.frames.add(sent.frame)),
+                };
+                node.keep_running();
+                match frame {
+                    None => node.unrouted += 1,
+                    Some(frame) => {
+                        let at = node.time_of(wire_cycle).max(self.now);
+                        self.put(link, at, frame);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops or starts a card: all frames in it are lost, and its design begins with a reset.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such card, or its design has failed.
+    pub fn set_card(&mut self, card: u16, up: bool) -> Result<(), String> {
+        let count = self.cards.0.len();
+        let now = self.now;
+        let Some(node) = self.cards.0.get_mut(usize::from(card)) else {
+            return Err(format!("There is no card {card}: the rack has {count}, from 0."));
+        };
+        for Reverse((.., frame)) in node.arrivals.drain() {
+            self.frames.free(frame.0);
+        }
+        node.due = Nanos::MAX;
+        node.up = up;
+        if !up {
+            return Ok(());
+        }
+        let mut restart = || {
+            node.design.reset(RESET_CYCLES)?;
+            node.drain()?;
+            node.prepare()
+        };
+        restart().map_err(|error| format!("Card {card} cannot be started: {error}"))?;
+        node.restarts += 1;
+        node.unreported = 0;
+        node.set_time(node.cycle_of(now));
+        node.run_until = 0;
+        Ok(())
+    }
+
+    /// Counters of the cards.
+    pub(super) fn card_counts(&mut self) -> Value {
+        match self.cards.counts() {
+            Ok(counts) => counts.into(),
+            Err(error) => {
+                self.failure.get_or_insert(format!("a card cannot be read: {error}"));
+                Value::Null
+            }
+        }
+    }
+}

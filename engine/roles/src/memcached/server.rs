@@ -1,0 +1,205 @@
+//! A storage server: that of [`crate::plain`], with its frames translated to memcached's protocol.
+
+use netkv_wire::memcached::{Opcode, Reply, Request, status};
+use netkv_wire::{
+    FrameView, Key, Message, Op, SERVICE_IP, Status, client_of_ip, server_ip, write_frame,
+};
+use rustc_hash::FxHashMap;
+
+use crate::common::window::WINDOW;
+use crate::registry::ServerOptions;
+use crate::single_key::ServerConfig;
+use crate::{Actions, Applied, CallId, Counts, Nanos, StoreResult, plain};
+
+/// The fields of a request that its reply needs.
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    source_port: u16,
+    id: u16,
+    opaque: u32,
+}
+
+/// The requests of a client.
+#[derive(Debug)]
+struct Requests {
+    /// Number of the next one at the inner server (rule 3 of the protocol).
+    next: u32,
+    /// By number, modulo the window of the inner server.
+    pending: Vec<Option<Pending>>,
+}
+
+/// One partition's storage server.
+pub(super) struct Server {
+    inner: plain::Server,
+    first_request: u32,
+    clients: FxHashMap<u16, Requests>,
+    /// CAS versions of written items; others have version 1.
+    versions: FxHashMap<Key, u64>,
+    version: u64,
+    malformed: u64,
+    /// Frames and storage calls of `inner`.
+    actions: Actions,
+    frame: Vec<u8>,
+}
+
+impl Server {
+    pub(super) fn restore(options: &ServerOptions, now: Nanos, applied: &Applied) -> Self {
+        Self {
+            inner: plain::Server::restore(ServerConfig::of(options), now, applied),
+            first_request: options.first_request,
+            clients: FxHashMap::default(),
+            versions: FxHashMap::default(),
+            // Above all versions of an earlier incarnation.
+            version: u64::from(options.first_request) << 32,
+            malformed: 0,
+            actions: Actions::new(),
+            frame: Vec::new(),
+        }
+    }
+
+    /// Translates a request into `self.frame`; false if the server does not support it.
+    fn translate(&mut self, bytes: &[u8]) -> bool {
+        let Ok(request) = Request::parse(bytes) else { return false };
+        let Some(client) = client_of_ip(request.source) else { return false };
+        let Ok(key) = Key::try_from(request.key) else { return false };
+        if request.destination != server_ip(self.inner.config().server) {
+            return false;
+        }
+        let op = match request.opcode {
+            Opcode::Get => Op::Get,
+            Opcode::Set => Op::Put,
+            Opcode::Delete => Op::Delete,
+        };
+        let first = self.first_request;
+        let requests = self
+            .clients
+            .entry(client)
+            .or_insert_with(|| Requests { next: first, pending: vec![None; WINDOW as usize] });
+        let number = requests.next;
+        requests.next = number.wrapping_add(1);
+        let Request { source_port, id, opaque, .. } = request;
+        requests.pending[(number % WINDOW) as usize] = Some(Pending { source_port, id, opaque });
+        let message = Message::request(request.source, SERVICE_IP, op, client, number, key);
+        self.frame.clear();
+        write_frame(&mut self.frame, &message.with_value(request.value));
+        true
+    }
+
+    /// Calls `work` on the inner server and translates what it sends.
+    fn with(&mut self, out: &mut Actions, work: impl FnOnce(&mut plain::Server, &mut Actions)) {
+        let mut actions = std::mem::take(&mut self.actions);
+        work(&mut self.inner, &mut actions);
+        for call in actions.calls() {
+            out.call(&call);
+        }
+        for frame in actions.frames() {
+            if let Ok(frame) = FrameView::parse(frame) {
+                self.reply(&frame, out);
+            }
+        }
+        if let Some(text) = actions.take_failure() {
+            out.fail(text);
+        }
+        actions.clear();
+        self.actions = actions;
+    }
+
+    /// Sends the reply of the inner server.
+    fn reply(&mut self, frame: &FrameView<'_>, out: &mut Actions) {
+        let opcode = match frame.op() {
+            Op::GetReply => Opcode::Get,
+            Op::PutReply => Opcode::Set,
+            Op::DeleteReply => Opcode::Delete,
+            _ => return,
+        };
+        let slot = (frame.request() % WINDOW) as usize;
+        let requests = self.clients.get_mut(&frame.sender());
+        let Some(pending) = requests.and_then(|it| it.pending[slot].take()) else { return };
+        let done = frame.status() == Status::Ok;
+        let (result, text): (u16, &[u8]) = match frame.status() {
+            Status::Ok => (status::OK, frame.value()),
+            Status::NotFound => (status::NOT_FOUND, b"Not found"),
+            Status::TooLarge => (status::TOO_LARGE, b"Too large."),
+            Status::Overloaded => (status::BUSY, b"Busy"),
+            _ => (status::INTERNAL_ERROR, b"Internal error"),
+        };
+        let cas = match opcode {
+            _ if !done => 0,
+            Opcode::Get => self.versions.get(&frame.key()).copied().unwrap_or(1),
+            Opcode::Set => {
+                self.version += 1;
+                self.versions.insert(frame.key(), self.version);
+                self.version
+            }
+            Opcode::Delete => {
+                self.versions.remove(&frame.key());
+                0
+            }
+        };
+        out.send_written(|bytes| {
+            Reply {
+                source: frame.source(),
+                destination: frame.destination(),
+                destination_port: pending.source_port,
+                opcode,
+                id: pending.id,
+                status: result,
+                opaque: pending.opaque,
+                cas,
+                value: text,
+            }
+            .write(bytes);
+        });
+    }
+}
+
+impl crate::Server for Server {
+    fn index(&self) -> u16 {
+        self.inner.index()
+    }
+
+    fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
+        if !self.translate(bytes) {
+            self.malformed += 1;
+            return;
+        }
+        let frame = std::mem::take(&mut self.frame);
+        self.with(out, |inner, out| inner.on_frame(now, &frame, out));
+        self.frame = frame;
+    }
+
+    fn on_stored(&mut self, now: Nanos, call: CallId, result: StoreResult<'_>, out: &mut Actions) {
+        self.with(out, |inner, out| inner.on_stored(now, call, result, out));
+    }
+
+    fn on_timer(&mut self, now: Nanos, out: &mut Actions) {
+        self.with(out, |inner, out| inner.on_timer(now, out));
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        self.inner.deadline()
+    }
+
+    fn slow(&mut self, factor: f64) -> bool {
+        self.inner.slow(factor)
+    }
+
+    fn busy_keys(&self) -> usize {
+        self.inner.busy_keys()
+    }
+
+    fn counts(&self) -> Counts {
+        let mut counts = self.inner.counts();
+        for (name, count) in &mut counts {
+            if *name == "malformed" {
+                *count += self.malformed;
+            }
+        }
+        counts
+    }
+
+    #[cfg(feature = "mutations")]
+    fn mutate(&mut self, mutation: crate::Mutation) {
+        self.inner.mutate(mutation);
+    }
+}

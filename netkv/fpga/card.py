@@ -1,0 +1,56 @@
+"""A design as a card of a rack: the configuration for the engine (`CardConfig` in engine/rack)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from netkv.fpga import build, manifest
+from netkv.fpga.manifest import Manifest
+
+
+def find(design: str, changes: Iterable[str]) -> Manifest:
+    """The manifest of a design with changed parameters; raises `UsageError`."""
+    return manifest.override(manifest.find(design), changes)
+
+
+def configuration(
+    design: Manifest,
+    settings: Mapping[str, int],
+    *,
+    seed: int,
+    preload: Iterable[tuple[str, bytes]] = (),
+    progress: build.Progress | None = None,
+) -> dict[str, Any]:
+    """The configuration of a card; builds the design if it was not built.
+
+    `settings`: values of registers, by name. `preload`: frames that the design receives before
+    time 0, each with the name of a port. Raises `UsageError` for a register that does not exist,
+    and `NetkvError` if the design cannot be built.
+    """
+    library = build.build(design, progress=progress)
+    ready, idle = design.ready, design.idle
+    report = None
+    if idle.told is not None:
+        report = {
+            "register": design.register(idle.told)[1],
+            "value": idle.value,
+            "shift": idle.shift,
+            "unit_cycles": idle.unit_cycles,
+        }
+    return {
+        "library": str(library.path),
+        "clock_hz": design.clock_mhz * 1e6,
+        "seed": seed % (1 << 32),
+        "rates": [(port.rate_gbps or 0.0) * 1e9 for port in design.ports],
+        "ready": ready and [design.register(ready.shown_by)[1], ready.mask],
+        "settings": [[design.register(name)[1], value] for name, value in settings.items()],
+        "preload": [[design.port(port), list(frame)] for port, frame in preload],
+        "counters": [
+            list(each)
+            for register in design.registers
+            if register.kind in ("counter", "status") and register.access != "wo"
+            for each in register.addresses()
+        ],
+        "idle": {"cycles": idle.cycles, "report": report},
+    }

@@ -1,0 +1,73 @@
+"""Emu: memcached in one state machine of an FPGA, with all data on the chip.
+
+The baseline of LaKe. Nothing is forwarded to the server behind the card, so the card gets the
+initial value of every key before the load starts. Its table is direct mapped: of two keys in one
+line it keeps the one that was written last, and answers "not found" for the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from netkv.errors import MisfitError
+from netkv.schemes.emu.options import CardOptions
+from netkv.schemes.memcached import ROLE
+from netkv.schemes.scheme import Card, Scheme
+
+if TYPE_CHECKING:
+    from netkv.lab.spec import LabSpec, RackSpec
+
+KEY_BYTES, LINE_BYTES = 16, 64
+"""A key and its value share a line."""
+MAX_KEYS = 16_384
+"""Entries of the table."""
+
+
+def _initial_values(spec: RackSpec, server: int) -> Iterator[tuple[str, bytes]]:
+    """SETs of all keys of a server; raises `MisfitError` if they do not fit."""
+    from netkv import _engine
+
+    load = spec.workload
+    size, room = load.value_size, LINE_BYTES - KEY_BYTES
+    if not isinstance(size, int) or size > room:
+        raise MisfitError(
+            f"The scheme 'emu' keeps values of at most {room} bytes: 'workload.value_size' is "
+            f"{size}.",
+            *("workload", "value_size"),
+        )
+    if load.keys > MAX_KEYS:
+        raise MisfitError(
+            f"The scheme 'emu' keeps all keys on the chip, at most {MAX_KEYS:,}: 'workload.keys' "
+            f"is {load.keys:,}.",
+            *("workload", "keys"),
+        )
+    for key in range(load.keys):
+        if _engine.owner_index(_engine.key_of_id(key), spec.lab.servers) == server:
+            yield "nf0", _engine.initial_set(key, size, server)
+
+
+def _card(lab: LabSpec) -> Card:
+    options = CardOptions.of(lab)
+    return Card(
+        design="emu",
+        changes=(options.clock_change, f"ENTRIES={MAX_KEYS}"),
+        settings={"options": 1},
+        preload=_initial_values,
+    )
+
+
+SCHEME = Scheme(
+    name="emu",
+    title="Emu",
+    order=80,
+    program="nocache/nocache.p4",
+    server_role=ROLE,
+    client_role=ROLE,
+    caches=True,
+    paper="Sultana et al., Emu, ATC 2017; baseline of LaKe (FPL 2018)",
+    summary="Memcached in one state machine of an FPGA card, with all data on the chip.",
+    max_pipelines=4,
+    options=CardOptions,
+    card=_card,
+)

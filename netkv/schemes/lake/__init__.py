@@ -1,0 +1,53 @@
+"""LaKe: a layered cache for memcached in an FPGA card (docs/lake.md)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netkv.schemes.lake.options import BUILT_ELEMENTS, LakeOptions
+from netkv.schemes.memcached import ROLE
+from netkv.schemes.scheme import Card, Scheme
+
+if TYPE_CHECKING:
+    from netkv.lab.spec import LabSpec
+
+_MEMORY = {"chip": ("USE_DRAM=0", "USE_SRAM=0"), "sram": ("USE_DRAM=0", "USE_SRAM=1"), "dram": ()}
+"""Parameters of the design for each choice of memories."""
+_FRAME_HEADER, _SAFE_WRITES, _FILL, _CACHES = 1, 2, 4, 8
+"""Bits of the register `options`."""
+
+
+def _card(lab: LabSpec) -> Card:
+    options = LakeOptions.of(lab)
+    more = options.elements > BUILT_ELEMENTS
+    elements = (f"PES={options.elements}",) if more else ()
+    safe = options.set_visible == "acknowledged"
+    return Card(
+        design="lake",
+        changes=(options.clock_change, *_MEMORY[options.card_memory], *elements),
+        settings={
+            "options": _FRAME_HEADER
+            | (_SAFE_WRITES if safe else 0)
+            | (_FILL if options.fill else 0)
+            | (_CACHES if options.shared_caches else 0),
+            "pe_mask": (1 << options.elements) - 1,
+            "lifetime": options.units(options.packet_lifetime),
+            "max_age": options.units(options.max_age),
+        },
+    )
+
+
+SCHEME = Scheme(
+    name="lake",
+    title="LaKe",
+    order=90,
+    program="nocache/nocache.p4",
+    server_role=ROLE,
+    client_role=ROLE,
+    caches=True,
+    paper="Tokusashi, Matsutani and Zilberman, LaKe, FPL 2018",
+    summary="Layered cache for memcached in an FPGA card before each server.",
+    max_pipelines=4,
+    options=LakeOptions,
+    card=_card,
+)

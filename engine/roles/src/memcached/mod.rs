@@ -3,14 +3,15 @@
 //!
 //! Rules
 //! -----
-//! 1. A client sends each operation once: memcached carries out a copy of a write again, even if
-//!    another write came between. An operation without a reply ends at its deadline.
+//! 1. A client sends each operation once. An operation without a reply ends at its deadline.
 //! 2. The opaque number of a request is the client's request number. A client has an address of
 //!    its own, and one UDP port.
-//! 3. A server treats each datagram as a new request, as memcached does.
+//! 3. A server carries out a write once, and does not reply to copies of it.
 //! 4. Each write gives its item a CAS version from a counter of the server.
 //!
-//! In contrast to memcached, a DELETE of a missing key succeeds.
+//! Rule 3 differs from memcached, which carries out a copy of a write again, even if another write
+//! came between: then no history of its clients is linearizable if the network copies datagrams,
+//! with or without a cache. Also, a DELETE of a missing key succeeds here.
 
 mod client;
 mod frames;

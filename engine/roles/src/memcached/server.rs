@@ -2,14 +2,18 @@
 
 use netkv_wire::memcached::{Opcode, Reply, Request, status};
 use netkv_wire::{
-    FrameView, Key, Message, Op, SERVICE_IP, Status, client_of_ip, server_ip, write_frame,
+    FrameView, Key, Message, Op, SERVICE_IP, Status, client_of_ip, is_newer, server_ip, write_frame,
 };
 use rustc_hash::FxHashMap;
 
 use crate::common::window::WINDOW;
+use crate::plain::Serving;
 use crate::registry::ServerOptions;
-use crate::single_key::ServerConfig;
-use crate::{Actions, Applied, CallId, Counts, Nanos, StoreResult, plain};
+use crate::single_key::{self, ServerConfig};
+use crate::{Actions, Applied, CallId, Counts, Nanos, StoreResult};
+
+/// Rule 3 of the protocol.
+type Inner = single_key::Server<Serving<false>>;
 
 /// The fields of a request that its reply needs.
 #[derive(Debug, Clone, Copy)]
@@ -19,20 +23,11 @@ struct Pending {
     opaque: u32,
 }
 
-/// The requests of a client.
-#[derive(Debug)]
-struct Requests {
-    /// Number of the next one at the inner server (rule 3 of the protocol).
-    next: u32,
-    /// By number, modulo the window of the inner server.
-    pending: Vec<Option<Pending>>,
-}
-
 /// One partition's storage server.
 pub(super) struct Server {
-    inner: plain::Server,
-    first_request: u32,
-    clients: FxHashMap<u16, Requests>,
+    inner: Inner,
+    /// Requests of each client without a reply, by number modulo the window of the inner server.
+    clients: FxHashMap<u16, Vec<Option<Pending>>>,
     /// CAS versions of written items; others have version 1.
     versions: FxHashMap<Key, u64>,
     version: u64,
@@ -45,8 +40,7 @@ pub(super) struct Server {
 impl Server {
     pub(super) fn restore(options: &ServerOptions, now: Nanos, applied: &Applied) -> Self {
         Self {
-            inner: plain::Server::restore(ServerConfig::of(options), now, applied),
-            first_request: options.first_request,
+            inner: Inner::restore(ServerConfig::of(options), now, applied),
             clients: FxHashMap::default(),
             versions: FxHashMap::default(),
             // Above all versions of an earlier incarnation.
@@ -70,23 +64,21 @@ impl Server {
             Opcode::Set => Op::Put,
             Opcode::Delete => Op::Delete,
         };
-        let first = self.first_request;
-        let requests = self
-            .clients
-            .entry(client)
-            .or_insert_with(|| Requests { next: first, pending: vec![None; WINDOW as usize] });
-        let number = requests.next;
-        requests.next = number.wrapping_add(1);
+        let pending = self.clients.entry(client).or_insert_with(|| vec![None; WINDOW as usize]);
         let Request { source_port, id, opaque, .. } = request;
-        requests.pending[(number % WINDOW) as usize] = Some(Pending { source_port, id, opaque });
-        let message = Message::request(request.source, SERVICE_IP, op, client, number, key);
+        // A late copy does not replace a newer request.
+        let slot = &mut pending[slot_of(opaque)];
+        if slot.is_none_or(|newest| !is_newer(newest.opaque, opaque)) {
+            *slot = Some(Pending { source_port, id, opaque });
+        }
+        let message = Message::request(request.source, SERVICE_IP, op, client, opaque, key);
         self.frame.clear();
         write_frame(&mut self.frame, &message.with_value(request.value));
         true
     }
 
     /// Calls `work` on the inner server and translates what it sends.
-    fn with(&mut self, out: &mut Actions, work: impl FnOnce(&mut plain::Server, &mut Actions)) {
+    fn with(&mut self, out: &mut Actions, work: impl FnOnce(&mut Inner, &mut Actions)) {
         let mut actions = std::mem::take(&mut self.actions);
         work(&mut self.inner, &mut actions);
         for call in actions.calls() {
@@ -112,9 +104,12 @@ impl Server {
             Op::DeleteReply => Opcode::Delete,
             _ => return,
         };
-        let slot = (frame.request() % WINDOW) as usize;
-        let requests = self.clients.get_mut(&frame.sender());
-        let Some(pending) = requests.and_then(|it| it.pending[slot].take()) else { return };
+        let pending = self.clients.get_mut(&frame.sender());
+        let number = frame.request();
+        let slot = pending.map(|it| &mut it[slot_of(number)]);
+        let Some(pending) = slot.and_then(|it| it.take_if(|it| it.opaque == number)) else {
+            return;
+        };
         let done = frame.status() == Status::Ok;
         let (result, text): (u16, &[u8]) = match frame.status() {
             Status::Ok => (status::OK, frame.value()),
@@ -151,6 +146,10 @@ impl Server {
             .write(bytes);
         });
     }
+}
+
+fn slot_of(number: u32) -> usize {
+    (number % WINDOW) as usize
 }
 
 impl crate::Server for Server {

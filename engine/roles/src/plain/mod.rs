@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 
-use netkv_wire::{FrameView, Key};
+use netkv_wire::{FrameView, Key, Status};
 
 use crate::common::window::WINDOW;
 use crate::records::Keying;
@@ -38,15 +38,19 @@ pub(crate) const CLIENT: ClientEntry = ClientEntry {
     new: &|options, workload| Ok(Box::new(Client::new(options.load, workload)?)),
 };
 
-/// The protocol: requests and answers only.
+/// The protocol: requests and answers only. `ANSWER_COPIES`: whether servers answer a copy of a write
+/// that they have carried out.
 #[derive(Debug)]
-pub struct Plain;
+pub struct Serving<const ANSWER_COPIES: bool>;
+
+/// The protocol of netkv's own frames, whose clients send a request again.
+pub type Plain = Serving<true>;
 
 /// A write is being stored.
 #[derive(Debug)]
 pub struct Storing(Write<()>);
 
-impl ServerProtocol for Plain {
+impl<const ANSWER_COPIES: bool> ServerProtocol for Serving<ANSWER_COPIES> {
     type Config = ();
     type Tag = ();
     type Step = Storing;
@@ -59,14 +63,19 @@ impl ServerProtocol for Plain {
         Self
     }
 
-    fn on_get(server: &mut Server, _: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+    fn on_get(
+        server: &mut single_key::Server<Self>,
+        _: Nanos,
+        frame: &FrameView<'_>,
+        out: &mut Actions,
+    ) {
         server.read(frame, out);
     }
 
     fn tag(&self, _: &FrameView<'_>, _: Nanos) {}
 
     fn start_write(
-        server: &mut Server,
+        server: &mut single_key::Server<Self>,
         now: Nanos,
         key: &Key,
         write: Write<()>,
@@ -76,8 +85,20 @@ impl ServerProtocol for Plain {
         server.set_step(key, Storing(write));
     }
 
+    fn on_copy(
+        server: &mut single_key::Server<Self>,
+        _: Nanos,
+        frame: &FrameView<'_>,
+        ended: Option<Status>,
+        out: &mut Actions,
+    ) {
+        if ANSWER_COPIES && let Some(status) = ended {
+            server.refuse(frame, status, out);
+        }
+    }
+
     fn on_queried(
-        server: &mut Server,
+        server: &mut single_key::Server<Self>,
         now: Nanos,
         read: Read,
         result: StoreResult<'_>,
@@ -87,7 +108,7 @@ impl ServerProtocol for Plain {
     }
 
     fn on_step_stored(
-        server: &mut Server,
+        server: &mut single_key::Server<Self>,
         _: Nanos,
         key: &Key,
         Storing(write): Storing,

@@ -38,6 +38,9 @@ def configuration(
             "shift": idle.shift,
             "unit_cycles": idle.unit_cycles,
         }
+    busy = None
+    if idle.busy_shown_by is not None:
+        busy = [design.register(idle.busy_shown_by)[1], idle.busy_mask]
     return {
         "library": str(library.path),
         "clock_hz": design.clock_mhz * 1e6,
@@ -52,5 +55,5 @@ def configuration(
             if register.kind in ("counter", "status") and register.access != "wo"
             for each in register.addresses()
         ],
-        "idle": {"cycles": idle.cycles, "report": report},
+        "idle": {"cycles": idle.cycles, "busy": busy, "report": report},
     }

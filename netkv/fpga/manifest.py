@@ -126,6 +126,11 @@ class Idle(Spec):
 
     cycles: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
     """Cycles that run after the last frame, in which the design completes its work."""
+    busy_shown_by: Name | None = None
+    """A register that shows whether the design has a frame. Without it the design must complete its
+    work within `cycles`."""
+    busy_mask: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
+    """Its bits of which one is 1 while the design has a frame."""
     told: Name | None = None
     """A register that takes the time for which the clock stood still; for designs with clocks."""
     value: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
@@ -240,10 +245,10 @@ class Manifest(Spec):
     @model_validator(mode="after")
     def _named_registers_exist(self) -> Manifest:
         names = {name for register in self.registers for name, _ in register.addresses()}
-        named = [("told", self.idle.told), ("shown_by", self.ready and self.ready.shown_by)]
+        named = [("told", self.idle.told), ("busy_shown_by", self.idle.busy_shown_by), ("shown_by", self.ready and self.ready.shown_by)]
         for field, name in named:
             if name is not None and name not in names:
-                path = ("idle" if field == "told" else "ready", field)
+                path = ("ready" if field == "shown_by" else "idle", field)
                 raise FieldError(f"there is no register '{name}'", *path)
         return self
 

@@ -242,6 +242,8 @@ module lake_top #(
   logic           initialized;
   logic           bypass;
   logic           quiet;
+  logic           module_busy;
+  logic           busy;  // a frame is in the FIFO or in LaKe
   logic [31:0]    epoch_count;
   logic [31:0]    busy_cycles;
   logic [31:0]    starved_cycles;
@@ -268,6 +270,8 @@ module lake_top #(
       .accepted(lake_accepted),
       .dropped (lake_dropped)
   );
+
+  assign busy = module_busy || lake_valid || query_valid || fifo_level != '0;
 
   lake_module #(
       .PES(PES),
@@ -325,6 +329,7 @@ module lake_top #(
       .sram_rdata,
       .bypass,
       .quiet,
+      .busy        (module_busy),
       .epoch_count,
       .busy_cycles,
       .starved_cycles,
@@ -423,7 +428,7 @@ module lake_top #(
     queue_dropped, transmitted, received,
     memory_counters, counters,
     starved_cycles, busy_cycles, lake_dropped, lake_accepted, rate, epoch_count,
-    {28'd0, bypass, quiet, cache_on, initialized},
+    {27'd0, busy, bypass, quiet, cache_on, initialized},
     32'h4c61_4b65  // "LaKe"
   };
 

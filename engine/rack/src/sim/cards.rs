@@ -1,8 +1,8 @@
 //! FPGA cards: designs whose clock advances with virtual time.
 //!
 //! Rules
-//! 1. A design runs cycle by cycle while frames move through it, and for
-//!    [`IdleModel::cycles`] after the last one. Then its clock stands still until the next frame;
+//! 1. A design runs cycle by cycle while frames move through it, and for [`IdleModel::cycles`] after
+//!    the last one, or as long as it says that it has a frame. Then its clock stands still until the next frame;
 //!    a design that keeps times is told how long ([`IdleReport`]).
 //! 2. A design may run ahead of virtual time, up to the moment at which a frame that no other node
 //!    has sent yet could arrive: the time of the next event plus the shortest delay of its links.
@@ -69,8 +69,10 @@ struct Node {
     run_until: u64,
     arrivals: BinaryHeap<Arrival>,
     arrived: u64,
-    /// When its next event is due. Events at other times are ignored.
+    /// When its next event is due.
     due: Nanos,
+    /// Number of that event; others are ignored.
+    turn: u32,
     /// Shortest delay of the links to it.
     nearest: Nanos,
     up: bool,
@@ -135,6 +137,7 @@ impl Node {
             arrivals: BinaryHeap::new(),
             arrived: 0,
             due: Nanos::MAX,
+            turn: 0,
             nearest,
             up: true,
             restarts: 0,
@@ -206,6 +209,12 @@ impl Node {
     fn is_busy(&self) -> bool {
         let design = &self.design;
         design.pending_rx() > 0 || design.pending_tx() > 0 || self.cycle() < self.run_until
+    }
+
+    /// Whether the design says that it has a frame.
+    fn has_frame(&mut self) -> Result<bool, Error> {
+        let Some((register, mask)) = self.config.idle.busy else { return Ok(false) };
+        Ok(self.design.read_register(register)? & mask != 0)
     }
 
     fn keep_running(&mut self) {
@@ -289,15 +298,14 @@ impl Simulation {
         node.arrived += 1;
         node.arrivals.push(Reverse((arrival, node.arrived, port, FrameIdKey(frame))));
         if arrival < node.due {
-            node.due = arrival.max(self.now);
-            self.queue.push(node.due, Event::Card { card });
+            self.wake_card(card, arrival);
         }
     }
 
     /// Runs the design of a card (rule 2).
-    pub(super) fn card_event(&mut self, card: u16) {
+    pub(super) fn card_event(&mut self, card: u16, turn: u32) {
         let node = &mut self.cards.0[usize::from(card)];
-        if node.due != self.now || !node.up {
+        if node.turn != turn || !node.up {
             return;
         }
         node.due = Nanos::MAX;
@@ -314,6 +322,9 @@ impl Simulation {
             let node = &mut self.cards.0[index];
             let horizon = other + node.nearest;
             let next = node.arrivals.peek().map(|Reverse(arrival)| arrival.0);
+            if !node.is_busy() && node.has_frame()? {
+                node.keep_running();
+            }
             if !node.is_busy() {
                 match next {
                     None => return Ok(()),
@@ -352,7 +363,8 @@ impl Simulation {
     fn wake_card(&mut self, card: u16, at: Nanos) {
         let node = &mut self.cards.0[usize::from(card)];
         node.due = at.max(self.now);
-        self.queue.push(node.due, Event::Card { card });
+        node.turn = node.turn.wrapping_add(1);
+        self.queue.push(node.due, Event::Card { card, turn: node.turn });
     }
 
     /// Puts the frames that a design has sent on their links.
@@ -396,6 +408,7 @@ impl Simulation {
             self.frames.free(frame.0);
         }
         node.due = Nanos::MAX;
+        node.turn = node.turn.wrapping_add(1);
         node.up = up;
         if !up {
             return Ok(());

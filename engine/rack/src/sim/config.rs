@@ -204,6 +204,9 @@ pub struct CardConfig {
 pub struct IdleModel {
     /// Cycles after the last frame.
     pub cycles: u64,
+    /// Register and mask: while one of these bits is 1, the design has a frame.
+    #[serde(default)]
+    pub busy: Option<(u16, u32)>,
     /// How the design gets to know how long.
     #[serde(default)]
     pub report: Option<IdleReport>,
@@ -211,7 +214,7 @@ pub struct IdleModel {
 
 impl Default for IdleModel {
     fn default() -> Self {
-        Self { cycles: 1024, report: None }
+        Self { cycles: 1024, busy: None, report: None }
     }
 }
 

@@ -64,7 +64,7 @@ enum Event {
     /// The coordinator's processor is done with a frame.
     Coordinated { incarnation: u16, frame: FrameId },
     /// The clock of a card runs.
-    Card { card: u16 },
+    Card { card: u16, turn: u32 },
     /// A timer of the coordinator is due.
     CoordinatorTimer { incarnation: u16 },
     /// A frame from the controller has reached a switch.
@@ -233,7 +233,7 @@ impl Simulation {
             Event::Received { host, frame } => self.receive(host, frame),
             Event::Coordinated { incarnation, frame } => self.coordinated(incarnation, frame),
             Event::CoordinatorTimer { incarnation } => self.coordinator_timer(incarnation),
-            Event::Card { card } => self.card_event(card),
+            Event::Card { card, turn } => self.card_event(card, turn),
             Event::PacketOut { switch, incarnation, frame } => {
                 self.packet_out_arrived(switch, incarnation, frame, engines);
             }

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netkv import resources
 from netkv.errors import NetkvError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from netkv.rack.nodes import Node
     from netkv.sim.models import Profile
     from netkv.sim.probes import Probes
+    from netkv.soak.case import Case
+    from netkv.soak.random_draw import RandomDraw
 
 PLAIN = "plain"
 """The role of servers and clients that only exchange requests and replies."""
@@ -112,6 +114,8 @@ class Scheme:
     """Macros with which the program is compiled for a lab."""
     needs: Callable[[LabSpec], None] | None = None
     """A further check of the lab, which raises `MisfitError`."""
+    soak_options: Callable[[RandomDraw, Case], Mapping[str, Any]] | None = None
+    """Draws options of the lab for a case of `netkv soak`, last of all draws; None: none."""
     profiles: Callable[[], Mapping[str, Profile]] = _no_profiles
     """Testbeds of its paper for the simulator (`netkv.sim.profiles`), by name."""
     probes: Callable[[], Probes] | None = None

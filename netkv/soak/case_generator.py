@@ -14,7 +14,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,9 @@ def generate(
         duration=duration,
         faults=_faults(draw, rack, duration, kinds),
     )
-    return _with_later_draws(draw, case, schemes.get(scheme).max_pipelines)
+    case = _with_later_draws(draw, case, schemes.get(scheme).max_pipelines)
+    own = schemes.get(scheme).soak_options
+    return case if own is None else _with_options(case, own(draw, case))
 
 
 def _fit(lab: LabSpec, scheme: str) -> LabSpec:
@@ -215,6 +217,11 @@ def _with_later_draws(draw: RandomDraw, case: Case, most: int) -> Case:
             "profile": case.profile.model_copy(update={"switch": switch}),
         }
     )
+
+
+def _with_options(case: Case, options: Mapping[str, Any]) -> Case:
+    lab = case.rack.lab.model_copy(update=dict(options))
+    return case.model_copy(update={"rack": case.rack.model_copy(update={"lab": lab})})
 
 
 def _with_multigets(draw: RandomDraw, rack: RackSpec) -> RackSpec:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netkv.schemes.lake.options import BUILT_ELEMENTS, LakeOptions
 from netkv.schemes.memcached import ROLE
 from netkv.schemes.scheme import Card, Scheme
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from netkv.lab.spec import LabSpec
+    from netkv.soak.case import Case
+    from netkv.soak.random_draw import RandomDraw
 
 _MEMORY = {"chip": ("USE_DRAM=0", "USE_SRAM=0"), "sram": ("USE_DRAM=0", "USE_SRAM=1"), "dram": ()}
 """Parameters of the design for each choice of memories."""
@@ -33,8 +37,16 @@ def _card(lab: LabSpec) -> Card:
             "pe_mask": (1 << options.elements) - 1,
             "lifetime": options.units(options.packet_lifetime),
             "max_age": options.units(options.max_age),
+            # Nothing is stored for a packet lifetime: a request may be on its way since before.
+            "command": 1,
         },
     )
+
+
+def _soak_options(draw: RandomDraw, case: Case) -> Mapping[str, Any]:
+    from netkv.schemes.lake.soak import options
+
+    return options(draw, case)
 
 
 SCHEME = Scheme(
@@ -50,4 +62,5 @@ SCHEME = Scheme(
     max_pipelines=4,
     options=LakeOptions,
     card=_card,
+    soak_options=_soak_options,
 )

@@ -29,7 +29,7 @@ const READY_STEP: u64 = 1000;
 /// Cycles of a reset.
 const RESET_CYCLES: u32 = 16;
 /// Time that a design has been idle before the first frame, in seconds.
-const IDLE_BEFORE_S: f64 = 1.0;
+const IDLE_BEFORE_S: f64 = 100.0;
 /// Longest time that a design runs ahead.
 const AHEAD: Nanos = 100_000;
 const PICOS: u64 = 1000;
@@ -73,7 +73,7 @@ struct Node {
     due: Nanos,
     /// Number of that event; others are ignored.
     turn: u32,
-    /// Shortest delay of the links to it.
+    /// Shortest delay of the links to it, at least a cycle.
     nearest: Nanos,
     up: bool,
     restarts: u64,
@@ -138,7 +138,7 @@ impl Node {
             arrived: 0,
             due: Nanos::MAX,
             turn: 0,
-            nearest,
+            nearest: nearest.max(period.div_ceil(PICOS)),
             up: true,
             restarts: 0,
             unrouted: 0,
@@ -346,7 +346,8 @@ impl Simulation {
             let until = node.cycle_of(horizon.min(next)).max(node.cycle());
             let cycles = until - node.cycle();
             if cycles == 0 {
-                self.wake_card(card, other);
+                // Virtual time catches up first.
+                self.wake_card(card, horizon);
                 return Ok(());
             }
             let cycles = if node.design.pending_rx() + node.design.pending_tx() == 0 {

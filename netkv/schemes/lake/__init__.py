@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netkv.lab.spec import LabSpec
+    from netkv.sim.models import Profile
     from netkv.soak.case import Case
     from netkv.soak.random_draw import RandomDraw
 
@@ -49,6 +50,12 @@ def _soak_options(draw: RandomDraw, case: Case) -> Mapping[str, Any]:
     return options(draw, case)
 
 
+def _profiles() -> Mapping[str, Profile]:
+    from netkv.schemes.lake.profiles import PROFILES
+
+    return PROFILES
+
+
 SCHEME = Scheme(
     name="lake",
     title="LaKe",
@@ -63,4 +70,5 @@ SCHEME = Scheme(
     options=LakeOptions,
     card=_card,
     soak_options=_soak_options,
+    profiles=_profiles,
 )

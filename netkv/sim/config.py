@@ -56,7 +56,8 @@ def rack_config(
     store = profile.backends.get(lab.backend, server)
     numbers = {plan.name: number for number, plan in enumerate(network.switches)}
     client_link = _link(profile.client_link, scale)
-    server_link = _link(profile.server_link, scale)
+    # Behind an FPGA card, the delay of the host is on the link between them.
+    server_link = _link(profile.server_link, scale, 0.0 if cards else profile.host_delay)
     switch_link = _link(profile.switch_link, scale)
     links = [
         {
@@ -74,7 +75,7 @@ def rack_config(
         {
             "a": {"server": server},
             "b": {"card": [server, len(card["rates"]) - 1]},
-            "model": _link(profile.card_link, scale),
+            "model": _link(profile.card_link, scale, profile.host_delay),
         }
         for server, card in enumerate(cards)
     ]
@@ -162,9 +163,10 @@ def _coordinator(spec: RackSpec, profile: Profile) -> dict[str, Any]:
     return {"host": host, "limit": options.coordinator_queue}
 
 
-def _link(model: LinkModel, scale: float) -> dict[str, Any]:
+def _link(model: LinkModel, scale: float, more: float = 0.0) -> dict[str, Any]:
+    """`more`: further delay in microseconds."""
     return {
         "bandwidth_bps": model.bandwidth_gbps * 1e9 / scale,
-        "delay_s": model.delay * 1e-6 * scale,
+        "delay_s": (model.delay + more) * 1e-6 * scale,
         "queue_bytes": model.queue_kib * 1024,
     }

@@ -145,6 +145,9 @@ class Profile(Spec):
     transfer. Processor times of frames are those of the host."""
     switch: SwitchModel
     control: ControlModel
+    host_delay: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """Time from the network card of a server to its processor, and back: interrupts and the network
+    stack, without their processor time."""
     coordinator: HostModel | None = None
     """The coordinator of multigets; its cores are `lab.coordinator_workers`. None: as `client`."""
     backends: dict[str, StoreModel] = Field(default_factory=dict)

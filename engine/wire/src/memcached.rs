@@ -370,7 +370,7 @@ mod tests {
         let changed = |at: usize, byte: u8| {
             let mut frame = good.clone();
             frame[at] = byte;
-            Request::parse(&frame)
+            Request::parse(&frame).map(drop)
         };
         let header = KV_OFFSET + 8;
         assert_eq!(changed(header, 0x81), Err(Malformed::Format(0x81)));

@@ -24,8 +24,8 @@ PROFILES: dict[str, Profile] = {
         client_link=LinkModel(bandwidth_gbps=400, delay=0, queue_kib=65_536),
         server_link=LinkModel(bandwidth_gbps=10, delay=0.005, queue_kib=512),
         switch_link=LinkModel(bandwidth_gbps=400, delay=0, queue_kib=8192),
-        # ... and the rest of 238.84 us is the way between card and memcached, in both directions.
-        card_link=LinkModel(bandwidth_gbps=63, delay=117.3, queue_kib=2048),
+        # ... and the rest of 238.84 us is the way between network card and memcached.
+        host_delay=117.2,
         # The paper has no switch, so that of the rack takes no time.
         switch=SwitchModel(latency=0, packet_rate=1e12, queue_packets=65_536),
         control=ControlModel(latency=20, rate=50_000),

@@ -45,7 +45,7 @@ def packet_lifetime(case: Case) -> float:
     if lab.service_rate is not None:
         # Faults make servers slower.
         at_server += SLOWED * lab.queue_limit / lab.service_rate
-    return FAULT_DELAY + on_links + at_server
+    return FAULT_DELAY + on_links + at_server + 2e-6 * profile.host_delay
 
 
 def _longest(link: LinkModel) -> float:

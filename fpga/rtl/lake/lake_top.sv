@@ -243,7 +243,7 @@ module lake_top #(
   logic           bypass;
   logic           quiet;
   logic           module_busy;
-  logic           busy;  // a frame is in the FIFO or in LaKe
+  logic           busy;  // a frame is in the FIFO, in LaKe, or waits for its port
   logic [31:0]    epoch_count;
   logic [31:0]    busy_cycles;
   logic [31:0]    starved_cycles;
@@ -271,7 +271,7 @@ module lake_top #(
       .dropped (lake_dropped)
   );
 
-  assign busy = module_busy || lake_valid || query_valid || fifo_level != '0;
+  assign busy = module_busy || lake_valid || query_valid || fifo_level != '0 || tx_valid != '0;
 
   lake_module #(
       .PES(PES),

@@ -67,6 +67,8 @@ struct Node {
     unreported: u64,
     /// The cycle, in virtual time, at which the clock stops unless a frame moves.
     run_until: u64,
+    /// Whether the clock stands still.
+    sleeps: bool,
     arrivals: BinaryHeap<Arrival>,
     arrived: u64,
     /// When its next event is due.
@@ -134,6 +136,7 @@ impl Node {
             offset: 0,
             unreported: 0,
             run_until: 0,
+            sleeps: true,
             arrivals: BinaryHeap::new(),
             arrived: 0,
             due: Nanos::MAX,
@@ -321,18 +324,26 @@ impl Simulation {
             let other = self.queue.next(limit).unwrap_or(limit).min(self.generator_due).min(limit);
             let node = &mut self.cards.0[index];
             let horizon = other + node.nearest;
+            if node.sleeps {
+                node.sleeps = false;
+                node.sleep_until(node.cycle_of(self.now))?;
+            }
             let next = node.arrivals.peek().map(|Reverse(arrival)| arrival.0);
             if !node.is_busy() && node.has_frame()? {
                 node.keep_running();
             }
             if !node.is_busy() {
+                node.sleeps = true;
                 match next {
                     None => return Ok(()),
                     Some(at) if at > horizon => {
                         self.wake_card(card, at);
                         return Ok(());
                     }
-                    Some(at) => node.sleep_until(node.cycle_of(at))?,
+                    Some(at) => {
+                        node.sleeps = false;
+                        node.sleep_until(node.cycle_of(at))?;
+                    }
                 }
             }
             while let Some(&Reverse((at, _, port, frame))) = node.arrivals.peek()
@@ -422,6 +433,7 @@ impl Simulation {
         restart().map_err(|error| format!("Card {card} cannot be started: {error}"))?;
         node.restarts += 1;
         node.unreported = 0;
+        node.sleeps = true;
         node.set_time(node.cycle_of(now));
         node.run_until = 0;
         Ok(())

@@ -15,7 +15,8 @@
 //   6 max_age        of a value that is served, in units; 0: no limit
 //   7 threshold_on   queries in a window of 2^16 cycles; for cache mode 2
 //   8 threshold_off
-//   9 command        a write of 1: everything stored is invalid; of 2: serve after a delayed flush
+//   9 command        a write of 1: everything stored is invalid; of 2: that, and serve again after a
+//                    delayed flush
 //   10...            read only: see `status`
 // A unit is 2^PRESCALE cycles.
 module lake_top #(
@@ -91,7 +92,7 @@ module lake_top #(
   logic                      clear_bypass;
 
   assign command      = reg_write && reg_address == 16'd36;
-  assign invalidate   = command && reg_wdata == 32'd1;
+  assign invalidate   = command && (reg_wdata == 32'd1 || reg_wdata == 32'd2);
   assign clear_bypass = command && reg_wdata == 32'd2;
 
   register_file #(
@@ -184,7 +185,7 @@ module lake_top #(
   assign too_long   = class_meta.length > MAX_FRAME;
   assign to_lake    = for_lake && !too_long;
   assign long_write = class_valid && class_ready && class_last && too_long
-      && class_kind == lake_pkg::KIND_QUERY;
+      && class_kind == lake_pkg::KIND_QUERY && mutant_pkg::ID != 27;
   assign foreign_write = opaque_write || long_write || invalidate;
 
   // ---- normal path -----------------------------------------------------------------------------

@@ -111,7 +111,7 @@ class Lake:
             self.design.rx(port, frame)
             expected += 1
         out: list[tuple[int, bytes]] = []
-        for _ in range(100):
+        for _ in range(expected + 10):
             self.design.step(20_000, until_frame=True)
             out += [(port, frame) for port, frame, *_ in self.design.tx()]
             if len(out) >= expected:

@@ -49,7 +49,6 @@ async def replies_leave_where_requests_came_from(dut: Any) -> None:
     golden = memcached.Server()
     rng = lab.bench.rng
     expected: list[list[Operation]] = [[] for _ in range(PORTS)]
-    replies = 0
     for number in range(60):
         key = rng.choice((b"key1", b"other"))
         operation = rng.choice(
@@ -61,8 +60,7 @@ async def replies_leave_where_requests_came_from(dut: Any) -> None:
         expected[port].append(answer)
         lab.source.send(Frame(frames.udp_frame(frames.datagram(operation.encode()))), port)
         # One at a time: the order is that of the model.
-        replies += 1
-        await lab.bench.until(lambda count=replies: lab.sink.count == count, 2000)
+        await lab.bench.until(lambda count=number + 1: lab.sink.count == count, 2000)
     for port in range(PORTS):
         found = [memcached.decode(each.data[50:])[0] for each in lab.sink.frames[port]]
         assert found == expected[port]

@@ -38,7 +38,14 @@ class Lab:
         dut.udp_header.value = dut.safe_writes.value = dut.fill.value = 1
         dut.cache_enable.value = 1
         dut.lifetime.value = 1000
-        for name in ("max_age", "foreign_write", "clear_bypass", "sram_rdata", "dram_ready"):
+        for name in (
+            "single_use",
+            "max_age",
+            "foreign_write",
+            "clear_bypass",
+            "sram_rdata",
+            "dram_ready",
+        ):
             getattr(dut, name).value = 0
         dut.dram_response_valid.value = 0
 

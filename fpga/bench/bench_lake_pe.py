@@ -38,6 +38,7 @@ SETTINGS: Fields = [
     ("safe_writes", 1),
     ("fill", 1),
     ("bypass", 1),
+    ("single_use", 1),
     ("max_age", 48),
     ("bucket_mask", 30),
 ]
@@ -198,6 +199,7 @@ class Bench:
             "safe_writes": 1,
             "fill": 1,
             "bypass": 0,
+            "single_use": 0,
             "max_age": 0,
             "bucket_mask": BUCKETS - 1,
             **settings,

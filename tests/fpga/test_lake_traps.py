@@ -338,6 +338,28 @@ def test_opaque_is_used_again_after_its_reply(lab: Lab) -> None:
         assert lab.ask(get(key, opaque=0)) is None
 
 
+@pytest.mark.parametrize("kind", ["get", "set"])
+def test_copied_reply_does_not_serve_a_reused_opaque(lab: Lab, kind: str) -> None:
+    """For networks that copy packets behind LaKe; bit 4 of the options."""
+    lab.lake.write("options", 0b11111)
+    for key in (KEY, KEY2):
+        lab.hold(key, b"value of " + key)
+    first, second = (
+        (get(KEY, opaque=0), get(KEY2, opaque=0))
+        if kind == "get"
+        else (store(KEY, b"one", opaque=0), store(KEY2, b"two", opaque=0))
+    )
+    copied = lab.execute(lab.forwarded(first))
+    for reply in copied:
+        lab.deliver(reply)
+    assert lab.is_hit(KEY)
+    lab.forwarded(second)
+    for reply in copied:
+        lab.deliver(reply)
+    assert not lab.is_hit(KEY2)
+    lab.settle([KEY, KEY2])
+
+
 # ---- what a simple parser does not see ---------------------------------------------------------
 
 

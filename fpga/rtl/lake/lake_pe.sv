@@ -919,7 +919,8 @@ module lake_pe #(
         end
       end
 
-      RELEASE: if (miss_ready) state <= FORWARD;
+      // A copy of this reply must not be taken for that to a later request.
+      RELEASE: if (miss_ready) state <= settings.single_use ? MARK : FORWARD;
 
       SUM: begin
         sum_step <= sum_step + 2'd1;

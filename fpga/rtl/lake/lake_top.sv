@@ -7,7 +7,8 @@
 //
 // Registers, one word of 4 bytes each:
 //   0 mode           1:0 cache (0 off, 1 on, 2 by rate), 4 forwarding (0 NIC, 1 switch)
-//   1 options        0 memcached's frame header, 1 safe writes, 2 fill, 3 shared caches
+//   1 options        0 memcached's frame header, 1 safe writes, 2 fill, 3 shared caches, 4 a tag
+//                    serves one request in a lifetime
 //   2 pe_mask        one bit for each processing element (PE)
 //   3 memcached_port
 //   4 server_ports   one bit for each port behind which servers are
@@ -292,6 +293,7 @@ module lake_top #(
       .safe_writes (control[1][1]),
       .fill        (control[1][2]),
       .cache_enable(control[1][3]),
+      .single_use  (control[1][4]),
       .lifetime    (control[5]),
       .max_age     (lake_pkg::NOW_BITS'(control[6])),
       .foreign_write,

@@ -71,8 +71,10 @@ async def equals_the_rules(dut: Any) -> None:
     for trial in range(6000):
         opcode = rng.randrange(256) if rng.random() < 0.1 else trial % 0x40
         extras = rng.choice((0, 0, 4, 8, 8, 20))
-        if trial % 4 == 0:
+        if trial % 5 == 0:
             opcode, extras = memcached.SET, 8
+        elif opcode == memcached.FLUSH:
+            extras = 4
         key = rng.choice((0, 1, 4, 250, 251, 256, 0xFFFF, rng.randrange(300)))
         value = rng.choice((0, 0, 8, 480, 488, rng.randrange(1400)))
         body = extras + key + value if rng.random() < 0.9 else rng.getrandbits(32)

@@ -38,6 +38,7 @@ SETTINGS: Fields = [
     ("safe_writes", 1),
     ("fill", 1),
     ("bypass", 1),
+    ("single_use", 1),
     ("max_age", 48),
     ("bucket_mask", 30),
 ]
@@ -198,6 +199,7 @@ class Bench:
             "safe_writes": 1,
             "fill": 1,
             "bypass": 0,
+            "single_use": 0,
             "max_age": 0,
             "bucket_mask": BUCKETS - 1,
             **settings,
@@ -365,7 +367,7 @@ async def random_operations_have_the_servers_answers(dut: Any, safe: int) -> Non
     rng = there.bench.rng
     golden = memcached.Server()
     keys = [rng.randbytes(rng.choice([1, 2, 4, 31, 32, 33, 64, 100, 250])) for _ in range(24)]
-    for number in range(700):
+    for number in range(300):
         key = rng.choice(keys)
         value = rng.randbytes(rng.choice([0, 1, 8, 27, 28, 31, 60, 100, 229, 230, 400, 600]))
         asked = rng.choice(
@@ -399,7 +401,7 @@ async def random_operations_have_the_servers_answers(dut: Any, safe: int) -> Non
     services = there.bench.services
     held = sum((line >> 64 * way) >> 63 & 1 for line in services.hash.values() for way in range(8))
     assert held == len(services.used), "a chunk is lost or doubled"
-    assert there.bench.events["hit"] > 20
+    assert there.bench.events["hit"] > 10
 
 
 @cocotb.test()

@@ -211,8 +211,8 @@ async def pes_read_what_they_wrote(dut: Any) -> None:
     rates = {"hash": 0.7, "data": 0.7, "slab": 0.02, "guard": 0.02}
     services = [hashes, data, slabs, guards]
     enable, cycles = 1, 0
-    for _ in range(60_000):
-        if hashes.done + data.done >= 20_000:
+    for _ in range(30_000):
+        if hashes.done + data.done >= 10_000:
             break
         cycles += 1
         if rng.random() < (0.001 if enable else 0.004):
@@ -224,14 +224,14 @@ async def pes_read_what_they_wrote(dut: Any) -> None:
         for each in services:
             each.sample()
     print(f"{hashes.done} hash and {data.done} data operations in {cycles} cycles")
-    assert hashes.done + data.done >= 20_000
-    assert slabs.done > 300
-    assert guards.done > 300
+    assert hashes.done + data.done >= 10_000
+    assert slabs.done > 150
+    assert guards.done > 150
     if int(dut.USE_DRAM.value):
-        assert int(dut.hash_hits.value) > 500
-        assert int(dut.data_hits.value) > 300
-        assert int(dut.hash_misses.value) > 500
-        assert int(dut.dram_writes.value) > 3000
+        assert int(dut.hash_hits.value) > 250
+        assert int(dut.data_hits.value) > 150
+        assert int(dut.hash_misses.value) > 250
+        assert int(dut.dram_writes.value) > 1500
 
 
 @cocotb.test()

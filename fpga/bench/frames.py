@@ -18,7 +18,7 @@ TCP, UDP, ICMP = 6, 17, 1
 def ones_complement_sum(data: bytes) -> int:
     """The sum of RFC 1071, not inverted; an odd last byte is the high half of a word."""
     words = struct.unpack(f"!{(len(data) + 1) // 2}H", data + b"\0" * (len(data) & 1))
-    total = sum(words)
+    total: int = sum(words)
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 GET, SET, ADD, REPLACE, DELETE, INCREMENT = 0x00, 0x01, 0x02, 0x03, 0x04, 0x05
 FLUSH, GETQ, NOOP, GETK, GETKQ, APPEND = 0x08, 0x09, 0x0A, 0x0C, 0x0D, 0x0E
-SETQ, DELETEQ, TOUCH = 0x11, 0x14, 0x1C
+SETQ, DELETEQ, TOUCH, GAT = 0x11, 0x14, 0x1C, 0x1D
 QUIET = {GETQ, GETKQ, SETQ, DELETEQ}
 HEADER = struct.Struct(">BBHBBHIIQ")
 STATUS_OK, NOT_FOUND, EXISTS, NOT_STORED = 0, 1, 2, 5
@@ -87,11 +87,29 @@ def store(
 
 
 class Server:
-    """Answers operations in the order in which they come. Expiries are kept, but never come."""
+    """Answers operations in the order in which they come. Time passes with `advance`."""
 
     def __init__(self) -> None:
         self.items: dict[bytes, tuple[bytes, bytes, int]] = {}  # flags, value, CAS
         self._cas = 0
+        self._now = 0
+        self._flush: int | None = None  # time of a delayed flush
+        self._expiries: dict[bytes, int] = {}
+
+    def advance(self, seconds: int) -> None:
+        """Items expire, and a delayed flush takes effect."""
+        self._now += seconds
+        if self._flush is not None and self._flush <= self._now:
+            self.items.clear()
+            self._flush = None
+        for key in [key for key, at in self._expiries.items() if at <= self._now]:
+            self.items.pop(key, None)
+            del self._expiries[key]
+
+    def _expire(self, key: bytes, seconds: int) -> None:
+        self._expiries.pop(key, None)
+        if seconds:
+            self._expiries[key] = self._now + seconds
 
     def answer(self, asked: Operation) -> Operation | None:
         """The reply, or None where a quiet operation has none."""
@@ -124,6 +142,7 @@ class Server:
                     return reply(NOT_STORED, value=b"Not stored.")
                 self._cas += 1
                 self.items[asked.key] = (asked.extras[:4], asked.value, self._cas)
+                self._expire(asked.key, int.from_bytes(asked.extras[4:8], "big"))
                 return reply(cas=self._cas)
             case 0x04 | 0x14:
                 if held is None:
@@ -136,10 +155,26 @@ class Server:
                 self._cas += 1
                 self.items[asked.key] = (held[0], held[1] + asked.value, self._cas)
                 return reply(cas=self._cas)
+            case 0x05:
+                if held is None:
+                    return reply(NOT_FOUND, value=b"Not found")
+                number = int(held[1]) + int.from_bytes(asked.extras[:8], "big")
+                self._cas += 1
+                self.items[asked.key] = (held[0], str(number).encode(), self._cas)
+                return reply(value=number.to_bytes(8, "big"), cas=self._cas)
             case 0x08:
-                self.items.clear()
+                delay = int.from_bytes(asked.extras, "big")
+                if delay:
+                    self._flush = self._now + delay
+                else:
+                    self.items.clear()
                 return reply()
-            case 0x1C:
-                return reply(STATUS_OK if held else NOT_FOUND)
+            case 0x1C | 0x1D:
+                if held is None:
+                    return reply(NOT_FOUND, value=b"Not found")
+                self._expire(asked.key, int.from_bytes(asked.extras, "big"))
+                if asked.opcode == TOUCH:
+                    return reply(cas=held[2])
+                return reply(extras=held[0], value=held[1], cas=held[2])
             case _:
                 return reply()

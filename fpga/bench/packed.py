@@ -57,6 +57,27 @@ MISS_ENTRY = Packed(kind=2, hash=32, key_length=8, version=24, store_id=32, chun
 MISS_TAG = Packed(opcode=8, opaque=32, client_address=32, client_port=16)
 MISS_REQUEST = Packed(command=3, slot=8, window=3, tag=MISS_TAG, entry=MISS_ENTRY, key=256)
 MISS_RESPONSE = Packed(hit=1, ambiguous=1, slot=8, entry=MISS_ENTRY, key=256)
+OPERATION = Packed(
+    ok=1,
+    last=1,
+    response=1,
+    opcode=8,
+    key_length=8,
+    extras_length=8,
+    body_length=16,
+    status_ok=1,
+    opaque=32,
+    cas=64,
+    flags=32,
+    get=1,
+    echoes_key=1,
+    quiet=1,
+    flush=1,
+    delayed_flush=1,
+    mutation=1,
+    storable=1,
+    expiring=1,
+)
 
 
 def join(values: list[int], bits: int) -> int:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from types import ModuleType
@@ -15,12 +18,23 @@ import cocotb_tools.config
 import find_libpython
 
 from netkv.fpga import sources, verilate
-from netkv.fpga.tools import verilator
+from netkv.fpga.tools import compiler, compiler_version, verilator
 
 BENCHES = sources.folder() / "bench"
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "fpga"
+# Benches see the signals of the module itself.
+OPTIONS = ("--vpi", "--public-depth", "1", "--timing", "-O3")
 # Small modules run for milliseconds: the time of the compiler counts.
 FLAGS = ("-O1", "-DVM_TRACE=0")
+# Headers that all simulations begin with. Most of the compiler's time goes into them.
+HEADERS = (
+    "verilated.h",
+    "verilated_vpi.h",
+    "verilated_dpi.h",
+    "verilated_sym_props.h",
+    "verilated_syms.h",
+    "verilated_timing.h",
+)
 
 
 def load(name: str) -> ModuleType:
@@ -39,27 +53,41 @@ def load(name: str) -> ModuleType:
 
 def build(top: str, parameters: dict[str, int]) -> Path:
     """The simulation of module `top` under cocotb. Kept until a source of it changes."""
-    files, options = sources.of(top)
     content = b"".join(each.read_bytes() for each in sources.closure(top))
     key = hashlib.sha256(
-        content + repr((top, sorted(parameters.items()), FLAGS, verilator().version)).encode()
+        content
+        + repr((top, sorted(parameters.items()), OPTIONS, FLAGS, verilator().version)).encode()
     ).hexdigest()[:16]
-    folder = CACHE / f"bench-{top}-{key}"
-    program = folder / "sim"
-    if program.exists():
-        return program
+    place = CACHE / f"bench-{top}-{key}"
+    if place.exists():
+        return place / "sim"
+    # A build that is interrupted leaves nothing that counts.
+    CACHE.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(dir=CACHE, prefix=".new-"))
+    try:
+        _build(top, parameters, folder)
+        with contextlib.suppress(OSError):  # another process was faster
+            folder.rename(place)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return place / "sim"
+
+
+def _build(top: str, parameters: dict[str, int], folder: Path) -> None:
+    files, options = sources.of(top)
     verilate.translate(
         files,
         top,
         folder,
         parameters=parameters,
-        options=(*options, "--vpi", "--public-flat-rw", "--timing", "-O3"),
+        options=(*options, *OPTIONS),
     )
     main = cocotb_tools.config.share_dir / "lib" / "verilator" / "verilator.cpp"
-    # One unit: most of the time would go into the headers, which all files share.
     unit = folder / "unit.cc"
     unit.write_text("".join(f'#include "{each}"\n' for each in [*folder.glob("*.cpp"), main]))
-    objects = verilate.compile_all([unit], folder, flags=FLAGS, includes=[folder])
+    objects = verilate.compile_all(
+        [unit], folder, flags=(*FLAGS, "-include", str(headers())), includes=[folder]
+    )
     libraries = cocotb_tools.config.libs_dir
     verilate.link(
         [
@@ -75,10 +103,32 @@ def build(top: str, parameters: dict[str, int]) -> Path:
                 ),
             ),
         ],
-        program,
+        folder / "sim",
         flags=(f"-Wl,-rpath,{libraries}", f"-L{libraries}", "-lcocotbvpi_verilator"),
     )
-    return program
+
+
+def headers() -> Path:
+    """A header for all simulations, with its precompiled form beside it where GCC finds it."""
+    content = "".join(f'#include "{each}"\n' for each in HEADERS)
+    version = compiler_version(compiler())
+    key = hashlib.sha256(f"{content}{FLAGS}{version}{verilator().version}".encode()).hexdigest()[
+        :16
+    ]
+    header = CACHE / f"headers-{key}" / "common.h"
+    compiled = header.with_name("common.h.gch")
+    if not compiled.exists():
+        header.parent.mkdir(parents=True, exist_ok=True)
+        # Several tests may get here at once: each writes under a name of its own.
+        private = header.parent / f"{os.getpid()}"
+        private.mkdir(exist_ok=True)
+        source = private / "common.h"
+        source.write_text(content)
+        (made,) = verilate.compile_all([source], private, flags=(*FLAGS, "-x", "c++-header"))
+        source.replace(header)
+        made.replace(compiled)
+        private.rmdir()
+    return header
 
 
 def run(name: str, top: str, parameters: dict[str, int], folder: Path, seed: int = 1) -> None:
@@ -92,6 +142,8 @@ def run(name: str, top: str, parameters: dict[str, int], folder: Path, seed: int
         "COCOTB_RANDOM_SEED": str(seed),
         "COCOTB_LOG_LEVEL": "WARNING",
         "COCOTB_TRUST_INERTIAL_WRITES": "1",
+        # cocotb loads pytest for its assertions, not for its plugins.
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "TOPLEVEL_LANG": "verilog",
         "PYGPI_PYTHON_BIN": sys.executable,
         "PYTHONPATH": os.pathsep.join([str(BENCHES), *sys.path]),

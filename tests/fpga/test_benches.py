@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from netkv.fpga import sources
 from tests.fpga import bench
 
 CASES = [
@@ -19,3 +20,9 @@ CASES = [
 @pytest.mark.parametrize(("name", "top", "parameters"), CASES)
 def test_bench(name: str, top: str, parameters: dict[str, int], tmp_path: Path) -> None:
     bench.run(name, top, parameters, tmp_path)
+
+
+def test_every_module_has_a_bench() -> None:
+    modules = {each.stem for each in sources.folder().glob("rtl/**/*.sv")}
+    missing = {each for each in modules if not (bench.BENCHES / f"bench_{each}.py").exists()}
+    assert {each for each in missing if not each.endswith("_pkg")} == set()

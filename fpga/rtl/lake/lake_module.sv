@@ -30,6 +30,7 @@ module lake_module #(
     input  logic                              udp_header,
     input  logic                              safe_writes,
     input  logic                              fill,
+    input  logic                              single_use,
     input  logic                              cache_enable,
     input  logic [lake_pkg::NOW_BITS-1:0]     max_age,
     input  logic [lake_pkg::TIME_BITS-1:0]    lifetime,
@@ -114,6 +115,7 @@ module lake_module #(
     settings.safe_writes = safe_writes;
     settings.fill        = fill;
     settings.bypass      = bypass;
+    settings.single_use  = single_use;
     settings.max_age     = max_age;
     settings.bucket_mask = (lake_pkg::ADDRESS_BITS)'((1 << HASH_BITS) - 1);
   end

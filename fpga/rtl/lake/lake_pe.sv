@@ -127,7 +127,7 @@ module lake_pe #(
   assign header_ok  = ip_length >= payload + 16'd10 && meta.length >= ip_length + 16'd14
       && udp_length + 16'd20 == ip_length && !head[7]
       // Sequence number 0 of 1 datagram.
-      && (!settings.udp_header || head[383:352] == 32'h0100_0000);
+      && (!settings.udp_header || head[383:352] == 32'h0100_0000 || mutant_pkg::ID == 16);
 
   window_buffer #(.WORDS(FRAME_WORDS)) frame_buffer (
       .clk,
@@ -267,8 +267,11 @@ module lake_pe #(
   end
 
   // A chunk is served if it is visible, of this epoch and not too old.
-  assign usable = !probed.pending && item.epoch == epoch && !settings.bypass
-      && (settings.max_age == '0 || now - item.stored_time <= settings.max_age);
+  assign usable = (!probed.pending || mutant_pkg::ID == 8)
+      && (item.epoch == epoch || mutant_pkg::ID == 9)
+      && (!settings.bypass || mutant_pkg::ID == 10)
+      && (settings.max_age == '0 || now - item.stored_time <= settings.max_age
+          || mutant_pkg::ID == 11);
 
   // The lines of a chunk hold, behind the header, windows of key and value: line n holds the
   // windows 2n - 1 and 2n.
@@ -444,6 +447,7 @@ module lake_pe #(
     miss_request.tag.opaque         = operation.opaque;
     miss_request.tag.client_address = response ? head[271:240] : head[239:208];
     miss_request.tag.client_port    = response ? head[303:288] : head[287:272];
+    if (mutant_pkg::ID == 15) miss_request.tag.client_address = '0;
     miss_request.entry.kind       = plan == PLAN_GET ? lake_pkg::REQUEST_GET
         : plan == PLAN_SET ? lake_pkg::REQUEST_SET : lake_pkg::REQUEST_MUTATION;
     miss_request.entry.hash       = hash;
@@ -505,14 +509,21 @@ module lake_pe #(
   logic        inserts;       // a request that gets one
   logic        fill_allowed;
   logic        set_visible;
+  logic        alone;
 
   assign takes = decoded.ok && decoded.last && !decoded.quiet && (decoded.get || decoded.mutation);
   assign inserts = !several && !operation.quiet;
-  assign fill_allowed = settings.fill && quiet && !guard_response.uncacheable
-      && guard_response.version == entry.version
-      && (!settings.safe_writes || guard_response.inflight == 8'd0);
-  assign set_visible = operation.status_ok && quiet && guard_response.version == entry.version
-      && (!settings.safe_writes || guard_response.inflight == 8'd0);
+  assign fill_allowed = settings.fill
+      && (quiet || mutant_pkg::ID == 4)
+      && (!guard_response.uncacheable || mutant_pkg::ID == 5)
+      && (guard_response.version == entry.version || mutant_pkg::ID == 2);
+  assign set_visible = (operation.status_ok || mutant_pkg::ID == 6)
+      && quiet && guard_response.version == entry.version;
+  // No mutation of the key was on its way when the request passed, so the server gets those that
+  // passed before in front of it, and has answered them.
+  assign alone = !settings.safe_writes || (plan == PLAN_GET
+      ? guard_response.inflight == 8'd0 || mutant_pkg::ID == 3
+      : guard_response.inflight == 8'd1 || mutant_pkg::ID == 7);
 
   lake_pkg::descriptor_t leaving;    // the descriptor of `victim`
   lake_pkg::descriptor_t reused;     // one whose chunk has the size that is needed
@@ -580,7 +591,7 @@ module lake_pe #(
           state <= OPERATION;
         end else begin
           events.malformed     <= !response;
-          events.advance_epoch <= !response;
+          events.advance_epoch <= !response && mutant_pkg::ID != 20;
           state                <= FORWARD;
         end
       end
@@ -600,7 +611,7 @@ module lake_pe #(
         stored_epoch <= epoch;
         if (!operation.ok) begin
           events.malformed     <= 1'b1;
-          events.advance_epoch <= 1'b1;
+          events.advance_epoch <= mutant_pkg::ID != 20;
           state                <= FORWARD;
         end else begin
           plan <= PLAN_INVALIDATE;
@@ -608,7 +619,7 @@ module lake_pe #(
             if (operation.get) plan <= PLAN_GET;
             else if (operation.storable && quiet) plan <= PLAN_SET;
           end
-          events.advance_epoch <= operation.flush;
+          events.advance_epoch <= operation.flush && mutant_pkg::ID != 21;
           events.delayed_flush <= operation.delayed_flush;
           if (operation.mutation || (operation.get && !several && operation.last)) begin
             state <= KEY_LATCH;
@@ -661,7 +672,11 @@ module lake_pe #(
           if (response) stored_epoch <= epoch;
           acknowledged <= set_visible;
           case (plan)
-            PLAN_GET: state <= INSERT;
+            PLAN_GET: state <= alone ? INSERT : MARK;
+            PLAN_SET: begin
+              if (!alone) plan <= PLAN_INVALIDATE;
+              state <= BUCKET;
+            end
             PLAN_FILL: begin
               events.fill_refused <= !fill_allowed;
               state               <= fill_allowed ? BUCKET : RELEASE;
@@ -702,7 +717,7 @@ module lake_pe #(
             item         <= data_response[255:0];
             first_window <= data_response[511:256];
           end
-          same  <= same && (equal || plan == PLAN_ACKNOWLEDGE);
+          same  <= same && (equal || plan == PLAN_ACKNOWLEDGE || mutant_pkg::ID == 18);
           state <= COMPARE;
         end
       end
@@ -749,7 +764,7 @@ module lake_pe #(
           end
           default: begin
             events.invalidated <= found && plan == PLAN_INVALIDATE;
-            if (found) state <= FREE;
+            if (found && !(plan == PLAN_INVALIDATE && mutant_pkg::ID == 12)) state <= FREE;
             else state <= storing ? SLOT : STORED;
           end
         endcase
@@ -866,7 +881,7 @@ module lake_pe #(
         operation_offset <= operation_offset + 16'd24 + operation.body_length;
         key_window       <= '0;
         crc              <= '1;
-        state            <= operation.last ? FORWARD : OPERATION;
+        state            <= operation.last || mutant_pkg::ID == 19 ? FORWARD : OPERATION;
       end
 
       TAKE: if (miss_ready) state <= TAKE_WAIT;
@@ -881,13 +896,14 @@ module lake_pe #(
               : PLAN_ACKNOWLEDGE;
           if (!miss_response.hit) begin
             state <= FORWARD;
-          end else if (miss_response.ambiguous) begin
+          end else if (miss_response.ambiguous && mutant_pkg::ID != 13) begin
             events.fill_refused <= miss_response.entry.kind == lake_pkg::REQUEST_GET;
             state               <= RELEASE;
           end else if (miss_response.entry.kind != lake_pkg::REQUEST_GET) begin
             state <= DECLARE;
           end else begin
-            state <= operation.status_ok && operation.extras_length == 8'd4
+            state <= ((operation.status_ok && operation.extras_length == 8'd4)
+                      || mutant_pkg::ID == 17)
                 && 16'(miss_response.entry.key_length) + value_length
                    <= 16'(lake_pkg::MAX_ITEM_BYTES) ? KEY_READ : RELEASE;
           end
@@ -903,7 +919,8 @@ module lake_pe #(
         end
       end
 
-      RELEASE: if (miss_ready) state <= FORWARD;
+      // A copy of this reply must not be taken for that to a later request.
+      RELEASE: if (miss_ready) state <= settings.single_use ? MARK : FORWARD;
 
       SUM: begin
         sum_step <= sum_step + 2'd1;

@@ -180,6 +180,7 @@ package lake_pkg;
     logic                    safe_writes;  // a SET is visible after its acknowledgement only
     logic                    fill;         // replies to misses are stored
     logic                    bypass;       // no hits
+    logic                    single_use;   // a tag serves one request in a lifetime
     logic [NOW_BITS-1:0]     max_age;      // of a value that is served; 0: no limit
     logic [ADDRESS_BITS-1:0] bucket_mask;
   } settings_t;

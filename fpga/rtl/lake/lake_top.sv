@@ -7,7 +7,8 @@
 //
 // Registers, one word of 4 bytes each:
 //   0 mode           1:0 cache (0 off, 1 on, 2 by rate), 4 forwarding (0 NIC, 1 switch)
-//   1 options        0 memcached's frame header, 1 safe writes, 2 fill, 3 shared caches
+//   1 options        0 memcached's frame header, 1 safe writes, 2 fill, 3 shared caches, 4 a tag
+//                    serves one request in a lifetime
 //   2 pe_mask        one bit for each processing element (PE)
 //   3 memcached_port
 //   4 server_ports   one bit for each port behind which servers are
@@ -15,8 +16,8 @@
 //   6 max_age        of a value that is served, in units; 0: no limit
 //   7 threshold_on   queries in a window of 2^16 cycles; for cache mode 2
 //   8 threshold_off
-//   9 command        a write of 1: everything stored is invalid; of 2: serve after a delayed flush;
-//                    of 3 in bits 1:0: the clock stood still for 31:2 units
+//   9 command        a write of 1: everything stored is invalid; of 2: that, and serve again after a
+//                    delayed flush; of 3 in bits 1:0: the clock stood still for 31:2 units
 //   10...            read only: see `status`
 // A unit is 2^PRESCALE cycles.
 module lake_top #(
@@ -93,7 +94,7 @@ module lake_top #(
   logic [lake_pkg::TIME_BITS-1:0] elapsed;
 
   assign command      = reg_write && reg_address == 16'd36;
-  assign invalidate   = command && reg_wdata == 32'd1;
+  assign invalidate   = command && (reg_wdata == 32'd1 || reg_wdata == 32'd2);
   assign clear_bypass = command && reg_wdata == 32'd2;
   assign elapsed      = command && reg_wdata[1:0] == 2'd3 ? {2'd0, reg_wdata[31:2]} : '0;
 
@@ -187,7 +188,7 @@ module lake_top #(
   assign too_long   = class_meta.length > MAX_FRAME;
   assign to_lake    = for_lake && !too_long;
   assign long_write = class_valid && class_ready && class_last && too_long
-      && class_kind == lake_pkg::KIND_QUERY;
+      && class_kind == lake_pkg::KIND_QUERY && mutant_pkg::ID != 27;
   assign foreign_write = opaque_write || long_write || invalidate;
 
   // ---- normal path -----------------------------------------------------------------------------
@@ -298,6 +299,7 @@ module lake_top #(
       .safe_writes (control[1][1]),
       .fill        (control[1][2]),
       .cache_enable(control[1][3]),
+      .single_use  (control[1][4]),
       .lifetime    (control[5]),
       .max_age     (lake_pkg::NOW_BITS'(control[6])),
       .foreign_write,

@@ -141,7 +141,7 @@ module miss_table #(
 
   assign matching = equal & live;
   assign matched = matching != '0;
-  assign marked = mark.valid && !older(now - mark.inserted, lifetime);
+  assign marked = mark.valid && !older(now - mark.inserted, lifetime) && mutant_pkg::ID != 14;
   always_comb begin
     matched_slot = '0;
     if (matched) begin

@@ -93,7 +93,8 @@ module operation_decoder (
       if (key_length == 16'd0) operation.mutation = 1'b0;
     end
     operation.storable = opcode == lake_pkg::OPCODE_SET && extras_length == 8'd8
-        && operation.cas == 64'd0 && second_extra == 32'd0 && window[47:40] == 8'd0
+        && (operation.cas == 64'd0 || mutant_pkg::ID == 22)
+        && (second_extra == 32'd0 || mutant_pkg::ID == 23) && window[47:40] == 8'd0
         && body_length <= 32'(lake_pkg::MAX_ITEM_BYTES + 8);
     operation.expiring = (touches && first_extra != 32'd0)
         || (stores && second_extra != 32'd0)

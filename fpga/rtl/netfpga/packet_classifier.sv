@@ -129,7 +129,8 @@ module packet_classifier #(
     end else if (plain && to_memcached && !header[0]) begin
       kind = lake_pkg::KIND_QUERY;
     end else if (ipv4 && over_ports && header_words >= 4'd5) begin
-      if (fragment || header_words > 4'd10) kind = lake_pkg::KIND_OPAQUE;
+      if (fragment || header_words > 4'd10)
+        kind = mutant_pkg::ID == 25 ? lake_pkg::KIND_NORMAL : lake_pkg::KIND_OPAQUE;
       else if (to_memcached && (protocol == PROTOCOL_UDP || header_words > 4'd5 || tcp_payload))
         kind = lake_pkg::KIND_OPAQUE;
     end else if (ipv6) begin
@@ -195,8 +196,8 @@ module packet_classifier #(
       foreign_write <= 1'b0;
     end else begin
       enabled       <= enable;
-      foreign_write <= (enable && !enabled)
-          || (decide && enabled && kind == lake_pkg::KIND_OPAQUE);
+      foreign_write <= (enable && !enabled && mutant_pkg::ID != 26)
+          || (decide && enabled && kind == lake_pkg::KIND_OPAQUE && mutant_pkg::ID != 24);
     end
   end
 

@@ -1,0 +1,24 @@
+"""The sum of a window is that of RFC 1071."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import cocotb
+from cocotb.triggers import Timer
+from frames import ones_complement_sum
+
+TOP = "window_sum"
+PARAMETERS = [{}]
+
+
+@cocotb.test()
+async def equals_rfc_1071(dut: Any) -> None:
+    rng = random.Random(cocotb.RANDOM_SEED)
+    for trial in range(300):
+        length = rng.randrange(33)
+        data = (b"\xff" * length if trial % 4 == 0 else rng.randbytes(length)).ljust(32, b"\0")
+        dut.window.value = int.from_bytes(data, "little")
+        await Timer(1, "ns")
+        assert int(dut.sum.value) == ones_complement_sum(data)

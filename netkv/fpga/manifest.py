@@ -83,6 +83,15 @@ class Register(Spec):
         return self
 
 
+class Ready(Spec):
+    """The bit of a register that is set when the design takes frames after reset."""
+
+    status: Name
+    """Name of the register."""
+    bit: Annotated[int, Field(ge=0, lt=32)] = 0
+    """Number of the bit."""
+
+
 class Band(Spec):
     """What a resource should be, and how far it may be off."""
 
@@ -138,6 +147,8 @@ class Manifest(Spec):
     """Memories outside of the FPGA."""
     registers: list[Register] = Field(default_factory=list)
     """Registers."""
+    ready: Ready | None = None
+    """How a design that clears memories after reset reports that it takes frames."""
     resources: Resources = Resources()
     """Expected resources."""
 
@@ -204,6 +215,13 @@ class Manifest(Spec):
                         *("registers", index, "address"),
                     )
                 owners[address] = name
+        return self
+
+    @model_validator(mode="after")
+    def _ready_is_a_register(self) -> Manifest:
+        names = [name for each in self.registers for name, _ in each.addresses()]
+        if self.ready is not None and self.ready.status not in names:
+            raise FieldError(f"there is no register '{self.ready.status}'", "ready", "status")
         return self
 
     @model_validator(mode="after")
@@ -337,6 +355,7 @@ def _siblings(path: tuple[str | int, ...]) -> Iterable[str]:
         "ports": Port,
         "memories": Memory,
         "registers": Register,
+        "ready": Ready,
         "resources": Resources,
     }
     if len(path) == 1:

@@ -4,6 +4,7 @@
       Switch
       Controller     kill_after, partition, heal
       RedisServer
+      Card
       LinkedNode     impair
         Servers      slow
         Coordinator
@@ -99,6 +100,13 @@ class RedisServer(Node):
     NAME = "redis-"
 
 
+class Card(Node):
+    """A design for FPGAs between the link of a server process and the switch. After a restart it
+    is empty."""
+
+    NAME = "card-"
+
+
 class LinkedNode(Node):
     """A node that is attached to a switch by a link."""
 
@@ -141,7 +149,7 @@ class Client(LinkedNode):
 
 def kind_of(name: str) -> type[Node]:
     """The kind of the node of this name. A name of no other kind is that of a switch."""
-    for kind in (Servers, RedisServer):
+    for kind in (Servers, RedisServer, Card):
         if name.startswith(kind.NAME):
             return kind
     kinds: tuple[type[Node], ...] = (Controller, Coordinator, Client)

@@ -214,7 +214,8 @@ def request(name: str, message: dict[str, Any]) -> dict[str, Any]:
             connection.sendall(json.dumps(message).encode() + b"\n")
             with connection.makefile("rb") as stream:
                 reply: dict[str, Any] = json.loads(stream.readline())
-        except FileNotFoundError as error:
+        # A process that was killed has left its socket.
+        except (FileNotFoundError, ConnectionRefusedError) as error:
             raise UsageError(
                 f"No design with the name '{name}' runs. Start it: netkv fpga run {name} --live"
             ) from error

@@ -1,11 +1,19 @@
-"""The far ends of ports that are UDP sockets: a datagram is a frame."""
+"""Designs that run live, and the far ends of ports that are UDP sockets: a datagram is a frame."""
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from netkv.lab.ports import free_ports
-from tests.waiting import PATIENCE_S
+from tests.switch.sandbox import ROOT
+from tests.waiting import PATIENCE_S, until
 
 
 class Ends:
@@ -39,3 +47,19 @@ class Ends:
 def pair(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     return host, int(port)
+
+
+@contextmanager
+def running(home: Path, log: Path, *words: str) -> Iterator[None]:
+    """`netkv fpga run WORDS --live` with its output in `log`."""
+    command = [sys.executable, "-m", "netkv", "fpga", "run", *words, "--live"]
+    environment = {**os.environ, "NETKV_HOME": str(home)}
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out)
+    try:
+        until(lambda: "runs as" in log.read_text(), "the design runs")
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(PATIENCE_S)
+    assert process.returncode == 0, log.read_text()

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ import pytest
 from netkv.fpga import live
 from netkv.fpga.build import Library
 from tests.fpga.live_ends import Ends, pair
+from tests.fpga.live_ends import running as running_design
 from tests.fpga.memcached_compare import compare
 from tests.fpga.memcached_load import Load
 from tests.fpga.memcached_servers import (
@@ -29,36 +28,24 @@ from tests.fpga.memcached_servers import (
     skip_without_memcached,
 )
 from tests.fpga.packets import frames
-from tests.switch.sandbox import ROOT, Sandbox, skip_without
-from tests.waiting import PATIENCE_S, until
+from tests.switch.sandbox import Sandbox, skip_without
+from tests.waiting import until
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 SAFE, PAPER = 0b1111, 0b1101
 """The register `options`: SETs are visible after their acknowledgement, or at once."""
 # A request has its answer within some thousand cycles, for the clock rests while the server works.
-RUN = "fpga run lake --live --idle-cycles 2048 --write lifetime=32"
+LAKE = "lake --idle-cycles 2048 --write lifetime=32"
 
 
-@contextmanager
-def running_lake(ends: Ends, home: Path, log: Path, options: int) -> Iterator[None]:
-    """`netkv fpga run lake --live` with the network port nf0 and the host port at two sockets."""
+def running_lake(ends: Ends, home: Path, log: Path, options: int) -> AbstractContextManager[None]:
+    """LaKe with the network port nf0 and the host port at two sockets."""
     ports = [
         f"--port=nf0=udp:{','.join(ends.plug(0))}",
         f"--port=host=udp:{','.join(ends.plug(1))}",
     ]
-    words = [sys.executable, "-m", "netkv", *RUN.split(), f"--write=options={options}", *ports]
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            words, cwd=ROOT, env={**os.environ, "NETKV_HOME": str(home)}, stdout=out, stderr=out
-        )
-    try:
-        until(lambda: "runs as 'lake'" in log.read_text(), "the design runs")
-        yield
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(PATIENCE_S)
-    assert process.returncode == 0, log.read_text()
+    return running_design(home, log, *LAKE.split(), f"--write=options={options}", *ports)
 
 
 def check_registers(registers: dict[str, int], gets: int) -> None:
@@ -126,7 +113,7 @@ class Machines:
                 "for n in client server; do ip link add $n type veth peer name lake0 netns $n; done"
             )
         self.lake = sandbox.start(
-            f"netkv {RUN} --write options={options} {PLACES[kind]}", self._log
+            f"netkv fpga run --live {LAKE} --write options={options} {PLACES[kind]}", self._log
         )
         until(lambda: "runs as 'lake'" in self._log.read_text(), "the design runs")
         sandbox.run(

@@ -187,9 +187,6 @@ def _reply(manifest: Manifest, node: _engine.FpgaNode, line: bytes) -> dict[str,
                     port.name: node.counters(number) for number, port in enumerate(manifest.ports)
                 }
                 return {"node": node.statistics(), "ports": ports}
-            case {"do": "reset"}:
-                node.reset()
-                return {}
             case other:
                 return {"error": f"A design does not know the request {other!r}."}
     except (RuntimeError, ValueError, OverflowError) as error:
@@ -204,7 +201,6 @@ def request(name: str, message: dict[str, Any]) -> dict[str, Any]:
     - `{"do": "counters"}` → `counters`: the same of the counters
     - `{"do": "write", "address": N, "value": N}`
     - `{"do": "statistics"}` → `node`, and `ports`: name → counts
-    - `{"do": "reset"}`
     """
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(_REQUEST_TIMEOUT_S)

@@ -106,6 +106,8 @@ class Load:
                     self._keys.pop(self._random.randrange(len(self._keys)))
             done += step.operations
             yield step
+        if self.mix == "udp":
+            yield from self._delayed_flush()
 
     def learn(self, answers: Iterable[bytes]) -> None:
         """Takes the answers of a step: the datagrams of one server."""
@@ -163,6 +165,14 @@ class Load:
             yield self._single(get(key, opaque=self._opaque()))
         self._keys += self._resting
         self._resting.clear()
+
+    def _delayed_flush(self) -> Iterator[Step]:
+        """Everything stored so far expires; a cache cannot know when. The last steps."""
+        flush = Operation(FLUSH, extras=struct.pack(">I", SOON), opaque=self._opaque())
+        yield self._single(flush)
+        yield Step([], 0, pause=True)
+        for key in self._keys:
+            yield self._single(get(key, opaque=self._opaque()))
 
     def _emu(self) -> Step:
         """One of the requests that Emu has, with key and value that an entry holds."""

@@ -54,6 +54,7 @@ def check_registers(registers: dict[str, int], gets: int) -> None:
     assert registers["filled"] > 0
     assert registers["stored"] > 0
     assert registers["flushes"] > 0
+    assert registers["delayed_flushes"] == 1
     assert registers["malformed"] > 0
     lost = ("dropped", "lost_chunks", *(f"queue_dropped.{port}" for port in range(5)))
     assert {name: registers[name] for name in lost} == dict.fromkeys(lost, 0)

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,16 @@ from netkv.fpga.build import Library
 from netkv.lab.card import Card, Ends, LiveCard
 from netkv.rack.nodes import NodeError
 from tests.fpga.live_ends import Ends as FarEnds
+from tests.fpga.live_ends import pair
+from tests.fpga.memcached_servers import (
+    Bridge,
+    Frames,
+    Link,
+    Sockets,
+    running,
+    skip_without_memcached,
+)
+from tests.fpga.packets import frames, memcached
 from tests.waiting import until_async
 
 pytestmark = pytest.mark.live
@@ -119,6 +130,43 @@ async def test_card_is_empty_after_a_restart(
         *("stopped" if how == "stop" else "killed", "started", "stopped")
     ]
     assert lab.ended == []
+
+
+async def test_lake_serves_nothing_old_after_a_restart(
+    lake: Library, ends: FarEnds, lab: Lab
+) -> None:
+    """A card before a real memcached, whose item changes while the card is down."""
+    skip_without_memcached()
+    assert lake.path.is_file()
+    links = Ends(ends.plug(0), ends.plug(1))
+    what = Card("lake", settings=("lifetime=16", "command=1"))
+    card = LiveCard(0, what, lambda: links, lab)  # type: ignore[arg-type]
+    client = Frames(ends.sockets[0], pair(ends.addresses[0]))
+
+    def ask(link: Link, operation: memcached.Operation) -> bytes:
+        link.send(0, frames.datagram(operation.encode()))
+        (reply,) = memcached.decode(link.receive(0)[8:])
+        return reply.value
+
+    async def is_cached() -> bool:
+        assert await asyncio.to_thread(ask, client, memcached.get(b"key")) == b"old"
+        return (await card.registers())["hits"] > 0
+
+    with (
+        running() as server,
+        Bridge(ends.sockets[1], pair(ends.addresses[1]), server),
+        closing(Sockets(server)) as direct,
+    ):
+        assert ask(direct, memcached.store(b"key", b"old")) == b""
+        await card.launch()
+        try:
+            await until_async(is_cached, "the cache has answered")
+            await card.stop()
+            assert ask(direct, memcached.store(b"key", b"new")) == b""
+            await card.start()
+            assert await asyncio.to_thread(ask, client, memcached.get(b"key")) == b"new"
+        finally:
+            await card.stop()
 
 
 async def test_end_of_a_card_is_reported(card: LiveCard, lab: Lab) -> None:

@@ -36,7 +36,8 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 SAFE, PAPER = 0b1111, 0b1101
 """The register `options`: SETs are visible after their acknowledgement, or at once."""
 # A request has its answer within some thousand cycles, for the clock rests while the server works.
-LAKE = "lake --idle-cycles 2048 --write lifetime=32"
+# The command lets the time without stores after reset begin anew, with this lifetime.
+LAKE = "lake --idle-cycles 2048 --write lifetime=32 --write command=1"
 
 
 def running_lake(ends: Ends, home: Path, log: Path, options: int) -> AbstractContextManager[None]:

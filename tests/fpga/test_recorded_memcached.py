@@ -103,7 +103,9 @@ def recording(name: Mix, *, header: bool) -> list[Exchange]:
 def test_lake_gives_the_answers_of_memcached(lake: Library, header: bool, safe: bool) -> None:
     options = HEADER * header | SAFE * safe | FILL | CACHES
     about = lake.manifest
-    settings = [replay.setting(about, text) for text in (f"options={options}", "lifetime=5")]
+    settings = [
+        replay.setting(about, text) for text in (f"options={options}", "lifetime=5", "command=1")
+    ]
     design = replay.prepared(lake, seed=1, line_rate=False, settings=settings)
     host = Host(design, about.port("host"))
     design.step(20_000)

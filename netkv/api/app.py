@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from netkv import __version__, metrics, resources
-from netkv.api import problems
+from netkv.api import designs, problems
 from netkv.api.downsample import MAX_POINTS, downsample
 from netkv.api.guard import Guard
 from netkv.api.launcher import Launcher
@@ -100,6 +100,7 @@ def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
     _add_runs(app, store)
     _add_plots(app, store)
     _add_scenarios(app, store)
+    designs.add(app)
     _add_activity(app, launcher)
     _add_stream(app, store, launcher, closed)
     app.mount("/", _Page(directory=resources.path("web"), html=True), name="page")

@@ -46,7 +46,7 @@ def configuration(
         "clock_hz": design.clock_mhz * 1e6,
         "seed": seed % (1 << 32),
         "rates": [(port.rate_gbps or 0.0) * 1e9 for port in design.ports],
-        "ready": ready and [design.register(ready.shown_by)[1], ready.mask],
+        "ready": ready and [design.register(ready.status)[1], 1 << ready.bit],
         "settings": [[design.register(name)[1], value] for name, value in settings.items()],
         "preload": [[design.port(port), list(frame)] for port, frame in preload],
         "counters": [

@@ -11,8 +11,10 @@ import contextlib
 import fcntl
 import json
 import os
+import queue
 import socket
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -101,12 +103,10 @@ def _own(name: str) -> Iterator[Path]:
         os.close(descriptor)
 
 
-async def _serve(
-    manifest: Manifest,
-    node: _engine.FpgaNode,
-    place: Path,
-    listening: Callable[[], None],
-) -> None:
+@contextlib.asynccontextmanager
+async def _control(manifest: Manifest, node: _engine.FpgaNode, place: Path) -> AsyncIterator[None]:
+    """Answers the requests at the socket of a running design."""
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, ValueError):
             while line := await reader.readline():
@@ -115,30 +115,70 @@ async def _serve(
                 await writer.drain()
         writer.close()
 
+    with socket_path(place) as path:
+        server = await asyncio.start_unix_server(answer, path)
+    try:
+        yield
+    finally:
+        server.close()
+
+
+async def _serve(
+    manifest: Manifest,
+    node: _engine.FpgaNode,
+    place: Path,
+    listening: Callable[[], None],
+) -> None:
     stop = asyncio.Event()
     with stop_signals(stop):
-        with socket_path(place) as path:
-            server = await asyncio.start_unix_server(answer, path)
-        node.start()
-        listening()
-        try:
+        async with _control(manifest, node, place):
+            node.start()
+            listening()
             while not stop.is_set():
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(_WATCH_SECONDS):
                         await stop.wait()
                 if (failure := node.failure()) is not None:
                     raise NetkvError(failure)
-        finally:
-            server.close()
+
+
+def publish(manifest: Manifest, node: _engine.FpgaNode, name: str) -> None:
+    """Opens the control channel of a design that runs in this process, until the process ends.
+
+    Raises `NetkvError` if a design of this name runs.
+    """
+    ready: queue.SimpleQueue[NetkvError | None] = queue.SimpleQueue()
+
+    async def serve(place: Path) -> None:
+        async with _control(manifest, node, place):
+            ready.put(None)
+            await asyncio.Event().wait()
+
+    def work() -> None:
+        try:
+            with _own(name) as place:
+                asyncio.run(serve(place))
+        except NetkvError as error:
+            ready.put(error)
+
+    threading.Thread(target=work, daemon=True, name="control").start()
+    if (problem := ready.get()) is not None:
+        raise problem
 
 
 def _reply(manifest: Manifest, node: _engine.FpgaNode, line: bytes) -> dict[str, Any]:
     try:
         match json.loads(line):
             case {"do": "info"}:
-                return {"design": manifest.name, "parameters": manifest.module_parameters}
+                return {
+                    "design": manifest.name,
+                    "parameters": manifest.module_parameters,
+                    "clock_mhz": manifest.clock_mhz,
+                }
             case {"do": "registers"}:
                 return {"registers": replay.read_registers(manifest, node.read_register)}
+            case {"do": "counters"}:
+                return {"counters": replay.read_registers(manifest, node.read_register, "counter")}
             case {"do": "write", "address": int(address), "value": int(value)}:
                 node.write_register(address, value)
                 return {}
@@ -147,9 +187,6 @@ def _reply(manifest: Manifest, node: _engine.FpgaNode, line: bytes) -> dict[str,
                     port.name: node.counters(number) for number, port in enumerate(manifest.ports)
                 }
                 return {"node": node.statistics(), "ports": ports}
-            case {"do": "reset"}:
-                node.reset()
-                return {}
             case other:
                 return {"error": f"A design does not know the request {other!r}."}
     except (RuntimeError, ValueError, OverflowError) as error:
@@ -159,11 +196,11 @@ def _reply(manifest: Manifest, node: _engine.FpgaNode, line: bytes) -> dict[str,
 def request(name: str, message: dict[str, Any]) -> dict[str, Any]:
     """Sends a request to a running design; raises `NetkvError` if it fails.
 
-    - `{"do": "info"}` → `design`, `parameters`
+    - `{"do": "info"}` → `design`, `parameters`, `clock_mhz`
     - `{"do": "registers"}` → `registers`: name → value
+    - `{"do": "counters"}` → `counters`: the same of the counters
     - `{"do": "write", "address": N, "value": N}`
     - `{"do": "statistics"}` → `node`, and `ports`: name → counts
-    - `{"do": "reset"}`
     """
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(_REQUEST_TIMEOUT_S)
@@ -173,7 +210,8 @@ def request(name: str, message: dict[str, Any]) -> dict[str, Any]:
             connection.sendall(json.dumps(message).encode() + b"\n")
             with connection.makefile("rb") as stream:
                 reply: dict[str, Any] = json.loads(stream.readline())
-        except FileNotFoundError as error:
+        # A process that was killed has left its socket.
+        except (FileNotFoundError, ConnectionRefusedError) as error:
             raise UsageError(
                 f"No design with the name '{name}' runs. Start it: netkv fpga run {name} --live"
             ) from error
@@ -182,3 +220,11 @@ def request(name: str, message: dict[str, Any]) -> dict[str, Any]:
     if "error" in reply:
         raise NetkvError(str(reply["error"]))
     return reply
+
+
+def names() -> list[str]:
+    """Names of designs that run, and of some that have ended without removing their socket."""
+    try:
+        return sorted(file.parent.name for file in (state.home() / "fpga").glob("*/control"))
+    except OSError:
+        return []

@@ -83,6 +83,15 @@ class Register(Spec):
         return self
 
 
+class Ready(Spec):
+    """The bit of a register that is set when the design takes frames after reset."""
+
+    status: Name
+    """Name of the register."""
+    bit: Annotated[int, Field(ge=0, lt=32)] = 0
+    """Number of the bit."""
+
+
 class Band(Spec):
     """What a resource should be, and how far it may be off."""
 
@@ -107,15 +116,6 @@ class Resources(Spec):
     """Flip-flops."""
     bram: Band | None = None
     """Block RAMs of 36 kbit; one of 18 kbit counts a half."""
-
-
-class Ready(Spec):
-    """How a design shows that it is ready after a reset."""
-
-    shown_by: Name
-    """A register."""
-    mask: Annotated[int, Field(ge=1, lt=1 << 32)]
-    """The design is ready when all these bits are 1."""
 
 
 class Idle(Spec):
@@ -171,7 +171,7 @@ class Manifest(Spec):
     registers: list[Register] = Field(default_factory=list)
     """Registers."""
     ready: Ready | None = None
-    """How the design shows that it is ready; left out: it is ready after its reset."""
+    """How a design that clears memories after reset reports that it takes frames."""
     idle: Idle = Idle()
     """When its clock stands still."""
     resources: Resources = Resources()
@@ -245,11 +245,14 @@ class Manifest(Spec):
     @model_validator(mode="after")
     def _named_registers_exist(self) -> Manifest:
         names = {name for register in self.registers for name, _ in register.addresses()}
-        named = [("told", self.idle.told), ("busy_shown_by", self.idle.busy_shown_by), ("shown_by", self.ready and self.ready.shown_by)]
-        for field, name in named:
+        named = (
+            ("ready", "status", self.ready and self.ready.status),
+            ("idle", "told", self.idle.told),
+            ("idle", "busy_shown_by", self.idle.busy_shown_by),
+        )
+        for field, part, name in named:
             if name is not None and name not in names:
-                path = ("ready" if field == "shown_by" else "idle", field)
-                raise FieldError(f"there is no register '{name}'", *path)
+                raise FieldError(f"there is no register '{name}'", field, part)
         return self
 
     @model_validator(mode="after")

@@ -15,6 +15,9 @@ from netkv.fpga.manifest import Manifest, Register
 _CHUNK_CYCLES = 50_000
 """Cycles between two looks at the queues: fewer frames than the host's queue takes leave."""
 
+_READY_CYCLES, _READY_STEP = 100_000_000, 1000
+"""Cycles that a design may need after reset, and cycles between two looks."""
+
 
 @dataclass(frozen=True)
 class Sent:
@@ -100,23 +103,43 @@ def replay(
 def prepared(
     library: Library, *, seed: int, line_rate: bool, settings: Iterable[tuple[int, int]]
 ) -> _engine.FpgaDesign:
-    """A new instance of a design: line rates are set, registers are written."""
+    """A new instance of a design: line rates are set, it takes frames, registers are written."""
     design = _engine.FpgaDesign(str(library.path), seed)
     manifest = library.manifest
     for number, port in enumerate(manifest.ports):
         rate = manifest.bits_per_1000_cycles(port) if line_rate else 0
         design.set_port(number, bits_per_1000_cycles=rate)
+    wait_until_ready(manifest, design.read_register, design.step)
     for address, value in settings:
         design.write_register(address, value)
     return design
 
 
-def read_registers(manifest: Manifest, read: Callable[[int], int]) -> dict[str, int]:
-    """The value of each register that can be read, by name."""
+def wait_until_ready(
+    manifest: Manifest, read: Callable[[int], int], step: Callable[[int], object]
+) -> None:
+    """Runs a design after reset until it takes frames, as its manifest says."""
+    if manifest.ready is None:
+        return
+    _, address = manifest.register(manifest.ready.status)
+    for _ in range(0, _READY_CYCLES, _READY_STEP):
+        if read(address) >> manifest.ready.bit & 1:
+            return
+        step(_READY_STEP)
+    raise NetkvError(
+        f"'{manifest.name}' takes no frames {_READY_CYCLES:,} cycles after its reset: bit "
+        f"{manifest.ready.bit} of the register '{manifest.ready.status}' is 0."
+    )
+
+
+def read_registers(
+    manifest: Manifest, read: Callable[[int], int], kind: str | None = None
+) -> dict[str, int]:
+    """The value of each register that can be read, by name; with `kind`, of those of a kind."""
     return {
         name: read(address)
         for register in manifest.registers
-        if register.access != "wo"
+        if register.access != "wo" and kind in (None, register.kind)
         for name, address in register.addresses()
     }
 

@@ -184,6 +184,12 @@ def _external_switch(config: dict[str, Any]) -> Node:
     return ExternalSwitch(config)
 
 
+def _card(config: dict[str, Any]) -> Node:
+    from netkv.lab.card_process import CardProcess
+
+    return CardProcess(config)
+
+
 KINDS: dict[str, Callable[[dict[str, Any]], Node]] = {
     "switch": SwitchProcess,
     "bmv2": _bmv2,
@@ -191,6 +197,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], Node]] = {
     "server": ServerProcess,
     "coordinator": CoordinatorProcess,
     "client": ClientProcess,
+    "card": _card,
 }
 
 

@@ -20,7 +20,9 @@ from netkv import __file__ as package_file
 from netkv.lab.state import Identity, identity
 from netkv.rack.nodes import NodeError
 
-Kind = Literal["switch", "bmv2", "external-switch", "server", "coordinator", "client", "redis"]
+Kind = Literal[
+    "switch", "bmv2", "external-switch", "server", "coordinator", "client", "card", "redis"
+]
 
 READY_TIMEOUT = 60.0
 """Seconds for a node to load its data and bind its ports."""

@@ -125,7 +125,7 @@ class Servers(LinkedNode):
 
 
 class Card(LinkedNode):
-    """An FPGA card between a server and the network. After a restart its cache is empty."""
+    """A design for FPGAs between a server and the switch. After a restart it is empty."""
 
     NAME = "card-"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from netkv.fpga import build, manifest, mutants
 from netkv.fpga.build import Library
 from tests.fpga.bench import CACHE
 from tests.fpga.lake import Lab, Lake
+from tests.fpga.live_ends import Ends
 
 RTL = Path(__file__).parent / "rtl"
 PORTS = """
@@ -49,6 +51,21 @@ def wire(home: Path) -> Library:
     """The example design."""
     assert home.is_dir()
     return build.build(manifest.find("wire"))
+
+
+@pytest.fixture
+def lake(home: Path) -> Library:
+    """LaKe with its memories."""
+    assert home.is_dir()
+    return build.build(manifest.find("lake"))
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    """Two sockets for ports of a live design."""
+    made = Ends()
+    yield made
+    made.close()
 
 
 @pytest.fixture

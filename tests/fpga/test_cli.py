@@ -143,7 +143,7 @@ def test_registers_are_listed(fpga: Fpga) -> None:
         (["run", "wire", "--live", "--port", "nf9=x"], "'wire' has no port 'nf9'. Did you mean"),
         (["run", "wire", "--live", "--port", "nf0"], "'--port nf0' is no port of a design."),
         (["run", "wire", "--live", "--port", "nf0=tap:"], "names no device"),
-        (["run", "wire", "--live", "--port", "nf0=udp:x"], "is no UDP port of a switch"),
+        (["run", "wire", "--live", "--port", "nf0=udp:x"], "is not a UDP port of a switch"),
         (
             ["run", "wire", "--live", "--port", "nf0=a", "--port", "0=b"],
             "Port nf0 is given twice.",

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,49 +15,13 @@ from netkv._engine import FpgaDesign
 from netkv.errors import NetkvError
 from netkv.fpga import live
 from netkv.fpga.build import Library
-from netkv.lab.ports import free_ports
+from tests.fpga.live_ends import Ends
 from tests.switch.sandbox import ROOT, Sandbox, skip_without
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.live
 
 NETKV = [sys.executable, "-m", "netkv"]
-
-
-class Ends:
-    """The far ends of two ports that are UDP sockets."""
-
-    def __init__(self) -> None:
-        self.addresses = [f"127.0.0.1:{port}" for port in free_ports(4)]
-        self.sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
-        for end, address in zip(self.sockets, self.addresses[2:], strict=True):
-            end.bind(_pair(address))
-            end.settimeout(PATIENCE_S)
-
-    def plug(self, index: int) -> tuple[str, str]:
-        return self.addresses[index], self.addresses[2 + index]
-
-    def send(self, index: int, frame: bytes) -> None:
-        self.sockets[index].sendto(frame, _pair(self.addresses[index]))
-
-    def receive(self, index: int) -> bytes:
-        return self.sockets[index].recv(4096)
-
-    def close(self) -> None:
-        for end in self.sockets:
-            end.close()
-
-
-def _pair(address: str) -> tuple[str, int]:
-    host, port = address.split(":")
-    return host, int(port)
-
-
-@pytest.fixture
-def ends() -> Any:
-    made = Ends()
-    yield made
-    made.close()
 
 
 def test_frames_pass_between_sockets(wire: Library, ends: Ends) -> None:

@@ -40,6 +40,7 @@ def test_manifest_that_ships_is_right(name: str) -> None:
         ('top = "wire_top"', 'top = "wired"', "'top': there is no module 'wired' in"),
         ("[resources]", "[parameters]\nBYTES = 3\n[resources]", "it follows from 'ports' and"),
         ("[resources]", 'rtl = ["x"]\n[resources]', "is not a field"),
+        ("[resources]", '[ready]\nstatus = "up"\n[resources]', "there is no register 'up'."),
         ('name = "wire"', 'name = "wires"', "'name' is 'wires'; it should be 'wire', as the file."),
         ("clock_mhz = 200", "clock_mhz 200", "is not TOML:"),
         ("lut = { expected", "lut = { expectd", "'resources.lut.expectd' is not a field. Did you"),

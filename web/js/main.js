@@ -3,6 +3,7 @@
 import { listen } from "./api.js";
 import { byId } from "./dom.js";
 import * as charts from "./charts.js";
+import * as designs from "./designs.js";
 import * as launch from "./launch.js";
 import * as looks from "./looks.js";
 import * as metrics from "./metrics.js";
@@ -48,6 +49,7 @@ async function onActivity(now) {
   await reload();
 }
 
+designs.start();
 theme.start(() => {
   plots.redraw();
   redraw();

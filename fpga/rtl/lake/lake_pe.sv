@@ -125,7 +125,7 @@ module lake_pe #(
   assign udp_length = {head[311:304], head[319:312]};
   assign payload    = settings.udp_header ? 16'd50 : 16'd42;
   assign header_ok  = ip_length >= payload + 16'd10 && meta.length >= ip_length + 16'd14
-      && udp_length + 16'd20 == ip_length && !head[7]
+      && udp_length + 16'd20 == ip_length
       // Sequence number 0 of 1 datagram.
       && (!settings.udp_header || head[383:352] == 32'h0100_0000 || mutant_pkg::ID == 16);
 

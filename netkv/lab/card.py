@@ -1,0 +1,100 @@
+"""A card: a design for FPGAs (docs/fpga.md) between the link of a server and the switch.
+
+The network port of the design is towards the switch, its host port towards the server. The node is
+a process (`netkv.lab.card_process`). Its end is a card without power: no frame passes, and after a
+new start the design has forgotten everything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from netkv.lab.rack_nodes import LiveLinkedNode
+from netkv.rack import nodes
+
+if TYPE_CHECKING:
+    from netkv.fpga.build import Library, Progress
+    from netkv.lab.rack import LiveRack
+
+_LAB_CHARACTERS = 30
+"""Of a lab's name, in the name of a running design."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a card is."""
+
+    design: str
+    """Name of a design, or path of a manifest."""
+    changes: tuple[str, ...] = ()
+    """Changed parameters, each `NAME=VALUE`."""
+    settings: tuple[str, ...] = ()
+    """Registers that are written after a reset, each `NAME=VALUE`."""
+    seed: int = 1
+    """Seed of memory models."""
+    idle_cycles: int = 4096
+    """Cycles that the clock runs after the last frame."""
+
+    def build(self, progress: Progress | None = None) -> Library:
+        """Builds the design, unless it is in the cache; before a node starts, for it may take
+        minutes. Raises `NetkvError`: a tool is missing, or the card is wrong."""
+        from netkv.fpga import build, manifest, replay
+
+        found = manifest.override(manifest.find(self.design), self.changes)
+        for text in self.settings:
+            replay.setting(found, text)
+        return build.build(found, progress=progress)
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The links of a card, each as `_engine.SwitchNode` takes it (`Cable.switch_end`)."""
+
+    network: Sequence[str]
+    """Towards the switch."""
+    host: Sequence[str]
+    """Towards the server."""
+
+
+class LiveCard(LiveLinkedNode, nodes.Card):
+    """The process of a card."""
+
+    KIND = "card"
+
+    def __init__(self, index: int, card: Card, ends: Callable[[], Ends], rack: LiveRack) -> None:
+        """`index` is that of the server process behind the card; `ends` is called at each start,
+        after the addresses of the rack have been chosen."""
+        super().__init__(f"{self.NAME}{index}", rack)
+        self._card = card
+        self._ends = ends
+
+    async def registers(self) -> dict[str, int]:
+        """All registers that can be read; raises `NodeError`."""
+        found: dict[str, int] = await self.request("registers")
+        return found
+
+    async def write(self, setting: str) -> None:
+        """Writes a register, given as `NAME=VALUE`, until the next start; raises `NodeError`."""
+        await self.request("write", {"setting": setting})
+
+    @property
+    def _published(self) -> str:
+        """The name under which `netkv fpga registers --live` and the dashboard find it."""
+        lab = re.sub("[^a-z0-9]+", "-", self._rack.directory.name.lower()).strip("-")
+        return f"{lab[:_LAB_CHARACTERS]}-{self.name}"
+
+    def _configuration(self) -> dict[str, Any]:
+        ends = self._ends()
+        return {
+            "design": self._card.design,
+            "changes": list(self._card.changes),
+            "settings": list(self._card.settings),
+            "seed": self._card.seed,
+            "idle_cycles": self._card.idle_cycles,
+            "network": list(ends.network),
+            "host": list(ends.host),
+            "published": self._published,
+        }

@@ -1,0 +1,18 @@
+"""The packets of the benches (`fpga/bench`), for tests in Python."""
+
+from __future__ import annotations
+
+import sys
+
+from netkv.fpga import sources
+
+_BENCHES = str(sources.folder() / "bench")
+
+sys.path.insert(0, _BENCHES)
+try:
+    import frames
+    import memcached
+finally:
+    sys.path.remove(_BENCHES)
+
+__all__ = ["frames", "memcached"]

@@ -59,6 +59,11 @@ module lake_top #(
     input  logic                              reg_read,
     output logic [31:0]                       reg_rdata,
 
+    // For simulations; on a board `skip` is 0. While `idle` is high nothing but time passes: then
+    // `skip` further cycles, up to 4,095, may pass with this one.
+    input  logic [31:0]                       skip = '0,
+    output logic                              idle,
+
     output logic                              dram_valid,
     input  logic                              dram_ready,
     output logic                              dram_write,
@@ -160,6 +165,7 @@ module lake_top #(
       .enabled       (cache_on),
       .rate,
       .foreign_write (opaque_write),
+      .skip,
       .s_valid       (arbiter_valid),
       .s_ready       (arbiter_ready),
       .s_data        (arbiter_data),
@@ -237,6 +243,7 @@ module lake_top #(
   logic [31:0]    lake_accepted;
   logic [31:0]    lake_dropped;
   logic           initialized;
+  logic           lake_busy;
   logic           bypass;
   logic           quiet;
   logic [31:0]    epoch_count;
@@ -285,6 +292,8 @@ module lake_top #(
       .clk,
       .rst,
       .initialized,
+      .skip,
+      .busy        (lake_busy),
       .enabled     (control[2][PES-1:0]),
       .server_ports(control[4][7:0]),
       .udp_header  (control[1][0]),
@@ -412,6 +421,22 @@ module lake_top #(
     assign meta              = tx_meta[i];
     assign tx_meta_length[i] = meta.length;
     assign unused            = &{1'b0, meta};
+  end
+
+  // Nothing is in flight inside when all of this has been still for longer than any queue, memory
+  // access or settings change takes. A rate that switches the cache is always watched.
+  localparam int STILL_BITS = 10;
+  logic                active;
+  logic [STILL_BITS:0] still;
+
+  assign active = rx_valid != '0 || tx_valid != '0 || reg_read || reg_write || lake_busy
+      || normal_valid || dram_valid || sram_enable || memory_counters.miss_live != '0
+      || control[0][1:0] == netfpga_pkg::CACHE_ADAPTIVE;
+  assign idle   = still[STILL_BITS];
+
+  always_ff @(posedge clk) begin
+    if (rst || active) still <= '0;
+    else if (!idle) still <= still + 1'b1;
   end
 
   // Read-only registers, from the lowest address on.

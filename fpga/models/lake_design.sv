@@ -2,7 +2,7 @@
 // Its ports are those of every top (docs/fpga.md).
 module lake_design #(
     parameter int NETWORK_PORTS = 4,
-    parameter int BYTES = 32,  // of a word; LaKe has 32
+    parameter int BYTES = 32,  // of a word: 32 or 64
     parameter int PES = 5,
     parameter int PRESCALE = 10,
     parameter int USE_DRAM = 1,
@@ -69,6 +69,7 @@ module lake_design #(
 
   lake_top #(
       .NETWORK_PORTS(NETWORK_PORTS),
+      .BYTES(BYTES),
       .PES(PES),
       .PRESCALE(PRESCALE),
       .USE_DRAM(USE_DRAM),

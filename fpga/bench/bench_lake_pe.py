@@ -213,6 +213,7 @@ class Bench:
         dut.rst.value = 1
         dut.s_valid.value = dut.m_ready.value = dut.granted.value = 0
         dut.quiet.value, dut.now.value, dut.epoch.value = 1, 1000, 0
+        dut.id.value = 0
         dut.settings.value = pack(SETTINGS, self.settings)
         services = self.services
         serving = {

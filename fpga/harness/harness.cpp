@@ -66,6 +66,18 @@ struct Refusal {
   throw DesignFailure(text + ".");
 }
 
+// Cycles that a design allows to skip, and skipping them: a design may have the ports for it.
+template <typename Top>
+uint64_t idle_cycles(const Top& top) {
+  if constexpr (requires { top.skip, top.idle_cycles; }) return top.idle_cycles;
+  return 0;
+}
+
+template <typename Top>
+void set_skip(Top& top, uint64_t cycles) {
+  if constexpr (requires { top.skip, top.idle_cycles; }) top.skip = static_cast<uint32_t>(cycles);
+}
+
 uint32_t words_of(uint32_t length) { return (length + WORD - 1) / WORD; }
 
 }  // namespace
@@ -195,8 +207,7 @@ struct netkv_fpga {
     frame_sent_ = false;
     uint64_t done = 0;
     while (done < cycles) {
-      tick();
-      ++done;
+      done += tick(cycles - done);
       if (until_frame && frame_sent_) break;
     }
     return done;
@@ -305,8 +316,11 @@ struct netkv_fpga {
   }
 
   // One cycle: its inputs are set; what they lead to, then the clock edge, then new inputs.
-  void tick() {
+  // If the design is idle, up to `limit` cycles. Returns the number of cycles.
+  uint64_t tick(uint64_t limit = 1) {
     if (cycle_ >= next_event_) events();
+    const uint64_t passed = passing(limit);
+    set_skip(top_, passed - 1);
     top_.clk = 0;
     top_.eval();
     dump(0);
@@ -324,14 +338,24 @@ struct netkv_fpga {
     top_.clk = 1;
     top_.eval();
     dump(5);
-    ++cycle_;
-    context_.timeInc(1);
+    cycle_ += passed;
+    context_.timeInc(passed);
     if (accepted) {
       for_each(accepted, [&](uint32_t port) { next_word(port); });
       apply();
     } else if (tx_ready_ != ready_before) {
       apply();
     }
+    return passed;
+  }
+
+  // Cycles until the design or a MAC has something to do: at least 1, at most `limit`.
+  uint64_t passing(uint64_t limit) const {
+#if NETKV_TRACE
+    if (trace_) return 1;
+#endif
+    if (limit <= 1 || rx_valid_) return 1;
+    return std::min({limit, next_event_ - cycle_, 1 + idle_cycles(top_)});
   }
 
   template <typename Work>

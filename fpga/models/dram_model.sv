@@ -37,7 +37,11 @@ module dram_model #(
 
     output logic                              response_valid,
     output logic [lake_pkg::LINE_BITS-1:0]    response_rdata,
-    output logic [TAG_BITS-1:0]               response_tag
+    output logic [TAG_BITS-1:0]               response_tag,
+
+    // `skip` further cycles pass with this one, up to `quiet_cycles`.
+    input  logic [31:0]                       skip = '0,
+    output logic [31:0]                       quiet_cycles
 );
   localparam int LINE_SELECT_BITS = $clog2(LINES);
   localparam int BANK_BITS = $clog2(BANKS);
@@ -51,6 +55,7 @@ module dram_model #(
   cycle_t                         bank_free[BANKS];
   cycle_t                         next_start;
   cycle_t                         next_done;
+  cycle_t                         refresh_end;
   cycle_t                         refresh;  // start of the next one, or of the one that runs
   logic [31:0]                    random;
   logic [31:0]                    random_1;
@@ -74,6 +79,8 @@ module dram_model #(
 
   assign ready = count != (PLACE_BITS + 1)'(QUEUE);
   assign accept = valid && ready;
+  assign refresh_end = refresh + REFRESH_CYCLES;
+  assign quiet_cycles = count == '0 && later(now, refresh_end) != now ? refresh_end - now - 1 : '0;
   assign complete = count != '0 && done[head] == now;
   assign line = address[LINE_SELECT_BITS-1:0];
   assign bank = address[BANK_BITS-1:0];
@@ -91,7 +98,7 @@ module dram_model #(
     if (valid) begin
       start = later(later(now, bank_free[bank]), next_start);
       if (later(start, refresh) == start) begin
-        start = later(start, refresh + REFRESH_CYCLES);
+        start = later(start, refresh_end);
       end
       // The response is in the register of the output one cycle after `done`.
       end_of_request = later(start + IDLE_LATENCY - 1 + (random >> 8) % (JITTER + 1), next_done);
@@ -99,8 +106,8 @@ module dram_model #(
   end
 
   always_ff @(posedge clk) begin
-    now <= now + 1;
-    if (later(now, refresh + REFRESH_CYCLES) == now) begin
+    now <= now + 1 + skip;
+    if (later(now, refresh_end) == now) begin
       refresh <= refresh + REFRESH_INTERVAL;
     end
     if (accept) begin

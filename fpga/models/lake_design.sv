@@ -2,7 +2,7 @@
 // Its ports are those of every top (docs/fpga.md).
 module lake_design #(
     parameter int NETWORK_PORTS = 4,
-    parameter int BYTES = 32,  // of a word; LaKe has 32
+    parameter int BYTES = 32,  // of a word: 32 or 64
     parameter int PES = 5,
     parameter int PRESCALE = 10,
     parameter int USE_DRAM = 1,
@@ -39,7 +39,10 @@ module lake_design #(
     input  logic                          reg_write,
     input  logic [31:0]                   reg_wdata,
     input  logic                          reg_read,
-    output logic [31:0]                   reg_rdata
+    output logic [31:0]                   reg_rdata,
+
+    input  logic [31:0]                   skip,
+    output logic [31:0]                   idle_cycles
 );
   localparam int TAG_BITS = PES > 1 ? $clog2(PES) : 1;
   localparam int LINES = (1 << HASH_BITS) + CHUNKS_64 + 2 * CHUNKS_128 + 4 * CHUNKS_256
@@ -59,9 +62,14 @@ module lake_design #(
   logic [SRAM_ADDRESS_BITS-1:0]      sram_address;
   logic [31:0]                       sram_wdata;
   logic [31:0]                       sram_rdata;
+  logic                              idle;
+  logic [31:0]                       dram_quiet_cycles;
+
+  assign idle_cycles = idle ? dram_quiet_cycles : 32'd0;
 
   lake_top #(
       .NETWORK_PORTS(NETWORK_PORTS),
+      .BYTES(BYTES),
       .PES(PES),
       .PRESCALE(PRESCALE),
       .USE_DRAM(USE_DRAM),
@@ -94,6 +102,8 @@ module lake_design #(
       .reg_wdata,
       .reg_read,
       .reg_rdata,
+      .skip,
+      .idle,
       .dram_valid,
       .dram_ready,
       .dram_write,
@@ -126,7 +136,9 @@ module lake_design #(
         .tag           (dram_tag),
         .response_valid(dram_response_valid),
         .response_rdata(dram_response_rdata),
-        .response_tag  (dram_response_tag)
+        .response_tag  (dram_response_tag),
+        .skip,
+        .quiet_cycles  (dram_quiet_cycles)
     );
   end else begin : without_dram
     logic unused;
@@ -134,6 +146,7 @@ module lake_design #(
     assign dram_response_valid = 1'b0;
     assign dram_response_rdata = '0;
     assign dram_response_tag   = '0;
+    assign dram_quiet_cycles   = 32'd4095;
     assign unused = &{1'b0, dram_valid, dram_write, dram_address, dram_wdata, dram_tag, seed};
   end
 

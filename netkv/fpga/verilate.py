@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from netkv.errors import NetkvError
-from netkv.fpga.tools import compiler, compiler_version, verilator
+from netkv.fpga.tools import compiler, compiler_version, processor, verilator
 
 RUNTIME = ("verilated.cpp", "verilated_threads.cpp")
 LANGUAGE = ("-std=gnu++20", "-DVERILATOR=1", "-fPIC", "-w")
@@ -140,7 +140,7 @@ def runtime(cache: Path, *, flags: Sequence[str], parts: Sequence[str] = ()) -> 
     found = verilator()
     program = compiler()
     key = hashlib.sha256(
-        "\n".join([found.version, compiler_version(program), *flags]).encode()
+        "\n".join([found.version, compiler_version(program), processor(), *flags]).encode()
     ).hexdigest()[:16]
     folder = cache / f"runtime-{key}"
     folder.mkdir(parents=True, exist_ok=True)

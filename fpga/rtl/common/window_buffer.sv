@@ -1,6 +1,7 @@
 // A buffer of bytes that is read in windows of 32 bytes at any byte offset.
 // Two banks hold the even and the odd words, so that a window across two words takes one cycle.
 // A write may fill one word of each bank. Offsets wrap at the end of the buffer.
+// The shifter works while `show` is high only: a simulation skips it in all other cycles.
 module window_buffer #(
     parameter int WORDS = 64  // of 32 bytes; a power of two, at least 4
 ) (
@@ -12,7 +13,8 @@ module window_buffer #(
 
     input  logic                            read,
     input  logic [$clog2(WORDS)+4:0]        read_offset,  // in bytes
-    output logic [255:0]                    window        // from the next cycle to the next read
+    input  logic                            show,
+    output logic [255:0]                    window        // from the cycle after `read`; 0 without `show`
 );
   localparam int ROW_BITS = $clog2(WORDS) - 1;
 
@@ -38,12 +40,10 @@ module window_buffer #(
     end
   end
 
-  logic [511:0] both;
-  logic [511:0] shifted;
-  assign both    = starts_odd ? {even_word, odd_word} : {odd_word, even_word};
-  assign shifted = both >> {shift, 3'b000};
-  assign window  = shifted[255:0];
-
-  logic unused;
-  assign unused = &{1'b0, shifted[511:256]};
+  always_comb begin
+    window = '0;
+    if (show) begin
+      window = 256'((starts_odd ? {even_word, odd_word} : {odd_word, even_word}) >> {shift, 3'b000});
+    end
+  end
 endmodule

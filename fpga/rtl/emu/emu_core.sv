@@ -86,10 +86,12 @@ module emu_core #(
       .write_data ({2{s_data}}),
       .read       (frame_read),
       .read_offset(frame_offset),
+      .show       (state == DECODE || state == FETCH),
       .window     (frame_window)
   );
 
   operation_decoder decode (
+      .enable   (state == DECODE),
       .window   (frame_window),
       .remaining(ip_length + 16'd14 - payload),
       .operation(decoded)
@@ -191,6 +193,7 @@ module emu_core #(
   end
 
   reply_head build_reply (
+      .enable      (state == SUM || state == SEND),
       .request     (head),
       .udp_header,
       .opcode      (operation.opcode),

@@ -26,7 +26,9 @@ module lake_counters #(
       assign raised[pe] = events[pe][i];
     end
     always_ff @(posedge clk) begin
-      totals[i] <= rst ? '0 : totals[i] + ones(raised);
+      // Most cycles have no event: a simulation skips the sum.
+      if (rst) totals[i] <= '0;
+      else if (raised != '0) totals[i] <= totals[i] + ones(raised);
     end
   end
 

@@ -24,6 +24,8 @@ module lake_module #(
     input  logic                              clk,
     input  logic                              rst,
     output logic                              initialized,  // until then no frame is taken
+    input  logic [31:0]                       skip,         // further cycles that pass, while not busy
+    output logic                              busy,         // a frame is in work or waits
 
     input  logic [PES-1:0]                    enabled,
     input  logic [7:0]                        server_ports,  // mask: replies come from there
@@ -84,16 +86,18 @@ module lake_module #(
   logic [PES-1:0]                  flushes;
   logic [PES-1:0]                  delayed_flushes;
   logic                            advance;
-  logic [lake_pkg::TIME_BITS-1:0]  passed;      // units since the last cycle
+  logic [lake_pkg::NOW_BITS+PRESCALE-1:0] following;  // time after this cycle
+  logic [lake_pkg::TIME_BITS-1:0]  passed;       // units that end with this cycle
 
+  assign following = {now, fraction} + 1'b1 + (lake_pkg::NOW_BITS + PRESCALE)'(skip)
+      + (lake_pkg::NOW_BITS + PRESCALE)'({elapsed, PRESCALE'(0)});
+  assign passed    = following[PRESCALE+:lake_pkg::TIME_BITS] - now[lake_pkg::TIME_BITS-1:0];
   assign advance     = foreign_write || flushes != '0;
   assign quiet       = quiet_left == '0;
-  assign passed      = elapsed + lake_pkg::TIME_BITS'(fraction == '1);
   assign epoch_count = epoch[31:0];
 
   always_ff @(posedge clk) begin
-    fraction <= fraction + 1'b1;
-    if (passed != '0) now <= now + lake_pkg::NOW_BITS'(passed);
+    {now, fraction} <= following;
     // One unit more than the lifetime: the first may be nearly over.
     if (advance) quiet_left <= lifetime + 1'b1;
     else if (passed != '0) quiet_left <= quiet_left > passed ? quiet_left - passed : '0;
@@ -134,7 +138,7 @@ module lake_module #(
   logic [PES-1:0]            from_pe;
 
   assign s_ready = open_ready && initialized;
-  assign busy    = pe_ready != '1;
+  assign busy    = s_valid || !initialized || pe_ready != '1;
 
   pe_dispatcher #(
       .PES(PES)
@@ -206,11 +210,10 @@ module lake_module #(
   for (genvar i = 0; i < PES; i++) begin : elements
     lake_pkg::events_t pe_events;
 
-    lake_pe #(
-        .ID(4'(i))
-    ) pe (
+    lake_pe pe (
         .clk,
         .rst,
+        .id                  (4'(i)),
         .settings,
         .now,
         .epoch,
@@ -301,6 +304,7 @@ module lake_module #(
       .cache_enable,
       .now(now[lake_pkg::TIME_BITS-1:0]),
       .lifetime,
+      .skip,
       .hash_valid,
       .hash_ready,
       .hash_request,

@@ -15,11 +15,11 @@
 //   to a GET that missed        store, if no mutation of the key passed or is unanswered; forward.
 //   to a mutation               acknowledge it to the guard table; a pending SET becomes visible.
 module lake_pe #(
-    parameter logic [3:0] ID = 4'd0,
     parameter int FRAME_WORDS = 64  // 32 bytes each
 ) (
     input  logic                            clk,
     input  logic                            rst,
+    input  logic [3:0]                      id,  // constant; differs between PEs
 
     input  lake_pkg::settings_t             settings,
     input  logic [lake_pkg::NOW_BITS-1:0]   now,
@@ -115,6 +115,7 @@ module lake_pe #(
   lake_pkg::operation_t    operation;
 
   logic                    frame_read;
+  logic                    frame_show;
   logic [OFFSET_BITS-1:0]  frame_offset;
   logic [255:0]            frame_window;
   logic                    receive;
@@ -129,6 +130,9 @@ module lake_pe #(
       // Sequence number 0 of 1 datagram.
       && (!settings.udp_header || head[383:352] == 32'h0100_0000 || mutant_pkg::ID == 16);
 
+  assign frame_show = state == OPERATION || state == KEY_LATCH || state == WINDOW_LATCH
+      || (state == FORWARD && m_valid);
+
   window_buffer #(.WORDS(FRAME_WORDS)) frame_buffer (
       .clk,
       .write      ({receive && words[0], receive && !words[0]}),
@@ -136,10 +140,12 @@ module lake_pe #(
       .write_data ({2{s_data}}),
       .read       (frame_read),
       .read_offset(frame_offset),
+      .show       (frame_show),
       .window     (frame_window)
   );
 
   operation_decoder decode (
+      .enable   (state == OPERATION),
       .window   (frame_window),
       .remaining(payload_end - operation_offset),
       .operation(decoded)
@@ -152,7 +158,6 @@ module lake_pe #(
   logic [2:0]          key_windows;    // number of its last window
   logic [255:0]        key_ram [8];
   logic                key_write;
-  logic [255:0]        key_write_data;
   logic [255:0]        key_rest;       // bytes of this window that are not hashed yet
   logic [7:0]          key_left;       // bytes of the key that are not hashed yet
   logic [1:0]          key_step;
@@ -169,12 +174,15 @@ module lake_pe #(
   crc32 key_crc (
       .state(crc),
       .data (key_rest[63:0]),
-      .bytes(key_left >= 8'd8 ? 4'd8 : key_left[3:0]),
+      .bytes(state != KEY_CRC ? 4'd0 : key_left >= 8'd8 ? 4'd8 : key_left[3:0]),
       .next (crc_next)
   );
 
+  // The key's RAM is filled from the frame of a request, or from the miss table.
+  assign key_write = state == KEY_LATCH || (state == KEY_READ_WAIT && miss_response_valid);
+
   always_ff @(posedge clk) begin
-    if (key_write) key_ram[key_window] <= key_write_data;
+    if (key_write) key_ram[key_window] <= state == KEY_LATCH ? frame_window : miss_response.key;
   end
 
   // Ones for the bytes of a window at `offset` that are below `length`.
@@ -212,12 +220,27 @@ module lake_pe #(
   for (genvar i = 0; i < 8; i++) begin : ways
     lake_pkg::descriptor_t arrived;
     lake_pkg::descriptor_t held;
-    assign arrived = hash_response[64*i+:64];
-    assign held    = bucket[64*i+:64];
-    assign matching[i] = arrived.valid && (plan == PLAN_ACKNOWLEDGE ? arrived.chunk == entry.chunk
-        : arrived.key_length == key_length && arrived.signature == hash[31:16]);
-    assign invalid_ways[i] = !held.valid;
-    assign class_ways[i]   = held.valid && held.chunk_class == needed;
+
+    always_comb begin
+      arrived     = '0;
+      matching[i] = 1'b0;
+      if (state == BUCKET_WAIT) begin
+        arrived     = hash_response[64*i+:64];
+        matching[i] = arrived.valid && (plan == PLAN_ACKNOWLEDGE ? arrived.chunk == entry.chunk
+            : arrived.key_length == key_length && arrived.signature == hash[31:16]);
+      end
+    end
+
+    always_comb begin
+      held            = '0;
+      invalid_ways[i] = 1'b0;
+      class_ways[i]   = 1'b0;
+      if (state == SLOT || state == ALLOCATE_WAIT) begin
+        held            = bucket[64*i+:64];
+        invalid_ways[i] = !held.valid;
+        class_ways[i]   = held.valid && held.chunk_class == needed;
+      end
+    end
 
     logic unused;
     assign unused = &{1'b0, arrived, held};
@@ -275,13 +298,16 @@ module lake_pe #(
 
   // The lines of a chunk hold, behind the header, windows of key and value: line n holds the
   // windows 2n - 1 and 2n.
-  logic [255:0] low_mask;
-  logic [255:0] high_mask;
-  assign low_mask  = line_index == 4'd0 ? '0
-      : below(16'(key_length), {6'd0, line_index, 6'd0} - 16'd32);
-  assign high_mask = below(16'(key_length), {6'd0, line_index, 6'd0});
-  assign equal = ((data_response[255:0] ^ key_ram[3'({line_index, 1'b0} - 5'd1)]) & low_mask) == '0
-      && ((data_response[511:256] ^ key_ram[3'({line_index, 1'b0})]) & high_mask) == '0;
+  always_comb begin
+    equal = 1'b0;
+    if (item_write) begin
+      equal = ((data_response[511:256] ^ key_ram[3'({line_index, 1'b0})])
+              & below(16'(key_length), {6'd0, line_index, 6'd0})) == '0
+          && (line_index == 4'd0
+              || ((data_response[255:0] ^ key_ram[3'({line_index, 1'b0} - 5'd1)])
+                  & below(16'(key_length), {6'd0, line_index, 6'd0} - 16'd32)) == '0);
+    end
+  end
 
   logic                item_write;
   logic                item_read;
@@ -297,15 +323,22 @@ module lake_pe #(
       .write_data ({data_response[255:0], data_response[511:256]}),
       .read       (item_read),
       .read_offset(item_offset),
+      .show       (state == REPLY && m_valid),
       .window     (item_window)
   );
 
   // Window `store_window` of the item that is to be stored: the key from its RAM, the value from
   // the frame.
-  assign merged = (key_ram[store_window[2:0]] & below(16'(key_length), {7'd0, store_window, 5'd0}))
-      | value_window;
-  assign value_window = frame_window & below(item_length, {7'd0, store_window, 5'd0})
-      & ~below(16'(key_length), {7'd0, store_window, 5'd0});
+  always_comb begin
+    value_window = '0;
+    merged       = '0;
+    if (state == WINDOW_LATCH) begin
+      value_window = frame_window & below(item_length, {7'd0, store_window, 5'd0})
+          & ~below(16'(key_length), {7'd0, store_window, 5'd0});
+      merged = value_window
+          | (key_ram[store_window[2:0]] & below(16'(key_length), {7'd0, store_window, 5'd0}));
+    end
+  end
 
   // ---- reply -----------------------------------------------------------------------------------
   logic [767:0] unsummed_head;
@@ -319,6 +352,7 @@ module lake_pe #(
   logic [255:0] sum_window;
 
   reply_head build_reply (
+      .enable      (state == SUM || state == REPLY),
       .request     (head),
       .udp_header  (settings.udp_header),
       .opcode      (operation.opcode),
@@ -338,11 +372,14 @@ module lake_pe #(
   assign reply_body = operation.echoes_key ? 16'd0 : 16'(key_length);
 
   // The windows of key, value and head are summed by one adder.
+  logic summing;
+  assign summing = state == KEY_LATCH || state == WINDOW_LATCH || state == SUM;
+
   always_comb begin
     case (state)
       KEY_LATCH:    sum_window = frame_window & below(16'(key_length), {8'd0, key_window, 5'd0});
       WINDOW_LATCH: sum_window = value_window;
-      default: begin
+      SUM: begin
         case (sum_step)
           2'd0:    sum_window = {unsummed_head[255:208], 208'd0};  // addresses
           2'd1:    sum_window = unsummed_head[511:256];
@@ -350,10 +387,12 @@ module lake_pe #(
           default: sum_window = {96'd0, unsummed_head[271:112]};   // the header of IPv4
         endcase
       end
+      default: sum_window = '0;
     endcase
   end
 
   window_sum adder (
+      .enable(summing),
       .window(sum_window),
       .sum   (window_total)
   );
@@ -364,8 +403,10 @@ module lake_pe #(
 
   always_comb begin
     reply = unsummed_head;
-    reply[192+:16] = {~ip_sum[7:0], ~ip_sum[15:8]};
-    reply[320+:16] = udp_sum == 16'hffff ? 16'hffff : {~udp_sum[7:0], ~udp_sum[15:8]};
+    if (state == REPLY) begin
+      reply[192+:16] = {~ip_sum[7:0], ~ip_sum[15:8]};
+      reply[320+:16] = udp_sum == 16'hffff ? 16'hffff : {~udp_sum[7:0], ~udp_sum[15:8]};
+    end
   end
 
   // ---- sending ---------------------------------------------------------------------------------
@@ -380,17 +421,18 @@ module lake_pe #(
   assign send_words = (OFFSET_BITS-4)'((m_meta.length + 16'd31) >> 5);
 
   always_comb begin
-    if (state == REPLY) begin
+    m_data = frame_window;
+    if (m_valid && state == REPLY) begin
       // The head covers two words and the beginning of the third.
-      m_data = item_window;
-      if (shown_word == 0) m_data = reply[255:0];
-      if (shown_word == 1) m_data = reply[511:256];
-      if (shown_word == 2) begin
-        m_data = (item_window & ~below(head_length, 16'd64))
-            | (reply[767:512] & below(head_length, 16'd64));
-      end
-    end else begin
-      m_data = frame_window;
+      case (shown_word)
+        (OFFSET_BITS - 4)'(0): m_data = reply[255:0];
+        (OFFSET_BITS - 4)'(1): m_data = reply[511:256];
+        (OFFSET_BITS - 4)'(2): begin
+          m_data = (item_window & ~below(head_length, 16'd64))
+              | (reply[767:512] & below(head_length, 16'd64));
+        end
+        default: m_data = item_window;
+      endcase
     end
   end
 
@@ -404,20 +446,37 @@ module lake_pe #(
   end
 
   // ---- requests --------------------------------------------------------------------------------
-  assign hash_valid           = state == BUCKET || state == BUCKET_WRITE;
-  assign hash_request.write   = state == BUCKET_WRITE;
-  assign hash_request.address = bucket_index;
-  assign hash_request.data    = bucket;
+  assign hash_valid = state == BUCKET || state == BUCKET_WRITE;
+  always_comb begin
+    hash_request = '0;
+    if (hash_valid) begin
+      hash_request.write   = state == BUCKET_WRITE;
+      hash_request.address = bucket_index;
+      if (state == BUCKET_WRITE) hash_request.data = bucket;
+    end
+  end
 
   logic [3:0] store_line;
   assign store_line = (store_window + 4'd1) >> 1;
 
-  assign data_valid         = state == LINE || state == LINE_WRITE || state == HEADER_WRITE;
-  assign data_request.write = state != LINE;
-  assign data_request.address = state == LINE ? probed.chunk + 30'(line_index)
-      : state == LINE_WRITE ? chunk + 30'(store_line) : chunk;
-  assign data_request.data  = state == HEADER_WRITE ? {first_window, new_header}
-      : store_window[0] ? {256'd0, low_window} : {merged_line, low_window};
+  assign data_valid = state == LINE || state == LINE_WRITE || state == HEADER_WRITE;
+  always_comb begin
+    data_request = '0;
+    case (state)
+      LINE: data_request.address = probed.chunk + 30'(line_index);
+      LINE_WRITE: begin
+        data_request.write   = 1'b1;
+        data_request.address = chunk + 30'(store_line);
+        data_request.data    = {store_window[0] ? 256'd0 : merged_line, low_window};
+      end
+      HEADER_WRITE: begin
+        data_request.write   = 1'b1;
+        data_request.address = chunk;
+        data_request.data    = {first_window, new_header};
+      end
+      default: ;
+    endcase
+  end
 
   assign slab_valid = state == FREE || state == ALLOCATE;
   assign slab_request.free        = state == FREE;
@@ -435,34 +494,37 @@ module lake_pe #(
     endcase
   end
 
+  logic [27:0] store_count;
   assign miss_valid = state == INSERT || state == INSERT_KEY || state == MARK || state == TAKE
       || state == KEY_READ || state == RELEASE;
   always_comb begin
-    miss_request         = '0;
-    miss_request.slot    = slot;
-    miss_request.window  = key_window;
-    miss_request.key     = key_ram[key_window];
-    // A request comes from the client, a reply goes to it.
-    miss_request.tag.opcode         = operation.opcode;
-    miss_request.tag.opaque         = operation.opaque;
-    miss_request.tag.client_address = response ? head[271:240] : head[239:208];
-    miss_request.tag.client_port    = response ? head[303:288] : head[287:272];
-    if (mutant_pkg::ID == 15) miss_request.tag.client_address = '0;
-    miss_request.entry.kind       = plan == PLAN_GET ? lake_pkg::REQUEST_GET
-        : plan == PLAN_SET ? lake_pkg::REQUEST_SET : lake_pkg::REQUEST_MUTATION;
-    miss_request.entry.hash       = hash;
-    miss_request.entry.key_length = key_length;
-    miss_request.entry.version    = version;
-    miss_request.entry.store_id   = new_header.store_id;
-    miss_request.entry.chunk      = chunk;
-    case (state)
-      INSERT_KEY: miss_request.command = lake_pkg::MISS_WRITE_KEY;
-      MARK:       miss_request.command = lake_pkg::MISS_MARK;
-      TAKE:       miss_request.command = lake_pkg::MISS_TAKE;
-      KEY_READ:   miss_request.command = lake_pkg::MISS_READ_KEY;
-      RELEASE:    miss_request.command = lake_pkg::MISS_RELEASE;
-      default:    miss_request.command = lake_pkg::MISS_INSERT;
-    endcase
+    miss_request = '0;
+    if (miss_valid) begin
+      miss_request.slot    = slot;
+      miss_request.window  = key_window;
+      miss_request.key     = key_ram[key_window];
+      // A request comes from the client, a reply goes to it.
+      miss_request.tag.opcode         = operation.opcode;
+      miss_request.tag.opaque         = operation.opaque;
+      miss_request.tag.client_address = response ? head[271:240] : head[239:208];
+      miss_request.tag.client_port    = response ? head[303:288] : head[287:272];
+      if (mutant_pkg::ID == 15) miss_request.tag.client_address = '0;
+      miss_request.entry.kind       = plan == PLAN_GET ? lake_pkg::REQUEST_GET
+          : plan == PLAN_SET ? lake_pkg::REQUEST_SET : lake_pkg::REQUEST_MUTATION;
+      miss_request.entry.hash       = hash;
+      miss_request.entry.key_length = key_length;
+      miss_request.entry.version    = version;
+      miss_request.entry.store_id   = {id, store_count};
+      miss_request.entry.chunk      = chunk;
+      case (state)
+        INSERT_KEY: miss_request.command = lake_pkg::MISS_WRITE_KEY;
+        MARK:       miss_request.command = lake_pkg::MISS_MARK;
+        TAKE:       miss_request.command = lake_pkg::MISS_TAKE;
+        KEY_READ:   miss_request.command = lake_pkg::MISS_READ_KEY;
+        RELEASE:    miss_request.command = lake_pkg::MISS_RELEASE;
+        default:    miss_request.command = lake_pkg::MISS_INSERT;
+      endcase
+    end
   end
 
   assign declare_bucket = bucket_index;
@@ -500,11 +562,6 @@ module lake_pe #(
     endcase
   end
 
-  // The key's RAM is filled from the frame of a request, or from the miss table.
-  assign key_write      = state == KEY_LATCH || (state == KEY_READ_WAIT && miss_response_valid);
-  assign key_write_data = state == KEY_LATCH ? frame_window : miss_response.key;
-
-  logic [27:0] store_count;
   logic        takes;         // a reply that may have an entry in the miss table
   logic        inserts;       // a request that gets one
   logic        fill_allowed;
@@ -528,11 +585,13 @@ module lake_pe #(
   lake_pkg::descriptor_t leaving;    // the descriptor of `victim`
   lake_pkg::descriptor_t reused;     // one whose chunk has the size that is needed
   lake_pkg::descriptor_t now_visible;
-  assign leaving = bucket[{victim, 6'd0}+:64];
-  assign reused  = bucket[{lowest(class_ways), 6'd0}+:64];
   always_comb begin
+    leaving             = '0;
+    reused              = '0;
     now_visible         = probed;
     now_visible.pending = 1'b0;
+    if (state == SLOT) leaving = bucket[{victim, 6'd0}+:64];
+    if (state == ALLOCATE_WAIT) reused = bucket[{lowest(class_ways), 6'd0}+:64];
   end
 
   lake_pkg::descriptor_t new_descriptor;
@@ -547,16 +606,16 @@ module lake_pe #(
   end
 
   always_comb begin
+    new_header = item;
     if (plan == PLAN_ACKNOWLEDGE) begin
-      new_header     = item;
       new_header.cas = operation.cas;
-    end else begin
+    end else if (state == HEADER_WRITE) begin
       new_header.value_length = value_length;
       new_header.flags        = operation.flags;
       new_header.cas          = plan == PLAN_FILL ? operation.cas : 64'd0;
       new_header.stored_time  = now;
       new_header.epoch        = stored_epoch;
-      new_header.store_id     = {ID, store_count};
+      new_header.store_id     = {id, store_count};
       new_header.value_sum    = swapped(key_length[0], value_sum);
     end
   end

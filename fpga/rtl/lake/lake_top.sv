@@ -22,6 +22,7 @@
 // A unit is 2^PRESCALE cycles.
 module lake_top #(
     parameter int NETWORK_PORTS = 4,  // the host port is the next one
+    parameter int BYTES = 32,         // of a word of the data path: 32, or 64 for 100GbE
     parameter int PES = 5,
     parameter int PRESCALE = 10,
     parameter int USE_DRAM = 1,
@@ -45,13 +46,13 @@ module lake_top #(
 
     input  logic [PORTS-1:0]                  rx_valid,
     output logic [PORTS-1:0]                  rx_ready,
-    input  logic [PORTS-1:0][255:0]           rx_data,
+    input  logic [PORTS-1:0][8*BYTES-1:0]     rx_data,
     input  logic [PORTS-1:0]                  rx_last,
     input  logic [PORTS-1:0][15:0]            rx_meta_length,
 
     output logic [PORTS-1:0]                  tx_valid,
     input  logic [PORTS-1:0]                  tx_ready,
-    output logic [PORTS-1:0][255:0]           tx_data,
+    output logic [PORTS-1:0][8*BYTES-1:0]     tx_data,
     output logic [PORTS-1:0]                  tx_last,
     output logic [PORTS-1:0][15:0]            tx_meta_length,
 
@@ -60,6 +61,11 @@ module lake_top #(
     input  logic [31:0]                       reg_wdata,
     input  logic                              reg_read,
     output logic [31:0]                       reg_rdata,
+
+    // For simulations; on a board `skip` is 0. While `idle` is high nothing but time passes: then
+    // `skip` further cycles, up to 4,095, may pass with this one.
+    input  logic [31:0]                       skip = '0,
+    output logic                              idle,
 
     output logic                              dram_valid,
     input  logic                              dram_ready,
@@ -120,14 +126,14 @@ module lake_top #(
   // ---- input and classification ----------------------------------------------------------------
   logic                   arbiter_valid;
   logic                   arbiter_ready;
-  logic [255:0]           arbiter_data;
+  logic [8*BYTES-1:0]     arbiter_data;
   logic                   arbiter_last;
   net_pkg::meta_t         arbiter_meta;
   logic [PORTS-1:0][31:0] received;
 
   logic                   class_valid;
   logic                   class_ready;
-  logic [255:0]           class_data;
+  logic [8*BYTES-1:0]     class_data;
   logic                   class_last;
   net_pkg::meta_t         class_meta;
   lake_pkg::kind_t        class_kind;
@@ -136,7 +142,8 @@ module lake_top #(
   logic                   opaque_write;
 
   input_arbiter #(
-      .PORTS(PORTS)
+      .PORTS(PORTS),
+      .BYTES(BYTES)
   ) arbiter (
       .clk,
       .rst,
@@ -153,7 +160,9 @@ module lake_top #(
       .received
   );
 
-  packet_classifier classifier (
+  packet_classifier #(
+      .BYTES(BYTES)
+  ) classifier (
       .clk,
       .rst,
       .mode          (netfpga_pkg::cache_mode_t'(control[0][1:0])),
@@ -164,6 +173,7 @@ module lake_top #(
       .enabled       (cache_on),
       .rate,
       .foreign_write (opaque_write),
+      .skip,
       .s_valid       (arbiter_valid),
       .s_ready       (arbiter_ready),
       .s_data        (arbiter_data),
@@ -195,7 +205,7 @@ module lake_top #(
   logic           normal_in_ready;
   logic           normal_valid;
   logic           normal_ready;
-  logic [255:0]   normal_data;
+  logic [8*BYTES-1:0] normal_data;
   logic           normal_last;
   net_pkg::meta_t normal_meta;
   logic [6:0]     normal_level;
@@ -205,6 +215,7 @@ module lake_top #(
   assign class_ready = to_lake || normal_in_ready;
 
   frame_fifo #(
+      .BYTES(BYTES),
       .DEPTH(64),
       .CUT_THROUGH(1'b1)
   ) normal_fifo (
@@ -228,12 +239,12 @@ module lake_top #(
   // ---- LaKe ------------------------------------------------------------------------------------
   logic           query_valid;
   logic           query_ready;
-  logic [255:0]   query_data;
+  logic [8*BYTES-1:0] query_data;
   logic           query_last;
   net_pkg::meta_t query_meta;
   logic           lake_valid;
   logic           lake_ready;
-  logic [255:0]   lake_data;
+  logic [8*BYTES-1:0] lake_data;
   logic           lake_last;
   net_pkg::meta_t lake_meta;
   logic           fifo_ready;      // always 1: this FIFO drops
@@ -241,9 +252,9 @@ module lake_top #(
   logic [31:0]    lake_accepted;
   logic [31:0]    lake_dropped;
   logic           initialized;
+  logic           lake_busy;
   logic           bypass;
   logic           quiet;
-  logic           module_busy;
   logic           busy;  // a frame is in the FIFO, in LaKe, or waits for its port
   logic [31:0]    epoch_count;
   logic [31:0]    busy_cycles;
@@ -252,6 +263,7 @@ module lake_top #(
   lake_pkg::memory_counters_t memory_counters;
 
   frame_fifo #(
+      .BYTES(BYTES),
       .DEPTH(FIFO_WORDS),
       .DROP(1'b1)
   ) lake_fifo (
@@ -272,7 +284,62 @@ module lake_top #(
       .dropped (lake_dropped)
   );
 
-  assign busy = module_busy || lake_valid || query_valid || fifo_level != '0 || tx_valid != '0;
+  assign busy = lake_busy || lake_valid || query_valid || fifo_level != '0 || tx_valid != '0;
+
+  // The LaKe module has words of 32 bytes.
+  logic           request_valid;
+  logic           request_ready;
+  logic [255:0]   request_data;
+  logic           request_last;
+  net_pkg::meta_t request_meta;
+  logic           answer_valid;
+  logic           answer_ready;
+  logic [255:0]   answer_data;
+  logic           answer_last;
+  net_pkg::meta_t answer_meta;
+
+  if (BYTES == 32) begin : same_words
+    assign request_valid = query_valid;
+    assign query_ready   = request_ready;
+    assign request_data  = query_data;
+    assign request_last  = query_last;
+    assign request_meta  = query_meta;
+    assign lake_valid    = answer_valid;
+    assign answer_ready  = lake_ready;
+    assign lake_data     = answer_data;
+    assign lake_last     = answer_last;
+    assign lake_meta     = answer_meta;
+  end else begin : wide_words
+    word_narrower narrower (
+        .clk,
+        .rst,
+        .s_valid(query_valid),
+        .s_ready(query_ready),
+        .s_data (query_data),
+        .s_last (query_last),
+        .s_meta (query_meta),
+        .m_valid(request_valid),
+        .m_ready(request_ready),
+        .m_data (request_data),
+        .m_last (request_last),
+        .m_meta (request_meta)
+    );
+
+    word_widener widener (
+        .clk,
+        .rst,
+        .s_valid(answer_valid),
+        .s_ready(answer_ready),
+        .s_data (answer_data),
+        .s_last (answer_last),
+        .s_meta (answer_meta),
+        .m_valid(lake_valid),
+        .m_ready(lake_ready),
+        .m_data (lake_data),
+        .m_last (lake_last),
+        .m_meta (lake_meta)
+    );
+  end
 
   lake_module #(
       .PES(PES),
@@ -293,6 +360,8 @@ module lake_top #(
       .clk,
       .rst,
       .initialized,
+      .skip,
+      .busy        (lake_busy),
       .enabled     (control[2][PES-1:0]),
       .server_ports(control[4][7:0]),
       .udp_header  (control[1][0]),
@@ -305,16 +374,16 @@ module lake_top #(
       .foreign_write,
       .clear_bypass,
       .elapsed,
-      .s_valid     (query_valid),
-      .s_ready     (query_ready),
-      .s_data      (query_data),
-      .s_last      (query_last),
-      .s_meta      (query_meta),
-      .m_valid     (lake_valid),
-      .m_ready     (lake_ready),
-      .m_data      (lake_data),
-      .m_last      (lake_last),
-      .m_meta      (lake_meta),
+      .s_valid     (request_valid),
+      .s_ready     (request_ready),
+      .s_data      (request_data),
+      .s_last      (request_last),
+      .s_meta      (request_meta),
+      .m_valid     (answer_valid),
+      .m_ready     (answer_ready),
+      .m_data      (answer_data),
+      .m_last      (answer_last),
+      .m_meta      (answer_meta),
       .dram_valid,
       .dram_ready,
       .dram_write,
@@ -331,7 +400,6 @@ module lake_top #(
       .sram_rdata,
       .bypass,
       .quiet,
-      .busy        (module_busy),
       .epoch_count,
       .busy_cycles,
       .starved_cycles,
@@ -342,13 +410,13 @@ module lake_top #(
   // ---- output ----------------------------------------------------------------------------------
   logic                   merged_valid;
   logic                   merged_ready;
-  logic [255:0]           merged_data;
+  logic [8*BYTES-1:0]     merged_data;
   logic                   merged_last;
   net_pkg::meta_t         merged_meta;
   logic                   merged_drop_eligible;
   logic                   lookup_valid;
   logic                   lookup_ready;
-  logic [255:0]           lookup_data;
+  logic [8*BYTES-1:0]     lookup_data;
   logic                   lookup_last;
   net_pkg::meta_t         lookup_meta;
   logic                   lookup_drop_eligible;
@@ -356,7 +424,9 @@ module lake_top #(
   logic [PORTS-1:0][31:0] queue_dropped;
   logic [PORTS-1:0][net_pkg::META_BITS-1:0] tx_meta;
 
-  output_arbiter merge (
+  output_arbiter #(
+      .BYTES(BYTES)
+  ) merge (
       .clk,
       .rst,
       .normal_valid,
@@ -378,7 +448,8 @@ module lake_top #(
   );
 
   output_port_lookup #(
-      .NETWORK_PORTS(NETWORK_PORTS)
+      .NETWORK_PORTS(NETWORK_PORTS),
+      .BYTES(BYTES)
   ) lookup (
       .clk,
       .rst,
@@ -398,7 +469,8 @@ module lake_top #(
   );
 
   output_queues #(
-      .PORTS(PORTS)
+      .PORTS(PORTS),
+      .BYTES(BYTES)
   ) queues (
       .clk,
       .rst,
@@ -423,6 +495,22 @@ module lake_top #(
     assign meta              = tx_meta[i];
     assign tx_meta_length[i] = meta.length;
     assign unused            = &{1'b0, meta};
+  end
+
+  // Nothing is in flight inside when all of this has been still for longer than any queue, memory
+  // access or settings change takes. A rate that switches the cache is always watched.
+  localparam int STILL_BITS = 10;
+  logic                active;
+  logic [STILL_BITS:0] still;
+
+  assign active = rx_valid != '0 || tx_valid != '0 || reg_read || reg_write || lake_busy
+      || normal_valid || dram_valid || sram_enable || memory_counters.miss_live != '0
+      || control[0][1:0] == netfpga_pkg::CACHE_ADAPTIVE;
+  assign idle   = still[STILL_BITS];
+
+  always_ff @(posedge clk) begin
+    if (rst || active) still <= '0;
+    else if (!idle) still <= still + 1'b1;
   end
 
   // Read-only registers, from the lowest address on.

@@ -40,6 +40,7 @@ module memory_system #(
     input  logic                                   cache_enable,
     input  logic [lake_pkg::TIME_BITS-1:0]         now,
     input  logic [lake_pkg::TIME_BITS-1:0]         lifetime,
+    input  logic [31:0]                            skip = '0,  // further cycles that pass: see miss_table
 
     // Services.
     input  logic [PES-1:0]                         hash_valid,
@@ -534,6 +535,7 @@ module memory_system #(
       .rst,
       .now,
       .lifetime,
+      .skip,
       .s_valid(miss_service_valid),
       .s_ready(miss_service_ready),
       .s_request(miss_service_request),

@@ -25,6 +25,7 @@ module miss_table #(
     input  logic                           rst,
     input  logic [lake_pkg::TIME_BITS-1:0] now,
     input  logic [lake_pkg::TIME_BITS-1:0] lifetime,
+    input  logic [31:0]                    skip = '0,  // further cycles pass; only without entries
 
     input  logic                           s_valid,
     output logic                           s_ready,
@@ -128,7 +129,7 @@ module miss_table #(
   logic inserts;
 
   logic unused_bits;
-  assign unused_bits = &{1'b0, s_request.slot};
+  assign unused_bits = &{1'b0, s_request.slot, skip};
 
   assign exclusive = is_insert || is_take || is_mark;
   assign s_ready = !clearing && !exclusive;
@@ -256,7 +257,7 @@ module miss_table #(
       free_slots[free_tail] <= free_pushed;
     end
 
-    sweep_next      <= sweep_next + 1'b1;
+    sweep_next      <= sweep_next + SLOT_BITS'(skip) + 1'b1;
     sweep_slot      <= sweep_next;
     sweep_live      <= live[sweep_next];
     mark_swept      <= mark_walk;

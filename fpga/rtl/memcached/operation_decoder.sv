@@ -1,6 +1,8 @@
 // Decodes one operation of memcached's binary protocol and says what the cache does with it.
-// Combinational. Fields that are passed on keep the order of their bytes on the wire.
+// Combinational. Fields that are passed on keep the order of their bytes on the wire. Without
+// `enable` all fields are 0, and a simulation skips the work.
 module operation_decoder (
+    input  logic                   enable,
     input  logic [255:0]           window,     // from the first byte of the operation
     input  logic [15:0]            remaining,  // bytes from there to the end of the datagram
     output lake_pkg::operation_t   operation
@@ -51,54 +53,66 @@ module operation_decoder (
   logic stores;
 
   always_comb begin
-    known = opcode[7:6] == 2'd0;
-    fits = remaining >= 16'd24 && body_length <= 32'(remaining) - 32'd24
-        && 32'(key_length) + 32'(extras_length) <= body_length;
-    key_ok = key_length != 16'd0 && key_length <= 16'(lake_pkg::MAX_KEY_BYTES);
+    known     = 1'b0;
+    fits      = 1'b0;
+    key_ok    = 1'b0;
+    get       = 1'b0;
+    quiet_get = 1'b0;
+    reads     = 1'b0;
+    flush     = 1'b0;
+    quiet     = 1'b0;
+    touches   = 1'b0;
+    stores    = 1'b0;
+    operation = '0;
+    if (enable) begin
+      known = opcode[7:6] == 2'd0;
+      fits = remaining >= 16'd24 && body_length <= 32'(remaining) - 32'd24
+          && 32'(key_length) + 32'(extras_length) <= body_length;
+      key_ok = key_length != 16'd0 && key_length <= 16'(lake_pkg::MAX_KEY_BYTES);
 
-    get       = opcode == lake_pkg::OPCODE_GET || opcode == lake_pkg::OPCODE_GETK;
-    quiet_get = opcode == lake_pkg::OPCODE_GETQ || opcode == lake_pkg::OPCODE_GETKQ;
-    reads   = get || quiet_get || (known && READS[opcode[5:0]]);
-    flush   = known && FLUSHES[opcode[5:0]];
-    quiet   = quiet_get || (known && QUIET[opcode[5:0]]);
-    touches = known && TOUCHES[opcode[5:0]];
-    stores  = known && STORES[opcode[5:0]];
+      get       = opcode == lake_pkg::OPCODE_GET || opcode == lake_pkg::OPCODE_GETK;
+      quiet_get = opcode == lake_pkg::OPCODE_GETQ || opcode == lake_pkg::OPCODE_GETKQ;
+      reads   = get || quiet_get || (known && READS[opcode[5:0]]);
+      flush   = known && FLUSHES[opcode[5:0]];
+      quiet   = quiet_get || (known && QUIET[opcode[5:0]]);
+      touches = known && TOUCHES[opcode[5:0]];
+      stores  = known && STORES[opcode[5:0]];
 
-    operation               = '0;
-    operation.ok            = fits;
-    operation.last          = body_length == 32'(remaining) - 32'd24;
-    operation.response      = window[7:0] == 8'h81;
-    operation.opcode        = opcode;
-    operation.key_length    = key_length[7:0];
-    operation.extras_length = extras_length;
-    operation.body_length   = body_length[15:0];
-    operation.status_ok     = window[63:48] == 16'd0;
-    operation.opaque        = window[127:96];
-    operation.cas           = window[191:128];
-    operation.flags         = first_extra;
-    operation.get           = get || quiet_get;
-    operation.echoes_key    = opcode == lake_pkg::OPCODE_GETK || opcode == lake_pkg::OPCODE_GETKQ;
-    operation.quiet         = quiet;
-    operation.flush         = flush;
-    operation.delayed_flush = flush && extras_length == 8'd4 && first_extra != 32'd0;
-    operation.mutation      = !reads && !flush;
-    if (operation.response) begin
-      operation.ok = fits && window[47:40] == 8'd0;
-    end else begin
-      operation.ok = fits && window[7:0] == 8'h80
-          && (!operation.mutation || key_ok || (key_length == 16'd0 && opcode > 8'h1b))
-          && (!operation.get || (key_ok && extras_length == 8'd0
-                                 && 32'(key_length) == body_length));
-      // A mutation without a key (authentication) changes no data.
-      if (key_length == 16'd0) operation.mutation = 1'b0;
+      operation.ok            = fits;
+      operation.last          = body_length == 32'(remaining) - 32'd24;
+      operation.response      = window[7:0] == 8'h81;
+      operation.opcode        = opcode;
+      operation.key_length    = key_length[7:0];
+      operation.extras_length = extras_length;
+      operation.body_length   = body_length[15:0];
+      operation.status_ok     = window[63:48] == 16'd0;
+      operation.opaque        = window[127:96];
+      operation.cas           = window[191:128];
+      operation.flags         = first_extra;
+      operation.get           = get || quiet_get;
+      operation.echoes_key    = opcode == lake_pkg::OPCODE_GETK || opcode == lake_pkg::OPCODE_GETKQ;
+      operation.quiet         = quiet;
+      operation.flush         = flush;
+      operation.delayed_flush = flush && extras_length == 8'd4 && first_extra != 32'd0;
+      operation.mutation      = !reads && !flush;
+      if (operation.response) begin
+        operation.ok = fits && window[47:40] == 8'd0;
+      end else begin
+        operation.ok = fits && window[7:0] == 8'h80
+            && (!operation.mutation || key_ok || (key_length == 16'd0 && opcode > 8'h1b))
+            && (!operation.get || (key_ok && extras_length == 8'd0
+                                   && 32'(key_length) == body_length));
+        // A mutation without a key (authentication) changes no data.
+        if (key_length == 16'd0) operation.mutation = 1'b0;
+      end
+      operation.storable = opcode == lake_pkg::OPCODE_SET && extras_length == 8'd8
+          && (operation.cas == 64'd0 || mutant_pkg::ID == 22)
+          && (second_extra == 32'd0 || mutant_pkg::ID == 23) && window[47:40] == 8'd0
+          && body_length <= 32'(lake_pkg::MAX_ITEM_BYTES + 8);
+      operation.expiring = (touches && first_extra != 32'd0)
+          || (stores && second_extra != 32'd0)
+          || (known && COUNTS[opcode[5:0]])
+          || opcode > 8'h24;
     end
-    operation.storable = opcode == lake_pkg::OPCODE_SET && extras_length == 8'd8
-        && (operation.cas == 64'd0 || mutant_pkg::ID == 22)
-        && (second_extra == 32'd0 || mutant_pkg::ID == 23) && window[47:40] == 8'd0
-        && body_length <= 32'(lake_pkg::MAX_ITEM_BYTES + 8);
-    operation.expiring = (touches && first_extra != 32'd0)
-        || (stores && second_extra != 32'd0)
-        || (known && COUNTS[opcode[5:0]])
-        || opcode > 8'h24;
   end
 endmodule

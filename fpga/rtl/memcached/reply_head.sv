@@ -1,6 +1,8 @@
 // The first 96 bytes of the reply to a request: headers up to the extras, without checksums.
-// Combinational. The head is 66 bytes long without extras and frame header; what follows it is 0.
+// Combinational. Without `enable` the head is 0, and a simulation skips the work. It is 66 bytes
+// long without extras and frame header; what follows it is 0.
 module reply_head (
+    input  logic         enable,
     input  logic [511:0] request,       // the first 64 bytes of the request's frame
     input  logic         udp_header,    // with memcached's frame header (8 bytes)
     input  logic [7:0]   opcode,
@@ -18,7 +20,7 @@ module reply_head (
   logic [15:0]  udp_length;
   logic [15:0]  ip_length;
   logic [15:0]  body_length;
-  logic [223:0] memcached;
+  logic [223:0] memcached;     // byte 0 is the lowest, so the parts stand in reverse
 
   assign head_length  = 16'd66 + (udp_header ? 16'd8 : 16'd0) + (with_flags ? 16'd4 : 16'd0);
   assign frame_length = head_length + 16'(key_bytes) + value_bytes;
@@ -26,38 +28,39 @@ module reply_head (
   assign udp_length   = frame_length - 16'd34;
   assign body_length  = (with_flags ? 16'd4 : 16'd0) + 16'(key_bytes) + value_bytes;
 
-  // Byte 0 is the lowest of each vector, so the parts stand in reverse.
-  assign memcached = {
-    with_flags ? flags : 32'd0,
-    cas,
-    opaque,
-    {body_length[7:0], body_length[15:8], 16'h0000},
-    {status[7:0], status[15:8]},
-    {8'h00, with_flags ? 8'h04 : 8'h00},  // data type, length of the extras
-    {key_bytes, 8'h00},
-    {opcode, 8'h81}
-  };
-
   always_comb begin
-    head           = '0;
-    head[0+:48]    = request[48+:48];  // destination and source change places
-    head[48+:48]   = request[0+:48];
-    head[96+:16]   = 16'h0008;         // IPv4
-    head[112+:16]  = 16'h0045;         // version, header length, service
-    head[128+:16]  = {ip_length[7:0], ip_length[15:8]};
-    head[160+:16]  = 16'h0040;         // do not fragment
-    head[176+:16]  = 16'h1140;         // time to live 64, UDP
-    head[208+:32]  = request[240+:32];
-    head[240+:32]  = request[208+:32];
-    head[272+:16]  = request[288+:16];
-    head[288+:16]  = request[272+:16];
-    head[304+:16]  = {udp_length[7:0], udp_length[15:8]};
-    if (udp_header) begin
-      head[336+:16]  = request[336+:16];  // request id
-      head[368+:16]  = 16'h0100;          // one datagram in all
-      head[400+:224] = memcached;
-    end else begin
-      head[336+:224] = memcached;
+    head      = '0;
+    memcached = '0;
+    if (enable) begin
+      memcached = {
+        with_flags ? flags : 32'd0,
+        cas,
+        opaque,
+        {body_length[7:0], body_length[15:8], 16'h0000},
+        {status[7:0], status[15:8]},
+        {8'h00, with_flags ? 8'h04 : 8'h00},  // data type, length of the extras
+        {key_bytes, 8'h00},
+        {opcode, 8'h81}
+      };
+      head[0+:48]    = request[48+:48];  // destination and source change places
+      head[48+:48]   = request[0+:48];
+      head[96+:16]   = 16'h0008;         // IPv4
+      head[112+:16]  = 16'h0045;         // version, header length, service
+      head[128+:16]  = {ip_length[7:0], ip_length[15:8]};
+      head[160+:16]  = 16'h0040;         // do not fragment
+      head[176+:16]  = 16'h1140;         // time to live 64, UDP
+      head[208+:32]  = request[240+:32];
+      head[240+:32]  = request[208+:32];
+      head[272+:16]  = request[288+:16];
+      head[288+:16]  = request[272+:16];
+      head[304+:16]  = {udp_length[7:0], udp_length[15:8]};
+      if (udp_header) begin
+        head[336+:16]  = request[336+:16];  // request id
+        head[368+:16]  = 16'h0100;          // one datagram in all
+        head[400+:224] = memcached;
+      end else begin
+        head[336+:224] = memcached;
+      end
     end
   end
 

@@ -36,8 +36,8 @@ module output_port_lookup #(
 
   // ---- table of MAC addresses (bytes as they are on the wire) ----------------------------------
   logic [ENTRIES-1:0]         entry_valid;
-  logic [ENTRIES-1:0][47:0]   entry_address;
-  logic [ENTRIES-1:0][7:0]    entry_port;
+  logic [47:0]                entry_address[ENTRIES];
+  logic [7:0]                 entry_port[ENTRIES];
   logic [$clog2(ENTRIES)-1:0] oldest;
 
   logic [47:0]                destination;
@@ -75,9 +75,11 @@ module output_port_lookup #(
     if (rst) begin
       entry_valid <= '0;
       oldest      <= '0;
-    end else if (learn && match(source) == '0) begin
-      entry_valid[oldest] <= 1'b1;
-      oldest              <= oldest + 1'b1;
+    end else if (learn) begin
+      if (match(source) == '0) begin
+        entry_valid[oldest] <= 1'b1;
+        oldest              <= oldest + 1'b1;
+      end
     end
   end
 

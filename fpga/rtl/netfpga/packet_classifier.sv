@@ -27,6 +27,7 @@ module packet_classifier #(
     output logic                     enabled,
     output logic [31:0]              rate,          // queries in the last window, in every mode
     output logic                     foreign_write,
+    input  logic [31:0]              skip = '0,     // further cycles that pass; see rate_monitor
 
     input  logic                     s_valid,
     output logic                     s_ready,
@@ -182,6 +183,7 @@ module packet_classifier #(
       .clk,
       .rst,
       .count(decide && kind == lake_pkg::KIND_QUERY),
+      .skip,
       .threshold_on,
       .threshold_off,
       .high (busy),

@@ -1,6 +1,6 @@
 // Counts events in windows of 2^WINDOW_LOG2 cycles, and decides with hysteresis whether their rate
 // is high: it becomes high with `threshold_on` events in a window, and low with less than
-// `threshold_off`.
+// `threshold_off`. `skip` further cycles without an event pass with this one, less than a window.
 module rate_monitor #(
     parameter int WINDOW_LOG2 = 16
 ) (
@@ -8,6 +8,7 @@ module rate_monitor #(
     input  logic        rst,
 
     input  logic        count,          // one event in this cycle
+    input  logic [31:0] skip = '0,      // for simulations; only without `count`
     input  logic [31:0] threshold_on,   // events in a window
     input  logic [31:0] threshold_off,
     output logic        high,
@@ -16,8 +17,10 @@ module rate_monitor #(
   logic [WINDOW_LOG2-1:0] position;
   logic [31:0]            events;
   logic [31:0]            total;
+  logic [WINDOW_LOG2:0]   following;
 
-  assign total = events + {31'd0, count};
+  assign total     = events + {31'd0, count};
+  assign following = {1'b0, position} + {1'b0, skip[WINDOW_LOG2-1:0]} + 1'b1;
 
   always_ff @(posedge clk) begin
     if (rst) begin
@@ -26,8 +29,8 @@ module rate_monitor #(
       high     <= 1'b0;
       rate     <= '0;
     end else begin
-      position <= position + 1'b1;
-      if (position == '1) begin
+      position <= following[WINDOW_LOG2-1:0];
+      if (following[WINDOW_LOG2]) begin
         events <= '0;
         rate   <= total;
         high   <= total >= (high ? threshold_off : threshold_on);
@@ -36,4 +39,7 @@ module rate_monitor #(
       end
     end
   end
+
+  logic unused;
+  assign unused = &{1'b0, skip};
 endmodule

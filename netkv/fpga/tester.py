@@ -1,0 +1,331 @@
+"""A traffic tester on the ports of a design, in cycles: what OSNT is to a board in the papers.
+
+`measure` stores keys, offers GETs at a share of the line rate, and counts in a window of cycles.
+Nothing depends on wall time: a load and a seed give the same result every time.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from netkv._engine import FpgaDesign
+from netkv.errors import NetkvError, UsageError
+from netkv.fpga import replay
+from netkv.fpga.build import Library
+from netkv.fpga.manifest import Manifest
+
+HEADER_BYTES = 42
+"""Ethernet, IPv4 and UDP in front of the operation."""
+LINE_OVERHEAD_BYTES = 24
+"""FCS, preamble and inter-frame gap of a frame."""
+MEMCACHED_PORT = 11211
+_SERVER = b"\x0a\x00\x00\xfe"
+_OPERATION = struct.Struct(">BBHBBHIIQ")
+_GET, _SET, _REPLY = 0x00, 0x01, 0x81
+_ABSENT = 1 << 31
+_STORE_BATCH = 16
+_STORE_CYCLES = 4096
+_START_CYCLES = 1 << 20
+_MAX_QUERIES = 60_000
+_LEAD_CYCLES = 64
+
+
+@dataclass(frozen=True)
+class Load:
+    """GETs for stored and absent keys."""
+
+    ports: Sequence[int] = (0,)
+    """Network ports that send. A reply leaves at the port of its query."""
+    share: float = 1.0
+    """Of the line rate of each port; 1.0 leaves no gap."""
+    rate_gbps: float | None = None
+    """Line rate of the network ports; None: that of the manifest."""
+    keys: int = 64
+    """Keys that are stored before; each query draws one of them at random."""
+    hits: float = 1.0
+    """Share of the queries that ask for a stored key."""
+    key_bytes: int = 4
+    value_bytes: int = 8
+    cycles: int = 20_000
+    """Length of the window in which queries are counted."""
+    warmup_cycles: int = 4_000
+    """Cycles under load before the window."""
+    seed: int = 1
+    """Of the keys of the queries, of memory models, and of registers without reset value."""
+
+    def query_bytes(self) -> int:
+        """Length of a query with FCS, as the papers give it: 74 for a key of 4 bytes."""
+        return HEADER_BYTES + _OPERATION.size + self.key_bytes + 4
+
+
+@dataclass(frozen=True)
+class Result:
+    """What happened in the window."""
+
+    cycles: int
+    clock_mhz: float
+    offered: int
+    """Queries that the MACs gave to the design."""
+    hits: int
+    """Queries that the design answered with a value."""
+    misses: int
+    dropped: int
+    """Queries that the design dropped."""
+    replies: int
+    """Replies that left at the network ports; a transmit line carries fewer than a receive line."""
+    lost_replies: int
+    """Replies that found the queue of their port full."""
+    latencies: Sequence[int] = field(repr=False)
+    """For each reply in the window, sorted: cycles from the query's last byte at the MAC to the
+    first word of the reply. The time of MAC and PHY is not in it."""
+    counters: Mapping[str, int] = field(repr=False)
+    """Increase of every counter of the design."""
+
+    @property
+    def processed(self) -> int:
+        """Queries that were answered or sent on."""
+        return self.hits + self.misses
+
+    @property
+    def offered_mqps(self) -> float:
+        """Million queries offered a second, at the clock of the design."""
+        return self.offered * self.clock_mhz / self.cycles
+
+    @property
+    def processed_mqps(self) -> float:
+        """Million queries processed a second, at the clock of the design."""
+        return self.processed * self.clock_mhz / self.cycles
+
+    def latency(self, share: float) -> int:
+        """Latency in cycles that this share of the replies does not exceed; 0 is the lowest."""
+        if not self.latencies:
+            raise NetkvError("No reply left the design in the window, so there is no latency.")
+        return self.latencies[min(int(share * len(self.latencies)), len(self.latencies) - 1)]
+
+
+def measure(library: Library, load: Load, settings: Mapping[str, int] | None = None) -> Result:
+    """Puts a load on a new instance of a design, and counts.
+
+    Args:
+        library: the design, such as `build.build(manifest.find("lake"))`. Its queries have no
+            frame header of memcached, as those of the papers.
+        load: what is offered.
+        settings: registers by name, written after the reset. Registers that the tester needs
+            (`options` of LaKe without the frame header) have good values without them.
+
+    Raises `UsageError` for a load that is not possible, `NetkvError` for a design that fails.
+    """
+    design, presented = offer(library, load, settings)
+    try:
+        return _window(library.manifest, design, load, presented)
+    except (RuntimeError, OSError) as error:
+        raise NetkvError(str(error)) from error
+
+
+def offer(
+    library: Library, load: Load, settings: Mapping[str, int] | None = None
+) -> tuple[FpgaDesign, list[int]]:
+    """A new instance of a design: keys are stored, and the queries of a load wait at the MACs.
+
+    The second result is the cycle in which each query is presented to the design. Arguments and
+    errors are those of `measure`.
+    """
+    manifest = library.manifest
+    _check(manifest, load)
+    try:
+        design = replay.prepared(library, seed=load.seed, line_rate=True, settings=())
+        if load.rate_gbps is not None:
+            for port in range(len(manifest.ports) - 1):
+                rate = round(load.rate_gbps * 1e6 / manifest.clock_mhz)
+                design.set_port(port, bits_per_1000_cycles=rate)
+        _start(manifest, design, settings or {})
+        _store(manifest, design, load)
+        return design, _queue(manifest, design, load)
+    except (RuntimeError, OSError) as error:
+        raise NetkvError(str(error)) from error
+
+
+def _check(manifest: Manifest, load: Load) -> None:
+    network = len(manifest.ports) - 1
+    if not load.ports or any(not 0 <= port < network for port in load.ports):
+        raise UsageError(
+            f"A load needs network ports; '{manifest.name}' has the ports 0 to {network - 1}."
+        )
+    if load.rate_gbps is None and any(manifest.ports[at].rate_gbps is None for at in load.ports):
+        raise UsageError(f"A port of '{manifest.name}' has no line rate, so it has no share of it.")
+    if not 0 < load.share <= 1 or not 0 <= load.hits <= 1:
+        raise UsageError("The shares of a load are above 0 and at most 1 (hits: at least 0).")
+    if not 4 <= load.key_bytes <= 250 or load.keys < 1 or load.cycles < 1:
+        raise UsageError("A load has at least one key of 4 to 250 bytes, and at least one cycle.")
+
+
+def _frame(port: int, operation: bytes, *, reply: bool = False) -> bytes:
+    """A datagram between the client at a port and the server, without UDP checksum."""
+    client, mac = bytes([10, 0, 1, port + 1]), bytes([2, 0, 0, 0, 0, port + 1])
+    server_mac = b"\x02\x00\x00\x00\x00\xfe"
+    macs = mac + server_mac if reply else server_mac + mac
+    addresses = _SERVER + client if reply else client + _SERVER
+    ports = (MEMCACHED_PORT, 40_000) if reply else (40_000, MEMCACHED_PORT)
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 28 + len(operation), 0, 0, 64, 17, 0) + addresses
+    total = sum(struct.unpack(">10H", ip))
+    total = (total & 0xFFFF) + (total >> 16)
+    ip = ip[:10] + struct.pack(">H", ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF) + ip[12:]
+    udp = struct.pack(">HHHH", *ports, 8 + len(operation), 0)
+    return (macs + b"\x08\x00" + ip + udp + operation).ljust(60, b"\0")
+
+
+def _key(number: int, load: Load) -> bytes:
+    return number.to_bytes(load.key_bytes, "big")
+
+
+def get_frame(port: int, key: bytes, opaque: int) -> bytes:
+    """A GET of the client at a network port."""
+    return _frame(port, _OPERATION.pack(0x80, _GET, len(key), 0, 0, 0, len(key), opaque, 0) + key)
+
+
+def _set(port: int, key: bytes, value: bytes, opaque: int) -> bytes:
+    body = bytes(8) + key + value
+    head = _OPERATION.pack(0x80, _SET, len(key), 8, 0, 0, len(body), opaque, 0)
+    return _frame(port, head + body)
+
+
+def _stored(port: int, opaque: int) -> bytes:
+    """The server's acknowledgement of a SET."""
+    head = _OPERATION.pack(_REPLY, _SET, 0, 0, 0, 0, 0, opaque, opaque + 1)
+    return _frame(port, head, reply=True)
+
+
+def _start(manifest: Manifest, design: FpgaDesign, settings: Mapping[str, int]) -> None:
+    """Writes registers, and waits until the design stores values."""
+
+    def write(name: str, value: int) -> None:
+        register, address = manifest.register(name)
+        if register.access == "ro":
+            raise UsageError(f"The register '{name}' of '{manifest.name}' can only be read.")
+        design.write_register(address, value)
+
+    names = {register.name for register in manifest.registers}
+    if "options" in names:
+        _, address = manifest.register("options")
+        write("options", design.read_register(address) & ~1)
+    for name, value in settings.items():
+        write(name, value)
+    if "lifetime" in names and "state" in names:
+        # Nothing is stored within a lifetime after the start, so the first one is short.
+        _, address = manifest.register("lifetime")
+        lifetime = design.read_register(address)
+        write("lifetime", 1)
+        write("command", 1)
+        _, state = manifest.register("state")
+        for _ in range(_START_CYCLES // 1024):
+            design.step(1024)
+            if design.read_register(state) & 0b101 == 0b101:
+                break
+        else:
+            raise NetkvError(f"'{manifest.name}' does not start within {_START_CYCLES:,} cycles.")
+        write("lifetime", lifetime)
+    else:
+        design.step(1 << 14)
+
+
+def _store(manifest: Manifest, design: FpgaDesign, load: Load) -> None:
+    """Stores the keys. A server at the host port acknowledges the SETs that get there."""
+    host, port = len(manifest.ports) - 1, load.ports[0]
+    for first in range(0, load.keys, _STORE_BATCH):
+        waiting = set(range(first, min(first + _STORE_BATCH, load.keys)))
+        for number in waiting:
+            value = bytes((number + each) & 0xFF for each in range(load.value_bytes))
+            design.rx(port, _set(port, _key(number, load), value, number))
+        ends = design.cycle + _STORE_CYCLES
+        while waiting and design.cycle < ends:
+            design.step(ends - design.cycle, until_frame=True)
+            for at, frame, *_ in design.tx():
+                magic, opcode, _, _, _, _, _, opaque, _ = _OPERATION.unpack_from(
+                    frame, HEADER_BYTES
+                )
+                if opcode != _SET:
+                    continue
+                waiting.discard(opaque)
+                if at == host and magic != _REPLY:
+                    design.rx(host, _stored(port, opaque))
+        if waiting:
+            raise NetkvError(f"'{manifest.name}' lost {len(waiting)} SETs while keys were stored.")
+    design.step(_STORE_CYCLES)
+    design.tx()
+
+
+def _queries(load: Load) -> Iterator[tuple[int, int]]:
+    """Port and key of each query; ports in turn."""
+    draw = random.Random(load.seed)
+    while True:
+        for port in load.ports:
+            number = draw.randrange(load.keys)
+            yield port, number if draw.random() < load.hits else number | _ABSENT
+
+
+def _queue(manifest: Manifest, design: FpgaDesign, load: Load) -> list[int]:
+    """Queues the queries; the cycle in which each is presented, by its opaque."""
+    rates = [load.rate_gbps or manifest.ports[port].rate_gbps or 0 for port in load.ports]
+    bits = (max(60, load.query_bytes() - 4) + LINE_OVERHEAD_BYTES) * 8
+    every = bits * manifest.clock_mhz / 1e3 / min(rates) / load.share
+    each = int((load.warmup_cycles + load.cycles) / every) + 8
+    if each > _MAX_QUERIES:
+        raise UsageError(f"A load has at most {_MAX_QUERIES:,} queries a port; this has {each:,}.")
+    begin, presented, queries = design.cycle + _LEAD_CYCLES, list[int](), _queries(load)
+    for turn in range(each):
+        for at in range(len(load.ports)):
+            port, number = next(queries)
+            # Ports do not send in step: each begins a part of an interval later.
+            when = begin + int((turn + at / len(load.ports)) * every)
+            frame = get_frame(port, _key(number, load), len(presented))
+            presented.append(design.rx(port, frame, when))
+    return presented
+
+
+def _window(manifest: Manifest, design: FpgaDesign, load: Load, presented: Sequence[int]) -> Result:
+    design.step(_LEAD_CYCLES + load.warmup_cycles)
+    design.tx()
+    # A register takes a cycle to read: each one is read `load.cycles` after its first reading.
+    opens, counts = design.cycle, _taken(design, load)
+    before = _counters(manifest, design)
+    design.step(max(0, load.cycles - (design.cycle - opens)))
+    cycles, offered = design.cycle - opens, _taken(design, load) - counts
+    replies, latencies = 0, []
+    for port, frame, first, *_ in design.tx():
+        magic, opcode, *_, opaque, _ = _OPERATION.unpack_from(frame, HEADER_BYTES)
+        if port < len(manifest.ports) - 1 and (magic, opcode) == (_REPLY, _GET):
+            replies += 1
+            latencies.append(first - presented[opaque])
+    after = _counters(manifest, design)
+    grown = {name: (value - before[name]) % (1 << 32) for name, value in after.items()}
+    return Result(
+        cycles=cycles,
+        clock_mhz=manifest.clock_mhz,
+        offered=offered,
+        hits=grown["hits"],
+        misses=grown["misses"],
+        dropped=grown["dropped"],
+        replies=replies,
+        lost_replies=sum(
+            value for name, value in grown.items() if name.startswith("queue_dropped")
+        ),
+        latencies=sorted(latencies),
+        counters=grown,
+    )
+
+
+def _taken(design: FpgaDesign, load: Load) -> int:
+    return sum(design.counters(port)["rx_frames"] for port in load.ports)
+
+
+def _counters(manifest: Manifest, design: FpgaDesign) -> dict[str, int]:
+    """All counters. A reading takes a cycle."""
+    return {
+        name: design.read_register(address)
+        for register in manifest.registers
+        if register.kind == "counter"
+        for name, address in register.addresses()
+    }

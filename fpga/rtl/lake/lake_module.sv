@@ -71,7 +71,6 @@ module lake_module #(
     output logic                              bypass,
     output logic                              quiet,
     output logic [31:0]                       epoch_count,
-    output logic                              busy,            // a PE has a frame
     output logic [31:0]                       busy_cycles,     // of all PEs
     output logic [31:0]                       starved_cycles,  // a frame waited for a PE
     output lake_pkg::counters_t               counters,

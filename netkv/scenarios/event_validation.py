@@ -96,7 +96,9 @@ def check_names(found: Iterable[str], known: Iterable[str], what: str, *path: st
 class _State:
     """The nodes, links and channels that are down at a point of the timeline."""
 
-    def __init__(self, lab: LabSpec, workload: WorkloadSpec, optional: Collection[type[nodes.Node]]) -> None:
+    def __init__(
+        self, lab: LabSpec, workload: WorkloadSpec, optional: Collection[type[nodes.Node]]
+    ) -> None:
         self._lab = lab
         self._workload = workload
         self._nodes = nodes.of_lab(lab, optional)

@@ -77,8 +77,8 @@ def random_schedule(
     they keep their records.
     `every`: mean seconds from fault to fault (exponential). `last`: mean duration of a fault in
     seconds (uniform from half of it to one and a half). `storage`: whether servers still have their
-    records after a restart; None: if their back end can keep them. `optional`: kinds of nodes that
-    not all racks have; faults may affect those of this rack. Raises ValueError for invalid arguments.
+    records after a restart; None: if their back end can keep them. `optional`: kinds of nodes of
+    this rack that not all racks have. Raises ValueError for invalid arguments.
     """
     check(lab, kinds, nodes, storage, optional=_kinds(optional, nodes))
     if kinds is None:
@@ -155,9 +155,7 @@ def check(
             raise FieldError(text, "kinds", index)
 
 
-def _kinds(
-    optional: Collection[type[Node]], nodes: Sequence[str] | None
-) -> Collection[type[Node]]:
+def _kinds(optional: Collection[type[Node]], nodes: Sequence[str] | None) -> Collection[type[Node]]:
     """The kinds of nodes that not all racks have: those of this rack, and those of named nodes."""
     return {*optional, *(kind_of(name) for name in nodes or ())}
 

@@ -174,9 +174,7 @@ class SimRack(Rack):
             _engine.Switch(self._bundle, spec.seed + number, lab.executor, lab.pipelines)
             for number in range(len(self.network.switches))
         ]
-        document = config.rack_config(
-            spec, self.scheme, self.network, self.profile, self._cards()
-        )
+        document = config.rack_config(spec, self.scheme, self.network, self.profile, self._cards())
         try:
             self.simulation = _engine.Simulation(json.dumps(document), self.engines)
         except ValueError as error:

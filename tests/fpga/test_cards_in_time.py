@@ -174,6 +174,8 @@ def test_without_a_compiler_the_rack_says_what_is_missing(
 
 
 def test_schemes_with_a_card_name_it_among_their_nodes() -> None:
-    kinds = {scheme.name: [kind.NAME for kind in scheme.node_kinds] for scheme in schemes.all_schemes()}
+    kinds = {
+        scheme.name: [kind.NAME for kind in scheme.node_kinds] for scheme in schemes.all_schemes()
+    }
     assert kinds[LAKE] == ["card-"]
     assert kinds["memcached"] == []

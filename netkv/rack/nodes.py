@@ -160,7 +160,10 @@ def kind_of(name: str) -> type[Node]:
 
 
 def of_lab(lab: GenericLab, kinds: Collection[type[Node]] = ()) -> dict[str, type[Node]]:
-    """The nodes of a rack of one switch, by name; `kinds`: those kinds that not all schemes have."""
+    """The nodes of a rack of one switch, by name.
+
+    `kinds`: its kinds of nodes that not all schemes have.
+    """
     optional: dict[str, type[Node]] = (
         {Coordinator.NAME: Coordinator} if Coordinator in kinds else {}
     )

@@ -32,7 +32,10 @@ module lake_mutants #(
     input  logic                          reg_write,
     input  logic [31:0]                   reg_wdata,
     input  logic                          reg_read,
-    output logic [31:0]                   reg_rdata
+    output logic [31:0]                   reg_rdata,
+
+    input  logic [31:0]                   skip,
+    output logic [31:0]                   idle_cycles
 );
   always_ff @(posedge clk) begin
     if (rst) mutant_pkg::ID <= 0;
@@ -66,6 +69,8 @@ module lake_mutants #(
       .reg_write,
       .reg_wdata,
       .reg_read,
-      .reg_rdata
+      .reg_rdata,
+      .skip,
+      .idle_cycles
   );
 endmodule

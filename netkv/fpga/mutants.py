@@ -70,8 +70,10 @@ def design() -> Manifest:
         kind="setting",
         description="Number of the mutant; 0: none.",
     )
+    idle = lake.idle.model_copy(update={"unit_cycles": 1 << UNIT_BITS})
     return lake.model_copy(
         update={
+            "idle": idle,
             "name": "lake-mutants",
             "title": "LaKe with a safety rule broken, for tests",
             "top": "lake_mutants",

@@ -98,7 +98,7 @@ def _up(name: str, spec: RackSpec, json: bool, end: str) -> None:
     """Brings a lab up and prints its status; `end` is the sentence on how to take it down."""
     from netkv.lab import daemon, veth
 
-    found = daemon.up(name, spec)
+    found = daemon.up(name, spec, notify)
     for warning in found.warnings:
         notify(warning)
     if json:

@@ -14,6 +14,13 @@ def find(design: str, changes: Iterable[str]) -> Manifest:
     return manifest.override(manifest.find(design), changes)
 
 
+def must_be_built(design: Manifest) -> str | None:
+    """What to tell users while the design is built; None if it was built."""
+    if build.is_built(design):
+        return None
+    return f"The design '{design.name}' is being translated; that takes a minute or two."
+
+
 def configuration(
     design: Manifest,
     settings: Mapping[str, int],

@@ -2,6 +2,7 @@
 
 A cable is a pair of UDP sockets on loopback: the switch's end of the port and the peer's end. In
 the fabric `veth` it is a pair of interfaces, except for external clients, which need no privileges.
+A card is between the switch and a server process: one cable to each.
 All clients of the load share switch port 1, external clients (programs that use the rack,
 `netkv.client`) have ports from 2 on, the servers of one process share port 100 + its index, and the
 coordinator, if the scheme has one, is at port 90; the switch finds the port of a host from its IP
@@ -79,10 +80,13 @@ class Cabling:
     external_clients: tuple[Cable, ...] = ()
     """One for each program that may use the rack."""
     coordinator: Cable | None = None
+    cards: tuple[Cable, ...] = ()
+    """With a card before each server process, the cables between them: `switch` is the card's end,
+    and those of `servers` lead to the cards."""
 
     @property
     def cables(self) -> tuple[Cable, ...]:
-        """All cables."""
+        """All cables of the switch."""
         others = () if self.coordinator is None else (self.coordinator,)
         return (self.client, *self.external_clients, *self.servers, *others)
 
@@ -132,13 +136,15 @@ def plug(
     external_clients: int = 0,
     coordinated: bool = False,
     fabric: VethFabric | None = None,
+    cards: bool = False,
 ) -> Cabling:
     """Chooses free addresses, with cables for `external_clients` external clients.
 
-    With a `fabric` of the `hosts` of the rack the other cables are its interfaces. Raises
-    `UsageError` for a node without a port, if the switch is one that runs elsewhere.
+    `cards`: a card is before each server process; not with a `fabric`. With a `fabric` of the
+    `hosts` of the rack the other cables are its interfaces. Raises `UsageError` for a node without
+    a port, if the switch is one that runs elsewhere.
     """
-    cabling = _plug(spec, external_clients, coordinated)
+    cabling = _plug(spec, external_clients, coordinated, cards)
     if fabric is None:
         return cabling
     by_port = {host.port: host for host in fabric.hosts}
@@ -155,16 +161,23 @@ def plug(
     )
 
 
-def _plug(spec: RackSpec, external_clients: int, coordinated: bool) -> Cabling:
+def _plug(spec: RackSpec, external_clients: int, coordinated: bool, cards: bool) -> Cabling:
     shares = partitions(spec.lab)
     numbers = port_numbers(spec, external_clients, coordinated)
-    *free, p4runtime = (f"127.0.0.1:{port}" for port in ports.free_ports(2 * len(numbers) + 1))
-    cables = [Cable(*each) for each in zip(numbers.values(), free[::2], free[1::2], strict=True)]
+    behind = len(shares) if cards else 0
+    count = 2 * (len(numbers) + behind) + 1
+    *free, p4runtime = (f"127.0.0.1:{port}" for port in ports.free_ports(count))
+    pairs = list(zip(free[::2], free[1::2], strict=True))
+    cables = [Cable(number, *pairs.pop()) for number in numbers.values()]
     servers = 1 + external_clients
     return Cabling(
         client=cables[0],
         external_clients=tuple(cables[1:servers]),
         servers=tuple(cables[servers : servers + len(shares)]),
+        cards=tuple(
+            Cable(cable.port, *pair)
+            for cable, pair in zip(cables[servers : servers + behind], pairs, strict=True)
+        ),
         partitions=shares,
         p4runtime=target.elsewhere(spec.lab) or p4runtime,
         coordinator=cables[-1] if coordinated else None,
@@ -192,7 +205,7 @@ def server_config(
         "stores": stores,
         "store_timeout": spec.lab.redis.timeout,
         "slow": slow,
-        **cabling.servers[index].peer_end,
+        **(cabling.cards or cabling.servers)[index].peer_end,
         "role": role,
         "partitions": list(cabling.partitions[index]),
         "servers": spec.lab.servers,

@@ -12,8 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from netkv.lab.cabling import Cable
 from netkv.lab.rack_nodes import LiveLinkedNode
 from netkv.rack import nodes
+from netkv.rack.nodes import Storage
 
 if TYPE_CHECKING:
     from netkv.fpga.build import Library, Progress
@@ -37,6 +39,9 @@ class Card:
     """Seed of memory models."""
     idle_cycles: int = 4096
     """Cycles that the clock runs after the last frame."""
+    preload: tuple[tuple[str, bytes], ...] = ()
+    """Frames that the design receives at its first start, each with the name of a port; what it
+    sends meanwhile is dropped."""
 
     def build(self, progress: Progress | None = None) -> Library:
         """Builds the design, unless it is in the cache; before a node starts, for it may take
@@ -68,13 +73,26 @@ class LiveCard(LiveLinkedNode, nodes.Card):
         """`index` is that of the server process behind the card; `ends` is called at each start,
         after the addresses of the rack have been chosen."""
         super().__init__(f"{self.NAME}{index}", rack)
+        self.launches = 0
+        """Processes so far."""
+        self._index = index
         self._card = card
+        self._preload = card.preload
         self._ends = ends
+
+    async def start(self, storage: Storage | None = None) -> None:
+        self._preload = ()
+        await super().start(storage)
 
     async def registers(self) -> dict[str, int]:
         """All registers that can be read; raises `NodeError`."""
         found: dict[str, int] = await self.request("registers")
         return found
+
+    async def counters(self) -> dict[str, int]:
+        """Its counters and its number of `restarts`; empty if it does not answer."""
+        found = await self._answer("counters")
+        return {**found, "restarts": self.launches - 1} if found else {}
 
     async def write(self, setting: str) -> None:
         """Writes a register, given as `NAME=VALUE`, until the next start; raises `NodeError`."""
@@ -86,7 +104,12 @@ class LiveCard(LiveLinkedNode, nodes.Card):
         lab = re.sub("[^a-z0-9]+", "-", self._rack.directory.name.lower()).strip("-")
         return f"{lab[:_LAB_CHARACTERS]}-{self.name}"
 
+    @property
+    def _cable(self) -> Cable:
+        return self._rack.cabling.servers[self._index]
+
     def _configuration(self) -> dict[str, Any]:
+        self.launches += 1
         ends = self._ends()
         return {
             "design": self._card.design,
@@ -94,6 +117,7 @@ class LiveCard(LiveLinkedNode, nodes.Card):
             "settings": list(self._card.settings),
             "seed": self._card.seed,
             "idle_cycles": self._card.idle_cycles,
+            "preload": [[port, frame.hex()] for port, frame in self._preload],
             "network": list(ends.network),
             "host": list(ends.host),
             "published": self._published,

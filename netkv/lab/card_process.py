@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from netkv import _engine
 from netkv.fpga import build, live, manifest, replay
+
+_STEP_CYCLES = 100
 
 
 class CardProcess:
@@ -18,6 +21,8 @@ class CardProcess:
             line_rate=False,
             settings=[replay.setting(self._manifest, text) for text in config["settings"]],
         )
+        for port, frame in config["preload"]:
+            _take(design, self._manifest.port(port), bytes.fromhex(frame))
         host = len(self._manifest.ports) - 1
         ports = [(0, *config["network"]), (host, *config["host"])]
         self._node = design.run_live(ports, config["idle_cycles"])
@@ -34,6 +39,8 @@ class CardProcess:
                 return self._node.statistics()
             case "registers":
                 return replay.read_registers(self._manifest, self._node.read_register)
+            case "counters":
+                return replay.read_registers(self._manifest, self._node.read_register, "counter")
             case "write":
                 self._node.write_register(*replay.setting(self._manifest, command["setting"]))
                 return None
@@ -42,3 +49,11 @@ class CardProcess:
 
     def failure(self) -> str | None:
         return self._node.failure()
+
+
+def _take(design: _engine.FpgaDesign, port: int, frame: bytes) -> None:
+    """Runs a design until it has taken a frame; drops what it has sent."""
+    design.rx(port, frame)
+    while design.pending_rx:
+        design.step(_STEP_CYCLES)
+    design.tx()

@@ -14,14 +14,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from netkv import schemes
 from netkv.errors import NetkvError, UsageError, suggest
-from netkv.lab import state
+from netkv.lab import cards, state
 from netkv.lab.process import child_environment
 from netkv.lab.spec import RackSpec
 from netkv.rack.report import COMPILER
@@ -67,14 +67,23 @@ class LabStatus:
         return dict(vars(self))
 
 
-def up(name: str, spec: RackSpec) -> LabStatus:
+def up(name: str, spec: RackSpec, note: Callable[[str], object] = lambda _: None) -> LabStatus:
     """Starts a lab, unless it is up already (`already`), and waits until it is ready.
 
-    Raises `NetkvError` with the supervisor's error if the lab does not start; then it is removed.
-    Raises `UsageError` if a lab of that name is up with another specification.
+    `note` is called with what takes long. Raises `NetkvError` with the supervisor's error if the
+    lab does not start; then it is removed. Raises `UsageError` if a lab of that name is up with
+    another specification.
     """
     state.check_name(name)
-    schemes.of(spec)
+    scheme = schemes.of(spec)
+    scheme.check_live(spec.lab)
+    # Here, because it takes longer than a lab may take to come up.
+    if (found := cards.to_build(scheme, spec.lab)) is not None:
+        from netkv.fpga import build
+
+        design, text = found
+        note(text)
+        build.build(design)
     state.sweep()
     wanted = spec.model_dump(mode="json")
     with state.locked():

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from netkv import schemes
-from netkv.lab import cabling, target
+from netkv.lab import cabling, cards, target
 from netkv.lab.cabling import Cabling
 from netkv.lab.process import BusyPortError, NodeProcess
 from netkv.lab.rack_nodes import (
@@ -38,6 +38,7 @@ from netkv.lab.spec import RackSpec
 from netkv.lab.stale_clients import StaleClientReaper
 from netkv.lab.veth import VethFabric
 from netkv.rack.base import Rack
+from netkv.rack.card_hits import CardHits
 from netkv.rack.nodes import partitions, redis_servers
 from netkv.rack.report import COMPILER, RackEvent, RackSample
 
@@ -69,6 +70,7 @@ class LiveRack(Rack):
         node without a port of a switch that runs elsewhere.
         """
         super().__init__(spec, schemes.of(spec), on_event)
+        self.scheme.check_live(spec.lab)
         self.directory = directory
         self.bundle = directory / "program.bundle"
         self.target = target.of(spec.lab, self.bundle)
@@ -85,6 +87,10 @@ class LiveRack(Rack):
         self.coordinator = (
             LiveCoordinator(LiveCoordinator.NAME, self) if self.scheme.coordinated else None
         )
+        self.cards = cards.of_rack(self)
+        self._card_hits = CardHits(
+            self.scheme.card(spec.lab).hits if self.scheme.card is not None else ""
+        )
         self.client = LiveClient(LiveClient.NAME, self)
         self._redis = tuple(LiveRedisServer(server, self) for server in redis_servers(spec.lab))
         self.nodes = (self.switch, *self.linked_nodes, self.controller, *self._redis)
@@ -98,7 +104,7 @@ class LiveRack(Rack):
     def linked_nodes(self) -> tuple[LiveLinkedNode, ...]:
         """The nodes at the ends of links."""
         coordinator = () if self.coordinator is None else (self.coordinator,)
-        return (*self.servers, *coordinator, self.client)
+        return (*self.servers, *self.cards, *coordinator, self.client)
 
     @property
     def processes(self) -> tuple[LiveNode, ...]:
@@ -134,14 +140,24 @@ class LiveRack(Rack):
         await self._prepare_target()
 
     async def _prepare_target(self) -> None:
-        """Compiles the program for the target, unless that was done."""
+        """Compiles the program for the target and builds cards, unless that was done."""
         if not self._prepared:
             self._prepared = True
 
             def note(text: str) -> None:
                 self.emit("note", COMPILER, text)
 
+            await self._build_cards()
             await self.target.prepare(self.scheme, self.spec.lab, self.program_hash, note)
+
+    async def _build_cards(self) -> None:
+        """Builds the design of the cards, if it was not built."""
+        if (found := cards.to_build(self.scheme, self.spec.lab)) is not None:
+            from netkv.fpga import build
+
+            design, text = found
+            self.emit("note", "rack", text)
+            await asyncio.to_thread(build.build, design)
 
     async def start(self) -> None:
         self.emit("starting", "rack", f"Bringing up {self.scheme.title}.")
@@ -181,12 +197,16 @@ class LiveRack(Rack):
         self.processes_changed()
 
     async def sample(self) -> RackSample:
-        client, switch, coordinator, *servers = await asyncio.gather(
+        client, switch, coordinator, *others = await asyncio.gather(
             self.client.sample(),
             self.switch.statistics(),
             self._coordinator_statistics(),
             *(each.statistics() for each in self.servers),
+            *(each.counters() for each in self.cards),
         )
+        servers, counters = others[: len(self.servers)], others[len(self.servers) :]
+        if self.cards:
+            client = {**client, "hits": self._card_hits.take(counters)}
         return self.sampler.take(
             now=time.monotonic(),
             time=time.time(),
@@ -247,6 +267,7 @@ class LiveRack(Rack):
                 self.scheme.external_clients(self.spec.lab),
                 self.scheme.coordinated,
                 self._fabric,
+                cards=bool(self.cards),
             )
             try:
                 # The switch first: servers and clients may send as soon as they run.

@@ -185,6 +185,15 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
         self._servers = servers
         self._slow = 1.0
 
+    async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
+        if self._rack.cards:
+            # The switch impairs links, and this one does not reach it.
+            raise UsageError(
+                f"Live, the link between '{self.name}' and its card cannot be impaired; that of "
+                f"'{self._rack.cards[self._index].name}' to the switch can."
+            )
+        await super().impair(direction, impairment)
+
     async def slow(self, factor: float) -> None:
         self._slow = factor
         if self.running:

@@ -205,7 +205,10 @@ def _check_schemes(scenario: Scenario, names: Sequence[str], locate: Locate) -> 
         applied = apply(scenario, params)
         for name in names:
             try:
-                schemes.get(name).check(applied.lab, applied.workload)
+                scheme = schemes.get(name)
+                scheme.check(applied.lab, applied.workload)
+                if applied.mode == "live":
+                    scheme.check_live(applied.lab)
             except MisfitError as wrong:
                 swept = next((p for p in params if dotted(wrong.path).startswith(p)), None)
                 at = wrong.path if swept is None else ("sweep", swept)

@@ -38,6 +38,23 @@ def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
         _refuse_pipelines(scheme, lab.pipelines)
 
 
+def check_live(scheme: Scheme, lab: LabSpec) -> None:
+    """Raises `MisfitError` if only the simulator can run the scheme in the lab."""
+    if scheme.card is None:
+        return
+    limit = f"The scheme '{scheme.name}' has an FPGA card before each server. Live that needs"
+    if lab.target != "engine":
+        raise MisfitError(f"{limit} 'lab.target: engine', not '{lab.target}'.", "lab", "target")
+    if lab.fabric != "udp":
+        raise MisfitError(f"{limit} 'lab.fabric: udp', not '{lab.fabric}'.", "lab", "fabric")
+    if lab.server_processes < lab.servers:
+        raise MisfitError(
+            f"{limit} a process for each server: 'lab.server_processes' must be at least "
+            f"'lab.servers', which is {lab.servers}, not {lab.server_processes}.",
+            *("lab", "server_processes"),
+        )
+
+
 def _check_entries(scheme: str, options: SwitchCache) -> None:
     """Raises `MisfitError` if the cache has no entries, or more than the switch has room for."""
     if options.cache_entries == 0:

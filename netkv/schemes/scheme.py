@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from netkv.soak.case import Case
     from netkv.soak.random_draw import RandomDraw
 
+LIVE_CLOCK_MHZ = 2.0
+"""More than the clock of a simulated design in a live rack reaches."""
 PLAIN = "plain"
 """The role of servers and clients that only exchange requests and replies."""
 
@@ -43,6 +45,9 @@ class Card:
     """Changes of its parameters, `NAME=VALUE` (`netkv.fpga.manifest.override`)."""
     settings: Mapping[str, int] = field(default_factory=dict)
     """Registers and the values that they get after a reset."""
+    live_settings: Mapping[str, int] = field(default_factory=dict)
+    """Live, other values of some of the `settings`: a design in a live rack runs at most
+    `LIVE_CLOCK_MHZ`, and its clock rests while no frame is on its way through it."""
     hits: str = "hits"
     """Its counter of reads that it answered."""
     preload: Callable[[RackSpec, int], Iterable[tuple[str, bytes]]] | None = None
@@ -166,6 +171,12 @@ class Scheme:
         from netkv.schemes import checks
 
         checks.check(self, lab, workload)
+
+    def check_live(self, lab: LabSpec) -> None:
+        """Raises `MisfitError` if only the simulator can run the scheme in the lab."""
+        from netkv.schemes import checks
+
+        checks.check_live(self, lab)
 
 
 def compile_program(program: Path, defines: Mapping[str, str]) -> bytes:

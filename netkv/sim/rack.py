@@ -19,10 +19,10 @@ from netkv.control.network import Network
 from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import RackSpec
 from netkv.rack.base import Rack, hottest_keys
+from netkv.rack.card_hits import CardHits
 from netkv.rack.nodes import NodeError, partitions
 from netkv.rack.report import RackEvent, RackSample
 from netkv.sim import config, profiles
-from netkv.sim.card_hits import CardHits
 from netkv.sim.controller import SwitchControl
 from netkv.sim.disk import Disk
 from netkv.sim.models import Profile
@@ -211,12 +211,11 @@ class SimRack(Rack):
         """The configuration of the card of each server, if the scheme has cards."""
         if self.scheme.card is None:
             return []
-        from netkv.fpga import build, card
+        from netkv.fpga import card
 
         wanted = self.scheme.card(self.spec.lab)
         design = card.find(wanted.design, wanted.changes)
-        if not build.is_built(design):
-            text = f"The design '{design.name}' is being translated; that takes a minute or two."
+        if (text := card.must_be_built(design)) is not None:
             self.emit("note", "rack", text)
         return [
             card.configuration(

@@ -52,7 +52,9 @@ def _design(home: object, monkeypatch: pytest.MonkeyPatch) -> None:
 def violated(number: int, seeds: Iterable[int]) -> bool:
     """Whether one of these cases finds a violation."""
     scheme = mutated(number)
-    return any(run.play(case_generator.generate("lake", seed), None, scheme).violations for seed in seeds)
+    return any(
+        run.play(case_generator.generate("lake", seed), None, scheme).violations for seed in seeds
+    )
 
 
 @pytest.mark.parametrize("name", SEEDS)

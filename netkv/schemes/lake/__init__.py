@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from netkv.schemes.lake.options import BUILT_ELEMENTS, LakeOptions
 from netkv.schemes.memcached import ROLE
-from netkv.schemes.scheme import Card, Scheme
+from netkv.schemes.scheme import LIVE_CLOCK_MHZ, Card, Scheme
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +40,10 @@ def _card(lab: LabSpec) -> Card:
             "max_age": options.units(options.max_age),
             # Nothing is stored for a packet lifetime: a request may be on its way since before.
             "command": 1,
+        },
+        live_settings={
+            "lifetime": options.units(options.packet_lifetime, LIVE_CLOCK_MHZ),
+            "max_age": options.units(options.max_age, LIVE_CLOCK_MHZ),
         },
     )
 

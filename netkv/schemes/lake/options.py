@@ -38,6 +38,6 @@ class LakeOptions(CardOptions):
     max_age: Annotated[float, Field(ge=0, le=3600), SECONDS] = 0.0
     """Age up to which LaKe answers with a value; 0 for no limit."""
 
-    def units(self, seconds: float) -> int:
-        """A time in the unit of the registers, rounded up; 0 for 0."""
-        return -int(-seconds * self.card_clock * 1e6 // UNIT_CYCLES)
+    def units(self, seconds: float, mhz: float | None = None) -> int:
+        """A time in the unit of the registers, rounded up; 0 for 0. `mhz`: None: `card_clock`."""
+        return -int(-seconds * (mhz or self.card_clock) * 1e6 // UNIT_CYCLES)

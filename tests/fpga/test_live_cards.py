@@ -1,0 +1,99 @@
+"""FPGA cards in live racks: schemes whose requests go through a design before each server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netkv.errors import MisfitError, UsageError
+from netkv.fpga.build import Library
+from netkv.lab import daemon
+from netkv.lab.rack import LiveRack
+from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.rack.card_hits import CardHits
+from netkv.scenarios import loader
+from tests.lab.racks import running, sampled, verify
+
+SCENARIO = """\
+name: cards
+schemes: [memcached, lake]
+lab: {servers: 2, server_processes: 2}
+"""
+
+
+def spec(scheme: str, **lab: Any) -> RackSpec:
+    """A rack whose load is low: a design runs some hundred thousand cycles a second."""
+    return RackSpec(
+        scheme=scheme,
+        lab=LabSpec(**{"servers": 2, "server_processes": 2, **lab}),
+        workload=WorkloadSpec(
+            keys=20, value_size=32, writes=0.1, arrivals=ClosedLoop(outstanding=2)
+        ),
+        deadline=20.0,
+        retry=1.0,
+    )
+
+
+@pytest.mark.live
+async def test_cards_of_a_live_rack_serve_and_restart(lake: Library, tmp_path: Path) -> None:
+    assert lake.path.is_file()
+    rack = LiveRack(spec("lake", packet_lifetime=0.02), tmp_path / "rack")
+    async with running(rack):
+        assert [name for name in rack.running if name.startswith("card")] == ["card-0", "card-1"]
+        found = await sampled(rack, "the cards answer reads", lambda it: it.client.hits > 0)
+        assert found.client.hits <= found.client.reads + 2
+        card = rack.node("card-0")
+        await card.stop()
+        await sampled(rack, "requests wait for the card", lambda it: not it.client.completed)
+        await card.start()
+        again = await sampled(rack, "the cards answer reads", lambda it: it.client.hits > 0)
+        assert again.client_statistics["linearizable"]
+        assert (await rack.cards[0].counters())["restarts"] == 1
+        await rack.linked_node("card-1").impair("to", {"loss": 0.0})
+        with pytest.raises(UsageError, match="that of 'card-1' to the switch can"):
+            await rack.linked_node("servers-1").impair("to", {"loss": 0.1})
+        assert (await verify(rack)).client_statistics["linearizable"]
+
+
+@pytest.mark.live
+def test_status_of_a_lab_names_its_card(lake: Library) -> None:
+    assert lake.path.is_file()
+    try:
+        status = daemon.up("cards", spec("lake", servers=1))
+        assert status.nodes["card-0"]["running"]
+    finally:
+        daemon.down("cards")
+
+
+@pytest.mark.parametrize(
+    ("lab", "path", "text"),
+    [
+        ({"server_processes": 1}, "server_processes", "must be at least 'lab.servers', which is 2"),
+        ({"fabric": "veth"}, "fabric", "needs 'lab.fabric: udp', not 'veth'"),
+        ({"target": "bmv2"}, "target", "needs 'lab.target: engine', not 'bmv2'"),
+    ],
+)
+def test_live_lab_without_place_for_cards_is_refused(
+    lab: dict[str, Any], path: str, text: str, tmp_path: Path
+) -> None:
+    with pytest.raises(MisfitError, match=text) as refused:
+        LiveRack(spec("lake", **lab), tmp_path / "rack")
+    assert refused.value.path == ("lab", path)
+    with pytest.raises(MisfitError, match=text):
+        daemon.up("refused", spec("lake", **lab))
+
+
+def test_live_scenario_without_place_for_cards_is_refused() -> None:
+    one = ["lab.server_processes=1"]
+    with pytest.raises(UsageError, match=r"--set lab.server_processes=1: .* which is 2"):
+        loader.loads(SCENARIO, "cards.yaml", one, to_run=True)
+    assert loader.loads(SCENARIO, "cards.yaml", [*one, "mode=sim"], to_run=True)
+
+
+def test_hits_are_counted_across_restarts_and_silence() -> None:
+    hits = CardHits("hits")
+    assert hits.take([{"hits": 5, "restarts": 0}, {}]) == 5
+    assert hits.take([{}, {"hits": 2, "restarts": 0}]) == 2
+    assert hits.take([{"hits": 8, "restarts": 0}, {"hits": 1, "restarts": 1}]) == 4

@@ -59,7 +59,7 @@ def rack_config(
     # Behind an FPGA card, the delay of the host is on the link between them.
     server_link = _link(profile.server_link, scale, 0.0 if cards else profile.host_delay)
     switch_link = _link(profile.switch_link, scale)
-    links = [
+    links: list[dict[str, Any]] = [
         {
             "a": (
                 _first_port(host.host.index, cards)

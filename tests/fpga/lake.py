@@ -12,10 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fpga.bench import frames, memcached
-from fpga.bench.memcached import Operation
 from netkv._engine import FpgaDesign
 from netkv.fpga import mutants
+from tests.fpga.packets import Operation, frames, memcached
 
 HOST = 4
 DATAGRAM = 1400  # bytes of a reply in one datagram, as memcached cuts them

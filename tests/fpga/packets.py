@@ -12,7 +12,8 @@ sys.path.insert(0, _BENCHES)
 try:
     import frames
     import memcached
+    from memcached import Operation, get, store
 finally:
     sys.path.remove(_BENCHES)
 
-__all__ = ["frames", "memcached"]
+__all__ = ["Operation", "frames", "get", "memcached", "store"]

@@ -21,7 +21,12 @@ def make(
     scheme: str, *, seed: int = 1, workload: dict[str, Any] | None = None, **lab: Any
 ) -> SimRack:
     """A rack of one server behind a card, that is up and idle."""
-    load = {"keys": 40, "value_size": 32, "writes": 0.2, "arrivals": ClosedLoop(outstanding=4)}
+    load: dict[str, Any] = {
+        "keys": 40,
+        "value_size": 32,
+        "writes": 0.2,
+        "arrivals": ClosedLoop(outstanding=4),
+    }
     return started(
         RackSpec(
             scheme=scheme,

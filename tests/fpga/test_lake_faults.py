@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from fpga.bench import memcached
-from fpga.bench.memcached import Operation, get, store
 from netkv.fpga import mutants
 from tests.fpga.lake import LIFETIME, UNIT, Client, Lab, Lake, Reply, Request
+from tests.fpga.packets import Operation, get, memcached, store
 
 # Of these the packets use a part: some time passes until their effect is known.
 ON_THE_WAY = LIFETIME * UNIT * 3 // 4

@@ -7,10 +7,9 @@ from collections import defaultdict
 
 import pytest
 
-from fpga.bench import frames, memcached
-from fpga.bench.memcached import Operation, get, store
 from netkv.fpga import manifest
 from tests.fpga.lake import HOST, Client, Lab, Lake
+from tests.fpga.packets import Operation, frames, get, memcached, store
 
 CHUNKS_64, CHUNKS_512 = 4096, 256  # fpga/mutants/lake_mutants.sv
 PAPER = 0b1101  # options: a SET is stored without its reply

@@ -1,5 +1,6 @@
 """Each way to a stale or wrong value that a cache before memcached has, as a test of the RTL.
 
+
 A test ends with reads of its keys: what LaKe serves must be what the server has. Mutants of the RTL
 show that these tests find what they are for (test_lake_mutants.py).
 """
@@ -13,9 +14,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from fpga.bench import frames, memcached
-from fpga.bench.memcached import Operation, get, store
 from tests.fpga.lake import CLIENT, HOST, OTHER, UNIT, Client, Lab, Reply, Request
+from tests.fpga.packets import Operation, frames, get, memcached, store
 
 KEY, KEY2 = b"key1", b"key2"
 FAULTS = (

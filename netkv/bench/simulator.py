@@ -175,7 +175,8 @@ def plan(
 
 
 def _all_schemes() -> list[str]:
-    return [scheme.name for scheme in schemes.all_schemes()]
+    # With an FPGA card the simulation of its design takes nearly all of the time.
+    return [scheme.name for scheme in schemes.all_schemes() if scheme.card is None]
 
 
 def max_servers(scheme: str) -> int:

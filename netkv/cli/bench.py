@@ -313,8 +313,8 @@ def multigets(
 def fpga(
     design: Annotated[
         str,
-        typer.Argument(metavar="DESIGN", help="lake or emu.", autocompletion=completion.designs),
-    ] = "lake",
+        typer.Argument(metavar="DESIGN", help="A design.", autocompletion=completion.designs),
+    ],
     cycles: Annotated[
         int, typer.Option(min=1_000, max=500_000, help="Cycles under load.")
     ] = 200_000,

@@ -9,7 +9,7 @@ import pytest
 from netkv import schemes
 from netkv.errors import UsageError
 from netkv.lab.rack import LiveRack
-from netkv.lab.spec import LabSpec, RackSpec
+from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
 from netkv.rack import nodes
 from netkv.rack.base import Rack
 from netkv.sim.rack import SimRack
@@ -27,9 +27,13 @@ def assert_has(rack: Rack, expected: dict[str, type[nodes.Node]]) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_both_drivers_have_the_nodes_of_the_lab(scheme: str, tmp_path: Path) -> None:
-    lab = LabSpec(servers=4, server_processes=2, profile="farreach-testbed")
-    expected = nodes.of_lab(lab, schemes.get(scheme).node_kinds)
-    spec = RackSpec(scheme=scheme, lab=lab)
+    kinds = schemes.get(scheme).node_kinds
+    # A card is before a process of one server.
+    processes = 4 if nodes.Card in kinds else 2
+    lab = LabSpec(servers=4, server_processes=processes, profile="farreach-testbed")
+    expected = nodes.of_lab(lab, kinds)
+    # A size that every scheme takes.
+    spec = RackSpec(scheme=scheme, lab=lab, workload=WorkloadSpec(value_size=32))
     assert_has(LiveRack(spec, tmp_path), expected)
     assert_has(SimRack(spec), expected)
 

@@ -16,7 +16,10 @@ from netkv.schemes import registry
 from tests.schemes import foreign
 from tests.schemes.foreign import source
 
-OWN = ["nocache", "netcache", "farreach", "netmc", "climc", "coordimc"]
+OWN = [
+    *("nocache", "netcache", "farreach", "netmc", "climc", "coordimc"),
+    *("memcached", "emu", "lake"),
+]
 
 
 class Packages:

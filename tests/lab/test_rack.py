@@ -125,8 +125,8 @@ async def test_busy_port_makes_the_rack_choose_others(
     held: list[socket.socket] = []
     plug = cabling.plug
 
-    def plug_beside_a_bound_port(wanted: RackSpec, *more: Any) -> Cabling:
-        chosen = plug(wanted, *more)
+    def plug_beside_a_bound_port(wanted: RackSpec, *more: Any, **named: Any) -> Cabling:
+        chosen = plug(wanted, *more, **named)
         if not plugged:
             host, _, port = chosen.servers[1].peer.rpartition(":")
             held.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))

@@ -32,8 +32,8 @@ def test_both_drivers_have_the_nodes_of_the_lab(scheme: str, tmp_path: Path) -> 
     processes = 4 if nodes.Card in kinds else 2
     lab = LabSpec(servers=4, server_processes=processes, profile="farreach-testbed")
     expected = nodes.of_lab(lab, kinds)
-    # A size that every scheme takes.
-    spec = RackSpec(scheme=scheme, lab=lab, workload=WorkloadSpec(value_size=32))
+    # A load that every scheme takes.
+    spec = RackSpec(scheme=scheme, lab=lab, workload=WorkloadSpec(keys=1000, value_size=32))
     assert_has(LiveRack(spec, tmp_path), expected)
     assert_has(SimRack(spec), expected)
 

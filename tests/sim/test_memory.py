@@ -28,7 +28,10 @@ def growth(**options: object) -> MemoryGrowth:
     return MemoryGrowth.model_validate_json(done.stdout)
 
 
-@pytest.mark.parametrize("scheme", [scheme.name for scheme in schemes.all_schemes()])
+# Cards: tests/fpga/test_live_cards.py, tests/fpga/test_cards_in_time.py.
+@pytest.mark.parametrize(
+    "scheme", [scheme.name for scheme in schemes.all_schemes() if scheme.card is None]
+)
 def test_writes_of_the_same_keys_add_no_memory(scheme: str) -> None:
     run = growth(scheme=scheme, keys=2_000, zipf=0.0, operations=30_000)
     operations = run.twice.operations - run.once.operations

@@ -96,6 +96,7 @@ async def equals_the_rules(dut: Any) -> None:
         data += rng.choice((bytes(4), bytes(4), bytes(3) + b"\1", b"\1" + bytes(3)))
         remaining = rng.choice((24 + body, 24 + body, 24 + body + 30, 23, 0, rng.getrandbits(16)))
         remaining &= 0xFFFF
+        dut.enable.value = 1
         dut.window.value = int.from_bytes(data, "little")
         dut.remaining.value = remaining
         await Timer(1, "ns")

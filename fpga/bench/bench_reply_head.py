@@ -45,6 +45,7 @@ async def equals_a_frame_of_the_server(dut: Any) -> None:
         wanted = bytearray(built)
         wanted[20] = 0x40
         wanted[24:26] = wanted[40:42] = b"\0\0"
+        dut.enable.value = 1
         dut.request.value = int.from_bytes(request[:64].ljust(64, b"\xee"), "little")
         dut.udp_header.value = int(header)
         dut.opcode.value = reply.opcode

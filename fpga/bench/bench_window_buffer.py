@@ -22,6 +22,7 @@ async def windows_are_what_was_written(dut: Any) -> None:
     memory = bytearray(rng.randbytes(32 * words))
     cocotb.start_soon(Clock(dut.clk, 10, "ns").start())
     dut.read.value = 0
+    dut.show.value = 1
 
     async def write(banks: int, even_row: int, odd_row: int, even: bytes, odd: bytes) -> None:
         dut.write.value = banks

@@ -19,6 +19,7 @@ async def equals_rfc_1071(dut: Any) -> None:
     for trial in range(300):
         length = rng.randrange(33)
         data = (b"\xff" * length if trial % 4 == 0 else rng.randbytes(length)).ljust(32, b"\0")
+        dut.enable.value = 1
         dut.window.value = int.from_bytes(data, "little")
         await Timer(1, "ns")
         assert int(dut.sum.value) == ones_complement_sum(data)

@@ -1,4 +1,4 @@
-"""Each safety rule of LaKe, broken in the RTL, makes a test of test_lake_traps.py fail."""
+"""Each safety rule of LaKe, broken in the RTL, makes a test of test_lake_rules.py fail."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from netkv.fpga import mutants
-from tests.fpga import test_lake_traps as traps
+from tests.fpga import test_lake_rules as traps
 from tests.fpga.lake import Lab, Lake
 
 FOUND_BY: dict[str, Callable[[Lab], None]] = {

@@ -50,14 +50,14 @@ impl Rack {
     }
 
     /// The frames with which the client reacts to a frame.
-    fn to_client(&mut self, frame: &[u8]) -> Vec<Vec<u8>> {
+    fn give_client(&mut self, frame: &[u8]) -> Vec<Vec<u8>> {
         let mut out = Actions::new();
         self.client.on_frame(1, frame, &mut out);
         out.frames().map(<[u8]>::to_vec).collect()
     }
 
     /// The server's replies to a frame.
-    fn to_server(&mut self, frame: &[u8]) -> Vec<Vec<u8>> {
+    fn give_server(&mut self, frame: &[u8]) -> Vec<Vec<u8>> {
         let mut out = Actions::new();
         self.server.on_frame(1, frame, &mut out);
         let mut replies: Vec<Vec<u8>> = out.frames().map(<[u8]>::to_vec).collect();
@@ -109,9 +109,9 @@ fn load_is_answered_and_linearizable() {
     let mut frames = rack.start();
     for _ in 0..2000 {
         let request = frames.pop().expect("one request is always outstanding");
-        let replies = rack.to_server(&request);
+        let replies = rack.give_server(&request);
         assert_eq!(replies.len(), 1);
-        frames = rack.to_client(&replies[0]);
+        frames = rack.give_client(&replies[0]);
     }
     let counts = rack.counts().counts;
     assert_eq!((counts.completed, counts.malformed, counts.errors), (2000, 0, 0));
@@ -133,12 +133,12 @@ fn requests_are_sent_once_and_given_up_at_their_deadline() {
 fn copy_of_a_write_has_no_effect_and_no_answer() {
     let mut rack = Rack::new(Mix::YCSB_C);
     let (first, second) = (request(Opcode::Set, 1, b"first"), request(Opcode::Set, 2, b"second"));
-    assert_eq!(rack.to_server(&first).len(), 1);
-    assert_eq!(rack.to_server(&second).len(), 1);
-    assert!(rack.to_server(&first).is_empty());
+    assert_eq!(rack.give_server(&first).len(), 1);
+    assert_eq!(rack.give_server(&second).len(), 1);
+    assert!(rack.give_server(&first).is_empty());
     rack.restart();
-    assert!(rack.to_server(&first).is_empty(), "the store remembers it");
-    let replies = rack.to_server(&request(Opcode::Get, 3, b""));
+    assert!(rack.give_server(&first).is_empty(), "the store remembers it");
+    let replies = rack.give_server(&request(Opcode::Get, 3, b""));
     assert_eq!(Reply::parse(&replies[0]).unwrap().value, b"second");
 }
 
@@ -147,16 +147,16 @@ fn each_write_has_a_newer_version_than_those_before() {
     let mut rack = Rack::new(Mix::YCSB_C);
     let mut versions = Vec::new();
     for opaque in 1..5 {
-        let replies = rack.to_server(&request(Opcode::Set, opaque, b"value"));
+        let replies = rack.give_server(&request(Opcode::Set, opaque, b"value"));
         let reply = Reply::parse(&replies[0]).unwrap();
         assert_eq!((reply.status, reply.opaque), (status::OK, opaque));
         versions.push(reply.cas);
     }
     assert!(versions.is_sorted_by(|a, b| a < b), "{versions:?}");
-    let replies = rack.to_server(&request(Opcode::Get, 9, b""));
+    let replies = rack.give_server(&request(Opcode::Get, 9, b""));
     assert_eq!(Reply::parse(&replies[0]).unwrap().cas, versions[3]);
-    assert_eq!(rack.to_server(&request(Opcode::Delete, 10, b"")).len(), 1);
-    let replies = rack.to_server(&request(Opcode::Get, 11, b""));
+    assert_eq!(rack.give_server(&request(Opcode::Delete, 10, b"")).len(), 1);
+    let replies = rack.give_server(&request(Opcode::Get, 11, b""));
     assert_eq!(Reply::parse(&replies[0]).unwrap().status, status::NOT_FOUND);
 }
 
@@ -165,7 +165,7 @@ fn malformed_frames_are_counted_only() {
     let mut rack = Rack::new(Mix::YCSB_C);
     let good = request(Opcode::Set, 1, b"value");
     for length in 0..good.len() {
-        assert!(rack.to_server(&good[..length]).is_empty());
+        assert!(rack.give_server(&good[..length]).is_empty());
     }
     let malformed = rack.server.counts().into_iter().find(|(name, _)| *name == "malformed");
     assert_eq!(malformed.unwrap().1, good.len() as u64);

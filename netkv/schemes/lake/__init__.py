@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from netkv.soak.case import Case
     from netkv.soak.random_draw import RandomDraw
 
-_MEMORY = {"chip": ("USE_DRAM=0", "USE_SRAM=0"), "sram": ("USE_DRAM=0", "USE_SRAM=1"), "dram": ()}
+_CHIP = (
+    *("USE_DRAM=0", "HASH_BITS=9"),
+    *("CHUNKS_64=512", "CHUNKS_128=128", "CHUNKS_256=64", "CHUNKS_512=64"),
+)
+"""Hash table and values on the chip: 4,096 descriptors and 512 chunks, as in section V of the paper,
+which names no numbers for the larger chunks."""
+_MEMORY = {"chip": (*_CHIP, "USE_SRAM=0"), "sram": (*_CHIP, "USE_SRAM=1"), "dram": ()}
 """Parameters of the design for each choice of memories."""
 _FRAME_HEADER, _SAFE_WRITES, _FILL, _CACHES = 1, 2, 4, 8
 """Bits of the register `options`."""

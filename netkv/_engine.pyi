@@ -1115,6 +1115,12 @@ class FpgaDesign:
     def step(self, cycles: int, until_frame: bool = False) -> int:
         """Run cycles, or until the design has sent a frame; returns the number that ran."""
 
+    def step_until_set(self, address: int, mask: int, cycles: int) -> bool:
+        """Run until the bits `mask` of a register are 1, at most `cycles`; whether they are."""
+
+    def preload(self, port: int, frame: bytes) -> None:
+        """Give a frame to the design, and drop what it has sent meanwhile."""
+
     def tx(self) -> list[tuple[int, bytes, int, int, int]]:
         """All frames that the design has sent since the last call.
 
@@ -1149,11 +1155,16 @@ class FpgaDesign:
         """Record all signals in an FST file; for libraries with tracing."""
 
     def trace_close(self) -> None: ...
-    def run_live(self, ports: Sequence[tuple[int, str, str]], idle_cycles: int = 4096) -> FpgaNode:
+    def run_live(
+        self,
+        ports: Sequence[tuple[int, str, str]],
+        idle_cycles: int = 4096,
+        max_mhz: float | None = None,
+    ) -> FpgaNode:
         """Open the links of ports; the node has the design from now on, also after an error.
 
         A port is described as for `SwitchNode`, or (port, "tap", "DEVICE") for a TAP device. The
-        clock runs for `idle_cycles` after the last frame.
+        clock runs for `idle_cycles` after the last frame, at `max_mhz` at most.
         """
 
 class FpgaNode:
@@ -1178,7 +1189,6 @@ class FpgaNode:
     def counters(self, port: int) -> dict[str, int]:
         """As `FpgaDesign.counters`."""
 
-    def reset(self, cycles: int = 16) -> None: ...
     def read_register(self, address: int) -> int: ...
     def write_register(self, address: int, value: int) -> None: ...
 

@@ -10,7 +10,6 @@ import time
 from dataclasses import dataclass
 
 from netkv._engine import FpgaDesign
-from netkv.errors import UsageError
 from netkv.fpga import build, tester
 from netkv.fpga.build import Progress
 from netkv.fpga.manifest import Manifest
@@ -40,8 +39,7 @@ def run(manifest: Manifest, cycles: int, progress: Progress | None = None) -> Sp
 
     Raises `NetkvError`: the design cannot be built, or does not answer memcached's GETs.
     """
-    if manifest.name not in ("lake", "emu"):
-        raise UsageError(f"'{manifest.name}' answers no GET: measure lake or emu.")
+    tester.check_protocol(manifest)
     library = build.build(manifest, progress=progress)
     ports = range(len(manifest.ports) - 1)
     design, _ = tester.offer(library, tester.Load(ports=ports, cycles=cycles, warmup_cycles=0))

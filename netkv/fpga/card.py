@@ -38,16 +38,16 @@ def configuration(
     library = build.build(design, progress=progress)
     ready, idle = design.ready, design.idle
     report = None
-    if idle.told is not None:
+    if idle.time_register is not None:
         report = {
-            "register": design.register(idle.told)[1],
-            "value": idle.value,
-            "shift": idle.shift,
-            "unit_cycles": idle.unit_cycles,
+            "register": design.register(idle.time_register)[1],
+            "value": idle.time_command,
+            "shift": idle.time_shift,
+            "unit_cycles": idle.time_unit_cycles,
         }
     busy = None
-    if idle.busy_shown_by is not None:
-        busy = [design.register(idle.busy_shown_by)[1], idle.busy_mask]
+    if idle.busy_register is not None:
+        busy = [design.register(idle.busy_register)[1], idle.busy_mask]
     return {
         "library": str(library.path),
         "clock_hz": design.clock_mhz * 1e6,

@@ -119,25 +119,23 @@ class Resources(Spec):
 
 
 class Idle(Spec):
-    """When the clock of a simulated design stands still, and how it gets to know how long.
-
-    The register is written with `value + (units << shift)`.
-    """
+    """When the clock of a simulated design stands still, and how it gets to know how long."""
 
     cycles: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
     """Cycles that run after the last frame, in which the design completes its work."""
-    busy_shown_by: Name | None = None
+    busy_register: Name | None = None
     """A register that shows whether the design has a frame. Without it the design must complete its
     work within `cycles`."""
     busy_mask: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
     """Its bits of which one is 1 while the design has a frame."""
-    told: Name | None = None
-    """A register that takes the time for which the clock stood still; for designs with clocks."""
-    value: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
-    """Lower bits of what is written."""
-    shift: Annotated[int, Field(ge=0, le=31)] = 0
-    """Position of the number of units in what is written."""
-    unit_cycles: Annotated[int, Field(ge=1)] = 1
+    time_register: Name | None = None
+    """A register that takes the time for which the clock stood still, for a design that measures
+    time: `time_command + (units << time_shift)`."""
+    time_command: Annotated[int, Field(ge=0, lt=1 << 32)] = 0
+    """Lower bits of what is written there."""
+    time_shift: Annotated[int, Field(ge=0, le=31)] = 0
+    """Position of the number of units."""
+    time_unit_cycles: Annotated[int, Field(ge=1)] = 1
     """Cycles of a unit."""
 
 
@@ -172,6 +170,9 @@ class Manifest(Spec):
     """Registers."""
     ready: Ready | None = None
     """How a design that clears memories after reset reports that it takes frames."""
+    protocol: Literal["memcached"] | None = None
+    """What the design answers: GET and SET of memcached's binary protocol over UDP, without frame
+    header. `netkv.fpga.tester` and `netkv bench fpga` need it."""
     idle: Idle = Idle()
     """When its clock stands still."""
     resources: Resources = Resources()
@@ -247,8 +248,8 @@ class Manifest(Spec):
         names = {name for register in self.registers for name, _ in register.addresses()}
         named = (
             ("ready", "status", self.ready and self.ready.status),
-            ("idle", "told", self.idle.told),
-            ("idle", "busy_shown_by", self.idle.busy_shown_by),
+            ("idle", "time_register", self.idle.time_register),
+            ("idle", "busy_register", self.idle.busy_register),
         )
         for field, part, name in named:
             if name is not None and name not in names:

@@ -15,8 +15,8 @@ from netkv.fpga.manifest import Manifest, Register
 _CHUNK_CYCLES = 50_000
 """Cycles between two looks at the queues: fewer frames than the host's queue takes leave."""
 
-_READY_CYCLES, _READY_STEP = 100_000_000, 1000
-"""Cycles that a design may need after reset, and cycles between two looks."""
+_READY_CYCLES = 100_000_000
+"""Cycles that a design may need after reset."""
 
 
 @dataclass(frozen=True)
@@ -109,27 +109,16 @@ def prepared(
     for number, port in enumerate(manifest.ports):
         rate = manifest.bits_per_1000_cycles(port) if line_rate else 0
         design.set_port(number, bits_per_1000_cycles=rate)
-    wait_until_ready(manifest, design.read_register, design.step)
+    if (ready := manifest.ready) is not None:
+        _, address = manifest.register(ready.status)
+        if not design.step_until_set(address, 1 << ready.bit, _READY_CYCLES):
+            raise NetkvError(
+                f"'{manifest.name}' takes no frames {_READY_CYCLES:,} cycles after its reset: bit "
+                f"{ready.bit} of the register '{ready.status}' is 0."
+            )
     for address, value in settings:
         design.write_register(address, value)
     return design
-
-
-def wait_until_ready(
-    manifest: Manifest, read: Callable[[int], int], step: Callable[[int], object]
-) -> None:
-    """Runs a design after reset until it takes frames, as its manifest says."""
-    if manifest.ready is None:
-        return
-    _, address = manifest.register(manifest.ready.status)
-    for _ in range(0, _READY_CYCLES, _READY_STEP):
-        if read(address) >> manifest.ready.bit & 1:
-            return
-        step(_READY_STEP)
-    raise NetkvError(
-        f"'{manifest.name}' takes no frames {_READY_CYCLES:,} cycles after its reset: bit "
-        f"{manifest.ready.bit} of the register '{manifest.ready.status}' is 0."
-    )
 
 
 def read_registers(

@@ -110,11 +110,11 @@ def measure(library: Library, load: Load, settings: Mapping[str, int] | None = N
     """Puts a load on a new instance of a design, and counts.
 
     Args:
-        library: the design, such as `build.build(manifest.find("lake"))`. Its queries have no
-            frame header of memcached, as those of the papers.
+        library: a design with the `protocol` memcached. The queries have no frame header, as those
+            of the papers.
         load: what is offered.
-        settings: registers by name, written after the reset. Registers that the tester needs
-            (`options` of LaKe without the frame header) have good values without them.
+        settings: registers by name, written after the reset. The tester chooses the others that it
+            needs.
 
     Raises `UsageError` for a load that is not possible, `NetkvError` for a design that fails.
     """
@@ -148,7 +148,16 @@ def offer(
         raise NetkvError(str(error)) from error
 
 
+def check_protocol(manifest: Manifest) -> None:
+    """Raises `UsageError` if a design does not answer the queries of this tester."""
+    if manifest.protocol is None:
+        raise UsageError(
+            f"'{manifest.name}' answers no GETs of memcached: its manifest has no 'protocol'."
+        )
+
+
 def _check(manifest: Manifest, load: Load) -> None:
+    check_protocol(manifest)
     network = len(manifest.ports) - 1
     if not load.ports or any(not 0 <= port < network for port in load.ports):
         raise UsageError(

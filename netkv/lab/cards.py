@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netkv.lab.cabling import Cabling
-from netkv.lab.card import Card, Ends, LiveCard
+from netkv.lab.card import CardSpec, Ends, LiveCard
+from netkv.schemes.scheme import LIVE_CLOCK_MHZ
 
 if TYPE_CHECKING:
     from netkv.fpga.manifest import Manifest
@@ -23,10 +24,11 @@ def of_rack(rack: LiveRack) -> tuple[LiveCard, ...]:
     return tuple(
         LiveCard(
             server,
-            Card(
+            CardSpec(
                 wanted.design,
                 wanted.changes,
                 tuple(f"{name}={value}" for name, value in settings.items()),
+                max_mhz=LIVE_CLOCK_MHZ,
                 seed=(rack.spec.seed * 1000 + server) % (1 << 32),
                 preload=tuple(wanted.preload(rack.spec, server)) if wanted.preload else (),
             ),

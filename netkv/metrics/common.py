@@ -86,8 +86,8 @@ COMMON: tuple[Metric, ...] = (
     Metric(
         "hit_ratio",
         "Hit ratio",
-        "Reads answered by a switch over all reads answered; none without reads, or where a read "
-        "may be for several keys.",
+        "Reads answered by a switch or an FPGA card over all reads answered; none without reads, or "
+        "where a read may be for several keys.",
         Quotient(client("hits"), client("reads")),
         unit=SHARE,
         sense="higher",
@@ -101,7 +101,7 @@ COMMON: tuple[Metric, ...] = (
         "predicted_hit_ratio",
         "Predicted hit ratio",
         "The hit ratio that the popularity distribution gives for the keys that were cached at the "
-        "end of the measured part; none for schemes without a cache.",
+        "end of the measured part; none for schemes without a cache in the switch.",
         Stated(),
         unit=SHARE,
         column="predicted",

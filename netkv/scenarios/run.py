@@ -133,10 +133,10 @@ class DrivenRun(ABC):
         return sample
 
     async def _predict(self) -> float | None:
-        """The hit ratio that a Zipf distribution predicts for the cached keys; None without a
-        cache, or if the mix is not Zipf-distributed."""
-        workload = self._scenario.workload
-        if not self.rack.scheme.caches or workload.mix in ("ycsb-d", "insert"):
+        """The hit ratio that a Zipf distribution predicts for the cached keys; None if nobody knows
+        them, or if the mix is not Zipf-distributed."""
+        workload, scheme = self._scenario.workload, self.rack.scheme
+        if not scheme.caches or scheme.card is not None or workload.mix in ("ycsb-d", "insert"):
             return None
         try:
             hottest = await self.rack.hottest(_HOTTEST_ASKED)

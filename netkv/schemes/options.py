@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
-from netkv.options import SECONDS, Spec
+from netkv.options import SECONDS, Spec, Unit
 
 if TYPE_CHECKING:
     from netkv.lab.spec import LabSpec
+
+
+MHZ = Unit("MHz")
 
 
 class SchemeOptions(Spec):
@@ -70,3 +73,15 @@ class CoordinatorOptions(SchemeOptions):
     """Threads of the coordinator; simulated: cores of its host."""
     coordinator_queue: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
     """Requests that the coordinator has under way before it refuses further ones."""
+
+
+class CardOptions(SchemeOptions):
+    """Options of schemes with an FPGA card before each server."""
+
+    card_clock: Annotated[float, Field(ge=10, le=1000), MHZ] = 200.0
+    """Clock of the FPGA card before each server, in MHz; the paper's boards run at 200."""
+
+    @property
+    def clock_change(self) -> str:
+        """The change of a design's manifest."""
+        return f"clock_mhz={self.card_clock:g}"

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from netkv.soak.random_draw import RandomDraw
 
 LIVE_CLOCK_MHZ = 2.0
-"""More than the clock of a simulated design in a live rack reaches."""
+"""Clock of a design in a live rack, at most: it is held back while idle cycles would be faster."""
 PLAIN = "plain"
 """The role of servers and clients that only exchange requests and replies."""
 
 
 @dataclass(frozen=True)
-class Card:
+class CardDesign:
     """An FPGA card between each server and the network: a design of `fpga/designs`.
 
     Its first port is cabled to the switch, its host port to the server.
@@ -130,7 +130,7 @@ class Scheme:
     hash modulo the number of servers, and a key has 4 to 64 bytes."""
     coordinated: bool = False
     """Whether clients send requests to a coordinator, which is a separate host."""
-    card: Callable[[LabSpec], Card] | None = None
+    card: Callable[[LabSpec], CardDesign] | None = None
     """The FPGA card before each server; None: servers are cabled to the switch."""
     metrics: tuple[Metric, ...] = ()
     """Metrics of its runs, in addition to those of all runs (`netkv.metrics.common`)."""
@@ -138,10 +138,9 @@ class Scheme:
     @property
     def node_kinds(self) -> tuple[type[Node], ...]:
         """The kinds of nodes that its racks have and not all other racks."""
-        from netkv.rack.nodes import Card as CardNode
-        from netkv.rack.nodes import Coordinator
+        from netkv.rack.nodes import Card, Coordinator
 
-        own = {Coordinator: self.coordinated, CardNode: self.card is not None}
+        own = {Coordinator: self.coordinated, Card: self.card is not None}
         return tuple(kind for kind, has in own.items() if has)
 
     def external_clients(self, lab: LabSpec) -> int:

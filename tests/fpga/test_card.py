@@ -17,7 +17,7 @@ import pytest
 from netkv.errors import UsageError
 from netkv.fpga import live
 from netkv.fpga.build import Library
-from netkv.lab.card import Card, Ends, LiveCard
+from netkv.lab.card import CardSpec, Ends, LiveCard
 from netkv.rack.nodes import NodeError
 from tests.fpga.live_ends import Ends as FarEnds
 from tests.fpga.live_ends import pair
@@ -64,7 +64,7 @@ def lab(tmp_path: Path) -> Lab:
 def card(wire: Library, ends: FarEnds, lab: Lab) -> Iterator[LiveCard]:
     """A card whose design connects its first port and its host port."""
     assert wire.path.is_file()
-    what = Card("wire", settings=("mode=host", "scratch=7"))
+    what = CardSpec("wire", settings=("mode=host", "scratch=7"))
     links = Ends(ends.plug(0), ends.plug(1))
     made: Any = LiveCard(0, what, lambda: links, lab)  # type: ignore[arg-type]
     yield made
@@ -139,7 +139,7 @@ async def test_lake_serves_nothing_old_after_a_restart(
     skip_without_memcached()
     assert lake.path.is_file()
     links = Ends(ends.plug(0), ends.plug(1))
-    what = Card("lake", settings=("lifetime=16", "command=1"))
+    what = CardSpec("lake", settings=("lifetime=16", "command=1"))
     card = LiveCard(0, what, lambda: links, lab)  # type: ignore[arg-type]
     client = Frames(ends.sockets[0], pair(ends.addresses[0]))
 
@@ -189,8 +189,8 @@ async def test_address_in_use_is_named(card: LiveCard, ends: FarEnds) -> None:
 def test_wrong_card_is_refused_before_it_is_built(home: Path) -> None:
     assert home.is_dir()
     with pytest.raises(UsageError, match="no design 'wier'"):
-        Card("wier").build()
+        CardSpec("wier").build()
     with pytest.raises(UsageError, match="no parameter 'PES'"):
-        Card("wire", changes=("PES=3",)).build()
+        CardSpec("wire", changes=("PES=3",)).build()
     with pytest.raises(UsageError, match="no register 'lifetime'"):
-        Card("wire", settings=("lifetime=3",)).build()
+        CardSpec("wire", settings=("lifetime=3",)).build()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga import mutants
+from netkv.schemes.lake import mutants
 from tests.fpga.lake import LIFETIME, UNIT, Client, Lab, Lake, Reply, Request
 from tests.fpga.packets import Operation, get, memcached, store
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga import mutants
+from netkv.schemes.lake import mutants
 from tests.fpga import test_lake_rules as traps
 from tests.fpga.lake import Lab, Lake
 

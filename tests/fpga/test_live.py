@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,20 @@ def test_clock_rests_without_work(wire: Library, ends: Ends) -> None:
         assert node.statistics()["cycles"] < 50_000
     finally:
         node.stop()
+
+
+def test_clock_is_held_back(wire: Library) -> None:
+    """An idle design would run some hundred times as fast."""
+    limit = 1e5
+    node = FpgaDesign(str(wire.path)).run_live([], idle_cycles=1 << 40, max_mhz=limit / 1e6)
+    began = time.monotonic()
+    node.start()
+    try:
+        until(lambda: node.statistics()["rounds"] > 50, "the clock runs")
+        cycles = node.statistics()["cycles"]
+    finally:
+        node.stop()
+    assert cycles <= (time.monotonic() - began) * limit + 256
 
 
 def test_burst_waits_in_the_socket(wire: Library, ends: Ends) -> None:

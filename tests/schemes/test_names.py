@@ -25,10 +25,6 @@ OWN = (
     "engine/wire/src/multiget/",
     "engine/roles/src/registry.rs",
     "engine/roles/src/lib.rs",
-    # The designs for FPGAs that belong to a scheme.
-    "netkv/fpga/mutants.py",
-    "netkv/fpga/tester.py",
-    "netkv/bench/fpga.py",
 )
 PROTOCOLS = ("memcached",)
 """Schemes with the name of a protocol and a program, which shared code may name."""

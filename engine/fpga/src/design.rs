@@ -101,6 +101,9 @@ pub struct Transmitted<'a> {
     pub wire_cycle: u64,
 }
 
+/// Cycles between two looks at the state of a design.
+const LOOK_CYCLES: u64 = 100;
+
 /// An instance of a design. It may move between threads; one thread uses it at a time.
 pub struct Design {
     handle: Handle,
@@ -151,6 +154,35 @@ impl Design {
     /// the number of cycles that ran.
     pub fn step_to_frame(&mut self, cycles: u64) -> Result<u64, Error> {
         self.handle.step(cycles, true)
+    }
+
+    /// Runs until bits `mask` of a register are 1, at most `cycles`; whether they are.
+    pub fn step_until_set(&mut self, register: u16, mask: u32, cycles: u64) -> Result<bool, Error> {
+        let end = self.cycle() + cycles;
+        while self.read_register(register)? & mask != mask {
+            if self.cycle() >= end {
+                return Ok(false);
+            }
+            self.step(LOOK_CYCLES)?;
+        }
+        Ok(true)
+    }
+
+    /// Gives a frame to the design, and drops what it has sent meanwhile: to fill it in advance.
+    pub fn preload(&mut self, port: u32, frame: &[u8]) -> Result<(), Error> {
+        self.receive(port, frame, 0)?;
+        while self.pending_rx() > 0 {
+            self.step(LOOK_CYCLES)?;
+        }
+        self.drop_sent()
+    }
+
+    /// Drops the frames that the design has sent.
+    pub fn drop_sent(&mut self) -> Result<(), Error> {
+        for port in self.ready() {
+            while self.transmitted(port)?.is_some() {}
+        }
+        Ok(())
     }
 
     /// Cycles since the design was opened.

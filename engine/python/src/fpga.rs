@@ -113,6 +113,20 @@ impl FpgaDesign {
         })
     }
 
+    fn step_until_set(
+        &self,
+        py: Python<'_>,
+        address: u16,
+        mask: u32,
+        cycles: u64,
+    ) -> PyResult<bool> {
+        self.with(py, |design| design.step_until_set(address, mask, cycles))
+    }
+
+    fn preload(&self, py: Python<'_>, port: u32, frame: &[u8]) -> PyResult<()> {
+        self.with(py, |design| design.preload(port, frame))
+    }
+
     fn tx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let mut guard = self.lock();
         let design = guard.as_mut().ok_or_else(gone)?;
@@ -161,12 +175,13 @@ impl FpgaDesign {
         self.with(py, Design::trace_close)
     }
 
-    #[pyo3(signature = (ports, idle_cycles = 4096))]
+    #[pyo3(signature = (ports, idle_cycles = 4096, max_mhz = None))]
     fn run_live(
         &self,
         py: Python<'_>,
         ports: Vec<(u32, String, String)>,
         idle_cycles: u64,
+        max_mhz: Option<f64>,
     ) -> PyResult<FpgaNode> {
         let ports = ports
             .iter()
@@ -174,7 +189,7 @@ impl FpgaDesign {
                 Ok((*port, plug(&format!("port {port}"), first, second, true)?))
             })
             .collect::<PyResult<_>>()?;
-        let config = LiveConfig { ports, idle_cycles };
+        let config = LiveConfig { ports, idle_cycles, max_hz: max_mhz.map(|mhz| mhz * 1e6) };
         let design = self.lock().take().ok_or_else(gone)?;
         let node = py.detach(|| LiveDesign::new(design, config));
         node.map(FpgaNode).map_err(|error| io_error(&error))
@@ -216,11 +231,6 @@ impl FpgaNode {
 
     fn counters<'py>(&self, py: Python<'py>, port: u32) -> PyResult<Bound<'py, PyDict>> {
         port_counts(py, &self.with(py, move |design| design.counters(port))?)
-    }
-
-    #[pyo3(signature = (cycles = 16))]
-    fn reset(&self, py: Python<'_>, cycles: u32) -> PyResult<()> {
-        self.with(py, move |design| design.reset(cycles))
     }
 
     fn read_register(&self, py: Python<'_>, address: u16) -> PyResult<u32> {

@@ -5,7 +5,9 @@
 //!
 //! Rules
 //! 1. The clock runs while a frame is queued or moves, and for [`LiveConfig::idle_cycles`] after
-//!    the last one. Then the thread waits for frames. So a cycle has no fixed length in wall time.
+//!    the last one. Then the thread waits for frames. So a cycle has no fixed length in wall time,
+//!    but a shortest one if there is a [`LiveConfig::max_hz`]: times that a design counts in cycles
+//!    are then never shorter than meant.
 //! 2. A port with [`BACKLOG`] frames before the design reads no more from its link: the kernel's
 //!    buffer fills, and then drops.
 //! 3. Calls of the owner ([`LiveDesign::with`]) run on the thread between two rounds.
@@ -13,7 +15,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use netkv_fpga::{Design, Error};
 
@@ -31,13 +33,15 @@ const MIN_FRAME: usize = 14;
 const WAKER: u64 = u64::MAX;
 
 /// The configuration of a live design.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LiveConfig {
     /// Ports of the design, and their links. A port without a link receives nothing, and loses the
     /// frames that the design sends there.
     pub ports: Vec<(u32, Plug)>,
     /// Cycles that run after the last frame, for the design to complete its work.
     pub idle_cycles: u64,
+    /// Cycles a second at most.
+    pub max_hz: Option<f64>,
 }
 
 counters! {
@@ -203,6 +207,27 @@ struct Loop<'a> {
     queued: Vec<u64>,
     /// The cycle at which the clock stops unless a frame moves.
     run_until: u64,
+    pace: Option<Pace>,
+}
+
+/// Holds a clock back to a rate. Time in which it was slower is not made up for.
+struct Pace {
+    hz: f64,
+    /// The clock had the cycle `at` at that time.
+    since: Instant,
+    at: u64,
+}
+
+impl Pace {
+    /// How long the clock has to wait before it runs on.
+    fn delay(&mut self, cycle: u64) -> Duration {
+        let ran = (cycle - self.at) as f64 / self.hz - self.since.elapsed().as_secs_f64();
+        if ran > 0.0 {
+            return Duration::from_secs_f64(ran);
+        }
+        (self.since, self.at) = (Instant::now(), cycle);
+        Duration::ZERO
+    }
 }
 
 impl<'a> Loop<'a> {
@@ -223,6 +248,8 @@ impl<'a> Loop<'a> {
             queued.push(processed(&mut design, *port)?);
         }
         let run_until = design.cycle() + config.idle_cycles;
+        let at = design.cycle();
+        let pace = config.max_hz.map(|hz| Pace { hz, since: Instant::now(), at });
         Ok(Self {
             shared,
             links,
@@ -238,12 +265,13 @@ impl<'a> Loop<'a> {
             link_of,
             queued,
             run_until,
+            pace,
         })
     }
 
     fn run(&mut self) -> io::Result<()> {
         loop {
-            let limit = self.is_busy().then_some(Duration::ZERO);
+            let limit = self.is_busy().then(|| self.delay());
             self.ready.clear();
             self.ready.extend(self.poller.wait(limit)?);
             if self.signals.stopping() {
@@ -255,10 +283,15 @@ impl<'a> Loop<'a> {
                     index => self.receive(index as usize)?,
                 }
             }
-            if self.is_busy() {
+            if self.is_busy() && self.delay().is_zero() {
                 self.clock()?;
             }
         }
+    }
+
+    fn delay(&mut self) -> Duration {
+        let cycle = self.design.cycle();
+        self.pace.as_mut().map_or(Duration::ZERO, |pace| pace.delay(cycle))
     }
 
     fn is_busy(&self) -> bool {
@@ -270,7 +303,7 @@ impl<'a> Loop<'a> {
         self.run_until = self.design.cycle() + self.config.idle_cycles;
     }
 
-    /// Calls of the owner. They may have changed settings, so the clock runs for some time.
+    /// Calls of the owner.
     fn serve(&mut self) {
         self.signals.waker.clear();
         let jobs = lock(&self.shared.jobs).as_mut().map(std::mem::take).unwrap_or_default();

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from netkv.errors import MisfitError
-from netkv.schemes.emu.options import CardOptions
 from netkv.schemes.memcached import ROLE
-from netkv.schemes.scheme import Card, Scheme
+from netkv.schemes.options import CardOptions
+from netkv.schemes.scheme import CardDesign, Scheme
 
 if TYPE_CHECKING:
     from netkv.lab.spec import LabSpec, RackSpec
@@ -47,9 +47,9 @@ def _initial_values(spec: RackSpec, server: int) -> Iterator[tuple[str, bytes]]:
             yield "nf0", _engine.initial_set(key, size, server)
 
 
-def _card(lab: LabSpec) -> Card:
+def _card(lab: LabSpec) -> CardDesign:
     options = CardOptions.of(lab)
-    return Card(
+    return CardDesign(
         design="emu",
         changes=(options.clock_change, f"ENTRIES={MAX_KEYS}"),
         settings={"options": 1},

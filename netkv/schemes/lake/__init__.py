@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from netkv.schemes.lake.options import BUILT_ELEMENTS, LakeOptions
 from netkv.schemes.memcached import ROLE
-from netkv.schemes.scheme import LIVE_CLOCK_MHZ, Card, Scheme
+from netkv.schemes.scheme import LIVE_CLOCK_MHZ, CardDesign, Scheme
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ _CHIP = (
     *("USE_DRAM=0", "HASH_BITS=9"),
     *("CHUNKS_64=512", "CHUNKS_128=128", "CHUNKS_256=64", "CHUNKS_512=64"),
 )
-"""Hash table and values on the chip: 4,096 descriptors and 512 chunks, as in section V of the paper,
+"""Hash table and values on the chip: 4,096 descriptors and 512 chunks, as in the paper (section V),
 which names no numbers for the larger chunks."""
 _MEMORY = {"chip": (*_CHIP, "USE_SRAM=0"), "sram": (*_CHIP, "USE_SRAM=1"), "dram": ()}
 """Parameters of the design for each choice of memories."""
@@ -28,12 +28,12 @@ _FRAME_HEADER, _SAFE_WRITES, _FILL, _CACHES = 1, 2, 4, 8
 """Bits of the register `options`."""
 
 
-def _card(lab: LabSpec) -> Card:
+def _card(lab: LabSpec) -> CardDesign:
     options = LakeOptions.of(lab)
     more = options.elements > BUILT_ELEMENTS
     elements = (f"PES={options.elements}",) if more else ()
     safe = options.set_visible == "acknowledged"
-    return Card(
+    return CardDesign(
         design="lake",
         changes=(options.clock_change, *_MEMORY[options.card_memory], *elements),
         settings={

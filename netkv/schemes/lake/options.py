@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from netkv.options import SECONDS
-from netkv.schemes.emu.options import CardOptions
+from netkv.schemes.options import CardOptions
 
 BUILT_ELEMENTS = 5
 """Processing elements of the design as it ships; more need another build."""

@@ -2,11 +2,14 @@
 //!
 //! Rules
 //! 1. A design runs cycle by cycle while frames move through it, and for [`IdleModel::cycles`] after
-//!    the last one, or as long as it says that it has a frame. Then its clock stands still until the next frame;
-//!    a design that keeps times is told how long ([`IdleReport`]).
+//!    the last one, or as long as it says that it has a frame. Then its clock stands still until the
+//!    next frame; a design that keeps times is told how long ([`IdleReport`]). So a second in which
+//!    nothing happens costs nothing. What else changes with each cycle rests: the refresh of a
+//!    memory model does not go on. (A harness that skips idle cycles is exact, but needs time for
+//!    each of them.)
 //! 2. A design may run ahead of virtual time, up to the moment at which a frame that no other node
 //!    has sent yet could arrive: the time of the next event plus the shortest delay of its links.
-//!    So the result is that of running each cycle at its time.
+//!    So running ahead changes no result.
 //! 3. A frame arrives at a port when its last byte does. Ports with a line rate send at that rate,
 //!    and their links add the delay only.
 
@@ -24,8 +27,6 @@ use super::{Event, Simulation};
 
 /// Cycles within which a design must be ready after a reset.
 const READY_CYCLES: u64 = 10_000_000;
-/// Cycles between two looks at whether it is ready.
-const READY_STEP: u64 = 1000;
 /// Cycles of a reset.
 const RESET_CYCLES: u32 = 16;
 /// Time that a design has been idle before the first frame, in seconds.
@@ -35,24 +36,7 @@ const AHEAD: Nanos = 100_000;
 const PICOS: u64 = 1000;
 
 /// A frame on its way to a card: time of its last byte, order of insertion, port.
-type Arrival = Reverse<(Nanos, u64, u16, FrameIdKey)>;
-
-/// A frame as a part of a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct FrameIdKey(FrameId);
-
-impl PartialOrd for FrameIdKey {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// The order of insertion decides before.
-impl Ord for FrameIdKey {
-    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
-        std::cmp::Ordering::Equal
-    }
-}
+type Arrival = Reverse<(Nanos, u64, u16, FrameId)>;
 
 struct Node {
     config: CardConfig,
@@ -147,11 +131,8 @@ impl Node {
             unrouted: 0,
         };
         node.prepare()?;
-        for (port, frame) in &node.config.preload {
-            node.design.receive(u32::from(*port), frame, 0)?;
-            while node.design.pending_rx() > 0 {
-                node.design.step(READY_STEP)?;
-            }
+        for (port, frame) in std::mem::take(&mut node.config.preload) {
+            node.design.preload(u32::from(port), &frame)?;
         }
         node.drain()?;
         node.set_time(0);
@@ -164,15 +145,11 @@ impl Node {
 
     /// Waits for the design after a reset, and changes its settings.
     fn prepare(&mut self) -> Result<(), Error> {
-        if let Some((register, mask)) = self.config.ready {
-            let end = self.design.cycle() + READY_CYCLES;
-            while self.design.read_register(register)? & mask != mask {
-                if self.design.cycle() > end {
-                    let text = format!("It was not ready {READY_CYCLES} cycles after its reset.");
-                    return Err(Error::Design(text));
-                }
-                self.design.step(READY_STEP)?;
-            }
+        if let Some((register, mask)) = self.config.ready
+            && !self.design.step_until_set(register, mask, READY_CYCLES)?
+        {
+            let text = format!("It was not ready {READY_CYCLES} cycles after its reset.");
+            return Err(Error::Design(text));
         }
         for (register, value) in &self.config.settings {
             self.design.write_register(*register, *value)?;
@@ -180,13 +157,10 @@ impl Node {
         Ok(())
     }
 
-    /// Discards what the design has sent.
+    /// Lets the design complete its work, and drops what it sends.
     fn drain(&mut self) -> Result<(), Error> {
-        self.design.step(self.config.idle.cycles.max(READY_STEP))?;
-        for port in self.design.ready() {
-            while self.design.transmitted(port)?.is_some() {}
-        }
-        Ok(())
+        self.design.step(self.config.idle.cycles)?;
+        self.design.drop_sent()
     }
 
     /// Virtual time in cycles.
@@ -299,7 +273,7 @@ impl Simulation {
             return;
         }
         node.arrived += 1;
-        node.arrivals.push(Reverse((arrival, node.arrived, port, FrameIdKey(frame))));
+        node.arrivals.push(Reverse((arrival, node.arrived, port, frame)));
         if arrival < node.due {
             self.wake_card(card, arrival);
         }
@@ -350,8 +324,8 @@ impl Simulation {
                 && node.cycle_of(at) <= node.cycle()
             {
                 node.arrivals.pop();
-                node.receive(port, self.frames.get(frame.0))?;
-                self.frames.free(frame.0);
+                node.receive(port, self.frames.get(frame))?;
+                self.frames.free(frame);
             }
             let next = node.arrivals.peek().map_or(Nanos::MAX, |Reverse(arrival)| arrival.0);
             let until = node.cycle_of(horizon.min(next)).max(node.cycle());
@@ -382,8 +356,7 @@ impl Simulation {
     /// Puts the frames that a design has sent on their links.
     fn card_sent(&mut self, card: u16) -> Result<(), Error> {
         let index = usize::from(card);
-        let ready: Vec<u32> = self.cards.0[index].design.ready().collect();
-        for port in ready {
+        for port in self.cards.0[index].design.ready() {
             loop {
                 let node = &mut self.cards.0[index];
                 let link = node.links[port as usize];
@@ -417,7 +390,7 @@ impl Simulation {
             return Err(format!("There is no card {card}: the rack has {count}, from 0."));
         };
         for Reverse((.., frame)) in node.arrivals.drain() {
-            self.frames.free(frame.0);
+            self.frames.free(frame);
         }
         node.due = Nanos::MAX;
         node.turn = node.turn.wrapping_add(1);

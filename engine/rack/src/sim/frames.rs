@@ -11,8 +11,8 @@ const LARGE: usize = LONGEST + 64;
 const LONGEST: usize = if MAX_FRAME > ETHERNET_LEN + MTU { MAX_FRAME } else { ETHERNET_LEN + MTU };
 const LARGE_BIT: u32 = 1 << 31;
 
-/// A frame in flight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A frame in flight. The order has no meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FrameId(u32);
 
 /// All frames in flight.

@@ -86,8 +86,8 @@ COMMON: tuple[Metric, ...] = (
     Metric(
         "hit_ratio",
         "Hit ratio",
-        "Reads answered by a switch or an FPGA card over all reads answered; none without reads, or "
-        "where a read may be for several keys.",
+        "Reads answered by a switch or an FPGA card over all reads answered; none without reads, "
+        "or where a read may be for several keys.",
         Quotient(client("hits"), client("reads")),
         unit=SHARE,
         sense="higher",

@@ -88,7 +88,7 @@ module lake_top #(
   // ---- registers -------------------------------------------------------------------------------
   localparam int CONTROLS = 10;
   localparam int MODULE_STATUSES = 8;
-  localparam int MEMORY_STATUSES = 21;
+  localparam int MEMORY_STATUSES = 22;
   localparam int STATUSES = MODULE_STATUSES + lake_pkg::EVENTS + MEMORY_STATUSES + 3 * PORTS;
   localparam logic [31:0] DEFAULT_LIFETIME = 32'd20_000;  // 0.1 s at 200 MHz
 

@@ -1,7 +1,7 @@
 """The benchmark `netkv bench memcached`: a real memcached on this machine, beside a UDP echo.
 
 The load is GETs of memcached's binary protocol over UDP, one in a datagram, each for a stored key
-of 16 bytes: the queries of LaKe's scenarios. memcached has one thread on one core, and the load
+of 16 bytes, as in the scenarios with FPGA cards. memcached has one thread on one core, and the load
 another core, if there are two. The echo is a node with netkv's sockets that returns as many bytes
 as a reply has: it shows the share of the kernel. Both take short turns in rounds, so that other
 load of the machine affects them equally; a figure is the median of its turns.

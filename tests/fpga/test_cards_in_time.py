@@ -89,7 +89,8 @@ def test_metrics_are_those_of_the_registers() -> None:
     assert found[True]["dram_reads_per_s"] == 0
     alone = found[False]
     assert alone["shared_cache_hit_ratio"] == 0
-    # A bucket and a chunk of one line for each request. The model needs 23 cycles, and a refresh now and then.
+    # A bucket and a chunk of one line for each request. The model needs 23 cycles, and sometimes
+    # a refresh.
     assert alone["dram_reads_per_s"] == pytest.approx(2 * sample.client.completed / 0.002, rel=0.01)
     assert 23 <= alone["dram_read_cycles"] < 26
     assert 0 < alone["element_cycles_per_s"] < 200e6, "one element at a time"

@@ -18,7 +18,7 @@ PORTS, HOST = 3, 2
 MODE, OPTIONS, PE_MASK, MEMCACHED_PORT, SERVER_PORTS, LIFETIME = range(6)
 COMMAND, IDENTITY, STATE, EPOCHS, RATE, ACCEPTED, DROPPED = range(9, 16)
 REPLIED = 20
-RECEIVED = 53  # of each port, then frames for it, then those that found no space
+RECEIVED = 54  # of each port, then frames for it, then those that found no space
 
 
 class Lab:

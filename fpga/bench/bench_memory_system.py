@@ -76,6 +76,7 @@ class Service:
         self.waiting: list[dict[str, Any] | None] = [None] * PES
         self.driven = 0  # value of `valid`
         self.done = 0
+        self.waited = 0  # cycles of all PEs from a request to its answer
 
     def idle(self, pe: int) -> bool:
         return self.current[pe] is None and self.waiting[pe] is None
@@ -108,6 +109,7 @@ class Service:
     def sample(self) -> None:
         if not any(self.waiting) and not any(self.current):
             return
+        self.waited += sum(each is not None for each in self.waiting)
         back = int(self.response_valid.value)
         if back:
             pe = back.bit_length() - 1
@@ -232,6 +234,8 @@ async def pes_read_what_they_wrote(dut: Any) -> None:
         assert int(dut.data_hits.value) > 150
         assert int(dut.hash_misses.value) > 250
         assert int(dut.dram_writes.value) > 1500
+        reads, waits = int(dut.dram_reads.value), int(dut.dram_read_cycles.value)
+        assert 23 * reads <= waits <= hashes.waited + data.waited
 
 
 @cocotb.test()
@@ -299,13 +303,65 @@ async def latencies_without_contention(dut: Any) -> None:
     assert MISS_RESPONSE.unpack(response)["hit"]
     found["miss TAKE"], response = await latency(dut, "miss", command=MISS_TAKE, tag=5)
     assert MISS_RESPONSE.unpack(response)["hit"]
+    before = int(dut.dram_read_cycles.value)
+    found["other line, DRAM"], _ = await latency(dut, "hash", write=0, address=5)
+    for _ in range(4):
+        await RisingEdge(dut.clk)
+    alone = int(dut.dram_read_cycles.value) - before
     print("cycles as seen by a PE:", ", ".join(f"{name} {each}" for name, each in found.items()))
     dram = int(dut.USE_DRAM.value)
     assert found["hash read, hit"] == 3
     assert found["data read, hit"] == 3
     assert 23 + 4 <= found["hash read, DRAM"] <= 23 + 7 or not dram
+    # Without a request waiting, the rest of the way takes the same time for every read.
+    assert not dram or 23 <= alone <= 24
+    assert not dram or found["other line, DRAM"] - alone == 5
     assert found["alloc"] == found["guard MUTATE"] == 3
     assert found["miss INSERT"] == found["miss TAKE"] == 4
     assert int(dut.chunks_in_use.value) == 1 << 32
     assert int(dut.miss_live.value) == 0
     assert int(dut.miss_inserts.value) == 1
+
+
+async def present(dut: Any, requests: dict[int, int], times: int = 1) -> None:
+    """Each PE gives its hash request `times` times, as fast as it is taken."""
+    packed = [requests.get(pe, 0) for pe in range(PES)]
+    dut.hash_request.value = join(packed, LINE_REQUEST.width)
+    left = dict.fromkeys(requests, times)
+    while left:
+        dut.hash_valid.value = sum(1 << pe for pe in left)
+        await RisingEdge(dut.clk)
+        ready = int(dut.hash_ready.value)
+        left = {pe: count - (ready >> pe & 1) for pe, count in left.items()}
+        left = {pe: count for pe, count in left.items() if count}
+    dut.hash_valid.value = 0
+
+
+@cocotb.test()
+async def reads_of_one_bank_wait_for_each_other(dut: Any) -> None:
+    await reset(dut)
+    if not int(dut.USE_DRAM.value):
+        return
+    dut.cache_enable.value = 0
+    # Four PEs read lines 0, 16, 32 and 48, which are all in bank 0 of the model.
+    await present(dut, {pe: LINE_REQUEST.pack(write=0, address=16 * pe) for pe in range(4)})
+    for _ in range(100):
+        await RisingEdge(dut.clk)
+    assert int(dut.dram_reads.value) == 4
+    # A read starts 10 cycles after the one before, and was requested a cycle after it: 23, 32, 41
+    # and 50 cycles, each with up to one of jitter.
+    assert 146 <= int(dut.dram_read_cycles.value) <= 150, int(dut.dram_read_cycles.value)
+
+
+@cocotb.test()
+async def a_read_waits_at_a_full_dram(dut: Any) -> None:
+    await reset(dut)
+    if not int(dut.USE_DRAM.value):
+        return
+    await present(dut, {0: LINE_REQUEST.pack(write=1, address=0)}, times=40)
+    await present(dut, {1: LINE_REQUEST.pack(write=0, address=16)})
+    for _ in range(400):
+        await RisingEdge(dut.clk)
+    assert int(dut.dram_reads.value) == 1
+    # 180 cycles in the queue behind writes that start 10 cycles apart, and 10 before there is room.
+    assert 187 <= int(dut.dram_read_cycles.value) <= 193, int(dut.dram_read_cycles.value)

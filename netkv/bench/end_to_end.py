@@ -307,7 +307,7 @@ def _memcached(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iter
     from netkv import _engine
 
     with on_core(-1):
-        port = stack.enter_context(stores.memcached(plan.entries, value_size))
+        port = stack.enter_context(stores.memcached(plan.entries, value_size)).port
     keys = _shuffled(plan.entries)
 
     def load(count: int) -> _engine.StreamLoad:

@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from netkv.errors import NetkvError
 from netkv.lab.ports import free_ports
@@ -29,6 +30,20 @@ _LOAD_BATCH = 500
 
 class NotInstalledError(NetkvError):
     """A program that the benchmark compares with is not installed."""
+
+
+@dataclass(frozen=True)
+class Memcached:
+    """A memcached that runs."""
+
+    port: int
+    """Of TCP, and of UDP if it listens there."""
+    pid: int
+
+    def core_ns(self) -> int:
+        """Time on a core of all its threads, since it started."""
+        threads = Path(f"/proc/{self.pid}/task").iterdir()
+        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads)
 
 
 @dataclass(frozen=True)
@@ -80,14 +95,18 @@ def fill(port: int, entries: int, value_size: int) -> None:
 
 
 @contextlib.contextmanager
-def memcached(entries: int, value_size: int) -> Iterator[int]:
-    """A memcached with `entries` keys; yields its TCP port. Raises `NotInstalledError`."""
+def memcached(entries: int, value_size: int, *, udp: bool = False) -> Iterator[Memcached]:
+    """A memcached with `entries` keys. Raises `NotInstalledError`.
+
+    `udp`: it listens at the UDP port of the same number, too.
+    """
     program = _program("memcached", "memcached")
     (port,) = free_ports(1)
     megabytes = 64 + entries * (value_size + 200) // 500_000
-    command = [program, "-p", str(port), "-l", "127.0.0.1", "-U", "0", "-m", str(megabytes)]
-    command += ["-t", "1", "-u", "nobody"]  # the user matters to root only
-    with _running("memcached", command, port):
+    command = [program, "-p", str(port), "-l", "127.0.0.1", "-m", str(megabytes)]
+    command += ["-U", str(port if udp else 0), "-t", "1"]
+    command += ["-u", "nobody"]  # matters to root only
+    with _running("memcached", command, port) as pid:
         content = value(value_size)
         _store(
             port,
@@ -97,7 +116,7 @@ def memcached(entries: int, value_size: int) -> Iterator[int]:
             ],
             b"STORED\r\n",
         )
-        yield port
+        yield Memcached(port, pid)
 
 
 def redis_benchmark(
@@ -169,8 +188,8 @@ def _program(name: str, package: str) -> str:
 
 
 @contextlib.contextmanager
-def _running(name: str, command: Sequence[str], port: int) -> Iterator[None]:
-    """Runs the process, from when it listens; ends it afterwards."""
+def _running(name: str, command: Sequence[str], port: int) -> Iterator[int]:
+    """Runs the process, from when it listens; ends it afterwards. Yields its id."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -181,7 +200,7 @@ def _running(name: str, command: Sequence[str], port: int) -> Iterator[None]:
     )
     try:
         _wait_until_listening(name, process, port)
-        yield
+        yield process.pid
     finally:
         process.send_signal(signal.SIGTERM)
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -307,6 +308,41 @@ def multigets(
     from netkv.report import multigets as report
 
     stdout().print(report.table(found))
+
+
+@app.command()
+def memcached(
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=600, help="Seconds of load for each row.")
+    ] = 5.0,
+    entries: Annotated[int, typer.Option(min=1, max=1_000_000, help="Keys.")] = 64,
+    value_size: Annotated[
+        int, typer.Option(min=1, max=1024, metavar="BYTES", help="Size of values.")
+    ] = 16,
+    write: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the table into a Markdown document.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure a real memcached on this machine: GETs of its binary protocol over UDP, on loopback.
+
+    One thread of memcached has one core, the load another. A UDP echo beside it, in short turns,
+    shows the share of the kernel. Rates and latencies are wall time, and include that the machine
+    does other work; the core time does not.
+    """
+    from netkv.bench import memcached as measured
+    from netkv.cli.evaluate import write_tables
+    from netkv.cli.progress import steps
+    from netkv.report import memcached as report
+
+    with steps() as progress:
+        found = measured.run(measured.Plan(seconds, entries, value_size), progress)
+    if write is not None:
+        write_tables(write, {report.NAME: report.markdown(found)})
+    if json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        stdout().print(report.table(found))
 
 
 @app.command()

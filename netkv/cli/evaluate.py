@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,13 +103,20 @@ def _run(experiment: Experiment, seed: int, seeds: int, again: bool) -> Measured
 
 
 def _write(file: Path, paper: str, found: list[tuple[Experiment, list[Row]]]) -> None:
-    from netkv.errors import UsageError
     from netkv.evaluation import document
 
     tables = {
         each.name: document.markdown(rows, f"netkv evaluate {paper} {each.name}")
         for each, rows in found
     }
+    write_tables(file, tables)
+
+
+def write_tables(file: Path, tables: Mapping[str, str]) -> None:
+    """Writes tables between the markers of their names in a Markdown document."""
+    from netkv.errors import UsageError
+    from netkv.evaluation import document
+
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:

@@ -135,3 +135,6 @@ class RackSample:
     """Reports of hot records that were dropped at a full queue in the interval."""
     coordinator: CoordinatorSample | None = None
     """None if there is no coordinator, or if it is down."""
+    cards: Mapping[str, int] = field(default_factory=dict)
+    """What the registers of the FPGA cards have counted in the interval, added up over the cards.
+    """

@@ -35,6 +35,7 @@ class Sampler:
         switch: Mapping[str, Any],
         servers: Iterable[dict[str, Any]],
         coordinator: dict[str, Any] | None,
+        cards: Mapping[str, int],
         control_bytes: Mapping[str, int],
         drops: Mapping[str, Mapping[str, Any]],
         cached: int,
@@ -42,7 +43,8 @@ class Sampler:
         """A sample from the replies of the nodes; that of a node that is down is `{}`.
 
         `now` is on the clock of `begin`, `time` is the time of the sample. `control_bytes`: bytes
-        between controllers and each switch so far. `drops`: counters for `ControlDrops`, by source.
+        between controllers and each switch so far. `cards`: what the cards have counted since the
+        last sample. `drops`: counters for `ControlDrops`, by source.
         """
         interval, self._sampled_at = now - self._sampled_at, now
         load, dropped, statistics = self.servers.take(servers, interval)
@@ -66,6 +68,7 @@ class Sampler:
             control_dropped=control_dropped,
             reports_dropped=reports_dropped,
             coordinator=self.coordinator.take(coordinator, interval),
+            cards=cards,
         )
 
 

@@ -153,6 +153,7 @@ def run(name: str, top: str, parameters: dict[str, int], folder: Path, seed: int
         [build(top, parameters)], env=environment, cwd=folder, capture_output=True, text=True
     )
     printed = (done.stdout + done.stderr)[-6000:]
+    print(printed)  # figures of the bench, with `pytest -s`
     assert results.exists(), f"the simulation ended without results:\n{printed}"
     cases = ElementTree.parse(results).getroot().iter("testcase")
     failed = [

@@ -78,6 +78,30 @@ def test_hit_is_faster_than_the_server_by_its_way() -> None:
 
 
 @pytest.mark.usefixtures("home")
+def test_metrics_are_those_of_the_registers() -> None:
+    reads = {"writes": 0.0, "keys": 8, "value_size": 16, "arrivals": ClosedLoop(outstanding=1)}
+    found: dict[bool, dict[str, float]] = {}
+    for caches in (True, False):
+        rack = make(LAKE, workload=reads, shared_caches=caches)
+        run(rack, 0.01)
+        before = card(rack)
+        sample = run(rack, 0.002)
+        after = card(rack)
+        assert sample.cards["dram_reads"] == after["dram_reads"] - before["dram_reads"]
+        metrics = rack.scheme.metrics
+        found[caches] = {each.name: float(each.source.of_interval(sample) or 0) for each in metrics}
+    assert found[True]["shared_cache_hit_ratio"] == 1
+    assert found[True]["dram_reads_per_s"] == 0
+    alone = found[False]
+    assert alone["shared_cache_hit_ratio"] == 0
+    # A bucket and a chunk of one line for each request. The model needs 23 cycles, and sometimes
+    # a refresh.
+    assert alone["dram_reads_per_s"] == pytest.approx(2 * sample.client.completed / 0.002, rel=0.01)
+    assert 23 <= alone["dram_read_cycles"] < 26
+    assert 0 < alone["element_cycles_per_s"] < 200e6, "one element at a time"
+
+
+@pytest.mark.usefixtures("home")
 def test_same_seed_gives_the_same_run() -> None:
     seen = []
     for _ in range(2):

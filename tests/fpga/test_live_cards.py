@@ -12,7 +12,7 @@ from netkv.fpga.build import Library
 from netkv.lab import daemon
 from netkv.lab.rack import LiveRack
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
-from netkv.rack.card_hits import CardHits
+from netkv.rack.card_counts import CardCounts
 from netkv.scenarios import loader
 from tests.lab.racks import running, sampled, verify
 
@@ -92,8 +92,10 @@ def test_live_scenario_without_place_for_cards_is_refused() -> None:
     assert loader.loads(SCENARIO, "cards.yaml", [*one, "mode=sim"], to_run=True)
 
 
-def test_hits_are_counted_across_restarts_and_silence() -> None:
-    hits = CardHits("hits")
-    assert hits.take([{"hits": 5, "restarts": 0}, {}]) == 5
-    assert hits.take([{}, {"hits": 2, "restarts": 0}]) == 2
-    assert hits.take([{"hits": 8, "restarts": 0}, {"hits": 1, "restarts": 1}]) == 4
+def test_cards_are_counted_across_restarts_and_silence() -> None:
+    cards = CardCounts()
+    assert cards.take([{"hits": 5, "restarts": 0}, {}]) == {"hits": 5}
+    assert cards.take([{}, {"hits": 2, "misses": 3, "restarts": 0}]) == {"hits": 2, "misses": 3}
+    found = cards.take([{"hits": 8, "restarts": 0}, {"hits": 1, "misses": 0, "restarts": 1}])
+    assert found == {"hits": 4, "misses": 0}
+    assert cards.take([{"hits": 3, "restarts": 0}, {}])["hits"] == 2**32 - 5, "it wrapped"

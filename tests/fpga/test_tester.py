@@ -122,3 +122,22 @@ def test_wide_words_store_serve_and_delete(home: object) -> None:
     delete = query[:43] + b"\x04" + query[44:]
     assert sent(delete) == [(host, len(delete))]
     assert sent(query) == [(host, len(query))]
+
+
+def test_lake_shows_a_frame_from_its_arrival_to_its_reply(lake: Library) -> None:
+    """The clock of a design rests when it says that it has no frame: then a frame would wait."""
+    design, _ = tester.offer(lake, Load(keys=4, share=0.01, cycles=1, warmup_cycles=0))
+    _, state = lake.manifest.register("state")
+    replied = []
+    for cycles in range(1, 120):
+        design.step(4096)
+        design.tx()
+        design.rx(0, tester.get_frame(0, (cycles % 4).to_bytes(4, "big"), cycles))
+        design.step(cycles)
+        at_mac = design.pending_rx + design.pending_tx > 0
+        replied.append(bool(design.tx()))
+        shown = design.read_register(state) & lake.manifest.idle.busy_mask != 0
+        assert shown or at_mac or replied[-1], f"not shown after {cycles} cycles"
+    assert not replied[0]
+    assert replied[-1]
+    assert not shown

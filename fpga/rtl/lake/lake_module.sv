@@ -343,6 +343,7 @@ module lake_module #(
       .sram_address,
       .sram_wdata,
       .sram_rdata,
+      .dram_read_cycles(memory_counters.dram_read_cycles),
       .hash_hits     (memory_counters.hash_hits),
       .hash_misses   (memory_counters.hash_misses),
       .hash_fills    (memory_counters.hash_fills),

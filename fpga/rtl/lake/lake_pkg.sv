@@ -224,6 +224,7 @@ package lake_pkg;
 
   // Counters of the memory system.
   typedef struct packed {
+    logic [31:0]      dram_read_cycles;
     logic [31:0]      hash_hits;
     logic [31:0]      hash_misses;
     logic [31:0]      hash_fills;

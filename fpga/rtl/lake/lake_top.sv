@@ -88,7 +88,7 @@ module lake_top #(
   // ---- registers -------------------------------------------------------------------------------
   localparam int CONTROLS = 10;
   localparam int MODULE_STATUSES = 8;
-  localparam int MEMORY_STATUSES = 21;
+  localparam int MEMORY_STATUSES = 22;
   localparam int STATUSES = MODULE_STATUSES + lake_pkg::EVENTS + MEMORY_STATUSES + 3 * PORTS;
   localparam logic [31:0] DEFAULT_LIFETIME = 32'd20_000;  // 0.1 s at 200 MHz
 
@@ -255,7 +255,7 @@ module lake_top #(
   logic           lake_busy;
   logic           bypass;
   logic           quiet;
-  logic           busy;  // a frame is in the FIFO, in LaKe, or waits for its port
+  logic           busy;  // a frame is in LaKe, or on its way to it or from it
   logic [31:0]    epoch_count;
   logic [31:0]    busy_cycles;
   logic [31:0]    starved_cycles;
@@ -284,7 +284,19 @@ module lake_top #(
       .dropped (lake_dropped)
   );
 
-  assign busy = lake_busy || lake_valid || query_valid || fifo_level != '0 || tx_valid != '0;
+  // From a port to the FIFO and from LaKe to a port a frame is in no queue for a few cycles.
+  logic       holding;
+  logic [3:0] moving;
+
+  assign holding = lake_busy || lake_valid || query_valid || fifo_level != '0 || rx_valid != '0
+      || tx_valid != '0;
+  assign busy = holding || moving != '0;
+
+  always_ff @(posedge clk) begin
+    if (rst) moving <= '0;
+    else if (holding) moving <= '1;
+    else if (moving != '0) moving <= moving - 1'b1;
+  end
 
   // The LaKe module has words of 32 bytes.
   logic           request_valid;

@@ -98,6 +98,7 @@ module memory_system #(
     output logic [31:0]                            data_hits,
     output logic [31:0]                            data_misses,
     output logic [31:0]                            data_fills,
+    output logic [31:0]                            dram_read_cycles,  // each read: until its data come
     output logic [31:0]                            dram_reads,
     output logic [31:0]                            dram_writes,
     output logic [31:0]                            sram_reads,
@@ -555,6 +556,20 @@ module memory_system #(
   // All clearings end within their number of entries.
   localparam int TABLES = CACHE_LINES > 4096 ? CACHE_LINES : 4096;
   logic [31:0] since_reset;
+  logic [7:0]  dram_reading;  // reads that the DRAM has taken and not answered
+
+  // Each read counts in every cycle from its request at the port to its data.
+  always_ff @(posedge clk) begin
+    if (rst) begin
+      dram_reading     <= '0;
+      dram_read_cycles <= '0;
+    end else begin
+      dram_reading     <= dram_reading + 8'(dram_valid && dram_ready && !dram_write)
+          - 8'(dram_response_valid && dram_reading != '0);
+      dram_read_cycles <= dram_read_cycles + 32'(dram_reading)
+          + 32'(dram_valid && !dram_ready && !dram_write);
+    end
+  end
 
   always_ff @(posedge clk) begin
     if (rst) begin

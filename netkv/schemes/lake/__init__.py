@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from netkv.schemes.lake.metrics import METRICS
 from netkv.schemes.lake.options import BUILT_ELEMENTS, LakeOptions
 from netkv.schemes.memcached import ROLE
 from netkv.schemes.scheme import LIVE_CLOCK_MHZ, CardDesign, Scheme
@@ -81,4 +82,5 @@ SCHEME = Scheme(
     card=_card,
     soak_options=_soak_options,
     profiles=_profiles,
+    metrics=METRICS,
 )

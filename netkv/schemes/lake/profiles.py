@@ -4,9 +4,11 @@ from netkv.sim.models import ControlModel, HostModel, LinkModel, Profile, Server
 from netkv.sim.models import constant as us
 
 PROFILES: dict[str, Profile] = {
-    # LaKe, section IV-A: an Intel i7-4770 (4 cores) with memcached, a NetFPGA-SUME card, and OSNT
-    # as a load generator, which costs no processor time. The FPGA itself is simulated cycle by
-    # cycle and not part of this profile.
+    # LaKe, section IV-A: an Intel i7-4770 (4 cores) with memcached, a NetFPGA-SUME card with 10GbE,
+    # and OSNT as a load generator, which costs no processor time. The FPGA itself is simulated
+    # cycle by cycle and not part of this profile. What is neither from the paper nor calibrated is
+    # chosen: queues, the delay of the cable, how a request's time is divided; for the way into the
+    # card, the default of profiles.
     "lake-testbed": Profile(
         title="LaKe's testbed: NetFPGA-SUME before memcached on 4 cores, load from OSNT",
         client=HostModel(cores=1024, queue=65_536),

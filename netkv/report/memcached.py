@@ -1,0 +1,48 @@
+"""Results of `netkv bench memcached` as a table, for the terminal and for a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich import box
+from rich.table import Table
+
+from netkv.bench.memcached import WINDOW, Measured
+
+NAME = "memcached-live"
+"""Name of the table's marker in the document, and of the file with its data."""
+_COLUMNS = (
+    "on this machine",
+    f"requests/s, {WINDOW} outstanding",
+    "core time of a request in µs",
+    "p50 in µs, 1 outstanding",
+    "p99 in µs, 1 outstanding",
+)
+
+
+def table(found: Measured) -> Table:
+    """A line for memcached, for the echo, and for the ratios."""
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, name in enumerate(_COLUMNS):
+        shown.add_column(name, justify="right" if number else "left")
+    for row in _rows(found):
+        shown.add_row(*row)
+    return shown
+
+
+def markdown(found: Measured) -> str:
+    """The same for a document, with the machine and the command that made it."""
+    lines = [_COLUMNS, ("---", *["---:"] * (len(_COLUMNS) - 1)), *_rows(found)]
+    text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return f"\n{text}\n\n`netkv bench memcached`; {found.machine}.\n\n"
+
+
+def _rows(found: Measured) -> Iterator[tuple[str, ...]]:
+    for row in found.rows:
+        times = (f"{us:.1f}" for us in (row.core_us, row.p50_us, row.p99_us))
+        yield (row.name, f"{row.requests_per_s:,.0f}", *times)
+    yield (
+        "memcached over echo",
+        *(f"{found.ratios[name]:.2f}" for name in ("requests_per_s", "core_us", "p50_us")),
+        "",
+    )

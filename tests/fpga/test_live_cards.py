@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from netkv.client import AsyncClient
 from netkv.errors import MisfitError, UsageError
 from netkv.fpga.build import Library
 from netkv.lab import daemon
@@ -15,6 +17,7 @@ from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
 from netkv.rack.card_counts import CardCounts
 from netkv.scenarios import loader
 from tests.lab.racks import running, sampled, verify
+from tests.waiting import PATIENCE_S
 
 SCENARIO = """\
 name: cards
@@ -58,11 +61,21 @@ async def test_cards_of_a_live_rack_serve_and_restart(lake: Library, tmp_path: P
 
 
 @pytest.mark.live
-def test_status_of_a_lab_names_its_card(lake: Library) -> None:
-    assert lake.path.is_file()
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("scheme", ["emu", "lake"])
+def test_programs_use_a_lab_with_a_card(scheme: str) -> None:
+    async def use() -> list[bytes | None]:
+        async with await AsyncClient.connect("cards", timeout=PATIENCE_S) as rack:
+            for number in range(30):
+                await rack.put(f"key {number}", b"%d" % number)
+            await rack.delete("key 3")
+            return [await rack.get(f"key {number}") for number in range(30) for _ in range(2)]
+
     try:
-        status = daemon.up("cards", spec("lake", servers=1))
+        status = daemon.up("cards", spec(scheme, servers=1, server_processes=1, external_clients=1))
         assert status.nodes["card-0"]["running"]
+        values = [None if number == 3 else b"%d" % number for number in range(30) for _ in range(2)]
+        assert asyncio.run(use()) == values
     finally:
         daemon.down("cards")
 

@@ -25,7 +25,7 @@ from tests.waiting import PATIENCE_S, until
 
 GATEWAY = [sys.executable, "-m", "netkv", "gateway", "--port", "0", "--json"]
 SERVERS = 4
-# Designs for FPGAs run some hundred thousand cycles a second live (tests/fpga/test_live_cards.py).
+# Labs with FPGA cards have a process for each server, and are slow: tests/fpga/test_live_cards.py.
 SCHEMES = [each.name for each in schemes.all_schemes() if each.card is None]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from netkv.fpga.manifest import Manifest
 
 _RESOURCES = ("lut", "ff", "bram")
-_GONE: dict[int | str, dict[str, Any]] = {
+_NOT_RUNNING: dict[int | str, dict[str, Any]] = {
     404: {"model": Problem, "description": "No design of this name runs."}
 }
 
@@ -53,7 +53,7 @@ def add(app: FastAPI) -> None:
             running.append(RunningDesign(name=name, **about))
         return running
 
-    @app.get("/api/running-designs/{name}", tags=["designs"], responses=_GONE)
+    @app.get("/api/running-designs/{name}", tags=["designs"], responses=_NOT_RUNNING)
     def show_counters(
         name: Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)],
     ) -> DesignCounters:

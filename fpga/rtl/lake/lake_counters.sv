@@ -11,7 +11,9 @@ module lake_counters #(
     output logic [31:0]                 busy_cycles,
     output logic [31:0]                 starved_cycles
 );
-  logic [lake_pkg::EVENTS-1:0][31:0]    totals;
+  localparam int EVENT_BITS = $clog2(lake_pkg::EVENTS);
+
+  logic [lake_pkg::EVENTS-1:0][31:0] totals;
 
   assign counters = totals;
 
@@ -20,15 +22,17 @@ module lake_counters #(
     for (int pe = 0; pe < PES; pe++) ones += 32'(mask[pe]);
   endfunction
 
+  // How many PEs raise an event.
+  function automatic logic [31:0] raised(input logic [EVENT_BITS-1:0] index);
+    raised = '0;
+    for (int pe = 0; pe < PES; pe++) raised += 32'(events[pe][index]);
+  endfunction
+
   for (genvar i = 0; i < lake_pkg::EVENTS; i++) begin : each
-    logic [PES-1:0] raised;
-    for (genvar pe = 0; pe < PES; pe++) begin : elements
-      assign raised[pe] = events[pe][i];
-    end
     always_ff @(posedge clk) begin
-      // Most cycles have no event: a simulation skips the sum.
+      // Most cycles have no event: a simulation skips the sums.
       if (rst) totals[i] <= '0;
-      else if (raised != '0) totals[i] <= totals[i] + ones(raised);
+      else if (events != '0) totals[i] <= totals[i] + raised(EVENT_BITS'(i));
     end
   end
 

@@ -182,32 +182,37 @@ module lake_module #(
 
   logic [PES-1:0]                    hash_valid;
   logic [PES-1:0]                    hash_ready;
-  logic [PES-1:0][lake_pkg::LINE_REQUEST_BITS-1:0] hash_request;
+  logic [PES-1:0][lake_pkg::LINE_REQUEST_STRIDE-1:0] hash_request;
   logic [PES-1:0]                    hash_response_valid;
   logic [lake_pkg::LINE_BITS-1:0]    hash_response;
   logic [PES-1:0]                    data_valid;
   logic [PES-1:0]                    data_ready;
-  logic [PES-1:0][lake_pkg::LINE_REQUEST_BITS-1:0] data_request;
+  logic [PES-1:0][lake_pkg::LINE_REQUEST_STRIDE-1:0] data_request;
   logic [PES-1:0]                    data_response_valid;
   logic [lake_pkg::LINE_BITS-1:0]    data_response;
   logic [PES-1:0]                    slab_valid;
   logic [PES-1:0]                    slab_ready;
-  logic [PES-1:0][lake_pkg::SLAB_REQUEST_BITS-1:0] slab_request;
+  logic [PES-1:0][lake_pkg::SLAB_REQUEST_STRIDE-1:0] slab_request;
   logic [PES-1:0]                    slab_response_valid;
   lake_pkg::slab_response_t          slab_response;
   logic [PES-1:0]                    guard_valid;
   logic [PES-1:0]                    guard_ready;
-  logic [PES-1:0][lake_pkg::GUARD_REQUEST_BITS-1:0] guard_request;
+  logic [PES-1:0][lake_pkg::GUARD_REQUEST_STRIDE-1:0] guard_request;
   logic [PES-1:0]                    guard_response_valid;
   lake_pkg::guard_response_t         guard_response;
   logic [PES-1:0]                    miss_valid;
   logic [PES-1:0]                    miss_ready;
-  logic [PES-1:0][lake_pkg::MISS_REQUEST_BITS-1:0] miss_request;
+  logic [PES-1:0][lake_pkg::MISS_REQUEST_STRIDE-1:0] miss_request;
   logic [PES-1:0]                    miss_response_valid;
   lake_pkg::miss_response_t          miss_response;
 
   for (genvar i = 0; i < PES; i++) begin : elements
-    lake_pkg::events_t pe_events;
+    lake_pkg::events_t        pe_events;
+    lake_pkg::line_request_t  pe_hash_request;
+    lake_pkg::line_request_t  pe_data_request;
+    lake_pkg::slab_request_t  pe_slab_request;
+    lake_pkg::guard_request_t pe_guard_request;
+    lake_pkg::miss_request_t  pe_miss_request;
 
     lake_pe pe (
         .clk,
@@ -237,30 +242,35 @@ module lake_module #(
         .finish              (finish[i]),
         .hash_valid          (hash_valid[i]),
         .hash_ready          (hash_ready[i]),
-        .hash_request        (hash_request[i]),
+        .hash_request        (pe_hash_request),
         .hash_response_valid (hash_response_valid[i]),
         .hash_response,
         .data_valid          (data_valid[i]),
         .data_ready          (data_ready[i]),
-        .data_request        (data_request[i]),
+        .data_request        (pe_data_request),
         .data_response_valid (data_response_valid[i]),
         .data_response,
         .slab_valid          (slab_valid[i]),
         .slab_ready          (slab_ready[i]),
-        .slab_request        (slab_request[i]),
+        .slab_request        (pe_slab_request),
         .slab_response_valid (slab_response_valid[i]),
         .slab_response,
         .guard_valid         (guard_valid[i]),
         .guard_ready         (guard_ready[i]),
-        .guard_request       (guard_request[i]),
+        .guard_request       (pe_guard_request),
         .guard_response_valid(guard_response_valid[i]),
         .guard_response,
         .miss_valid          (miss_valid[i]),
         .miss_ready          (miss_ready[i]),
-        .miss_request        (miss_request[i]),
+        .miss_request        (pe_miss_request),
         .miss_response_valid (miss_response_valid[i]),
         .miss_response
     );
+    assign hash_request[i]    = lake_pkg::LINE_REQUEST_STRIDE'(pe_hash_request);
+    assign data_request[i]    = lake_pkg::LINE_REQUEST_STRIDE'(pe_data_request);
+    assign slab_request[i]    = lake_pkg::SLAB_REQUEST_STRIDE'(pe_slab_request);
+    assign guard_request[i]   = lake_pkg::GUARD_REQUEST_STRIDE'(pe_guard_request);
+    assign miss_request[i]    = lake_pkg::MISS_REQUEST_STRIDE'(pe_miss_request);
     assign events[i]          = pe_events;
     assign flushes[i]         = pe_events.advance_epoch;
     assign delayed_flushes[i] = pe_events.delayed_flush;

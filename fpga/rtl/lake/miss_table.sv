@@ -140,7 +140,7 @@ module miss_table #(
   assign is_mark    = compare_valid && compare_command == lake_pkg::MISS_MARK;
   assign is_release = compare_valid && compare_command == lake_pkg::MISS_RELEASE;
 
-  assign matching = equal & live;
+  assign matching = exclusive ? equal & live : '0;
   assign matched = matching != '0;
   assign marked = mark.valid && !older(now - mark.inserted, lifetime) && mutant_pkg::ID != 14;
   always_comb begin

@@ -55,7 +55,7 @@ module scoreboard #(
           reads[pe]      <= declare_read[pe];
           bucket[pe]     <= declare_bucket[pe];
         end
-        if (conflicts(earlier[pe] & ~finish, declare_all[pe], declare_read[pe],
+        if (!granted[pe] && conflicts(earlier[pe] & ~finish, declare_all[pe], declare_read[pe],
                       declare_bucket[pe], declared, covers_all, reads, bucket) == '0) begin
           granted[pe] <= 1'b1;
         end

@@ -31,7 +31,8 @@ Progress = Callable[[int, int, str], None]
 """Gets the step (from 0), the number of steps, and a label."""
 
 LIBRARY, ABOUT = "design.so", "about.json"
-TRANSLATION = ("-O3", "--no-timing")
+# Verilator's data-flow graph computes the branches that are not taken, too.
+TRANSLATION = ("-O3", "--no-timing", "-fno-dfg")
 FAST = ("-O2", "-march=native", "-fno-semantic-interposition")
 SLOW = ("-O1",)
 """For code that runs once, such as the initialisation of a design."""

@@ -176,7 +176,7 @@ module lake_module #(
   logic [PES-1:0]                             declare_valid;
   logic [PES-1:0]                             declare_all;
   logic [PES-1:0]                             declare_read;
-  logic [PES-1:0][lake_pkg::ADDRESS_BITS-1:0] declare_bucket;
+  logic [PES-1:0][31:0]                       declare_bucket;
   logic [PES-1:0]                             granted;
   logic [PES-1:0]                             finish;
 
@@ -213,6 +213,7 @@ module lake_module #(
     lake_pkg::slab_request_t  pe_slab_request;
     lake_pkg::guard_request_t pe_guard_request;
     lake_pkg::miss_request_t  pe_miss_request;
+    logic [lake_pkg::ADDRESS_BITS-1:0] pe_bucket;
 
     lake_pe pe (
         .clk,
@@ -237,7 +238,7 @@ module lake_module #(
         .declare_valid       (declare_valid[i]),
         .declare_all         (declare_all[i]),
         .declare_read        (declare_read[i]),
-        .declare_bucket      (declare_bucket[i]),
+        .declare_bucket      (pe_bucket),
         .granted             (granted[i]),
         .finish              (finish[i]),
         .hash_valid          (hash_valid[i]),
@@ -271,6 +272,7 @@ module lake_module #(
     assign slab_request[i]    = lake_pkg::SLAB_REQUEST_STRIDE'(pe_slab_request);
     assign guard_request[i]   = lake_pkg::GUARD_REQUEST_STRIDE'(pe_guard_request);
     assign miss_request[i]    = lake_pkg::MISS_REQUEST_STRIDE'(pe_miss_request);
+    assign declare_bucket[i]  = 32'(pe_bucket);
     assign events[i]          = pe_events;
     assign flushes[i]         = pe_events.advance_epoch;
     assign delayed_flushes[i] = pe_events.delayed_flush;
@@ -278,7 +280,7 @@ module lake_module #(
 
   scoreboard #(
       .PES(PES),
-      .BUCKET_BITS(lake_pkg::ADDRESS_BITS)
+      .BUCKET_BITS(32)
   ) order (
       .clk,
       .rst,

@@ -29,10 +29,13 @@ module lake_counters #(
   endfunction
 
   for (genvar i = 0; i < lake_pkg::EVENTS; i++) begin : each
+    logic [31:0] total;
+    assign totals[i] = total;
+
     always_ff @(posedge clk) begin
       // Most cycles have no event: a simulation skips the sums.
-      if (rst) totals[i] <= '0;
-      else if (events != '0) totals[i] <= totals[i] + raised(EVENT_BITS'(i));
+      if (rst) total <= '0;
+      else if (events != '0) total <= total + raised(EVENT_BITS'(i));
     end
   end
 

@@ -591,30 +591,29 @@ module lake_pe #(
 
   logic        takes;         // a reply that may have an entry in the miss table
   logic        inserts;       // a request that gets one
-  logic        fill_allowed;
-  logic        set_visible;
-  logic        alone;
-
   assign takes = decoded.ok && decoded.last && !decoded.quiet && (decoded.get || decoded.mutation);
   assign inserts = !several && !operation.quiet;
-  always_comb begin
-    fill_allowed = 1'b0;
-    set_visible  = 1'b0;
-    alone        = 1'b0;
-    if (state == GUARD_WAIT) begin
-      fill_allowed = settings.fill
-          && (quiet || mutant_pkg::ID == 4)
-          && (!guard_response.uncacheable || mutant_pkg::ID == 5)
-          && (guard_response.version == entry.version || mutant_pkg::ID == 2);
-      set_visible = (operation.status_ok || mutant_pkg::ID == 6)
-          && quiet && guard_response.version == entry.version;
-      // No mutation of the key was on its way when the request passed, so the server gets those
-      // that passed before in front of it, and has answered them.
-      alone = !settings.safe_writes || (plan == PLAN_GET
-          ? guard_response.inflight == 8'd0 || mutant_pkg::ID == 3
-          : guard_response.inflight == 8'd1 || mutant_pkg::ID == 7);
-    end
-  end
+
+  // What the answer of the guard table allows: functions, since they are asked in one state only.
+  function automatic logic fill_allowed();
+    fill_allowed = settings.fill
+        && (quiet || mutant_pkg::ID == 4)
+        && (!guard_response.uncacheable || mutant_pkg::ID == 5)
+        && (guard_response.version == entry.version || mutant_pkg::ID == 2);
+  endfunction
+
+  function automatic logic set_visible();
+    set_visible = (operation.status_ok || mutant_pkg::ID == 6)
+        && quiet && guard_response.version == entry.version;
+  endfunction
+
+  // No mutation of the key was on its way when the request passed, so the server gets those that
+  // passed before in front of it, and has answered them.
+  function automatic logic alone();
+    alone = !settings.safe_writes || (plan == PLAN_GET
+        ? guard_response.inflight == 8'd0 || mutant_pkg::ID == 3
+        : guard_response.inflight == 8'd1 || mutant_pkg::ID == 7);
+  endfunction
 
   lake_pkg::descriptor_t leaving;    // the descriptor of `victim`
   lake_pkg::descriptor_t reused;     // one whose chunk has the size that is needed
@@ -768,16 +767,16 @@ module lake_pe #(
           version      <= guard_response.version;
           // A SET took the epoch of its arrival: a mutation that passed since may be the later one.
           if (response) stored_epoch <= epoch;
-          acknowledged <= set_visible;
+          acknowledged <= set_visible();
           case (plan)
-            PLAN_GET: state <= alone ? INSERT : MARK;
+            PLAN_GET: state <= alone() ? INSERT : MARK;
             PLAN_SET: begin
-              if (!alone) plan <= PLAN_INVALIDATE;
+              if (!alone()) plan <= PLAN_INVALIDATE;
               state <= BUCKET;
             end
             PLAN_FILL: begin
-              events.fill_refused <= !fill_allowed;
-              state               <= fill_allowed ? BUCKET : RELEASE;
+              events.fill_refused <= !fill_allowed();
+              state               <= fill_allowed() ? BUCKET : RELEASE;
             end
             PLAN_ACKNOWLEDGE: state <= entry.kind == lake_pkg::REQUEST_SET ? BUCKET : RELEASE;
             default: state <= BUCKET;

@@ -47,7 +47,7 @@ FAST = ("-O2", "-march=native", "-fno-semantic-interposition")
 SLOW = ("-O1",)
 """For code that runs once, such as the initialisation of a design."""
 COUNTING = ("-fprofile-generate", "-fprofile-update=single")
-COUNTED = ("-fprofile-use",)
+COUNTED = ("-fprofile-use", "-fprofile-correction")
 """For the fast code: it is compiled with counters of branches, and again with their counts."""
 TRAINING = Path(__file__).with_name("training.py")
 TRAINING_SECONDS = 60

@@ -4,14 +4,14 @@ module lake_counters #(
 ) (
     input  logic                        clk,
     input  logic                        rst,
-    input  logic [PES-1:0][lake_pkg::EVENTS-1:0] events,
+    input  logic [PES-1:0][lake_pkg::EVENTS_STRIDE-1:0] events,
     input  logic [PES-1:0]              busy,
     input  logic                        starved,
     output lake_pkg::counters_t         counters,
     output logic [31:0]                 busy_cycles,
     output logic [31:0]                 starved_cycles
 );
-  localparam int EVENT_BITS = $clog2(lake_pkg::EVENTS);
+  localparam int EVENT_BITS = $clog2(lake_pkg::EVENTS_STRIDE);
 
   logic [lake_pkg::EVENTS-1:0][31:0] totals;
 
@@ -43,4 +43,7 @@ module lake_counters #(
     busy_cycles    <= rst ? '0 : busy_cycles + ones(busy);
     starved_cycles <= rst ? '0 : starved_cycles + 32'(starved);
   end
+
+  logic unused;
+  assign unused = &{1'b0, events};
 endmodule

@@ -76,14 +76,17 @@ module lake_module #(
     output lake_pkg::counters_t               counters,
     output lake_pkg::memory_counters_t        memory_counters
 );
+  // Masks of two events in `events`.
+  localparam logic [lake_pkg::EVENTS_STRIDE-1:0] DELAYED_FLUSHES = 1;
+  localparam logic [lake_pkg::EVENTS_STRIDE-1:0] FLUSHES = 2;
+
   // ---- time and epoch --------------------------------------------------------------------------
   logic [PRESCALE-1:0]             fraction;
   logic [lake_pkg::NOW_BITS-1:0]   now;
   logic [lake_pkg::EPOCH_BITS-1:0] epoch;
   logic [lake_pkg::TIME_BITS-1:0]  quiet_left;  // units until `quiet`
-  logic [PES-1:0][lake_pkg::EVENTS-1:0] events;
-  logic [PES-1:0]                  flushes;
-  logic [PES-1:0]                  delayed_flushes;
+  logic [PES-1:0][lake_pkg::EVENTS_STRIDE-1:0] events;
+  logic                            delayed_flush;
   logic                            advance;
   logic [lake_pkg::NOW_BITS+PRESCALE-1:0] following;  // time after this cycle
   logic [lake_pkg::TIME_BITS-1:0]  passed;       // units that end with this cycle
@@ -91,7 +94,8 @@ module lake_module #(
   assign following = {now, fraction} + 1'b1 + (lake_pkg::NOW_BITS + PRESCALE)'(skip)
       + (lake_pkg::NOW_BITS + PRESCALE)'({elapsed, PRESCALE'(0)});
   assign passed    = following[PRESCALE+:lake_pkg::TIME_BITS] - now[lake_pkg::TIME_BITS-1:0];
-  assign advance     = foreign_write || flushes != '0;
+  assign advance     = foreign_write || (events & {PES{FLUSHES}}) != '0;
+  assign delayed_flush = (events & {PES{DELAYED_FLUSHES}}) != '0;
   assign quiet       = quiet_left == '0;
   assign epoch_count = epoch[31:0];
 
@@ -101,7 +105,7 @@ module lake_module #(
     if (advance) quiet_left <= lifetime + 1'b1;
     else if (passed != '0) quiet_left <= quiet_left > passed ? quiet_left - passed : '0;
     if (advance) epoch <= epoch + 1'b1;
-    if (delayed_flushes != '0) bypass <= 1'b1;
+    if (delayed_flush) bypass <= 1'b1;
     else if (clear_bypass) bypass <= 1'b0;
     if (rst) begin
       fraction   <= '0;
@@ -273,9 +277,7 @@ module lake_module #(
     assign guard_request[i]   = lake_pkg::GUARD_REQUEST_STRIDE'(pe_guard_request);
     assign miss_request[i]    = lake_pkg::MISS_REQUEST_STRIDE'(pe_miss_request);
     assign declare_bucket[i]  = 32'(pe_bucket);
-    assign events[i]          = pe_events;
-    assign flushes[i]         = pe_events.advance_epoch;
-    assign delayed_flushes[i] = pe_events.delayed_flush;
+    assign events[i]          = lake_pkg::EVENTS_STRIDE'(pe_events);
   end
 
   scoreboard #(

@@ -203,6 +203,7 @@ package lake_pkg;
     logic delayed_flush;
   } events_t;
   localparam int EVENTS = 14;
+  localparam int EVENTS_STRIDE = 32;  // bits from the events of one PE to those of the next
 
   // Totals of `events_t`, in the same order.
   typedef struct packed {

@@ -5,8 +5,8 @@
 // on one bucket of the hash table are ordered by the scoreboard. A GET of a 4-byte key that hits
 // the shared caches takes about 35 cycles.
 //
-// What is combinational is computed in the states that use it, and is 0 in all others, so that a
-// simulation skips most of it.
+// What is combinational is computed in the states that use it, by a function or with 0 in all other
+// states, so that a simulation skips most of it.
 //
 // Requests from the network:
 //   GET alone in its datagram   hit: reply. Miss: entry in the miss table, forward.
@@ -109,7 +109,6 @@ module lake_pe #(
   logic [OFFSET_BITS-5:0]  words;         // received so far
   logic [15:0]             payload;       // offset of the first operation
   logic [15:0]             payload_end;
-  logic                    header_ok;
   logic [15:0]             ip_length;
   logic [15:0]             udp_length;
   logic [15:0]             operation_offset;
@@ -129,15 +128,12 @@ module lake_pe #(
   assign udp_length = {head[311:304], head[319:312]};
   assign payload    = settings.udp_header ? 16'd50 : 16'd42;
 
-  always_comb begin
-    header_ok = 1'b0;
-    if (state == START) begin
-      header_ok = ip_length >= payload + 16'd10 && meta.length >= ip_length + 16'd14
-          && udp_length + 16'd20 == ip_length
-          // Sequence number 0 of 1 datagram.
-          && (!settings.udp_header || head[383:352] == 32'h0100_0000 || mutant_pkg::ID == 16);
-    end
-  end
+  function automatic logic header_ok();
+    header_ok = ip_length >= payload + 16'd10 && meta.length >= ip_length + 16'd14
+        && udp_length + 16'd20 == ip_length
+        // Sequence number 0 of 1 datagram.
+        && (!settings.udp_header || head[383:352] == 32'h0100_0000 || mutant_pkg::ID == 16);
+  endfunction
 
   assign frame_show = state == OPERATION || state == KEY_LATCH || state == WINDOW_LATCH
       || (state == FORWARD && m_valid);
@@ -210,10 +206,8 @@ module lake_pe #(
   // ---- hash table ------------------------------------------------------------------------------
   logic [lake_pkg::LINE_BITS-1:0]     bucket;      // eight descriptors
   lake_pkg::descriptor_t              probed;      // the descriptor of `way`
-  lake_pkg::descriptor_t              arrived;
   lake_pkg::descriptor_t              held;
   logic [7:0]                         candidates;  // ways that may hold the key
-  logic [7:0]                         matching;
   logic [7:0]                         invalid_ways;
   logic [7:0]                         class_ways;  // ways whose chunk has the size that is needed
   logic [2:0]                         way;
@@ -233,17 +227,17 @@ module lake_pe #(
     end
   end
 
-  always_comb begin
-    arrived  = '0;
-    matching = '0;
-    if (state == BUCKET_WAIT) begin
-      for (int each = 0; each < 8; each++) begin
-        arrived        = hash_response[64*each+:64];
-        matching[each] = arrived.valid && (plan == PLAN_ACKNOWLEDGE ? arrived.chunk == entry.chunk
-            : arrived.key_length == key_length && arrived.signature == hash[31:16]);
-      end
-    end
-  end
+  function automatic logic may_hold(input lake_pkg::descriptor_t arrived);
+    logic unused;
+    may_hold = arrived.valid && (plan == PLAN_ACKNOWLEDGE ? arrived.chunk == entry.chunk
+        : arrived.key_length == key_length && arrived.signature == hash[31:16]);
+    unused = &{1'b0, arrived};
+  endfunction
+
+  // Ways of the bucket that arrives that may hold the key.
+  function automatic logic [7:0] matching();
+    for (int each = 0; each < 8; each++) matching[each] = may_hold(hash_response[64*each+:64]);
+  endfunction
 
   always_comb begin
     held         = '0;
@@ -278,8 +272,6 @@ module lake_pe #(
   logic [3:0]               line_index;
   logic [3:0]               lines_wanted;  // number of the last line to be read
   logic                     same;          // the lines so far hold the key
-  logic                     equal;
-  logic                     usable;
   logic [3:0]               store_window;
   logic [3:0]               last_window;
   logic [15:0]              item_length;
@@ -302,29 +294,23 @@ module lake_pe #(
   end
 
   // A chunk is served if it is visible, of this epoch and not too old.
-  always_comb begin
-    usable = 1'b0;
-    if (state == COMPARE) begin
-      usable = (!probed.pending || mutant_pkg::ID == 8)
-          && (item.epoch == epoch || mutant_pkg::ID == 9)
-          && (!settings.bypass || mutant_pkg::ID == 10)
-          && (settings.max_age == '0 || now - item.stored_time <= settings.max_age
-              || mutant_pkg::ID == 11);
-    end
-  end
+  function automatic logic usable();
+    usable = (!probed.pending || mutant_pkg::ID == 8)
+        && (item.epoch == epoch || mutant_pkg::ID == 9)
+        && (!settings.bypass || mutant_pkg::ID == 10)
+        && (settings.max_age == '0 || now - item.stored_time <= settings.max_age
+            || mutant_pkg::ID == 11);
+  endfunction
 
   // The lines of a chunk hold, behind the header, windows of key and value: line n holds the
   // windows 2n - 1 and 2n.
-  always_comb begin
-    equal = 1'b0;
-    if (item_write) begin
-      equal = ((data_response[511:256] ^ key_ram[3'({line_index, 1'b0})])
-              & below(16'(key_length), {6'd0, line_index, 6'd0})) == '0
-          && (line_index == 4'd0
-              || ((data_response[255:0] ^ key_ram[3'({line_index, 1'b0} - 5'd1)])
-                  & below(16'(key_length), {6'd0, line_index, 6'd0} - 16'd32)) == '0);
-    end
-  end
+  function automatic logic equal();
+    equal = ((data_response[511:256] ^ key_ram[3'({line_index, 1'b0})])
+            & below(16'(key_length), {6'd0, line_index, 6'd0})) == '0
+        && (line_index == 4'd0
+            || ((data_response[255:0] ^ key_ram[3'({line_index, 1'b0} - 5'd1)])
+                & below(16'(key_length), {6'd0, line_index, 6'd0} - 16'd32)) == '0);
+  endfunction
 
   logic                item_write;
   logic                item_read;
@@ -684,7 +670,7 @@ module lake_pe #(
         key_window       <= '0;
         key_sum          <= '0;
         crc              <= '1;
-        if (header_ok) begin
+        if (header_ok()) begin
           state <= OPERATION;
         end else begin
           events.malformed     <= !response;
@@ -791,7 +777,7 @@ module lake_pe #(
         found   <= 1'b0;
         if (hash_response_valid) begin
           bucket     <= hash_response;
-          candidates <= matching;
+          candidates <= matching();
           state      <= SEARCH;
         end
       end
@@ -814,7 +800,7 @@ module lake_pe #(
             item         <= data_response[255:0];
             first_window <= data_response[511:256];
           end
-          same  <= same && (equal || plan == PLAN_ACKNOWLEDGE || mutant_pkg::ID == 18);
+          same  <= same && (equal() || plan == PLAN_ACKNOWLEDGE || mutant_pkg::ID == 18);
           state <= COMPARE;
         end
       end
@@ -825,7 +811,7 @@ module lake_pe #(
         end else if (line_index != lines_wanted) begin
           line_index <= line_index + 1'b1;
           state      <= LINE;
-        end else if (!found && plan == PLAN_GET && usable) begin
+        end else if (!found && plan == PLAN_GET && usable()) begin
           // The key is there: read the rest of the value.
           found        <= 1'b1;
           lines_wanted <= 4'((16'(key_length) + item.value_length + 16'd31) >> 6);
@@ -1069,5 +1055,5 @@ module lake_pe #(
   end
 
   logic unused;
-  assign unused = &{1'b0, probed, arrived, held, entry, leaving, reused, operation.response};
+  assign unused = &{1'b0, probed, held, entry, leaving, reused, operation.response};
 endmodule

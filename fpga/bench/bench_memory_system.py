@@ -263,8 +263,8 @@ async def a_reset_clears_the_hash_table_and_frees_all_chunks(dut: Any) -> None:
 async def latency(dut: Any, name: str, **fields: Any) -> tuple[int, int]:
     """Cycles from `valid` of PE 2 to the response, and the response; alone in the system."""
     valid, ready = getattr(dut, f"{name}_valid"), getattr(dut, f"{name}_ready")
-    getattr(dut, f"{name}_request").value = (
-        SERVICES[name].pack(**fields) << 2 * stride(SERVICES[name].width)
+    getattr(dut, f"{name}_request").value = SERVICES[name].pack(**fields) << 2 * stride(
+        SERVICES[name].width
     )
     valid.value = 1 << 2
     for cycle in range(300):

@@ -234,9 +234,9 @@ module lake_pe #(
     unused = &{1'b0, arrived};
   endfunction
 
-  // Ways of the bucket that arrives that may hold the key.
-  function automatic logic [7:0] matching();
-    for (int each = 0; each < 8; each++) matching[each] = may_hold(hash_response[64*each+:64]);
+  // Ways of a bucket that may hold the key.
+  function automatic logic [7:0] matching(input logic [lake_pkg::LINE_BITS-1:0] line);
+    for (int each = 0; each < 8; each++) matching[each] = may_hold(line[64*each+:64]);
   endfunction
 
   always_comb begin
@@ -304,12 +304,12 @@ module lake_pe #(
 
   // The lines of a chunk hold, behind the header, windows of key and value: line n holds the
   // windows 2n - 1 and 2n.
-  function automatic logic equal();
-    equal = ((data_response[511:256] ^ key_ram[3'({line_index, 1'b0})])
-            & below(16'(key_length), {6'd0, line_index, 6'd0})) == '0
-        && (line_index == 4'd0
-            || ((data_response[255:0] ^ key_ram[3'({line_index, 1'b0} - 5'd1)])
-                & below(16'(key_length), {6'd0, line_index, 6'd0} - 16'd32)) == '0);
+  function automatic logic equal(input logic [3:0] index);
+    equal = ((data_response[511:256] ^ key_ram[3'({index, 1'b0})])
+            & below(16'(key_length), {6'd0, index, 6'd0})) == '0
+        && (index == 4'd0
+            || ((data_response[255:0] ^ key_ram[3'({index, 1'b0} - 5'd1)])
+                & below(16'(key_length), {6'd0, index, 6'd0} - 16'd32)) == '0);
   endfunction
 
   logic                item_write;
@@ -777,7 +777,7 @@ module lake_pe #(
         found   <= 1'b0;
         if (hash_response_valid) begin
           bucket     <= hash_response;
-          candidates <= matching();
+          candidates <= matching(hash_response);
           state      <= SEARCH;
         end
       end
@@ -800,7 +800,7 @@ module lake_pe #(
             item         <= data_response[255:0];
             first_window <= data_response[511:256];
           end
-          same  <= same && (equal() || plan == PLAN_ACKNOWLEDGE || mutant_pkg::ID == 18);
+          same  <= same && (equal(line_index) || plan == PLAN_ACKNOWLEDGE || mutant_pkg::ID == 18);
           state <= COMPARE;
         end
       end

@@ -93,8 +93,9 @@ module packet_classifier #(
 
   lake_pkg::kind_t kind;
 
-  // The kind of the frame in `header`.
-  function automatic lake_pkg::kind_t classify();
+  // The kind of the frame in `header`. (yosys takes a function without arguments for a constant if
+  // it calls others.)
+  function automatic lake_pkg::kind_t classify(input net_pkg::meta_t meta);
     logic         vlan;          // one tag
     logic [15:0]  ethertype;
     logic [367:0] packet;        // from the first byte of the IP header
@@ -132,9 +133,9 @@ module packet_classifier #(
     if (ipv6) ports = packet[40*8+:32];
 
     to_memcached = big_endian(ports[31:16]) == memcached_port;
-    from_server  = (held_meta.source & server_ports) != '0;
+    from_server  = (meta.source & server_ports) != '0;
     plain        = !vlan && ipv4 && header_words == 4'd5 && !fragment
-        && protocol == PROTOCOL_UDP && held_meta.length >= UDP_HEADERS;
+        && protocol == PROTOCOL_UDP && meta.length >= UDP_HEADERS;
     tcp_payload  = big_endian(packet[2*8+:16]) > 16'd20 + {10'd0, packet[32*8+4+:4], 2'd0};
 
     classify = lake_pkg::KIND_NORMAL;
@@ -158,12 +159,12 @@ module packet_classifier #(
     end else if (vlan && is_vlan(ethertype)) begin
       classify = lake_pkg::KIND_OPAQUE;
     end
-    unused = &{1'b0, packet};
+    unused = &{1'b0, packet, meta};
   endfunction
 
   always_comb begin
     kind = lake_pkg::KIND_NORMAL;
-    if (decide) kind = classify();
+    if (decide) kind = classify(held_meta);
   end
 
   always_ff @(posedge clk) begin

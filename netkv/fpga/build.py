@@ -162,12 +162,13 @@ def _build(manifest: Manifest, trace: bool, folder: Path, progress: Progress) ->
     except verilate.BuildError as error:
         raise verilate.BuildError(f"Verilator refuses '{manifest.name}':\n{error}") from error
     _check_ports(manifest, work / "Vtop.h")
-    _compile(manifest, trace, work, folder / LIBRARY, progress)
+    trained = _compile(manifest, trace, work, folder / LIBRARY, progress)
     shutil.rmtree(work)
     about = {
         "design": manifest.name,
         "parameters": manifest.module_parameters,
         "trace": trace,
+        "trained": trained,
         "verilator": verilator().version,
         "compiler": compiler_version(compiler()),
         "seconds": round(time.monotonic() - began, 1),
@@ -177,8 +178,8 @@ def _build(manifest: Manifest, trace: bool, folder: Path, progress: Progress) ->
 
 def _compile(
     manifest: Manifest, trace: bool, work: Path, library: Path, progress: Progress
-) -> None:
-    """Compiles the C++ in `work` and links it to `library`."""
+) -> bool:
+    """Compiles the C++ in `work` and links it to `library`; whether counts of branches helped."""
     header = sources.folder() / "harness" / "print.h"
     common = (
         *HIDDEN,
@@ -232,7 +233,7 @@ def _compile(
             )
             done[0] += 1
             progress(done[0], count, f"{manifest.name}: counting branches")
-            _train(counting, manifest)
+            trained = _train(counting, manifest)
         parts = [*objects(fast, *FAST, *(COUNTED if trained else ())), *rest]
     except verilate.BuildError as error:
         raise verilate.BuildError(
@@ -240,22 +241,27 @@ def _compile(
         ) from error
     progress(count - 1, count, f"{manifest.name}: linking")
     verilate.link(parts, library, flags=("-shared", *(("-lz", "-llz4") if trace else ())))
+    return trained
 
 
-def _train(library: Path, manifest: Manifest) -> None:
+def _train(library: Path, manifest: Manifest) -> bool:
     """Runs the load of `netkv.fpga.training` on a design with counters of branches.
 
-    A design that fails under it is compiled with the counts that there are.
+    Returns whether it ran to its end. A design that fails is compiled with the counts that there
+    are.
     """
     path = os.pathsep.join(each for each in sys.path if each)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        subprocess.run(
+    try:
+        done = subprocess.run(
             [sys.executable, "-m", f"netkv.fpga.{TRAINING.stem}"],
             input=pickle.dumps((library, manifest)),
             env={**os.environ, "PYTHONPATH": path},
             capture_output=True,
             timeout=TRAINING_SECONDS,
         )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
 
 
 def _check_ports(manifest: Manifest, header: Path) -> None:

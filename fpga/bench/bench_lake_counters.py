@@ -11,7 +11,7 @@ from packed import start
 
 TOP = "lake_counters"
 PARAMETERS = [{"PES": 5}, {"PES": 1}]
-EVENTS = 14
+EVENTS, STRIDE = 14, 32
 
 
 @cocotb.test()
@@ -24,7 +24,7 @@ async def totals_are_those_of_the_events(dut: Any) -> None:
         for _ in range(300):
             events = [rng.getrandbits(EVENTS) & rng.getrandbits(EVENTS) for _ in range(pes)]
             busy, starved = rng.getrandbits(pes), rng.getrandbits(1)
-            dut.events.value = sum(each << pe * EVENTS for pe, each in enumerate(events))
+            dut.events.value = sum(each << pe * STRIDE for pe, each in enumerate(events))
             dut.busy.value, dut.starved.value = busy, starved
             await RisingEdge(dut.clk)
             for number in range(EVENTS):

@@ -21,6 +21,7 @@ from packed import (
     SLAB_RESPONSE,
     join,
     start,
+    stride,
 )
 
 TOP = "memory_system_on_models"
@@ -66,7 +67,7 @@ class Service:
 
     def __init__(self, dut: Any, name: str, rng: random.Random) -> None:
         self.name, self.rng = name, rng
-        self.bits = SERVICES[name].width
+        self.bits = stride(SERVICES[name].width)
         self.valid, self.ready = getattr(dut, f"{name}_valid"), getattr(dut, f"{name}_ready")
         self.request = getattr(dut, f"{name}_request")
         self.response_valid = getattr(dut, f"{name}_response_valid")
@@ -266,8 +267,8 @@ async def a_reset_clears_the_hash_table_and_frees_all_chunks(dut: Any) -> None:
 async def latency(dut: Any, name: str, **fields: Any) -> tuple[int, int]:
     """Cycles from `valid` of PE 2 to the response, and the response; alone in the system."""
     valid, ready = getattr(dut, f"{name}_valid"), getattr(dut, f"{name}_ready")
-    getattr(dut, f"{name}_request").value = (
-        SERVICES[name].pack(**fields) << 2 * SERVICES[name].width
+    getattr(dut, f"{name}_request").value = SERVICES[name].pack(**fields) << 2 * stride(
+        SERVICES[name].width
     )
     valid.value = 1 << 2
     for cycle in range(300):

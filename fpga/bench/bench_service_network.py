@@ -12,7 +12,7 @@ from packed import join, start
 
 TOP = "service_network"
 PARAMETERS = [
-    {"PES": 5, "REQUEST_BITS": 32, "RESPONSE_BITS": 32},
+    {"PES": 5, "REQUEST_BITS": 33, "RESPONSE_BITS": 32},
     {"PES": 1, "REQUEST_BITS": 32, "RESPONSE_BITS": 32},
 ]
 POSTED = 1 << 31  # a request without response
@@ -41,7 +41,7 @@ async def requests_and_responses_find_their_way(dut: Any) -> None:
                 current[pe] = posted | pe << 24 | number[pe]
                 number[pe] += 1
         dut.pe_valid.value = sum(1 << pe for pe in range(pes) if current[pe] is not None)
-        dut.pe_request.value = join([each or 0 for each in current], 32)
+        dut.pe_request.value = join([each or 0 for each in current], len(dut.pe_request) // pes)
         dut.ready.value = int(eager and rng.random() < 0.8)
         due = next((each for each in answers if each[0] <= cycle), None)
         dut.response_valid.value = int(due is not None)

@@ -80,6 +80,11 @@ OPERATION = Packed(
 )
 
 
+def stride(bits: int) -> int:
+    """Bits from one request to the next in an array (`lake_pkg`): whole words of 32 bits."""
+    return -(-bits // 32) * 32
+
+
 def join(values: list[int], bits: int) -> int:
     """A packed array of words of `bits` bits: the first word is the least significant."""
     return sum(value << (index * bits) for index, value in enumerate(values))

@@ -4,6 +4,8 @@
 // exact. Without a rate, frames take no time on the wire.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -39,8 +41,8 @@ class Spares {
       frames_.pop_back();
     }
     if (frame.capacity < capacity) {
-      // Most frames of one design have similar sizes.
-      frame.capacity = capacity < 2048 ? 2048 : MAX_FRAME + 256;
+      // Sizes in powers of two: memory can be reused, and queues of short frames stay small.
+      frame.capacity = std::max<uint32_t>(128, std::bit_ceil(capacity));
       frame.bytes.reset(new uint8_t[frame.capacity]);
     }
     return frame;

@@ -26,31 +26,31 @@ module memory_system_on_models #(
     // Services.
     input  logic [PES-1:0]                         hash_valid,
     output logic [PES-1:0]                         hash_ready,
-    input  logic [PES-1:0][lake_pkg::LINE_REQUEST_BITS-1:0] hash_request,
+    input  logic [PES-1:0][lake_pkg::LINE_REQUEST_STRIDE-1:0] hash_request,
     output logic [PES-1:0]                         hash_response_valid,
     output logic [lake_pkg::LINE_BITS-1:0]         hash_response,
 
     input  logic [PES-1:0]                         data_valid,
     output logic [PES-1:0]                         data_ready,
-    input  logic [PES-1:0][lake_pkg::LINE_REQUEST_BITS-1:0] data_request,
+    input  logic [PES-1:0][lake_pkg::LINE_REQUEST_STRIDE-1:0] data_request,
     output logic [PES-1:0]                         data_response_valid,
     output logic [lake_pkg::LINE_BITS-1:0]         data_response,
 
     input  logic [PES-1:0]                         slab_valid,
     output logic [PES-1:0]                         slab_ready,
-    input  logic [PES-1:0][lake_pkg::SLAB_REQUEST_BITS-1:0] slab_request,
+    input  logic [PES-1:0][lake_pkg::SLAB_REQUEST_STRIDE-1:0] slab_request,
     output logic [PES-1:0]                         slab_response_valid,
     output lake_pkg::slab_response_t               slab_response,
 
     input  logic [PES-1:0]                         guard_valid,
     output logic [PES-1:0]                         guard_ready,
-    input  logic [PES-1:0][lake_pkg::GUARD_REQUEST_BITS-1:0] guard_request,
+    input  logic [PES-1:0][lake_pkg::GUARD_REQUEST_STRIDE-1:0] guard_request,
     output logic [PES-1:0]                         guard_response_valid,
     output lake_pkg::guard_response_t              guard_response,
 
     input  logic [PES-1:0]                         miss_valid,
     output logic [PES-1:0]                         miss_ready,
-    input  logic [PES-1:0][lake_pkg::MISS_REQUEST_BITS-1:0] miss_request,
+    input  logic [PES-1:0][lake_pkg::MISS_REQUEST_STRIDE-1:0] miss_request,
     output logic [PES-1:0]                         miss_response_valid,
     output lake_pkg::miss_response_t               miss_response,
 

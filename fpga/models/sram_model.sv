@@ -19,24 +19,26 @@ module sram_model #(
     input  logic [WIDTH-1:0]        wdata,
     output logic [WIDTH-1:0]        rdata
 );
+  localparam int PLACE_BITS = LATENCY > 1 ? $clog2(LATENCY) : 1;
+
   logic [WIDTH-1:0] memory[1 << ADDRESS_BITS];
-  logic [WIDTH-1:0] words[LATENCY];
-  logic [31:0]      random;
-  logic [31:0]      random_1;
-  logic [31:0]      random_2;
+  logic [WIDTH-1:0] words[LATENCY];  // on their way; each stays at its place until it is read
+
+  logic [PLACE_BITS-1:0] place;
+  logic [31:0]           random;
+  logic [31:0]           random_1;
+  logic [31:0]           random_2;
 
   assign random_1 = random ^ (random << 13);
   assign random_2 = random_1 ^ (random_1 >> 17);
-  assign rdata = words[LATENCY-1];
+  assign rdata = words[place];
 
   always_ff @(posedge clk) begin
     random <= rst ? seed | 32'd1 : random_2 ^ (random_2 << 5);
     if (enable && write) begin
       memory[address] <= wdata;
     end
-    for (int each = 1; each < LATENCY; each++) begin
-      words[each] <= words[each-1];
-    end
-    words[0] <= enable && !write ? memory[address] : {(WIDTH + 31) / 32{random}}[WIDTH-1:0];
+    words[place] <= enable && !write ? memory[address] : {(WIDTH + 31) / 32{random}}[WIDTH-1:0];
+    place <= rst || place == PLACE_BITS'(LATENCY - 1) ? '0 : place + 1'b1;
   end
 endmodule

@@ -12,8 +12,11 @@ import fcntl
 import hashlib
 import json
 import os
+import pickle
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -24,17 +27,30 @@ from pathlib import Path
 from netkv.errors import NetkvError
 from netkv.fpga import sources, verilate
 from netkv.fpga.manifest import Manifest
-from netkv.fpga.tools import compiler, compiler_version, processor, require_headers, verilator
+from netkv.fpga.tools import (
+    compiler,
+    compiler_version,
+    is_gcc,
+    processor,
+    require_headers,
+    verilator,
+)
 from netkv.lab import state
 
 Progress = Callable[[int, int, str], None]
 """Gets the step (from 0), the number of steps, and a label."""
 
 LIBRARY, ABOUT = "design.so", "about.json"
-TRANSLATION = ("-O3", "--no-timing")
+# Verilator's data-flow graph computes the branches that are not taken, too.
+TRANSLATION = ("-O3", "--no-timing", "-fno-dfg")
 FAST = ("-O2", "-march=native", "-fno-semantic-interposition")
 SLOW = ("-O1",)
 """For code that runs once, such as the initialisation of a design."""
+COUNTING = ("-fprofile-generate", "-fprofile-update=single")
+COUNTED = ("-fprofile-use", "-fprofile-correction")
+"""For the fast code: it is compiled with counters of branches, and again with their counts."""
+TRAINING = Path(__file__).with_name("training.py")
+TRAINING_SECONDS = 60
 HIDDEN = ("-fvisibility=hidden", "-DVL_USER_FINISH", "-DVL_USER_STOP", "-DVL_USER_FATAL")
 TRACE_PARTS = ("verilated_fst_c.cpp",)
 PORTS = (
@@ -108,12 +124,12 @@ def cache() -> Path:
 
 def key(manifest: Manifest, *, trace: bool) -> str:
     """The hash of everything that a library follows from."""
-    content = [each.read_bytes() for each in _files(manifest)]
+    content = [each.read_bytes() for each in (*_files(manifest), TRAINING)]
     facts = [
         manifest.top,
         sorted(manifest.module_parameters.items()),
         len(manifest.ports),
-        (TRANSLATION, FAST, SLOW, HIDDEN, TRACE_PARTS, trace),
+        (TRANSLATION, FAST, SLOW, COUNTING, COUNTED, HIDDEN, TRACE_PARTS, trace),
         (verilator().version, compiler_version(compiler()), processor()),
         [hashlib.sha256(each).hexdigest() for each in content],
     ]
@@ -146,14 +162,13 @@ def _build(manifest: Manifest, trace: bool, folder: Path, progress: Progress) ->
     except verilate.BuildError as error:
         raise verilate.BuildError(f"Verilator refuses '{manifest.name}':\n{error}") from error
     _check_ports(manifest, work / "Vtop.h")
-    objects = _compile(manifest, trace, work, progress)
-    libraries = ("-lz", "-llz4") if trace else ()
-    verilate.link(objects, folder / LIBRARY, flags=("-shared", *libraries))
+    trained = _compile(manifest, trace, work, folder / LIBRARY, progress)
     shutil.rmtree(work)
     about = {
         "design": manifest.name,
         "parameters": manifest.module_parameters,
         "trace": trace,
+        "trained": trained,
         "verilator": verilator().version,
         "compiler": compiler_version(compiler()),
         "seconds": round(time.monotonic() - began, 1),
@@ -161,7 +176,10 @@ def _build(manifest: Manifest, trace: bool, folder: Path, progress: Progress) ->
     (folder / ABOUT).write_text(json.dumps(about, indent=2) + "\n")
 
 
-def _compile(manifest: Manifest, trace: bool, work: Path, progress: Progress) -> list[Path]:
+def _compile(
+    manifest: Manifest, trace: bool, work: Path, library: Path, progress: Progress
+) -> bool:
+    """Compiles the C++ in `work` and links it to `library`; whether counts of branches helped."""
     header = sources.folder() / "harness" / "print.h"
     common = (
         *HIDDEN,
@@ -177,7 +195,11 @@ def _compile(manifest: Manifest, trace: bool, work: Path, progress: Progress) ->
     slow = [each for each in generated if each.stem.endswith(("__Slow", "__Syms"))]
     fast = [each for each in generated if each not in slow]
     own = [each for each in harness() if each.suffix == ".cpp"]
-    count = len(generated) + len(own) + 2
+    # The largest first, so that no processor is idle at the end.
+    fast = sorted((*fast, *own), key=lambda each: -each.stat().st_size)
+    # Recorded signals take more time than the design.
+    trained = not trace and is_gcc(compiler())
+    count = len(fast) * (2 if trained else 1) + len(slow) + (3 if trained else 2)
     done, lock = [1], threading.Lock()
 
     def compiled() -> None:
@@ -192,30 +214,54 @@ def _compile(manifest: Manifest, trace: bool, work: Path, progress: Progress) ->
         flags=(*FAST, *HIDDEN, f"-DVM_TRACE={int(trace)}", "-include", str(header)),
         parts=TRACE_PARTS if trace else (),
     )
-    includes = [work, header.parent]
+
+    def objects(files: list[Path], *flags: str) -> list[Path]:
+        return verilate.compile_all(
+            files,
+            work,
+            flags=(*flags, *common),
+            includes=[work, header.parent],
+            done=compiled,
+        )
+
     try:
-        objects = [
-            # The largest first, so that no processor is idle at the end.
-            *verilate.compile_all(
-                sorted(fast, key=lambda each: -each.stat().st_size),
-                work,
-                flags=(*FAST, *common),
-                includes=includes,
-                done=compiled,
-            ),
-            *verilate.compile_all(
-                own, work, flags=(*FAST, *common), includes=includes, done=compiled
-            ),
-            *verilate.compile_all(
-                slow, work, flags=(*SLOW, *common), includes=includes, done=compiled
-            ),
-        ]
+        rest = [*objects(slow, *SLOW), *runtime]
+        if trained:
+            counting = work / "counting.so"
+            verilate.link(
+                [*objects(fast, *FAST, *COUNTING), *rest], counting, flags=("-shared", *COUNTING)
+            )
+            done[0] += 1
+            progress(done[0], count, f"{manifest.name}: counting branches")
+            trained = _train(counting, manifest)
+        parts = [*objects(fast, *FAST, *(COUNTED if trained else ())), *rest]
     except verilate.BuildError as error:
         raise verilate.BuildError(
             f"The C++ of '{manifest.name}' does not compile:\n{error}"
         ) from error
     progress(count - 1, count, f"{manifest.name}: linking")
-    return [*objects, *runtime]
+    verilate.link(parts, library, flags=("-shared", *(("-lz", "-llz4") if trace else ())))
+    return trained
+
+
+def _train(library: Path, manifest: Manifest) -> bool:
+    """Runs the load of `netkv.fpga.training` on a design with counters of branches.
+
+    Returns whether it ran to its end. A design that fails is compiled with the counts that there
+    are.
+    """
+    path = os.pathsep.join(each for each in sys.path if each)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", f"netkv.fpga.{TRAINING.stem}"],
+            input=pickle.dumps((library, manifest)),
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            timeout=TRAINING_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
 
 
 def _check_ports(manifest: Manifest, header: Path) -> None:

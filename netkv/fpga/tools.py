@@ -105,6 +105,11 @@ def compiler_version(program: str) -> str:
     return printed.stdout.splitlines()[0]
 
 
+def is_gcc(program: str) -> bool:
+    """Whether the compiler is GCC, whose options differ from those of Clang in part."""
+    return "clang" not in compiler_version(program)
+
+
 @cache
 def processor() -> str:
     """The instruction set of this machine, with all extensions, for which designs are compiled."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from netkv._engine import FpgaDesign
 from netkv.errors import NetkvError
 from netkv.fpga import build, manifest, tools, verilate
 from netkv.fpga.build import Library, Progress
@@ -42,6 +44,36 @@ def test_hash_follows_from_everything(tmp_path: Path) -> None:
     assert build.key(manifest.override(design, ["clock_mhz=250"]), trace=False) in keys
     copy.write_text(copy.read_text() + "\n")
     assert build.key(design, trace=False) not in keys
+
+
+@pytest.mark.skipif(not tools.is_gcc(tools.compiler()), reason="only GCC gets counts")
+def test_branches_are_counted_in_a_build(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not empty_home.exists()
+    counted, train = list[str](), build._train
+
+    def watched(library: Path, design: Manifest) -> bool:
+        done = train(library, design)
+        counted.extend(each.stem for each in library.parent.glob("*.gcda"))
+        return done
+
+    monkeypatch.setattr(build, "_train", watched)
+    found = build.build(manifest.find("wire"))
+    assert {"harness", "Vtop"} <= set(counted)
+    assert json.loads((found.path.parent / build.ABOUT).read_text())["trained"]
+    assert sorted(each.name for each in found.path.parent.iterdir()) == sorted(
+        [build.ABOUT, build.LIBRARY]
+    )
+
+
+def test_design_that_fails_under_the_load_is_built(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not empty_home.exists()
+    monkeypatch.setattr(build, "TRAINING", Path("no_such_training.py"))
+    monkeypatch.setattr(build, "key", lambda *_args, **_kwargs: "untrained")
+    found = build.build(manifest.find("wire"))
+    assert not json.loads((found.path.parent / build.ABOUT).read_text())["trained"]
+    assert FpgaDesign(str(found.path)).step(10) == 10
 
 
 def test_concurrent_builds_are_one(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,12 +39,14 @@ module frame_fifo #(
   logic                  full;
   logic                  discarding;  // the rest of a dropped frame
   logic                  write;
+  logic                  drop;        // the frame of this word
   logic                  read;
 
   assign level   = write_pointer - read_pointer;
   assign full    = level == (ADDRESS_BITS + 1)'(DEPTH);
   assign s_ready = DROP || !full;
   assign write   = s_valid && !full && !discarding;
+  assign drop    = DROP && s_valid && full && !discarding;
   assign read    = (!m_valid || m_ready) && read_pointer != committed;
 
   ram_sdp #(
@@ -60,6 +62,7 @@ module frame_fifo #(
       .read_data    ({m_last, m_meta, m_data})
   );
 
+  // Each register has one assignment: a simulation then needs no second copy of it.
   always_ff @(posedge clk) begin
     if (rst) begin
       write_pointer <= '0;
@@ -70,23 +73,16 @@ module frame_fifo #(
       accepted      <= '0;
       dropped       <= '0;
     end else begin
-      if (!m_valid || m_ready) m_valid <= read;
-      if (read) read_pointer <= read_pointer + 1'b1;
+      m_valid      <= read || (m_valid && !m_ready);
+      read_pointer <= read_pointer + (ADDRESS_BITS + 1)'(read);
 
-      if (write) begin
-        write_pointer <= write_pointer + 1'b1;
-        if (s_last || CUT_THROUGH) committed <= write_pointer + 1'b1;
-        if (s_last) accepted <= accepted + 32'd1;
-      end else if (DROP && s_valid && !discarding) begin
-        // Take back the words of this frame, and skip the rest of it.
-        write_pointer <= committed;
-        discarding    <= !s_last;
-        dropped       <= dropped + 32'd1;
-      end else if (discarding) begin
-        discarding <= !(s_valid && s_last);
-      end else if (!DROP && full) begin
-        committed <= write_pointer;
-      end
+      // A frame that is dropped: take back its words, and skip the rest of it.
+      write_pointer <= drop ? committed : write_pointer + (ADDRESS_BITS + 1)'(write);
+      discarding    <= drop ? !s_last : discarding && !(s_valid && s_last);
+      accepted      <= accepted + 32'(write && s_last);
+      dropped       <= dropped + 32'(drop);
+      if (write && (s_last || CUT_THROUGH)) committed <= write_pointer + 1'b1;
+      else if (!DROP && full) committed <= write_pointer;
     end
   end
 endmodule

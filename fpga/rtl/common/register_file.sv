@@ -16,19 +16,20 @@ module register_file #(
     output logic [31:0]               rdata,
 
     output logic [CONTROLS-1:0][31:0] control,
-    input  logic [STATUSES-1:0][31:0] status
+    input  logic [STATUSES-1:0][31:0] status  // while `read` is high
 );
-  logic [CONTROLS+STATUSES-1:0][31:0] words;
-  logic [13:0]                        index;
+  logic [13:0] index;
 
-  assign words = {status, control};
   assign index = address[15:2];
 
   always_ff @(posedge clk) begin
     if (read) begin
       rdata <= '0;
-      for (int i = 0; i < CONTROLS + STATUSES; i++) begin
-        if (index == 14'(i)) rdata <= words[i];
+      for (int i = 0; i < CONTROLS; i++) begin
+        if (index == 14'(i)) rdata <= control[i];
+      end
+      for (int i = 0; i < STATUSES; i++) begin
+        if (index == 14'(CONTROLS + i)) rdata <= status[i];
       end
     end
     if (rst) begin

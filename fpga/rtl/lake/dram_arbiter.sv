@@ -58,7 +58,7 @@ module dram_arbiter #(
   );
 
   always_ff @(posedge clk) begin
-    if (load) begin
+    if (load && grant != '0) begin
       dram_request <= grant[1] ? data_request : hash_request;
       dram_request.address <= grant[1]
           ? data_request.address + lake_pkg::ADDRESS_BITS'(DATA_BASE)

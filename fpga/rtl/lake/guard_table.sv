@@ -81,7 +81,8 @@ module guard_table #(
       > {1'b0, lifetime} + (lake_pkg::TIME_BITS + 1)'(MARGIN);
 
   always_comb begin
-    after = previous;
+    after = '0;
+    if (step_valid || step_sweep) after = previous;
     if (expired || mutant_pkg::ID == 28) begin
       after.state.inflight = '0;
     end
@@ -121,7 +122,7 @@ module guard_table #(
     step_expiring <= s_request.expiring;
     step_index    <= ram_read_index;
     forward       <= ram_write && step_index == ram_read_index;
-    forwarded     <= after;
+    if (ram_write) forwarded <= after;
     if (accept) begin
       s_response_tag <= s_tag;
     end

@@ -4,14 +4,16 @@ module lake_counters #(
 ) (
     input  logic                        clk,
     input  logic                        rst,
-    input  logic [PES-1:0][lake_pkg::EVENTS-1:0] events,
+    input  logic [PES-1:0][lake_pkg::EVENTS_STRIDE-1:0] events,
     input  logic [PES-1:0]              busy,
     input  logic                        starved,
     output lake_pkg::counters_t         counters,
     output logic [31:0]                 busy_cycles,
     output logic [31:0]                 starved_cycles
 );
-  logic [lake_pkg::EVENTS-1:0][31:0]    totals;
+  localparam int EVENT_BITS = $clog2(lake_pkg::EVENTS_STRIDE);
+
+  logic [lake_pkg::EVENTS-1:0][31:0] totals;
 
   assign counters = totals;
 
@@ -20,15 +22,20 @@ module lake_counters #(
     for (int pe = 0; pe < PES; pe++) ones += 32'(mask[pe]);
   endfunction
 
+  // How many PEs raise an event.
+  function automatic logic [31:0] raised(input logic [EVENT_BITS-1:0] index);
+    raised = '0;
+    for (int pe = 0; pe < PES; pe++) raised += 32'(events[pe][index]);
+  endfunction
+
   for (genvar i = 0; i < lake_pkg::EVENTS; i++) begin : each
-    logic [PES-1:0] raised;
-    for (genvar pe = 0; pe < PES; pe++) begin : elements
-      assign raised[pe] = events[pe][i];
-    end
+    logic [31:0] total;
+    assign totals[i] = total;
+
     always_ff @(posedge clk) begin
-      // Most cycles have no event: a simulation skips the sum.
-      if (rst) totals[i] <= '0;
-      else if (raised != '0) totals[i] <= totals[i] + ones(raised);
+      // Most cycles have no event: a simulation skips the sums.
+      if (rst) total <= '0;
+      else if (events != '0) total <= total + raised(EVENT_BITS'(i));
     end
   end
 
@@ -36,4 +43,7 @@ module lake_counters #(
     busy_cycles    <= rst ? '0 : busy_cycles + ones(busy);
     starved_cycles <= rst ? '0 : starved_cycles + 32'(starved);
   end
+
+  logic unused;
+  assign unused = &{1'b0, events};
 endmodule

@@ -76,14 +76,17 @@ module lake_module #(
     output lake_pkg::counters_t               counters,
     output lake_pkg::memory_counters_t        memory_counters
 );
+  // Masks of two events in `events`.
+  localparam logic [lake_pkg::EVENTS_STRIDE-1:0] DELAYED_FLUSHES = 1;
+  localparam logic [lake_pkg::EVENTS_STRIDE-1:0] FLUSHES = 2;
+
   // ---- time and epoch --------------------------------------------------------------------------
   logic [PRESCALE-1:0]             fraction;
   logic [lake_pkg::NOW_BITS-1:0]   now;
   logic [lake_pkg::EPOCH_BITS-1:0] epoch;
   logic [lake_pkg::TIME_BITS-1:0]  quiet_left;  // units until `quiet`
-  logic [PES-1:0][lake_pkg::EVENTS-1:0] events;
-  logic [PES-1:0]                  flushes;
-  logic [PES-1:0]                  delayed_flushes;
+  logic [PES-1:0][lake_pkg::EVENTS_STRIDE-1:0] events;
+  logic                            delayed_flush;
   logic                            advance;
   logic [lake_pkg::NOW_BITS+PRESCALE-1:0] following;  // time after this cycle
   logic [lake_pkg::TIME_BITS-1:0]  passed;       // units that end with this cycle
@@ -91,7 +94,8 @@ module lake_module #(
   assign following = {now, fraction} + 1'b1 + (lake_pkg::NOW_BITS + PRESCALE)'(skip)
       + (lake_pkg::NOW_BITS + PRESCALE)'({elapsed, PRESCALE'(0)});
   assign passed    = following[PRESCALE+:lake_pkg::TIME_BITS] - now[lake_pkg::TIME_BITS-1:0];
-  assign advance     = foreign_write || flushes != '0;
+  assign advance     = foreign_write || (events & {PES{FLUSHES}}) != '0;
+  assign delayed_flush = (events & {PES{DELAYED_FLUSHES}}) != '0;
   assign quiet       = quiet_left == '0;
   assign epoch_count = epoch[31:0];
 
@@ -101,7 +105,7 @@ module lake_module #(
     if (advance) quiet_left <= lifetime + 1'b1;
     else if (passed != '0) quiet_left <= quiet_left > passed ? quiet_left - passed : '0;
     if (advance) epoch <= epoch + 1'b1;
-    if (delayed_flushes != '0) bypass <= 1'b1;
+    if (delayed_flush) bypass <= 1'b1;
     else if (clear_bypass) bypass <= 1'b0;
     if (rst) begin
       fraction   <= '0;
@@ -176,38 +180,44 @@ module lake_module #(
   logic [PES-1:0]                             declare_valid;
   logic [PES-1:0]                             declare_all;
   logic [PES-1:0]                             declare_read;
-  logic [PES-1:0][lake_pkg::ADDRESS_BITS-1:0] declare_bucket;
+  logic [PES-1:0][31:0]                       declare_bucket;
   logic [PES-1:0]                             granted;
   logic [PES-1:0]                             finish;
 
   logic [PES-1:0]                    hash_valid;
   logic [PES-1:0]                    hash_ready;
-  logic [PES-1:0][lake_pkg::LINE_REQUEST_BITS-1:0] hash_request;
+  logic [PES-1:0][lake_pkg::LINE_REQUEST_STRIDE-1:0] hash_request;
   logic [PES-1:0]                    hash_response_valid;
   logic [lake_pkg::LINE_BITS-1:0]    hash_response;
   logic [PES-1:0]                    data_valid;
   logic [PES-1:0]                    data_ready;
-  logic [PES-1:0][lake_pkg::LINE_REQUEST_BITS-1:0] data_request;
+  logic [PES-1:0][lake_pkg::LINE_REQUEST_STRIDE-1:0] data_request;
   logic [PES-1:0]                    data_response_valid;
   logic [lake_pkg::LINE_BITS-1:0]    data_response;
   logic [PES-1:0]                    slab_valid;
   logic [PES-1:0]                    slab_ready;
-  logic [PES-1:0][lake_pkg::SLAB_REQUEST_BITS-1:0] slab_request;
+  logic [PES-1:0][lake_pkg::SLAB_REQUEST_STRIDE-1:0] slab_request;
   logic [PES-1:0]                    slab_response_valid;
   lake_pkg::slab_response_t          slab_response;
   logic [PES-1:0]                    guard_valid;
   logic [PES-1:0]                    guard_ready;
-  logic [PES-1:0][lake_pkg::GUARD_REQUEST_BITS-1:0] guard_request;
+  logic [PES-1:0][lake_pkg::GUARD_REQUEST_STRIDE-1:0] guard_request;
   logic [PES-1:0]                    guard_response_valid;
   lake_pkg::guard_response_t         guard_response;
   logic [PES-1:0]                    miss_valid;
   logic [PES-1:0]                    miss_ready;
-  logic [PES-1:0][lake_pkg::MISS_REQUEST_BITS-1:0] miss_request;
+  logic [PES-1:0][lake_pkg::MISS_REQUEST_STRIDE-1:0] miss_request;
   logic [PES-1:0]                    miss_response_valid;
   lake_pkg::miss_response_t          miss_response;
 
   for (genvar i = 0; i < PES; i++) begin : elements
-    lake_pkg::events_t pe_events;
+    lake_pkg::events_t        pe_events;
+    lake_pkg::line_request_t  pe_hash_request;
+    lake_pkg::line_request_t  pe_data_request;
+    lake_pkg::slab_request_t  pe_slab_request;
+    lake_pkg::guard_request_t pe_guard_request;
+    lake_pkg::miss_request_t  pe_miss_request;
+    logic [lake_pkg::ADDRESS_BITS-1:0] pe_bucket;
 
     lake_pe pe (
         .clk,
@@ -232,43 +242,47 @@ module lake_module #(
         .declare_valid       (declare_valid[i]),
         .declare_all         (declare_all[i]),
         .declare_read        (declare_read[i]),
-        .declare_bucket      (declare_bucket[i]),
+        .declare_bucket      (pe_bucket),
         .granted             (granted[i]),
         .finish              (finish[i]),
         .hash_valid          (hash_valid[i]),
         .hash_ready          (hash_ready[i]),
-        .hash_request        (hash_request[i]),
+        .hash_request        (pe_hash_request),
         .hash_response_valid (hash_response_valid[i]),
         .hash_response,
         .data_valid          (data_valid[i]),
         .data_ready          (data_ready[i]),
-        .data_request        (data_request[i]),
+        .data_request        (pe_data_request),
         .data_response_valid (data_response_valid[i]),
         .data_response,
         .slab_valid          (slab_valid[i]),
         .slab_ready          (slab_ready[i]),
-        .slab_request        (slab_request[i]),
+        .slab_request        (pe_slab_request),
         .slab_response_valid (slab_response_valid[i]),
         .slab_response,
         .guard_valid         (guard_valid[i]),
         .guard_ready         (guard_ready[i]),
-        .guard_request       (guard_request[i]),
+        .guard_request       (pe_guard_request),
         .guard_response_valid(guard_response_valid[i]),
         .guard_response,
         .miss_valid          (miss_valid[i]),
         .miss_ready          (miss_ready[i]),
-        .miss_request        (miss_request[i]),
+        .miss_request        (pe_miss_request),
         .miss_response_valid (miss_response_valid[i]),
         .miss_response
     );
-    assign events[i]          = pe_events;
-    assign flushes[i]         = pe_events.advance_epoch;
-    assign delayed_flushes[i] = pe_events.delayed_flush;
+    assign hash_request[i]    = lake_pkg::LINE_REQUEST_STRIDE'(pe_hash_request);
+    assign data_request[i]    = lake_pkg::LINE_REQUEST_STRIDE'(pe_data_request);
+    assign slab_request[i]    = lake_pkg::SLAB_REQUEST_STRIDE'(pe_slab_request);
+    assign guard_request[i]   = lake_pkg::GUARD_REQUEST_STRIDE'(pe_guard_request);
+    assign miss_request[i]    = lake_pkg::MISS_REQUEST_STRIDE'(pe_miss_request);
+    assign declare_bucket[i]  = 32'(pe_bucket);
+    assign events[i]          = lake_pkg::EVENTS_STRIDE'(pe_events);
   end
 
   scoreboard #(
       .PES(PES),
-      .BUCKET_BITS(lake_pkg::ADDRESS_BITS)
+      .BUCKET_BITS(32)
   ) order (
       .clk,
       .rst,

@@ -5,6 +5,9 @@
 // on one bucket of the hash table are ordered by the scoreboard. A GET of a 4-byte key that hits
 // the shared caches takes about 35 cycles.
 //
+// What is combinational is computed in the states that use it, by a function or with 0 in all other
+// states, so that a simulation skips most of it.
+//
 // Requests from the network:
 //   GET alone in its datagram   hit: reply. Miss: entry in the miss table, forward.
 //   SET alone, storable         store (pending, if writes are safe), entry in the miss table, forward.
@@ -106,7 +109,6 @@ module lake_pe #(
   logic [OFFSET_BITS-5:0]  words;         // received so far
   logic [15:0]             payload;       // offset of the first operation
   logic [15:0]             payload_end;
-  logic                    header_ok;
   logic [15:0]             ip_length;
   logic [15:0]             udp_length;
   logic [15:0]             operation_offset;
@@ -125,10 +127,13 @@ module lake_pe #(
   assign ip_length  = {head[135:128], head[143:136]};
   assign udp_length = {head[311:304], head[319:312]};
   assign payload    = settings.udp_header ? 16'd50 : 16'd42;
-  assign header_ok  = ip_length >= payload + 16'd10 && meta.length >= ip_length + 16'd14
-      && udp_length + 16'd20 == ip_length
-      // Sequence number 0 of 1 datagram.
-      && (!settings.udp_header || head[383:352] == 32'h0100_0000 || mutant_pkg::ID == 16);
+
+  function automatic logic header_ok();
+    header_ok = ip_length >= payload + 16'd10 && meta.length >= ip_length + 16'd14
+        && udp_length + 16'd20 == ip_length
+        // Sequence number 0 of 1 datagram.
+        && (!settings.udp_header || head[383:352] == 32'h0100_0000 || mutant_pkg::ID == 16);
+  endfunction
 
   assign frame_show = state == OPERATION || state == KEY_LATCH || state == WINDOW_LATCH
       || (state == FORWARD && m_valid);
@@ -201,8 +206,8 @@ module lake_pe #(
   // ---- hash table ------------------------------------------------------------------------------
   logic [lake_pkg::LINE_BITS-1:0]     bucket;      // eight descriptors
   lake_pkg::descriptor_t              probed;      // the descriptor of `way`
+  lake_pkg::descriptor_t              held;
   logic [7:0]                         candidates;  // ways that may hold the key
-  logic [7:0]                         matching;
   logic [7:0]                         invalid_ways;
   logic [7:0]                         class_ways;  // ways whose chunk has the size that is needed
   logic [2:0]                         way;
@@ -215,35 +220,36 @@ module lake_pe #(
   logic [lake_pkg::EPOCH_BITS-1:0]    stored_epoch;
   logic                               acknowledged;  // the SET may become visible
 
-  assign probed = bucket[{way, 6'd0}+:64];
-
-  for (genvar i = 0; i < 8; i++) begin : ways
-    lake_pkg::descriptor_t arrived;
-    lake_pkg::descriptor_t held;
-
-    always_comb begin
-      arrived     = '0;
-      matching[i] = 1'b0;
-      if (state == BUCKET_WAIT) begin
-        arrived     = hash_response[64*i+:64];
-        matching[i] = arrived.valid && (plan == PLAN_ACKNOWLEDGE ? arrived.chunk == entry.chunk
-            : arrived.key_length == key_length && arrived.signature == hash[31:16]);
-      end
+  always_comb begin
+    probed = '0;
+    if (state == LINE || state == COMPARE || state == FOUND || state == FREE) begin
+      probed = bucket[{way, 6'd0}+:64];
     end
+  end
 
-    always_comb begin
-      held            = '0;
-      invalid_ways[i] = 1'b0;
-      class_ways[i]   = 1'b0;
-      if (state == SLOT || state == ALLOCATE_WAIT) begin
-        held            = bucket[64*i+:64];
-        invalid_ways[i] = !held.valid;
-        class_ways[i]   = held.valid && held.chunk_class == needed;
-      end
-    end
-
+  function automatic logic may_hold(input lake_pkg::descriptor_t arrived);
     logic unused;
-    assign unused = &{1'b0, arrived, held};
+    may_hold = arrived.valid && (plan == PLAN_ACKNOWLEDGE ? arrived.chunk == entry.chunk
+        : arrived.key_length == key_length && arrived.signature == hash[31:16]);
+    unused = &{1'b0, arrived};
+  endfunction
+
+  // Ways of a bucket that may hold the key.
+  function automatic logic [7:0] matching(input logic [lake_pkg::LINE_BITS-1:0] line);
+    for (int each = 0; each < 8; each++) matching[each] = may_hold(line[64*each+:64]);
+  endfunction
+
+  always_comb begin
+    held         = '0;
+    invalid_ways = '0;
+    class_ways   = '0;
+    if (state == SLOT || state == ALLOCATE_WAIT) begin
+      for (int each = 0; each < 8; each++) begin
+        held               = bucket[64*each+:64];
+        invalid_ways[each] = !held.valid;
+        class_ways[each]   = held.valid && held.chunk_class == needed;
+      end
+    end
   end
 
   function automatic logic [2:0] lowest(input logic [7:0] bits);
@@ -266,8 +272,6 @@ module lake_pe #(
   logic [3:0]               line_index;
   logic [3:0]               lines_wanted;  // number of the last line to be read
   logic                     same;          // the lines so far hold the key
-  logic                     equal;
-  logic                     usable;
   logic [3:0]               store_window;
   logic [3:0]               last_window;
   logic [15:0]              item_length;
@@ -290,24 +294,23 @@ module lake_pe #(
   end
 
   // A chunk is served if it is visible, of this epoch and not too old.
-  assign usable = (!probed.pending || mutant_pkg::ID == 8)
-      && (item.epoch == epoch || mutant_pkg::ID == 9)
-      && (!settings.bypass || mutant_pkg::ID == 10)
-      && (settings.max_age == '0 || now - item.stored_time <= settings.max_age
-          || mutant_pkg::ID == 11);
+  function automatic logic usable();
+    usable = (!probed.pending || mutant_pkg::ID == 8)
+        && (item.epoch == epoch || mutant_pkg::ID == 9)
+        && (!settings.bypass || mutant_pkg::ID == 10)
+        && (settings.max_age == '0 || now - item.stored_time <= settings.max_age
+            || mutant_pkg::ID == 11);
+  endfunction
 
   // The lines of a chunk hold, behind the header, windows of key and value: line n holds the
   // windows 2n - 1 and 2n.
-  always_comb begin
-    equal = 1'b0;
-    if (item_write) begin
-      equal = ((data_response[511:256] ^ key_ram[3'({line_index, 1'b0})])
-              & below(16'(key_length), {6'd0, line_index, 6'd0})) == '0
-          && (line_index == 4'd0
-              || ((data_response[255:0] ^ key_ram[3'({line_index, 1'b0} - 5'd1)])
-                  & below(16'(key_length), {6'd0, line_index, 6'd0} - 16'd32)) == '0);
-    end
-  end
+  function automatic logic equal(input logic [3:0] index);
+    equal = ((data_response[511:256] ^ key_ram[3'({index, 1'b0})])
+            & below(16'(key_length), {6'd0, index, 6'd0})) == '0
+        && (index == 4'd0
+            || ((data_response[255:0] ^ key_ram[3'({index, 1'b0} - 5'd1)])
+                & below(16'(key_length), {6'd0, index, 6'd0} - 16'd32)) == '0);
+  endfunction
 
   logic                item_write;
   logic                item_read;
@@ -316,11 +319,12 @@ module lake_pe #(
 
   assign item_write = state == LINE_WAIT && data_response_valid;
 
+  // It holds the lines as they are: the first of its words is the header.
   window_buffer #(.WORDS(16)) item_buffer (
       .clk,
-      .write      ({item_write && line_index != 4'd0, item_write}),
-      .write_row  ({line_index[2:0] - 3'd1, line_index[2:0]}),
-      .write_data ({data_response[255:0], data_response[511:256]}),
+      .write      ({2{item_write}}),
+      .write_row  ({2{line_index[2:0]}}),
+      .write_data (data_response),
       .read       (item_read),
       .read_offset(item_offset),
       .show       (state == REPLY && m_valid),
@@ -342,7 +346,6 @@ module lake_pe #(
 
   // ---- reply -----------------------------------------------------------------------------------
   logic [767:0] unsummed_head;
-  logic [767:0] reply;        // with checksums
   logic [15:0]  reply_length;
   logic [15:0]  reply_body;
   logic [15:0]  head_length;
@@ -401,14 +404,6 @@ module lake_pe #(
     swapped = odd ? {value[7:0], value[15:8]} : value;
   endfunction
 
-  always_comb begin
-    reply = unsummed_head;
-    if (state == REPLY) begin
-      reply[192+:16] = {~ip_sum[7:0], ~ip_sum[15:8]};
-      reply[320+:16] = udp_sum == 16'hffff ? 16'hffff : {~udp_sum[7:0], ~udp_sum[15:8]};
-    end
-  end
-
   // ---- sending ---------------------------------------------------------------------------------
   logic                   sending;
   logic                   advance;
@@ -423,13 +418,19 @@ module lake_pe #(
   always_comb begin
     m_data = frame_window;
     if (m_valid && state == REPLY) begin
-      // The head covers two words and the beginning of the third.
+      // The head, with checksums, covers two words and the beginning of the third.
       case (shown_word)
-        (OFFSET_BITS - 4)'(0): m_data = reply[255:0];
-        (OFFSET_BITS - 4)'(1): m_data = reply[511:256];
+        (OFFSET_BITS - 4)'(0): begin
+          m_data          = unsummed_head[255:0];
+          m_data[192+:16] = {~ip_sum[7:0], ~ip_sum[15:8]};
+        end
+        (OFFSET_BITS - 4)'(1): begin
+          m_data         = unsummed_head[511:256];
+          m_data[64+:16] = udp_sum == 16'hffff ? 16'hffff : {~udp_sum[7:0], ~udp_sum[15:8]};
+        end
         (OFFSET_BITS - 4)'(2): begin
           m_data = (item_window & ~below(head_length, 16'd64))
-              | (reply[767:512] & below(head_length, 16'd64));
+              | (unsummed_head[767:512] & below(head_length, 16'd64));
         end
         default: m_data = item_window;
       endcase
@@ -479,19 +480,27 @@ module lake_pe #(
   end
 
   assign slab_valid = state == FREE || state == ALLOCATE;
-  assign slab_request.free        = state == FREE;
-  assign slab_request.chunk_class = state == FREE ? probed.chunk_class : needed;
-  assign slab_request.chunk       = probed.chunk;
-
-  assign guard_valid            = state == GUARD;
-  assign guard_request.index    = hash[31-:lake_pkg::GUARD_BITS];
-  assign guard_request.expiring = operation.expiring;
   always_comb begin
-    case (plan)
-      PLAN_GET, PLAN_FILL: guard_request.command = lake_pkg::GUARD_READ;
-      PLAN_ACKNOWLEDGE:    guard_request.command = lake_pkg::GUARD_ACK;
-      default:             guard_request.command = lake_pkg::GUARD_MUTATE;
-    endcase
+    slab_request = '0;
+    if (slab_valid) begin
+      slab_request.free        = state == FREE;
+      slab_request.chunk_class = state == FREE ? probed.chunk_class : needed;
+      slab_request.chunk       = probed.chunk;
+    end
+  end
+
+  assign guard_valid = state == GUARD;
+  always_comb begin
+    guard_request = '0;
+    if (guard_valid) begin
+      guard_request.index    = hash[31-:lake_pkg::GUARD_BITS];
+      guard_request.expiring = operation.expiring;
+      case (plan)
+        PLAN_GET, PLAN_FILL: guard_request.command = lake_pkg::GUARD_READ;
+        PLAN_ACKNOWLEDGE:    guard_request.command = lake_pkg::GUARD_ACK;
+        default:             guard_request.command = lake_pkg::GUARD_MUTATE;
+      endcase
+    end
   end
 
   logic [27:0] store_count;
@@ -535,7 +544,7 @@ module lake_pe #(
     frame_read   = 1'b0;
     frame_offset = OFFSET_BITS'(operation_offset);
     item_read    = 1'b0;
-    item_offset  = 9'(reply_body + {11'd0, send_word[4:0] & 5'h1f} * 16'd32 - head_length);
+    item_offset  = '0;
     case (state)
       START: begin
         frame_read   = 1'b1;
@@ -553,7 +562,11 @@ module lake_pe #(
         frame_read   = 1'b1;
         frame_offset = OFFSET_BITS'(value_offset + {7'd0, store_window, 5'd0} - 16'(key_length));
       end
-      REPLY: item_read = advance;
+      REPLY: begin
+        item_read   = advance;
+        // The item is behind the header of 32 bytes.
+        item_offset = 9'(reply_body + 16'd32 + {6'd0, send_word[4:0], 5'd0} - head_length);
+      end
       FORWARD: begin
         frame_read   = advance;
         frame_offset = OFFSET_BITS'({send_word, 5'd0});
@@ -564,23 +577,29 @@ module lake_pe #(
 
   logic        takes;         // a reply that may have an entry in the miss table
   logic        inserts;       // a request that gets one
-  logic        fill_allowed;
-  logic        set_visible;
-  logic        alone;
-
   assign takes = decoded.ok && decoded.last && !decoded.quiet && (decoded.get || decoded.mutation);
   assign inserts = !several && !operation.quiet;
-  assign fill_allowed = settings.fill
-      && (quiet || mutant_pkg::ID == 4)
-      && (!guard_response.uncacheable || mutant_pkg::ID == 5)
-      && (guard_response.version == entry.version || mutant_pkg::ID == 2);
-  assign set_visible = (operation.status_ok || mutant_pkg::ID == 6)
-      && quiet && guard_response.version == entry.version;
+
+  // What the answer of the guard table allows: functions, since they are asked in one state only.
+  function automatic logic fill_allowed();
+    fill_allowed = settings.fill
+        && (quiet || mutant_pkg::ID == 4)
+        && (!guard_response.uncacheable || mutant_pkg::ID == 5)
+        && (guard_response.version == entry.version || mutant_pkg::ID == 2);
+  endfunction
+
+  function automatic logic set_visible();
+    set_visible = (operation.status_ok || mutant_pkg::ID == 6)
+        && quiet && guard_response.version == entry.version;
+  endfunction
+
   // No mutation of the key was on its way when the request passed, so the server gets those that
   // passed before in front of it, and has answered them.
-  assign alone = !settings.safe_writes || (plan == PLAN_GET
-      ? guard_response.inflight == 8'd0 || mutant_pkg::ID == 3
-      : guard_response.inflight == 8'd1 || mutant_pkg::ID == 7);
+  function automatic logic alone();
+    alone = !settings.safe_writes || (plan == PLAN_GET
+        ? guard_response.inflight == 8'd0 || mutant_pkg::ID == 3
+        : guard_response.inflight == 8'd1 || mutant_pkg::ID == 7);
+  endfunction
 
   lake_pkg::descriptor_t leaving;    // the descriptor of `victim`
   lake_pkg::descriptor_t reused;     // one whose chunk has the size that is needed
@@ -596,27 +615,32 @@ module lake_pe #(
 
   lake_pkg::descriptor_t new_descriptor;
   always_comb begin
-    new_descriptor             = '0;
-    new_descriptor.valid       = 1'b1;
-    new_descriptor.pending     = plan == PLAN_SET && settings.safe_writes;
-    new_descriptor.chunk_class = needed;
-    new_descriptor.key_length  = key_length;
-    new_descriptor.signature   = hash[31:16];
-    new_descriptor.chunk       = chunk;
+    new_descriptor = '0;
+    if (state == HEADER_WRITE) begin
+      new_descriptor.valid       = 1'b1;
+      new_descriptor.pending     = plan == PLAN_SET && settings.safe_writes;
+      new_descriptor.chunk_class = needed;
+      new_descriptor.key_length  = key_length;
+      new_descriptor.signature   = hash[31:16];
+      new_descriptor.chunk       = chunk;
+    end
   end
 
   always_comb begin
-    new_header = item;
-    if (plan == PLAN_ACKNOWLEDGE) begin
-      new_header.cas = operation.cas;
-    end else if (state == HEADER_WRITE) begin
-      new_header.value_length = value_length;
-      new_header.flags        = operation.flags;
-      new_header.cas          = plan == PLAN_FILL ? operation.cas : 64'd0;
-      new_header.stored_time  = now;
-      new_header.epoch        = stored_epoch;
-      new_header.store_id     = {id, store_count};
-      new_header.value_sum    = swapped(key_length[0], value_sum);
+    new_header = '0;
+    if (state == HEADER_WRITE) begin
+      new_header = item;
+      if (plan == PLAN_ACKNOWLEDGE) begin
+        new_header.cas = operation.cas;
+      end else begin
+        new_header.value_length = value_length;
+        new_header.flags        = operation.flags;
+        new_header.cas          = plan == PLAN_FILL ? operation.cas : 64'd0;
+        new_header.stored_time  = now;
+        new_header.epoch        = stored_epoch;
+        new_header.store_id     = {id, store_count};
+        new_header.value_sum    = swapped(key_length[0], value_sum);
+      end
     end
   end
 
@@ -646,7 +670,7 @@ module lake_pe #(
         key_window       <= '0;
         key_sum          <= '0;
         crc              <= '1;
-        if (header_ok) begin
+        if (header_ok()) begin
           state <= OPERATION;
         end else begin
           events.malformed     <= !response;
@@ -729,16 +753,16 @@ module lake_pe #(
           version      <= guard_response.version;
           // A SET took the epoch of its arrival: a mutation that passed since may be the later one.
           if (response) stored_epoch <= epoch;
-          acknowledged <= set_visible;
+          acknowledged <= set_visible();
           case (plan)
-            PLAN_GET: state <= alone ? INSERT : MARK;
+            PLAN_GET: state <= alone() ? INSERT : MARK;
             PLAN_SET: begin
-              if (!alone) plan <= PLAN_INVALIDATE;
+              if (!alone()) plan <= PLAN_INVALIDATE;
               state <= BUCKET;
             end
             PLAN_FILL: begin
-              events.fill_refused <= !fill_allowed;
-              state               <= fill_allowed ? BUCKET : RELEASE;
+              events.fill_refused <= !fill_allowed();
+              state               <= fill_allowed() ? BUCKET : RELEASE;
             end
             PLAN_ACKNOWLEDGE: state <= entry.kind == lake_pkg::REQUEST_SET ? BUCKET : RELEASE;
             default: state <= BUCKET;
@@ -753,7 +777,7 @@ module lake_pe #(
         found   <= 1'b0;
         if (hash_response_valid) begin
           bucket     <= hash_response;
-          candidates <= matching;
+          candidates <= matching(hash_response);
           state      <= SEARCH;
         end
       end
@@ -776,7 +800,7 @@ module lake_pe #(
             item         <= data_response[255:0];
             first_window <= data_response[511:256];
           end
-          same  <= same && (equal || plan == PLAN_ACKNOWLEDGE || mutant_pkg::ID == 18);
+          same  <= same && (equal(line_index) || plan == PLAN_ACKNOWLEDGE || mutant_pkg::ID == 18);
           state <= COMPARE;
         end
       end
@@ -787,7 +811,7 @@ module lake_pe #(
         end else if (line_index != lines_wanted) begin
           line_index <= line_index + 1'b1;
           state      <= LINE;
-        end else if (!found && plan == PLAN_GET && usable) begin
+        end else if (!found && plan == PLAN_GET && usable()) begin
           // The key is there: read the rest of the value.
           found        <= 1'b1;
           lines_wanted <= 4'((16'(key_length) + item.value_length + 16'd31) >> 6);
@@ -1031,5 +1055,5 @@ module lake_pe #(
   end
 
   logic unused;
-  assign unused = &{1'b0, probed, entry, leaving, reused, operation.response};
+  assign unused = &{1'b0, probed, held, entry, leaving, reused, operation.response};
 endmodule

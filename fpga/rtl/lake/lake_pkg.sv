@@ -203,6 +203,7 @@ package lake_pkg;
     logic delayed_flush;
   } events_t;
   localparam int EVENTS = 14;
+  localparam int EVENTS_STRIDE = 32;  // bits from the events of one PE to those of the next
 
   // Totals of `events_t`, in the same order.
   typedef struct packed {
@@ -245,11 +246,19 @@ package lake_pkg;
     logic [31:0]      miss_live;
   } memory_counters_t;
 
-  // Widths of the requests: yosys takes no arrays of structs, so arrays of requests are arrays of bits.
+  // Widths of the requests.
   localparam int LINE_REQUEST_BITS = 1 + ADDRESS_BITS + LINE_BITS;
   localparam int SLAB_REQUEST_BITS = 3 + ADDRESS_BITS;
   localparam int GUARD_REQUEST_BITS = 3 + GUARD_BITS;
   localparam int MISS_TAG_BITS = 88;
   localparam int MISS_ENTRY_BITS = 74 + VERSION_BITS + ADDRESS_BITS;
   localparam int MISS_REQUEST_BITS = 14 + MISS_TAG_BITS + MISS_ENTRY_BITS + WINDOW_BITS;
+
+  // Bits from one request to the next in an array. yosys takes no arrays of structs, so arrays of
+  // requests are arrays of bits. Each request begins at a multiple of 32 bits: a simulation copies
+  // its words, where it would shift them otherwise.
+  localparam int LINE_REQUEST_STRIDE = (LINE_REQUEST_BITS + 31) / 32 * 32;
+  localparam int SLAB_REQUEST_STRIDE = (SLAB_REQUEST_BITS + 31) / 32 * 32;
+  localparam int GUARD_REQUEST_STRIDE = (GUARD_REQUEST_BITS + 31) / 32 * 32;
+  localparam int MISS_REQUEST_STRIDE = (MISS_REQUEST_BITS + 31) / 32 * 32;
 endpackage

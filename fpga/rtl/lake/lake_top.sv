@@ -525,14 +525,20 @@ module lake_top #(
     else if (!idle) still <= still + 1'b1;
   end
 
-  // Read-only registers, from the lowest address on.
-  assign status = {
-    queue_dropped, transmitted, received,
-    memory_counters, counters,
-    starved_cycles, busy_cycles, lake_dropped, lake_accepted, rate, epoch_count,
-    {27'd0, busy, bypass, quiet, cache_on, initialized},
-    32'h4c61_4b65  // "LaKe"
-  };
+  // Read-only registers, from the lowest address on. They are collected for a read only: a
+  // simulation skips that in all other cycles.
+  always_comb begin
+    status = '0;
+    if (reg_read) begin
+      status = {
+        queue_dropped, transmitted, received,
+        memory_counters, counters,
+        starved_cycles, busy_cycles, lake_dropped, lake_accepted, rate, epoch_count,
+        {27'd0, busy, bypass, quiet, cache_on, initialized},
+        32'h4c61_4b65  // "LaKe"
+      };
+    end
+  end
 
   logic unused;
   assign unused = &{1'b0, control, normal_level, normal_accepted, normal_dropped, fifo_ready,

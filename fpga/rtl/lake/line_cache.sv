@@ -101,16 +101,23 @@ module line_cache #(
   assign fill_address = pending_address[m_response_tag];
 
   assign s_response_valid = expected || hit_event;
-  assign s_response = m_response_valid ? m_response : found.line;
   assign s_response_tag = m_response_valid ? m_response_tag : lookup_tag;
+
+  // Lines are selected only when they are needed: a simulation skips that in all other cycles.
+  always_comb begin
+    s_response = '0;
+    if (m_response_valid) s_response = m_response;
+    else if (hit_event) s_response = found.line;
+  end
 
   always_comb begin
     ram_write = clearing || fill || write_done;
     ram_index = lookup.address[INDEX_BITS-1:0];
-    ram_entry = {1'b1, lookup.address[lake_pkg::ADDRESS_BITS-1:INDEX_BITS], lookup.data};
+    ram_entry = '0;
     if (clearing) begin
       ram_index = clear_index;
-      ram_entry.valid = 1'b0;
+    end else if (write_done) begin
+      ram_entry = {1'b1, lookup.address[lake_pkg::ADDRESS_BITS-1:INDEX_BITS], lookup.data};
     end else if (m_response_valid) begin
       ram_index = fill_address[INDEX_BITS-1:0];
       ram_entry = {1'b1, fill_address[lake_pkg::ADDRESS_BITS-1:INDEX_BITS], m_response};
@@ -135,7 +142,7 @@ module line_cache #(
       lookup     <= s_request;
       lookup_tag <= s_tag;
     end
-    if (load) begin
+    if (write_done || read_done) begin
       m_request <= lookup;
       m_tag     <= lookup_tag;
     end

@@ -140,7 +140,7 @@ module miss_table #(
   assign is_mark    = compare_valid && compare_command == lake_pkg::MISS_MARK;
   assign is_release = compare_valid && compare_command == lake_pkg::MISS_RELEASE;
 
-  assign matching = equal & live;
+  assign matching = exclusive ? equal & live : '0;
   assign matched = matching != '0;
   assign marked = mark.valid && !older(now - mark.inserted, lifetime) && mutant_pkg::ID != 14;
   always_comb begin
@@ -245,10 +245,12 @@ module miss_table #(
     end
 
     // Stage 2.
-    response_hit       <= is_insert ? slot_available : is_take && matched;
-    response_ambiguous <= is_insert ? matched || marked : is_take && ambiguous[matched_slot];
-    response_slot      <= is_insert ? slot_offered : matched_slot;
-    s_response_tag     <= compare_tag;
+    if (compare_valid) begin
+      response_hit       <= is_insert ? slot_available : is_take && matched;
+      response_ambiguous <= is_insert ? matched || marked : is_take && ambiguous[matched_slot];
+      response_slot      <= is_insert ? slot_offered : matched_slot;
+      s_response_tag     <= compare_tag;
+    end
 
     if (inserts) begin
       tags[slot_offered] <= compare_miss_tag;

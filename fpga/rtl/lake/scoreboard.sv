@@ -30,50 +30,45 @@ module scoreboard #(
   logic [PES-1:0][BUCKET_BITS-1:0] bucket;
   logic [PES-1:0][PES-1:0]         earlier;  // active PEs that were dispatched before this one
 
-  // The PEs that the declaration of a PE waits for.
-  function automatic logic [PES-1:0] conflicts(
-      input logic [PES-1:0] others, input logic all, input logic read,
-      input logic [BUCKET_BITS-1:0] wanted,
-      input logic [PES-1:0] others_declared, input logic [PES-1:0] others_all,
-      input logic [PES-1:0] others_read,
-      input logic [PES-1:0][BUCKET_BITS-1:0] others_bucket);
-    for (int other = 0; other < PES; other++) begin
-      conflicts[other] = others[other] && (all || !others_declared[other] || others_all[other]
-          || (others_bucket[other] == wanted && !(read && others_read[other])))
-          && mutant_pkg::ID != 1;
-    end
-  endfunction
+  logic [PES-1:0] asks;       // a declaration that is not granted yet
+  logic [PES-1:0] takes;      // in its first cycle
+  logic [PES-1:0] unblocked;
+  logic [PES-1:0] ends;
+
+  assign asks  = active & declare_valid & ~granted;
+  assign takes = asks & ~declared;
+  assign ends  = finish | dispatch;
+
+  always_ff @(posedge clk) begin
+    active     <= rst ? '0 : (active & ~finish) | dispatch;
+    declared   <= rst ? '0 : (declared | asks) & ~ends;
+    granted    <= rst ? '0 : (granted | (asks & unblocked)) & ~ends;
+    covers_all <= (covers_all & ~takes) | (declare_all & takes);
+    reads      <= (reads & ~takes) | (declare_read & takes);
+  end
 
   // One block for each PE: Verilator updates a packed array in place when it is written in a loop.
   for (genvar pe = 0; pe < PES; pe++) begin : gen_pe
+    logic [PES-1:0] conflicts;  // the PEs that the declaration waits for
+
+    always_comb begin
+      conflicts = '0;
+      if (asks[pe] && mutant_pkg::ID != 1) begin
+        for (int other = 0; other < PES; other++) begin
+          conflicts[other] = earlier[pe][other] && !finish[other]
+              && (declare_all[pe] || !declared[other] || covers_all[other]
+                  || (bucket[other] == declare_bucket[pe]
+                      && !(declare_read[pe] && reads[other])));
+        end
+      end
+    end
+    assign unblocked[pe] = conflicts == '0;
+
     always_ff @(posedge clk) begin
-      earlier[pe] <= earlier[pe] & ~finish;
-      if (active[pe] && declare_valid[pe]) begin
-        declared[pe] <= 1'b1;
-        if (!declared[pe]) begin
-          covers_all[pe] <= declare_all[pe];
-          reads[pe]      <= declare_read[pe];
-          bucket[pe]     <= declare_bucket[pe];
-        end
-        if (conflicts(earlier[pe] & ~finish, declare_all[pe], declare_read[pe],
-                      declare_bucket[pe], declared, covers_all, reads, bucket) == '0) begin
-          granted[pe] <= 1'b1;
-        end
-      end
-      if (finish[pe] || dispatch[pe]) begin
-        active[pe]   <= dispatch[pe];
-        declared[pe] <= 1'b0;
-        granted[pe]  <= 1'b0;
-      end
-      if (dispatch[pe]) begin
-        earlier[pe] <= active & ~finish & ~(PES'(1) << pe);
-      end
-      if (rst) begin
-        active[pe]   <= 1'b0;
-        declared[pe] <= 1'b0;
-        granted[pe]  <= 1'b0;
-        earlier[pe]  <= '0;
-      end
+      if (takes[pe]) bucket[pe] <= declare_bucket[pe];
+      if (rst) earlier[pe] <= '0;
+      else if (dispatch[pe]) earlier[pe] <= active & ~finish & ~(PES'(1) << pe);
+      else earlier[pe] <= earlier[pe] & ~finish;
     end
   end
 endmodule

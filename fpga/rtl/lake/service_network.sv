@@ -8,14 +8,15 @@ module service_network #(
     parameter int PES = 5,
     parameter int REQUEST_BITS = 8,
     parameter int RESPONSE_BITS = 8,
-    localparam int TAG_BITS = PES > 1 ? $clog2(PES) : 1
+    localparam int TAG_BITS = PES > 1 ? $clog2(PES) : 1,
+    localparam int STRIDE = (REQUEST_BITS + 31) / 32 * 32  // see lake_pkg
 ) (
     input  logic                             clk,
     input  logic                             rst,
 
     input  logic [PES-1:0]                   pe_valid,
     output logic [PES-1:0]                   pe_ready,
-    input  logic [PES-1:0][REQUEST_BITS-1:0] pe_request,
+    input  logic [PES-1:0][STRIDE-1:0]       pe_request,
     output logic [PES-1:0]                   pe_response_valid,
     output logic [RESPONSE_BITS-1:0]         pe_response,
 
@@ -47,7 +48,7 @@ module service_network #(
     if (load) begin
       for (int pe = 0; pe < PES; pe++) begin
         if (grant[pe]) begin
-          request <= pe_request[pe];
+          request <= pe_request[pe][REQUEST_BITS-1:0];
           tag     <= TAG_BITS'(pe);
         end
       end
@@ -55,13 +56,14 @@ module service_network #(
     if (response_valid) begin
       pe_response <= response;
     end
-    for (int pe = 0; pe < PES; pe++) begin
-      pe_response_valid[pe] <= !rst && response_valid && response_tag == TAG_BITS'(pe);
-    end
+    pe_response_valid <= !rst && response_valid ? PES'(1) << response_tag : '0;
     if (rst) begin
       valid <= 1'b0;
     end else if (load) begin
       valid <= pe_valid != '0;
     end
   end
+
+  logic unused;
+  assign unused = &{1'b0, pe_request};
 endmodule

@@ -105,6 +105,7 @@ module slab_allocator #(
   logic             has_queued;
   logic             coming;        // a word is on its way, or can be read
   logic             allocate;
+  logic             release_chunk;
   logic             pop;
   logic             push;
   logic             spill;         // a freed chunk goes to the SRAM
@@ -120,17 +121,12 @@ module slab_allocator #(
   assign unused_bits = &{1'b0, sram_rdata[31:WIDTH]};
 
   assign chunk_class = s_request.chunk_class;
-  assign has_fresh   = fresh[chunk_class] != region_end[chunk_class];
-  assign has_queued  = queued[chunk_class] != '0;
-  assign coming      = claimed[chunk_class] != '0 || stacked[chunk_class] != '0;
 
   assign s_ready  = s_request.free ? !arrival : has_fresh || has_queued || !coming;
   assign accept   = s_valid && s_ready;
   assign allocate = accept && !s_request.free;
   assign pop      = allocate && !has_fresh && has_queued;
-  assign push     = accept && s_request.free && !claimed[chunk_class][FIFO_BITS];
-  assign spill    = accept && s_request.free && claimed[chunk_class][FIFO_BITS]
-      && stacked[chunk_class] != stack_limit[chunk_class];
+  assign release_chunk = accept && s_request.free;
 
   assign arrival       = flight[SRAM_LATENCY];
   assign arrival_class = flight_class[SRAM_LATENCY];
@@ -138,9 +134,33 @@ module slab_allocator #(
   assign fifo_class = arrival ? arrival_class : chunk_class;
   assign fifo_word  = arrival ? sram_rdata[WIDTH-1:0] : s_request.chunk;
 
+  // A simulation skips what no request asks for, and refills while no word is in the SRAM.
   always_comb begin
-    for (int each = 0; each < 4; each++) begin
-      wants[each] = stacked[each] != '0 && claimed[each] <= (FIFO_BITS + 1)'(PREFETCH / 2);
+    has_fresh  = 1'b0;
+    has_queued = 1'b0;
+    coming     = 1'b0;
+    if (s_valid) begin
+      has_fresh  = fresh[chunk_class] != region_end[chunk_class];
+      has_queued = queued[chunk_class] != '0;
+      coming     = claimed[chunk_class] != '0 || stacked[chunk_class] != '0;
+    end
+  end
+
+  always_comb begin
+    push  = 1'b0;
+    spill = 1'b0;
+    if (release_chunk) begin
+      push  = !claimed[chunk_class][FIFO_BITS];
+      spill = claimed[chunk_class][FIFO_BITS] && stacked[chunk_class] != stack_limit[chunk_class];
+    end
+  end
+
+  always_comb begin
+    wants = '0;
+    if (stacked != '0) begin
+      for (int each = 0; each < 4; each++) begin
+        wants[each] = stacked[each] != '0 && claimed[each] <= (FIFO_BITS + 1)'(PREFETCH / 2);
+      end
     end
     refill_class = '0;
     for (int each = 0; each < 4; each++) begin
@@ -162,19 +182,23 @@ module slab_allocator #(
   );
 
   always_ff @(posedge clk) begin
-    s_response.ok    <= has_fresh || has_queued;
-    s_response.chunk <= has_fresh ? fresh[chunk_class] : fifo[{chunk_class, head[chunk_class]}];
-    s_response_tag   <= s_tag;
+    if (allocate) begin
+      s_response.ok    <= has_fresh || has_queued;
+      s_response.chunk <= has_fresh ? fresh[chunk_class] : fifo[{chunk_class, head[chunk_class]}];
+      s_response_tag   <= s_tag;
+    end
 
     if (fifo_write) begin
       fifo[{fifo_class, tail[fifo_class]}] <= fifo_word;
     end
 
-    sram_write   <= spill;
-    sram_address <= spill
-        ? stack_start[chunk_class] + stacked[chunk_class][SRAM_ADDRESS_BITS-1:0]
-        : stack_start[refill_class] + stacked[refill_class][SRAM_ADDRESS_BITS-1:0] - 1'b1;
-    sram_wdata   <= 32'(s_request.chunk);
+    if (spill || refill_valid) begin
+      sram_write   <= spill;
+      sram_address <= spill
+          ? stack_start[chunk_class] + stacked[chunk_class][SRAM_ADDRESS_BITS-1:0]
+          : stack_start[refill_class] + stacked[refill_class][SRAM_ADDRESS_BITS-1:0] - 1'b1;
+      sram_wdata   <= 32'(s_request.chunk);
+    end
     flight_class <= {flight_class[SRAM_LATENCY-1:0], refill_class};
 
     if (rst) begin
@@ -190,7 +214,7 @@ module slab_allocator #(
       sram_enable      <= spill || refill_valid;
       flight           <= {flight[SRAM_LATENCY-1:0], refill_valid};
       fail_event       <= allocate && !has_fresh && !has_queued;
-      lost_event       <= accept && s_request.free && !push && !spill;
+      lost_event       <= release_chunk && !push && !spill;
       if (allocate && has_fresh) begin
         fresh[chunk_class] <= fresh[chunk_class] + (WIDTH'(1) << chunk_class);
       end
@@ -221,7 +245,7 @@ module slab_allocator #(
         stacked[each] <= '0;
         head[each]    <= '0;
         tail[each]    <= '0;
-      end else begin
+      end else if (accept || arrival || refill_valid) begin
         queued[each]  <= queued[each] + (FIFO_BITS + 1)'(queues) - (FIFO_BITS + 1)'(popped);
         claimed[each] <= claimed[each] + (FIFO_BITS + 1)'(pushed) + (FIFO_BITS + 1)'(refilled)
             - (FIFO_BITS + 1)'(popped);

@@ -4,19 +4,25 @@ module window_sum (
     input  logic [255:0] window,  // byte i at bits 8*i+:8; unused bytes are 0
     output logic [15:0]  sum
 );
-  logic [19:0] total;
+  // The order of the bytes does not matter to this sum, but for that of the result. So words of 32
+  // bits are added as they are, and the bytes change places at the end.
+  logic [34:0] total;
+  logic [17:0] halves;
   logic [16:0] folded;
+  logic [15:0] swapped;
 
   always_comb begin
-    total  = '0;
-    folded = '0;
-    sum    = '0;
+    total   = '0;
+    halves  = '0;
+    folded  = '0;
+    swapped = '0;
     if (enable) begin
-      for (int i = 0; i < 16; i++) begin
-        total += {4'd0, window[16*i+:8], window[16*i+8+:8]};
-      end
-      folded = {1'b0, total[15:0]} + {13'd0, total[19:16]};
-      sum    = folded[15:0] + {15'd0, folded[16]};
+      for (int i = 0; i < 8; i++) total += {3'd0, window[32*i+:32]};
+      halves  = {2'd0, total[15:0]} + {2'd0, total[31:16]} + {15'd0, total[34:32]};
+      folded  = {1'b0, halves[15:0]} + {15'd0, halves[17:16]};
+      swapped = folded[15:0] + {15'd0, folded[16]};
     end
   end
+
+  assign sum = {swapped[7:0], swapped[15:8]};
 endmodule

@@ -45,6 +45,8 @@ module output_port_lookup #(
   logic                       first;  // the next word from s_ begins a frame
   logic                       parse;
   logic                       learn;
+  logic [ENTRIES-1:0]         source_hits;
+  logic [$clog2(ENTRIES)-1:0] learned;  // the entry that is written
 
   assign destination = s_data[47:0];
   assign source      = s_data[95:48];
@@ -56,30 +58,33 @@ module output_port_lookup #(
     for (int i = 0; i < ENTRIES; i++) match[i] = entry_valid[i] && entry_address[i] == mac;
   endfunction
 
-  function automatic logic [7:0] port_of(input logic [ENTRIES-1:0] hits);
-    port_of = '0;
-    for (int i = 0; i < ENTRIES; i++) port_of |= hits[i] ? entry_port[i] : 8'd0;
+  // The place of the entry in `hits`; an address has at most one.
+  function automatic logic [$clog2(ENTRIES)-1:0] place(input logic [ENTRIES-1:0] hits);
+    place = '0;
+    for (int i = 0; i < ENTRIES; i++) if (hits[i]) place |= $clog2(ENTRIES)'(i);
   endfunction
+
+  function automatic logic [7:0] port_of(input logic [ENTRIES-1:0] hits);
+    port_of = hits != '0 ? entry_port[place(hits)] : 8'd0;
+  endfunction
+
+  always_comb begin
+    source_hits = '0;
+    if (learn) source_hits = match(source);
+    learned = source_hits != '0 ? place(source_hits) : oldest;
+  end
 
   always_ff @(posedge clk) begin
     if (learn) begin
-      if (match(source) != '0) begin
-        for (int i = 0; i < ENTRIES; i++) begin
-          if (entry_valid[i] && entry_address[i] == source) entry_port[i] <= s_meta.source;
-        end
-      end else begin
-        entry_address[oldest] <= source;
-        entry_port[oldest]    <= s_meta.source;
-      end
+      entry_address[learned] <= source;
+      entry_port[learned]    <= s_meta.source;
     end
     if (rst) begin
       entry_valid <= '0;
       oldest      <= '0;
-    end else if (learn) begin
-      if (match(source) == '0) begin
-        entry_valid[oldest] <= 1'b1;
-        oldest              <= oldest + 1'b1;
-      end
+    end else if (learn && source_hits == '0) begin
+      entry_valid[oldest] <= 1'b1;
+      oldest              <= oldest + 1'b1;
     end
   end
 
@@ -113,7 +118,8 @@ module output_port_lookup #(
       found_last          <= s_last;
       found_meta          <= s_meta;
       found_drop_eligible <= s_drop_eligible;
-      if (first) known <= parse ? port_of(match(destination)) : '0;
+      // A frame whose destination is set needs none.
+      if (first) known <= parse && s_meta.destination == '0 ? port_of(match(destination)) : '0;
     end
     if (found_valid && found_ready) begin
       m_data             <= found_data;

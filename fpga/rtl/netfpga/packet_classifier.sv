@@ -59,16 +59,27 @@ module packet_classifier #(
   net_pkg::meta_t     held_meta;
   logic               next_first;  // the next word from s_ begins a frame
   logic               advance;     // of the held word to m_
-  logic [511:0]       header;      // the first 64 bytes
+  logic               decide;      // the kind of the frame of the held word
+  logic [511:0]       header;      // the first 64 bytes; 0 without `decide`
 
   assign advance = held_valid && (!m_valid || m_ready)
       && (!held_first || held_last || s_valid || BYTES >= 64);
   assign s_ready = !held_valid || advance;
 
+  assign decide  = advance && held_first;
+
+  // All that depends on the header is computed when it decides: a simulation skips it in all other
+  // cycles.
   if (BYTES >= 64) begin : one_word
-    assign header = held_data[511:0];
+    always_comb begin
+      header = '0;
+      if (decide) header = held_data[511:0];
+    end
   end else begin : two_words
-    assign header = {held_last ? 256'd0 : s_data[255:0], held_data[255:0]};
+    always_comb begin
+      header = '0;
+      if (decide) header = {held_last ? 256'd0 : s_data[255:0], held_data[255:0]};
+    end
   end
 
   // ---- what is in the header -------------------------------------------------------------------
@@ -80,24 +91,27 @@ module packet_classifier #(
     is_vlan = value == TYPE_VLAN || value == TYPE_SERVICE_VLAN;
   endfunction
 
-  logic            vlan;          // one tag
-  logic [15:0]     ethertype;
-  logic [367:0]    packet;        // from the first byte of the IP header
-  logic            ipv4;
-  logic            ipv6;
-  logic [3:0]      header_words;  // of 4 bytes: IHL
-  logic [7:0]      protocol;
-  logic            over_ports;    // TCP or UDP
-  logic            fragment;
-  logic [31:0]     ports;         // of TCP or UDP, as they are on the wire
-  logic            to_memcached;
-  logic            plain;         // QUERY and RESPONSE: nothing that LaKe cannot read
-  logic            tcp_payload;
-  logic            from_server;
   lake_pkg::kind_t kind;
-  logic            decide;
 
-  always_comb begin
+  // The kind of the frame in `header`. (yosys takes a function without arguments for a constant if
+  // it calls others.)
+  function automatic lake_pkg::kind_t classify(input net_pkg::meta_t meta);
+    logic         vlan;          // one tag
+    logic [15:0]  ethertype;
+    logic [367:0] packet;        // from the first byte of the IP header
+    logic         ipv4;
+    logic         ipv6;
+    logic [3:0]   header_words;  // of 4 bytes: IHL
+    logic [7:0]   protocol;
+    logic         over_ports;    // TCP or UDP
+    logic         fragment;
+    logic [31:0]  ports;         // of TCP or UDP, as they are on the wire
+    logic         to_memcached;
+    logic         plain;         // QUERY and RESPONSE: nothing that LaKe cannot read
+    logic         tcp_payload;
+    logic         from_server;
+    logic         unused;
+
     vlan         = is_vlan(big_endian(header[12*8+:16]));
     ethertype    = big_endian(vlan ? header[16*8+:16] : header[12*8+:16]);
     packet       = vlan ? header[18*8+:368] : header[14*8+:368];
@@ -119,35 +133,39 @@ module packet_classifier #(
     if (ipv6) ports = packet[40*8+:32];
 
     to_memcached = big_endian(ports[31:16]) == memcached_port;
-    from_server  = (held_meta.source & server_ports) != '0;
+    from_server  = (meta.source & server_ports) != '0;
     plain        = !vlan && ipv4 && header_words == 4'd5 && !fragment
-        && protocol == PROTOCOL_UDP && held_meta.length >= UDP_HEADERS;
+        && protocol == PROTOCOL_UDP && meta.length >= UDP_HEADERS;
     tcp_payload  = big_endian(packet[2*8+:16]) > 16'd20 + {10'd0, packet[32*8+4+:4], 2'd0};
 
-    kind = lake_pkg::KIND_NORMAL;
+    classify = lake_pkg::KIND_NORMAL;
     if (from_server) begin
-      if (plain && big_endian(ports[15:0]) == memcached_port) kind = lake_pkg::KIND_RESPONSE;
+      if (plain && big_endian(ports[15:0]) == memcached_port) classify = lake_pkg::KIND_RESPONSE;
     end else if (plain && to_memcached && !header[0]) begin
-      kind = lake_pkg::KIND_QUERY;
+      classify = lake_pkg::KIND_QUERY;
     end else if (ipv4 && over_ports && header_words >= 4'd5) begin
       if (fragment || header_words > 4'd10)
-        kind = mutant_pkg::ID == 25 ? lake_pkg::KIND_NORMAL : lake_pkg::KIND_OPAQUE;
+        classify = mutant_pkg::ID == 25 ? lake_pkg::KIND_NORMAL : lake_pkg::KIND_OPAQUE;
       else if (to_memcached && (protocol == PROTOCOL_UDP || header_words > 4'd5 || tcp_payload))
-        kind = lake_pkg::KIND_OPAQUE;
+        classify = lake_pkg::KIND_OPAQUE;
     end else if (ipv6) begin
       case (protocol)
-        PROTOCOL_TCP, PROTOCOL_UDP: if (to_memcached) kind = lake_pkg::KIND_OPAQUE;
+        PROTOCOL_TCP, PROTOCOL_UDP: if (to_memcached) classify = lake_pkg::KIND_OPAQUE;
         // Hop-by-hop options are common before ICMPv6.
-        8'd0: if (packet[40*8+:8] != PROTOCOL_ICMPV6) kind = lake_pkg::KIND_OPAQUE;
-        8'd43, 8'd44, 8'd60: kind = lake_pkg::KIND_OPAQUE;
+        8'd0: if (packet[40*8+:8] != PROTOCOL_ICMPV6) classify = lake_pkg::KIND_OPAQUE;
+        8'd43, 8'd44, 8'd60: classify = lake_pkg::KIND_OPAQUE;
         default: ;
       endcase
     end else if (vlan && is_vlan(ethertype)) begin
-      kind = lake_pkg::KIND_OPAQUE;
+      classify = lake_pkg::KIND_OPAQUE;
     end
-  end
+    unused = &{1'b0, packet, meta};
+  endfunction
 
-  assign decide = advance && held_first;
+  always_comb begin
+    kind = lake_pkg::KIND_NORMAL;
+    if (decide) kind = classify(held_meta);
+  end
 
   always_ff @(posedge clk) begin
     if (s_valid && s_ready) begin
@@ -204,5 +222,5 @@ module packet_classifier #(
   end
 
   logic unused;
-  assign unused = &{1'b0, header, packet};
+  assign unused = &{1'b0, header};
 endmodule

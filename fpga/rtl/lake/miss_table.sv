@@ -61,6 +61,15 @@ module miss_table #(
     end
   endfunction
 
+  // For each bit of a slot's number, a mask of the slots that have it.
+  function automatic logic [SLOT_BITS*ENTRIES-1:0] slots_with_bit();
+    for (int at = 0; at < SLOT_BITS; at++) begin
+      for (int slot = 0; slot < ENTRIES; slot++) slots_with_bit[at*ENTRIES+slot] = slot[at];
+    end
+  endfunction
+
+  localparam logic [SLOT_BITS*ENTRIES-1:0] SLOTS_WITH_BIT = slots_with_bit();
+
   function automatic logic older(input logic [lake_pkg::TIME_BITS-1:0] age,
                                  input logic [lake_pkg::TIME_BITS-1:0] limit);
     older = age > limit;
@@ -96,6 +105,7 @@ module miss_table #(
   logic [ENTRIES-1:0]         equal;
   mark_t                      mark;
   logic [ENTRIES-1:0]         matching;
+  logic [ENTRIES-1:0]         lowest_match;
   logic                       matched;
   logic [SLOT_BITS-1:0]       matched_slot;
   logic                       marked;
@@ -144,12 +154,12 @@ module miss_table #(
   assign matched = matching != '0;
   assign marked = mark.valid && !older(now - mark.inserted, lifetime) && mutant_pkg::ID != 14;
   always_comb begin
+    lowest_match = '0;
     matched_slot = '0;
     if (matched) begin
-      for (int slot = ENTRIES - 1; slot >= 0; slot--) begin
-        if (matching[slot]) begin
-          matched_slot = SLOT_BITS'(slot);
-        end
+      lowest_match = matching & (~matching + 1'b1);
+      for (int each = 0; each < SLOT_BITS; each++) begin
+        matched_slot[each] = (lowest_match & SLOTS_WITH_BIT[each*ENTRIES+:ENTRIES]) != '0;
       end
     end
   end

@@ -23,7 +23,7 @@ from typing import Any
 
 from netkv import schemes
 from netkv.control import base
-from netkv.errors import NetkvError
+from netkv.errors import NetkvError, UsageError, suggest
 from netkv.rack.report import RackEvent
 from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.timeline import carry_out
@@ -76,9 +76,20 @@ class Hooks:
 def play(case: Case, hooks: Hooks | None = None, scheme: schemes.Scheme | None = None) -> Outcome:
     """Plays a case. `scheme` replaces the one that it names.
 
-    Raises `NetkvError` if it cannot be played: no such scheme, a program with errors.
+    Raises `NetkvError` if it cannot be played: no such scheme or mutant, a program with errors.
     """
     return asyncio.run(_Run(case, hooks or Hooks(), scheme).play())
+
+
+def with_mutant(scheme: schemes.Scheme, name: str) -> schemes.Scheme:
+    """The scheme with a defect of its card; raises `UsageError` if it has none of this name."""
+    known = scheme.mutants()
+    if name not in known:
+        raise UsageError(
+            f"The scheme '{scheme.name}' has no mutant '{name}'."
+            + (f"\n  {suggest(name, known, label='Mutants')}" if known else "")
+        )
+    return replace(scheme, card=known[name])
 
 
 class _StuckError(Exception):
@@ -90,6 +101,8 @@ class _Run:
         self._case = case
         self._hooks = hooks
         scheme = scheme or schemes.of(case.rack)
+        if case.mutant is not None:
+            scheme = with_mutant(scheme, case.mutant)
         program = case.program or scheme.program_path
         self._bundle = _compiled(program, tuple(scheme.defines(case.rack.lab).items()))
         self._rack = SimRack(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from netkv.scenarios.events import FaultKind
     from netkv.sim.models import Profile
     from netkv.sim.probes import Probes
+    from netkv.sim.rack import SimRack
     from netkv.soak.case import Case
     from netkv.soak.random_draw import RandomDraw
 
@@ -130,6 +131,10 @@ class Scheme:
     soak_case: Callable[[RandomDraw, Case, Sequence[FaultKind]], Case] | None = None
     """Adapts a case of `netkv soak` to the scheme, last of all draws, with faults of these kinds
     only; None: cases stay as they are."""
+    soak_check: Callable[[SimRack, Callable[[], int]], str | None] | None = None
+    """A further check at the end of a case of `netkv soak`: gets the rack, which is idle, and a
+    function that reads back every written key and returns how many of these reads were sent again;
+    returns a sentence about a violation, or None."""
     profiles: Callable[[], Mapping[str, Profile]] = _no_profiles
     """Testbeds of its paper for the simulator (`netkv.sim.profiles`), by name."""
     probes: Callable[[], Probes] | None = None

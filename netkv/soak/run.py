@@ -5,7 +5,8 @@ Rules
 1. The load runs with the case's faults. Then all faults end, pending requests end by their
    deadline, every written key is read back, and servers and controllers finish all operations. If
    one of these takes too long, the violation is `stuck`.
-2. The first violation ends the run. An exception or a panic is a violation, too.
+2. The scheme's own check (`Scheme.soak_check`) comes last.
+3. The first violation ends the run. An exception or a panic is a violation, too.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.timeline import carry_out
 from netkv.sim.rack import SECOND, SimRack
 from netkv.soak.case import Case, Fault
-from netkv.soak.verdict import CRASH, LOST, STUCK, Judge, Violation
+from netkv.soak.verdict import CRASH, LOST, RULE, STUCK, Judge, Violation
 
 MAX_WAIT = 30.0
 """Virtual seconds after the end of all faults within which pending operations must end."""
@@ -155,6 +156,7 @@ class _Run:
             self._verify()
             self._rest()
             self._deregister_clients()
+            self._check()
 
     async def _load(self) -> bool:
         """Runs the load with its faults; returns False if a violation ended it early."""
@@ -247,6 +249,21 @@ class _Run:
             self._pass(0)
             idle = lambda: self._sample["phase"] == "idle"  # noqa: E731
             self._wait(MAX_WAIT, idle, "Clients had not deregistered")
+
+    def _check(self) -> None:
+        """Runs the check of the scheme, if it has one."""
+        check = self._rack.scheme.soak_check
+        if check is None or self._violations:
+            return
+        text = check(self._rack, self._read_back)
+        if text is not None and not self._violations:
+            self._found(RULE, text)
+
+    def _read_back(self) -> int:
+        """Reads back every written key; returns the number of reads that were sent again."""
+        before = self._judge.repeated
+        self._verify()
+        return self._judge.repeated - before
 
     def _wait(self, most: float, over: Callable[[], bool], complaint: str) -> None:
         """Advances the rack until `over()`; raises `_StuckError` after `most` seconds."""

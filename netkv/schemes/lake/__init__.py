@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from netkv.lab.spec import LabSpec
     from netkv.scenarios.events import FaultKind
     from netkv.sim.models import Profile
+    from netkv.sim.rack import SimRack
     from netkv.soak.case import Case
     from netkv.soak.random_draw import RandomDraw
 
@@ -56,6 +57,12 @@ def _soak_case(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case
     return adapt(draw, case, kinds)
 
 
+def _soak_check(rack: SimRack, read_back: Callable[[], int]) -> str | None:
+    from netkv.schemes.lake.soak import too_old
+
+    return too_old(rack, read_back)
+
+
 def _mutants() -> Mapping[str, Callable[[LabSpec], Card]]:
     from netkv.schemes.lake.mutant_cards import cards
 
@@ -83,5 +90,6 @@ SCHEME = Scheme(
     card=_card,
     mutants=_mutants,
     soak_case=_soak_case,
+    soak_check=_soak_check,
     profiles=_profiles,
 )

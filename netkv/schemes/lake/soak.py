@@ -34,6 +34,8 @@ QUIET = 0.05
 """Share of the duration of races, at its end, without faults of links."""
 CALM = 0.3
 """Share of the races without faults: then most work is done in the card."""
+MAX_CYCLES = 150
+"""Cycles of an element for a request, its reply, and a pause."""
 SLOW = 20.0
 """Factor by which a random processor time exceeds its mean at most, in practice."""
 
@@ -41,16 +43,19 @@ SLOW = 20.0
 def adapt(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
     """A race, or the case with options of LaKe; its faults are of these kinds."""
     caches, longest, ages, age = 0.8, 4.0, 0.2, draw.scale(0.01, 1.0)
-    clock = draw.scale(10, 200)
+    clock, elements = draw.scale(50, 200), draw.one((1, 2, 3, 5, BUILT_ELEMENTS))
     if draw.chance(RACES):
         case = _race(draw, case, kinds)
-        # So slow that requests meet in the card. Values that become too old are filled again.
-        clock = draw.one((10, 10, 15, 30, 100))
+        # So slow that requests meet in the card, but seldom wait for an element. Values that become
+        # too old are filled again.
+        assert isinstance(case.rack.workload.arrivals, Poisson), "races are an open loop"
+        needed = MAX_CYCLES * case.rack.workload.arrivals.rate / elements * 1e-6
+        clock = max(draw.one((10, 10, 15, 30, 100)), round(needed, 1))
         caches, longest, ages, age = 0.5, 1.5, 0.7, case.duration * draw.scale(0.002, 0.03)
     shortest = packet_lifetime(case)
     options: dict[str, Any] = {
         "card_clock": clock,
-        "elements": draw.one((1, 2, 3, 5, BUILT_ELEMENTS)),
+        "elements": elements,
         "shared_caches": draw.chance(caches),
         "fill": draw.chance(0.9),
         "packet_lifetime": round(min(shortest * draw.scale(1.01, longest), 60), 6),

@@ -25,12 +25,12 @@ class Found(NamedTuple):
 
 
 FOUND = {
-    "1": Found("no-bucket-order", (1, 8)),
-    "2": Found("fill-after-mutation", (1, 8)),
-    "3": Found("mix-up-clients", (24, 25)),
-    "4": Found("fill-before-lifetime", (11, 22)),
-    "5": Found("serve-beyond-max-age", (8, 24), ("broken-rule",)),
-    "a reply with a status other than 0": Found("fill-of-refusal", (8, 24)),
+    "1": Found("no-bucket-order", (16,)),
+    "2": Found("fill-after-mutation", (16,)),
+    "3": Found("mix-up-clients", (90,)),
+    "4": Found("fill-before-lifetime", (70,)),
+    "5": Found("serve-beyond-max-age", (90,), ("broken-rule",)),
+    "a reply with a status other than 0": Found("fill-of-refusal", (16,)),
 }
 """For each rule of freshness. Rule 6 is about conditional SETs, which simulated clients do not
 send."""

@@ -18,7 +18,7 @@ from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import Poisson
 from netkv.rack.nodes import Card, Client, Servers
 from netkv.scenarios import faults
-from netkv.scenarios.events import FaultKind, LinkFault, TimelineEvent
+from netkv.scenarios.events import Direction, FaultKind, LinkFault, TimelineEvent
 from netkv.schemes.lake.options import BUILT_ELEMENTS, UNIT_CYCLES, LakeOptions
 from netkv.sim.models import LinkModel, Profile, ServerModel, Time
 from netkv.soak.case import Case, Fault
@@ -38,6 +38,8 @@ MAX_CYCLES = 150
 """Cycles of an element for a request, its reply, and a pause."""
 SLOW = 20.0
 """Factor by which a random processor time exceeds its mean at most, in practice."""
+
+_DIRECTIONS: tuple[Direction, ...] = ("both", "both", "to", "from")
 
 
 def adapt(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
@@ -246,7 +248,7 @@ def _bad_link(
     for kind, (chosen, settings) in drawn.items():
         if chosen and kind in kinds:
             values |= settings
-    direction = draw.one(("both", "both", "to", "from"))
+    direction = draw.one(_DIRECTIONS)
     if not values:
         return None
     at = round(duration * (1 - QUIET), 6)

@@ -179,6 +179,14 @@ def p4_files(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG
 
 
 @_safe
+def mutants(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    """Mutants of the scheme's card."""
+    from netkv import schemes
+
+    return schemes.get(str(ctx.params.get("scheme"))).mutants()
+
+
+@_safe
 def stf_files(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """Packet tests."""
     return _files(incomplete, (".stf",))

@@ -65,6 +65,14 @@ def soak(
             autocompletion=completion.p4_files,
         ),
     ] = None,
+    mutant: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Break a rule in the scheme's FPGA card; the search should find it.",
+            autocompletion=completion.mutants,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE.json", help="File for a reduced case."),
@@ -85,7 +93,7 @@ def soak(
 
     kinds = _kinds(faults, scheme)
     if replay is not None:
-        _replay(_case(replay, scheme, kinds, program), everything=everything, json=json)
+        _replay(_case(replay, scheme, kinds, program, mutant), everything=everything, json=json)
         return
     if scheme is None:
         raise UsageError(
@@ -93,13 +101,13 @@ def soak(
         )
     if everything:
         raise UsageError("'--all' requires '--replay'.")
-    _check(scheme, program)
+    _check(scheme, program, mutant)
     if seeds is None and seconds is None:
         seeds = _SEEDS
     from netkv.soak.campaign import Search
     from netkv.soak.pool import Pool
 
-    wanted = Search(scheme, first, seeds, seconds, kinds, program and program.absolute())
+    wanted = Search(scheme, first, seeds, seconds, kinds, program and program.absolute(), mutant)
     with Pool(jobs) as pool:
         _search(pool, wanted, out, patience, json=json)
 
@@ -186,6 +194,8 @@ def _print_found(found: Found, smaller: Found, file: Path) -> None:
     words = ["netkv soak", found.case.rack.scheme]
     if found.case.program is not None:
         words.append(f"--program {found.case.program}")
+    if found.case.mutant is not None:
+        words.append(f"--mutant {found.case.mutant}")
     print(f"Not reduced: {' '.join(words)} --replay {found.case.seed}")
 
 
@@ -225,7 +235,11 @@ def _replay(case: Case, *, everything: bool, json: bool) -> None:
 
 
 def _case(
-    replay: str, scheme: str | None, kinds: tuple[FaultKind, ...], program: Path | None
+    replay: str,
+    scheme: str | None,
+    kinds: tuple[FaultKind, ...],
+    program: Path | None,
+    mutant: str | None,
 ) -> Case:
     """The case of a seed, or from a file."""
     from netkv.errors import UsageError
@@ -236,16 +250,21 @@ def _case(
         return cases.load(Path(replay))
     if scheme is None:
         raise UsageError(f"A seed needs a scheme: 'netkv soak SCHEME --replay {replay}'.")
-    _check(scheme, program)
-    return generate(scheme, int(replay), kinds, program=program and program.absolute())
+    _check(scheme, program, mutant)
+    program = program and program.absolute()
+    return generate(scheme, int(replay), kinds, program=program, mutant=mutant)
 
 
-def _check(scheme: str, program: Path | None) -> None:
-    """Raises `UsageError` for a scheme or program that does not exist."""
+def _check(scheme: str, program: Path | None, mutant: str | None) -> None:
+    """Raises `UsageError` for a scheme, program or mutant that does not exist."""
     from netkv import schemes
     from netkv.errors import UsageError
 
-    schemes.get(scheme)
+    found = schemes.get(scheme)
+    if mutant is not None:
+        from netkv.soak.run import with_mutant
+
+        with_mutant(found, mutant)
     if program is not None and not program.is_file():
         raise UsageError(f"There is no file {program}.")
 

@@ -9,9 +9,10 @@ from netkv.fpga import build, manifest
 from netkv.fpga.manifest import Manifest
 
 
-def find(design: str, changes: Iterable[str]) -> Manifest:
+def find(design: str | Manifest, changes: Iterable[str]) -> Manifest:
     """The manifest of a design with changed parameters; raises `UsageError`."""
-    return manifest.override(manifest.find(design), changes)
+    found = design if isinstance(design, Manifest) else manifest.find(design)
+    return manifest.override(found, changes)
 
 
 def must_be_built(design: Manifest) -> str | None:

@@ -6,10 +6,10 @@ reads the properties of a scheme from its `Scheme`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from netkv import resources
 from netkv.errors import NetkvError
@@ -19,10 +19,13 @@ from netkv.schemes.options import SchemeOptions, SwitchCache
 if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
     from netkv.control.topology import Topology
+    from netkv.fpga.manifest import Manifest
     from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
     from netkv.rack.nodes import Node
+    from netkv.scenarios.events import FaultKind
     from netkv.sim.models import Profile
     from netkv.sim.probes import Probes
+    from netkv.sim.rack import SimRack
     from netkv.soak.case import Case
     from netkv.soak.random_draw import RandomDraw
 
@@ -53,6 +56,8 @@ class CardDesign:
     preload: Callable[[RackSpec, int], Iterable[tuple[str, bytes]]] | None = None
     """Frames that the card before a server (from 0) receives before time 0, each with the name of a
     port; None: none."""
+    manifest: Manifest | None = None
+    """The simulator only: replaces the manifest of `design`."""
 
 
 def _no_defines(lab: LabSpec) -> Mapping[str, str]:  # noqa: ARG001 (a fixed signature)
@@ -60,6 +65,10 @@ def _no_defines(lab: LabSpec) -> Mapping[str, str]:  # noqa: ARG001 (a fixed sig
 
 
 def _no_profiles() -> Mapping[str, Profile]:
+    return {}
+
+
+def _no_mutants() -> Mapping[str, Callable[[LabSpec], Card]]:
     return {}
 
 
@@ -119,8 +128,13 @@ class Scheme:
     """Macros with which the program is compiled for a lab."""
     needs: Callable[[LabSpec], None] | None = None
     """A further check of the lab, which raises `MisfitError`."""
-    soak_options: Callable[[RandomDraw, Case], Mapping[str, Any]] | None = None
-    """Draws options of the lab for a case of `netkv soak`, last of all draws; None: none."""
+    soak_case: Callable[[RandomDraw, Case, Sequence[FaultKind]], Case] | None = None
+    """Adapts a case of `netkv soak` to the scheme, last of all draws, with faults of these kinds
+    only; None: cases stay as they are."""
+    soak_check: Callable[[SimRack, Callable[[], int]], str | None] | None = None
+    """A further check at the end of a case of `netkv soak`: gets the rack, which is idle, and a
+    function that reads back every written key and returns how many of these reads were sent again;
+    returns a sentence about a violation, or None."""
     profiles: Callable[[], Mapping[str, Profile]] = _no_profiles
     """Testbeds of its paper for the simulator (`netkv.sim.profiles`), by name."""
     probes: Callable[[], Probes] | None = None
@@ -132,6 +146,8 @@ class Scheme:
     """Whether clients send requests to a coordinator, which is a separate host."""
     card: Callable[[LabSpec], CardDesign] | None = None
     """The FPGA card before each server; None: servers are cabled to the switch."""
+    mutants: Callable[[], Mapping[str, Callable[[LabSpec], Card]]] = _no_mutants
+    """Cards with one rule broken, by the names of the defects: `netkv soak` must find them."""
     metrics: tuple[Metric, ...] = ()
     """Metrics of its runs, in addition to those of all runs (`netkv.metrics.common`)."""
 

@@ -212,7 +212,7 @@ class SimRack(Rack):
         from netkv.fpga import card
 
         wanted = self.scheme.card(self.spec.lab)
-        design = card.find(wanted.design, wanted.changes)
+        design = card.find(wanted.manifest or wanted.design, wanted.changes)
         if (text := card.must_be_built(design)) is not None:
             self.emit("note", "rack", text)
         return [

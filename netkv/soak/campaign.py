@@ -27,6 +27,7 @@ class Search:
     """Limit on the wall clock; None: until all seeds are done."""
     kinds: Sequence[FaultKind]
     program: Path | None = None
+    mutant: str | None = None
 
 
 @dataclass
@@ -76,7 +77,9 @@ def search(
     def cases() -> Iterator[Case]:
         seed = wanted.first
         while not found and not _over(wanted, seed, time.monotonic() - started):
-            yield generate(wanted.scheme, seed, wanted.kinds, program=wanted.program)
+            yield generate(
+                wanted.scheme, seed, wanted.kinds, program=wanted.program, mutant=wanted.mutant
+            )
             seed += 1
 
     for _, case, outcome in pool.play(cases()):

@@ -36,6 +36,8 @@ class Case(Spec):
     profile: Profile
     program: Path | None = None
     """P4 source that replaces the scheme's program."""
+    mutant: str | None = None
+    """A defect of the scheme's card (`Scheme.mutants`)."""
     idle: Annotated[float, Field(ge=0, le=3600)] = 0.0
     """Virtual seconds between the rack's start and that of the load."""
     duration: Annotated[float, Field(gt=0, le=3600)]

@@ -5,7 +5,8 @@ Rules
 1. The same scheme, seed and kinds of faults give the same case on every machine. The same seed
    gives all schemes the same rack, load and faults, within the limits of the scheme: a scheme for
    one switch gets one switch, no scheme gets more pipelines than it supports, and clients crash
-   only if they keep records.
+   only if they keep records. A scheme may have a share of cases of its own (`Scheme.soak_case`).
+   A mutant changes no draw.
 2. Keys are few and hot, the cache is small, thresholds are low and epochs short. So conflicts,
    admissions, evictions and moves are frequent.
 3. A run has some thousand operations, whether links are fast or slow. Faults are frequent enough to
@@ -14,7 +15,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +65,10 @@ def generate(
     kinds: Sequence[FaultKind] = USUAL_KINDS,
     *,
     program: Path | None = None,
+    mutant: str | None = None,
 ) -> Case:
-    """The case of a seed. `kinds` may be empty; `program` replaces the scheme's P4 program."""
+    """The case of a seed. `kinds` may be empty; `program` replaces the scheme's P4 program, and
+    `mutant` names a defect of its card."""
     draw = RandomDraw(seed)
     duration = draw.between(0.5, 2.5)
     operations = draw.scale(2_000, 40_000)
@@ -91,13 +94,14 @@ def generate(
         rack=rack,
         profile=profile,
         program=program,
+        mutant=mutant,
         idle=idle,
         duration=duration,
         faults=_faults(draw, rack, duration, kinds),
     )
     case = _with_later_draws(draw, case, schemes.get(scheme).max_pipelines)
-    own = schemes.get(scheme).soak_options
-    return case if own is None else _with_options(case, own(draw, case))
+    adapt = schemes.get(scheme).soak_case
+    return case if adapt is None else adapt(draw, case, kinds)
 
 
 def _fit(lab: LabSpec, scheme: str) -> LabSpec:
@@ -217,11 +221,6 @@ def _with_later_draws(draw: RandomDraw, case: Case, most: int) -> Case:
             "profile": case.profile.model_copy(update={"switch": switch}),
         }
     )
-
-
-def _with_options(case: Case, options: Mapping[str, Any]) -> Case:
-    lab = case.rack.lab.model_copy(update=dict(options))
-    return case.model_copy(update={"rack": case.rack.model_copy(update={"lab": lab})})
 
 
 def _with_multigets(draw: RandomDraw, rack: RackSpec) -> RackSpec:

@@ -5,7 +5,8 @@ Rules
 1. The load runs with the case's faults. Then all faults end, pending requests end by their
    deadline, every written key is read back, and servers and controllers finish all operations. If
    one of these takes too long, the violation is `stuck`.
-2. The first violation ends the run. An exception or a panic is a violation, too.
+2. The scheme's own check (`Scheme.soak_check`) comes last.
+3. The first violation ends the run. An exception or a panic is a violation, too.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from typing import Any
 
 from netkv import schemes
 from netkv.control import base
-from netkv.errors import NetkvError
+from netkv.errors import NetkvError, UsageError, suggest
 from netkv.rack.report import RackEvent
 from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.timeline import carry_out
 from netkv.sim.rack import SECOND, SimRack
 from netkv.soak.case import Case, Fault
-from netkv.soak.verdict import CRASH, LOST, STUCK, Judge, Violation
+from netkv.soak.verdict import CRASH, LOST, RULE, STUCK, Judge, Violation
 
 MAX_WAIT = 30.0
 """Virtual seconds after the end of all faults within which pending operations must end."""
@@ -76,9 +77,20 @@ class Hooks:
 def play(case: Case, hooks: Hooks | None = None, scheme: schemes.Scheme | None = None) -> Outcome:
     """Plays a case. `scheme` replaces the one that it names.
 
-    Raises `NetkvError` if it cannot be played: no such scheme, a program with errors.
+    Raises `NetkvError` if it cannot be played: no such scheme or mutant, a program with errors.
     """
     return asyncio.run(_Run(case, hooks or Hooks(), scheme).play())
+
+
+def with_mutant(scheme: schemes.Scheme, name: str) -> schemes.Scheme:
+    """The scheme with a defect of its card; raises `UsageError` if it has none of this name."""
+    known = scheme.mutants()
+    if name not in known:
+        raise UsageError(
+            f"The scheme '{scheme.name}' has no mutant '{name}'."
+            + (f"\n  {suggest(name, known, label='Mutants')}" if known else "")
+        )
+    return replace(scheme, card=known[name])
 
 
 class _StuckError(Exception):
@@ -90,6 +102,8 @@ class _Run:
         self._case = case
         self._hooks = hooks
         scheme = scheme or schemes.of(case.rack)
+        if case.mutant is not None:
+            scheme = with_mutant(scheme, case.mutant)
         program = case.program or scheme.program_path
         self._bundle = _compiled(program, tuple(scheme.defines(case.rack.lab).items()))
         self._rack = SimRack(
@@ -142,6 +156,7 @@ class _Run:
             self._verify()
             self._rest()
             self._deregister_clients()
+            self._check()
 
     async def _load(self) -> bool:
         """Runs the load with its faults; returns False if a violation ended it early."""
@@ -234,6 +249,21 @@ class _Run:
             self._pass(0)
             idle = lambda: self._sample["phase"] == "idle"  # noqa: E731
             self._wait(MAX_WAIT, idle, "Clients had not deregistered")
+
+    def _check(self) -> None:
+        """Runs the check of the scheme, if it has one."""
+        check = self._rack.scheme.soak_check
+        if check is None or self._violations:
+            return
+        text = check(self._rack, self._read_back)
+        if text is not None and not self._violations:
+            self._found(RULE, text)
+
+    def _read_back(self) -> int:
+        """Reads back every written key; returns the number of reads that were sent again."""
+        before = self._judge.repeated
+        self._verify()
+        return self._judge.repeated - before
 
     def _wait(self, most: float, over: Callable[[], bool], complaint: str) -> None:
         """Advances the rack until `over()`; raises `_StuckError` after `most` seconds."""

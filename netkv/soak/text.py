@@ -16,7 +16,9 @@ from netkv.soak.verdict import Violation
 def case_lines(case: Case, began: float) -> Iterator[str]:
     """The rack, the load and the faults; `began`: virtual time in seconds when the load began."""
     lab, load, profile = case.rack.lab, case.rack.workload, case.profile
-    yield f"scheme   {case.rack.scheme}" + (f", program {case.program}" if case.program else "")
+    changed = f", program {case.program}" if case.program else ""
+    changed += f", mutant {case.mutant}" if case.mutant else ""
+    yield f"scheme   {case.rack.scheme}{changed}"
     topology = lab.topology
     switches = {
         "rack": "one switch",

@@ -11,6 +11,7 @@ LOST = "lost-write"
 STUCK = "stuck"
 CRASH = "crash"
 MALFORMED = "malformed-frame"
+RULE = "broken-rule"
 
 
 class Violation(Spec):
@@ -18,7 +19,7 @@ class Violation(Spec):
 
     kind: str
     """`stale-read`, `phantom-value`, `lost-write`, `not-linearizable` (the checker's), `stuck`,
-    `crash` or `malformed-frame`."""
+    `crash`, `malformed-frame`, or `broken-rule` (`Scheme.soak_check`)."""
     text: str
     """A description for users."""
     key: str | None = None
@@ -37,11 +38,14 @@ class Judge:
         """Number of operations so far."""
         self.unchecked = 0
         """Number of reads so far that could not be judged."""
+        self.repeated = 0
+        """Number of requests so far that were sent again."""
 
     def take(self, now: float, sample: Mapping[str, Any]) -> list[Violation]:
         """The violations in a sample of the load generator."""
         self.completed += int(sample["completed"])
         self.unchecked += int(sample["unchecked_reads"])
+        self.repeated += int(sample["retries"])
         found = [
             Violation(
                 kind=each["kind"],

@@ -68,6 +68,15 @@ def test_seed_without_a_violation_can_be_replayed(netkv: Netkv) -> None:
     assert "No violation in" in result.out
 
 
+def test_unknown_mutants_are_refused(netkv: Netkv) -> None:
+    result = netkv("soak", "lake", "--mutant", "serve-pendin")
+    assert result.status == 2
+    assert "Did you mean 'serve-pending'?" in result.err
+    result = netkv("soak", "nocache", "--replay", "4", "--mutant", "serve-pending")
+    assert result.status == 2
+    assert "The scheme 'nocache' has no mutant 'serve-pending'." in result.err
+
+
 def test_client_crash_needs_clients_that_keep_values(netkv: Netkv) -> None:
     result = netkv("soak", "nocache", "--faults", "kill,client-crash")
     assert result.status == 2

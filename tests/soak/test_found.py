@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
 from netkv.sim.rack import SECOND, SimRack
+from tests.sim.driving import run, run_phases, started
 
 
 def make_rack(servers: int) -> SimRack:
@@ -41,3 +42,14 @@ async def test_new_controller_sets_up_a_switch_that_was_down() -> None:
     assert rack.ready
     statistics = rack.control_statistics()[0]
     assert statistics["insertions"] == statistics["cached"], "no earlier entries"
+
+
+def test_keys_of_servers_that_drop_reads_are_verified() -> None:
+    """Clients of memcached send each operation once; a dropped read is no lost record."""
+    load = WorkloadSpec(keys=60, writes=0.5, arrivals=ClosedLoop(outstanding=4))
+    lab = LabSpec(servers=1, service_rate=2000, queue_limit=4, profile="a-cloud-machine")
+    rack = started(RackSpec(scheme="memcached", lab=lab, workload=load))
+    run(rack, 0.5)
+    counts = run_phases(rack, "drain", "verify").client_statistics
+    assert counts["verified"] > 40
+    assert (counts["unread"], counts["acked_writes_lost"]) == (0, 0)

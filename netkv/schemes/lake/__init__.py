@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from netkv.schemes.lake.metrics import METRICS
 from netkv.schemes.lake.options import BUILT_ELEMENTS, LakeOptions
@@ -10,10 +10,12 @@ from netkv.schemes.memcached import ROLE
 from netkv.schemes.scheme import LIVE_CLOCK_MHZ, CardDesign, Scheme
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from netkv.lab.spec import LabSpec
+    from netkv.scenarios.events import FaultKind
     from netkv.sim.models import Profile
+    from netkv.sim.rack import SimRack
     from netkv.soak.case import Case
     from netkv.soak.random_draw import RandomDraw
 
@@ -25,7 +27,7 @@ _CHIP = (
 which names no numbers for the larger chunks."""
 _MEMORY = {"chip": (*_CHIP, "USE_SRAM=0"), "sram": (*_CHIP, "USE_SRAM=1"), "dram": ()}
 """Parameters of the design for each choice of memories."""
-_FRAME_HEADER, _SAFE_WRITES, _FILL, _CACHES = 1, 2, 4, 8
+_FRAME_HEADER, _SAFE_WRITES, _FILL, _CACHES, _SINGLE_USE = 1, 2, 4, 8, 16
 """Bits of the register `options`."""
 
 
@@ -41,7 +43,8 @@ def _card(lab: LabSpec) -> CardDesign:
             "options": _FRAME_HEADER
             | (_SAFE_WRITES if safe else 0)
             | (_FILL if options.fill else 0)
-            | (_CACHES if options.shared_caches else 0),
+            | (_CACHES if options.shared_caches else 0)
+            | (_SINGLE_USE if options.replies_copied else 0),
             "pe_mask": (1 << options.elements) - 1,
             "lifetime": options.units(options.packet_lifetime),
             "max_age": options.units(options.max_age),
@@ -55,10 +58,22 @@ def _card(lab: LabSpec) -> CardDesign:
     )
 
 
-def _soak_options(draw: RandomDraw, case: Case) -> Mapping[str, Any]:
-    from netkv.schemes.lake.soak import options
+def _soak_case(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
+    from netkv.schemes.lake.soak import adapt
 
-    return options(draw, case)
+    return adapt(draw, case, kinds)
+
+
+def _soak_check(rack: SimRack, read_back: Callable[[], int]) -> str | None:
+    from netkv.schemes.lake.soak import too_old
+
+    return too_old(rack, read_back)
+
+
+def _mutants() -> Mapping[str, Callable[[LabSpec], Card]]:
+    from netkv.schemes.lake.mutant_cards import cards
+
+    return cards(_card)
 
 
 def _profiles() -> Mapping[str, Profile]:
@@ -80,7 +95,9 @@ SCHEME = Scheme(
     max_pipelines=4,
     options=LakeOptions,
     card=_card,
-    soak_options=_soak_options,
+    mutants=_mutants,
+    soak_case=_soak_case,
+    soak_check=_soak_check,
     profiles=_profiles,
     metrics=METRICS,
 )

@@ -32,6 +32,9 @@ class LakeOptions(CardOptions):
     reads return a value that the server may never store."""
     fill: bool = True
     """Whether LaKe stores the values of replies to reads that missed."""
+    replies_copied: bool = False
+    """Whether the network between a server and its card may copy replies. Then LaKe stores, of the
+    requests of a client with one opaque, one in a `packet_lifetime`."""
     packet_lifetime: Annotated[float, Field(gt=0, le=60), SECONDS] = 0.1
     """Longest time that a packet is on its way to the server and back. LaKe relies on it: if a
     packet takes longer, a read may return an old value."""

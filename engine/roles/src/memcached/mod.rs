@@ -3,7 +3,8 @@
 //!
 //! Rules
 //! -----
-//! 1. A client sends each operation once. An operation without a reply ends at its deadline.
+//! 1. A client sends each operation once. An operation without a reply ends at its deadline. Only
+//!    reads of the final verification are repeated.
 //! 2. The opaque number of a request is the client's request number. A client has an address of
 //!    its own, and one UDP port.
 //! 3. A server carries out a write once, and does not reply to copies of it.

@@ -130,6 +130,25 @@ fn requests_are_sent_once_and_given_up_at_their_deadline() {
 }
 
 #[test]
+fn reads_of_the_verification_are_sent_again() {
+    let mut rack = Rack::new(Mix { read: 0.0, update: 1.0, ..Mix::YCSB_C });
+    let write = rack.start().pop().expect("one request is always outstanding");
+    rack.client.pause();
+    let replies = rack.give_server(&write);
+    assert!(rack.give_client(&replies[0]).is_empty());
+    let mut out = Actions::new();
+    rack.client.verify(2, &mut out);
+    let read: Vec<Vec<u8>> = out.frames().map(<[u8]>::to_vec).collect();
+    assert_eq!(read.len(), 1);
+    assert_eq!(rack.poll(DEADLINE).len(), 0);
+    assert_eq!(rack.poll(2 + 500 * MILLISECOND), read, "the server may have refused it");
+    let replies = rack.give_server(&read[0]);
+    rack.give_client(&replies[0]);
+    let report = rack.client.verified().expect("it has ended");
+    assert_eq!((report.checked, report.unread), (1, 0));
+}
+
+#[test]
 fn copy_of_a_write_has_no_effect_and_no_answer() {
     let mut rack = Rack::new(Mix::YCSB_C);
     let (first, second) = (request(Opcode::Set, 1, b"first"), request(Opcode::Set, 2, b"second"));

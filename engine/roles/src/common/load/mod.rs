@@ -20,6 +20,9 @@ pub use verification::VerifyReport;
 /// Reads of a verification under way at a time, and how long one may take.
 pub(crate) const VERIFYING: usize = 64;
 pub(crate) const VERIFY_DEADLINE: Nanos = 10 * crate::SECOND;
+/// Longest wait until such a read is sent again, also by protocols that send each operation of the
+/// load once: a read that the server refuses or the network loses is no lost record.
+pub(crate) const VERIFY_RETRY: Nanos = crate::SECOND / 2;
 
 /// The phase of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use netkv_workload::{OpKind, Operation};
 
 use super::users::Submitted;
 use super::{Client, Protocol, Verdict};
-use crate::common::load::Phase;
+use crate::common::load::{Phase, VERIFY_RETRY};
 use crate::single_key::mutation;
 use crate::{Actions, Nanos, fill_value};
 
@@ -247,7 +247,9 @@ impl<P: Protocol> Client<P> {
         self.stats.counts.requests += 1;
         self.stats.counts.retries += u64::from(request.attempts > 1);
         request.sent = now;
-        request.timer = (now + self.timeouts.wait(request.attempts)).min(request.deadline);
+        let wait = self.timeouts.wait(request.attempts);
+        let wait = if request.verifies { wait.min(VERIFY_RETRY) } else { wait };
+        request.timer = (now + wait).min(request.deadline);
         self.timers.set(request.timer, (request.client, request.number));
         let key = request.operation.key;
         let message = Message::request(

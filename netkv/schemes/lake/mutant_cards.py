@@ -1,0 +1,31 @@
+"""LaKe's card with one of its mutants, for `netkv soak lake --mutant NAME`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from netkv.fpga import mutants
+from netkv.fpga.mutants import Mutant
+from netkv.lab.spec import LabSpec
+from netkv.schemes.lake.options import UNIT_CYCLES
+from netkv.schemes.scheme import Card
+
+NONE = Mutant(0, "none", "the same build without a defect")
+UNITS = UNIT_CYCLES >> mutants.UNIT_BITS
+"""Units of time of the mutants in one of LaKe."""
+
+
+def cards(original: Callable[[LabSpec], Card]) -> Mapping[str, Callable[[LabSpec], Card]]:
+    """The card with each mutant, by name; `original`: LaKe's card of a lab."""
+    return {each.name: partial(_card, original, each) for each in (NONE, *mutants.MUTANTS)}
+
+
+def _card(original: Callable[[LabSpec], Card], mutant: Mutant, lab: LabSpec) -> Card:
+    card = original(lab)
+    # The mutant comes first: a write of `command` already depends on it.
+    settings = {"mutant": mutant.number, **card.settings}
+    for name in ("lifetime", "max_age"):
+        settings[name] *= UNITS
+    return replace(card, manifest=mutants.design(), settings=settings)

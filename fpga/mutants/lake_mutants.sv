@@ -1,5 +1,5 @@
 // LaKe with one safety rule broken at a time, for simulation only. A write to the register at the
-// last address chooses the mutant; 0, after reset, is LaKe as it is. netkv/fpga/mutants.py lists them.
+// last address chooses the mutant; 0, after reset, is LaKe as it is. netkv/schemes/lake/mutants.py lists them.
 // Memories are small, and units of time short, so that tests reach their limits in few cycles.
 module lake_mutants #(
     parameter int NETWORK_PORTS = 4,

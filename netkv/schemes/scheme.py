@@ -68,7 +68,7 @@ def _no_profiles() -> Mapping[str, Profile]:
     return {}
 
 
-def _no_mutants() -> Mapping[str, Callable[[LabSpec], Card]]:
+def _no_mutants() -> Mapping[str, Callable[[LabSpec], CardDesign]]:
     return {}
 
 
@@ -146,7 +146,7 @@ class Scheme:
     """Whether clients send requests to a coordinator, which is a separate host."""
     card: Callable[[LabSpec], CardDesign] | None = None
     """The FPGA card before each server; None: servers are cabled to the switch."""
-    mutants: Callable[[], Mapping[str, Callable[[LabSpec], Card]]] = _no_mutants
+    mutants: Callable[[], Mapping[str, Callable[[LabSpec], CardDesign]]] = _no_mutants
     """Cards with one rule broken, by the names of the defects: `netkv soak` must find them."""
     metrics: tuple[Metric, ...] = ()
     """Metrics of its runs, in addition to those of all runs (`netkv.metrics.common`)."""

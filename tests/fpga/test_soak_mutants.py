@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from netkv.fpga import mutants
+from netkv.schemes.lake import mutants
 from netkv.soak.case_generator import generate
 from netkv.soak.run import Outcome, play
 

@@ -70,7 +70,7 @@ def _soak_check(rack: SimRack, read_back: Callable[[], int]) -> str | None:
     return too_old(rack, read_back)
 
 
-def _mutants() -> Mapping[str, Callable[[LabSpec], Card]]:
+def _mutants() -> Mapping[str, Callable[[LabSpec], CardDesign]]:
     from netkv.schemes.lake.mutant_cards import cards
 
     return cards(_card)

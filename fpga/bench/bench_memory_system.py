@@ -327,7 +327,7 @@ async def latencies_without_contention(dut: Any) -> None:
 async def present(dut: Any, requests: dict[int, int], times: int = 1) -> None:
     """Each PE gives its hash request `times` times, as fast as it is taken."""
     packed = [requests.get(pe, 0) for pe in range(PES)]
-    dut.hash_request.value = join(packed, LINE_REQUEST.width)
+    dut.hash_request.value = join(packed, stride(LINE_REQUEST.width))
     left = dict.fromkeys(requests, times)
     while left:
         dut.hash_valid.value = sum(1 << pe for pe in left)

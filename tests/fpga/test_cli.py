@@ -180,9 +180,10 @@ def test_manifest_may_be_a_file(fpga: Fpga, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_synthesis_is_within_its_band(fpga: Fpga) -> None:
-    document = fpga.document("synth", "wire")
+@pytest.mark.parametrize("design", ["wire", "emu"])
+def test_synthesis_is_within_its_band(fpga: Fpga, design: str) -> None:
+    document = fpga.document("synth", design)
     assert document["latches"] == 0
     assert all(each["ok"] for each in document["resources"].values())
     assert document["resources"]["ff"]["found"] == document["ff"] > 1000
-    assert "ok" in fpga("synth", "wire")
+    assert "ok" in fpga("synth", design)

@@ -296,4 +296,4 @@ def _found(place: Path, manifest: Manifest, trace: bool, *, cached: bool) -> Lib
 
 def built(manifests: Iterable[Manifest]) -> dict[str, bool]:
     """Whether the library of each design, by name, is in the cache."""
-    return {each.name: (cache() / key(each, trace=False) / LIBRARY).is_file() for each in manifests}
+    return {each.name: is_built(each) for each in manifests}

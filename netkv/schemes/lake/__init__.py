@@ -27,7 +27,7 @@ _CHIP = (
 which names no numbers for the larger chunks."""
 _MEMORY = {"chip": (*_CHIP, "USE_SRAM=0"), "sram": (*_CHIP, "USE_SRAM=1"), "dram": ()}
 """Parameters of the design for each choice of memories."""
-_FRAME_HEADER, _SAFE_WRITES, _FILL, _CACHES, _SINGLE_USE = 1, 2, 4, 8, 16
+_FRAME_HEADER, _SAFE_WRITES, _FILL, _CACHES, _REPLIES_COPIED = 1, 2, 4, 8, 16
 """Bits of the register `options`."""
 
 
@@ -44,7 +44,7 @@ def _card(lab: LabSpec) -> CardDesign:
             | (_SAFE_WRITES if safe else 0)
             | (_FILL if options.fill else 0)
             | (_CACHES if options.shared_caches else 0)
-            | (_SINGLE_USE if options.replies_copied else 0),
+            | (_REPLIES_COPIED if options.replies_copied else 0),
             "pe_mask": (1 << options.elements) - 1,
             "lifetime": options.units(options.packet_lifetime),
             "max_age": options.units(options.max_age),

@@ -38,7 +38,6 @@ from netkv.lab.spec import RackSpec
 from netkv.lab.stale_clients import StaleClientReaper
 from netkv.lab.veth import VethFabric
 from netkv.rack.base import Rack
-from netkv.rack.card_counts import CardCounts
 from netkv.rack.nodes import partitions, redis_servers
 from netkv.rack.report import COMPILER, RackEvent, RackSample
 
@@ -88,7 +87,6 @@ class LiveRack(Rack):
             LiveCoordinator(LiveCoordinator.NAME, self) if self.scheme.coordinated else None
         )
         self.cards = cards.of_rack(self)
-        self._card_counts = CardCounts()
         self.client = LiveClient(LiveClient.NAME, self)
         self._redis = tuple(LiveRedisServer(server, self) for server in redis_servers(spec.lab))
         self.nodes = (self.switch, *self.linked_nodes, self.controller, *self._redis)
@@ -203,10 +201,6 @@ class LiveRack(Rack):
             *(each.counters() for each in self.cards),
         )
         servers, counters = others[: len(self.servers)], others[len(self.servers) :]
-        counted = self._card_counts.take(counters)
-        if self.scheme.card is not None:
-            hits = counted.get(self.scheme.card(self.spec.lab).hits, 0)
-            client = {**client, "hits": hits}
         return self.sampler.take(
             now=time.monotonic(),
             time=time.time(),
@@ -214,7 +208,7 @@ class LiveRack(Rack):
             switch=switch,
             servers=servers,
             coordinator=coordinator,
-            cards=counted,
+            cards=counters,
             control_bytes={self.switch.name: self.controller.bytes},
             drops={"switch": switch, "controller": self.controller.dropped()},
             cached=len(self.cached_keys()),

@@ -40,7 +40,7 @@ class Rack(ABC):
         self.program_hash = ""
         """Hash of the P4 program's source and its includes."""
         self._on_event = on_event
-        self.sampler = Sampler(spec.lab)
+        self.sampler = Sampler(spec.lab, scheme.card(spec.lab).hits if scheme.card else None)
 
     @property
     def running(self) -> dict[str, bool]:

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from netkv.lab.spec import LabSpec
+from netkv.rack.card_counts import CardCounts
 from netkv.rack.report import ClientSample, CoordinatorSample, RackSample
 from netkv.schemes.options import CoordinatorOptions
 
@@ -14,9 +15,12 @@ from netkv.schemes.options import CoordinatorOptions
 class Sampler:
     """Computes samples from the nodes' counters, which count since the start of the nodes."""
 
-    def __init__(self, lab: LabSpec) -> None:
+    def __init__(self, lab: LabSpec, card_hits: str | None) -> None:
+        """`card_hits`: the counter of reads that cards have answered; None: no cards."""
         self.servers = ServerCounts(lab.servers)
         self.coordinator = CoordinatorCounts(CoordinatorOptions.of(lab).coordinator_workers)
+        self._cards = CardCounts()
+        self._card_hits = card_hits
         self._drops = ControlDrops()
         self._control_bytes: dict[str, int] = {}
         """Total of each switch at the last sample."""
@@ -35,7 +39,7 @@ class Sampler:
         switch: Mapping[str, Any],
         servers: Iterable[dict[str, Any]],
         coordinator: dict[str, Any] | None,
-        cards: Mapping[str, int],
+        cards: Iterable[Mapping[str, Any]],
         control_bytes: Mapping[str, int],
         drops: Mapping[str, Mapping[str, Any]],
         cached: int,
@@ -43,8 +47,8 @@ class Sampler:
         """A sample from the replies of the nodes; that of a node that is down is `{}`.
 
         `now` is on the clock of `begin`, `time` is the time of the sample. `control_bytes`: bytes
-        between controllers and each switch so far. `cards`: what the cards have counted since the
-        last sample. `drops`: counters for `ControlDrops`, by source.
+        between controllers and each switch so far. `cards`: counters for `CardCounts`. `drops`:
+        counters for `ControlDrops`, by source.
         """
         interval, self._sampled_at = now - self._sampled_at, now
         load, dropped, statistics = self.servers.take(servers, interval)
@@ -53,6 +57,9 @@ class Sampler:
         }
         self._control_bytes = dict(control_bytes)
         control_dropped, reports_dropped = self._drops.take(**drops)
+        counted = self._cards.take(cards)
+        if self._card_hits is not None:
+            client = {**client, "hits": counted.get(self._card_hits, 0)}
         return RackSample(
             time=time,
             client=client_sample(client),
@@ -68,7 +75,7 @@ class Sampler:
             control_dropped=control_dropped,
             reports_dropped=reports_dropped,
             coordinator=self.coordinator.take(coordinator, interval),
-            cards=cards,
+            cards=counted,
         )
 
 

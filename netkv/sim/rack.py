@@ -19,7 +19,6 @@ from netkv.control.network import Network
 from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import RackSpec
 from netkv.rack.base import Rack, hottest_keys
-from netkv.rack.card_counts import CardCounts
 from netkv.rack.nodes import NodeError, partitions
 from netkv.rack.report import RackEvent, RackSample
 from netkv.sim import config, profiles
@@ -95,7 +94,6 @@ class SimRack(Rack):
         """The program and state of each switch; empty before `bring_up`."""
         self.control: list[SwitchControl] = []
         """The controller of each switch; empty before `bring_up`."""
-        self._card_counts = CardCounts()
         self.engine_cpu = 0.0
         """Processor time that `advance` has spent in the engine, in seconds."""
         self._on_write = on_write
@@ -294,9 +292,6 @@ class SimRack(Rack):
         """`sample` as a plain function."""
         client = self.simulation.sample()
         statistics = self.simulation.statistics()
-        counted = self._card_counts.take(statistics["cards"])
-        if self.scheme.card is not None:
-            client["hits"] = counted.get(self.scheme.card(self.spec.lab).hits, 0)
         return self.sampler.take(
             now=self.now,
             time=self.now,
@@ -304,7 +299,7 @@ class SimRack(Rack):
             switch=statistics,
             servers=[{"servers": dict(enumerate(statistics["servers"]))}],
             coordinator=statistics["coordinator"],
-            cards=counted,
+            cards=statistics["cards"],
             control_bytes={
                 name: control.bytes
                 for name, control in zip(self.switches, self.control, strict=True)

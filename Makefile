@@ -8,6 +8,8 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 BOOTSTRAP := .cache/bootstrap
+# Debian's kernel, unpacked and not installed: the machine would start it otherwise.
+GUEST_KERNEL := .cache/guest-kernel
 # A uv on PATH is taken; otherwise one is installed into $(BOOTSTRAP).
 UV := $(or $(shell command -v uv),$(BOOTSTRAP)/bin/uv)
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
@@ -68,7 +70,15 @@ test-tools:
 	    echo "==> apt: installing iproute2, iputils-ping, iperf3, ethtool and tcpdump (for the tests of switches between interfaces)"; \
 	    $(SUDO) apt-get update -qq; \
 	    $(SUDO) apt-get install -y -qq --no-install-recommends iproute2 iputils-ping iperf3 ethtool tcpdump; fi
-
+	@if ! command -v linux.uml >/dev/null || ! command -v qemu-system-x86_64 >/dev/null || [ ! -x /bin/busybox ]; then \
+	    echo "==> apt: installing user-mode-linux, qemu-system-x86 and busybox-static (for guests that drive designs)"; \
+	    $(SUDO) apt-get update -qq; \
+	    $(SUDO) apt-get install -y -qq --no-install-recommends user-mode-linux qemu-system-x86 busybox-static; fi
+	@if ! ls /boot/vmlinuz-*-cloud-amd64 $(GUEST_KERNEL)/boot/vmlinuz-*-cloud-amd64 >/dev/null 2>&1; then \
+	    echo "==> apt: unpacking linux-image-cloud-amd64 into $(GUEST_KERNEL) (a kernel for guests in QEMU)"; \
+	    $(SUDO) apt-get update -qq; rm -rf $(GUEST_KERNEL); mkdir -p $(GUEST_KERNEL); cd $(GUEST_KERNEL); \
+	    apt-get download -qq "$$(apt-cache depends linux-image-cloud-amd64 | awk '$$1 == "Depends:" {print $$2; exit}')"; \
+	    dpkg-deb -x linux-image-*.deb .; rm linux-image-*.deb; fi
 	@if ! command -v c++ >/dev/null || ! printf '#include <%s>\n' lz4.h zlib.h | c++ -E -x c++ - >/dev/null 2>&1; then \
 	    echo "==> apt: installing g++, zlib and lz4 (designs for FPGAs and their waves are compiled)"; \
 	    $(SUDO) apt-get update -qq; \

@@ -146,6 +146,7 @@ class Status(IntEnum):
     OVERLOADED = ...
     REJECTED = ...
     UNKNOWN = ...
+    CONFLICT = ...
 
 class Bit(IntFlag):
     """Bits of a stamp."""
@@ -929,7 +930,7 @@ class Simulation:
         written). "coordinator": the counts of `CoordinatorNode.statistics` of the role, "dropped"
         and "busy_s"; None if there is none. "cards": for each FPGA card its counters by name,
         "cycles" that its design has run, "mac_drops", "restarts" and "unrouted" (frames to ports
-        without a cable).
+        without a cable). "links": bytes on the links of each kind ("kind" in the configuration).
         """
 
     def stop_switch(self, switch: int) -> None:
@@ -1069,7 +1070,9 @@ class FpgaDescription(TypedDict):
     """What a library says about its design."""
 
     ports: int
-    """Number of ports; the host port is the last."""
+    """Number of ports; the host port or the virtio functions are the last."""
+    functions: int
+    """Number of virtio functions."""
     word_bytes: int
     """Bytes that cross a port in a cycle."""
     max_frame: int
@@ -1143,13 +1146,50 @@ class FpgaDesign:
     def counters(self, port: int) -> dict[str, int]:
         """ "rx_frames", "rx_bytes", "rx_drops" (receive buffer full), "tx_frames", "tx_bytes",
         "tx_drops" (nobody called `tx`), "tx_malformed" (length and words differ), "rx_stalls" and
-        "tx_stalls" (cycles in which a word waited)."""
+        "tx_stalls" (cycles in which a word waited), "bus_faults" (words of host memory that the
+        virtio function of this port may not use)."""
 
     def read_register(self, address: int) -> int:
         """Takes a cycle."""
 
     def write_register(self, address: int, value: int) -> None:
         """Takes a cycle."""
+
+    def set_bus(
+        self, read_cycles: int = 0, write_cycles: int = 0, register_cycles: int = 0
+    ) -> None:
+        """Set the times of the bus between virtio functions and the memory of the host."""
+
+    def attach(self, function: int) -> None:
+        """Become the driver of a virtio function, which is reset and has no memory.
+
+        Without that it has a built-in driver for the frames of its port.
+        """
+
+    def add_memory(self, function: int, address: int, length: int) -> None:
+        """Give zeroed memory to an attached function; both numbers are multiples of 64."""
+
+    def clear_memory(self, function: int) -> None:
+        """Take all memory from an attached function."""
+
+    def read_memory(self, function: int, address: int, length: int) -> bytes: ...
+    def write_memory(self, function: int, address: int, bytes: bytes) -> None: ...
+    def read_function(self, function: int, address: int, bytes: int) -> int:
+        """Read 1, 2 or 4 bytes of the registers of an attached function, in a cycle."""
+
+    def write_function(self, function: int, address: int, bytes: int, value: int) -> None:
+        """Write 1, 2 or 4 bytes of the registers of an attached function, in a cycle."""
+
+    def interrupts(self) -> int:
+        """Interrupts of attached functions since the last call.
+
+        Of function f: bit 3f for its configuration, 3f + 1 for the receive queue, 3f + 2 for the
+        transmit queue.
+        """
+
+    @property
+    def pending_bus(self) -> int:
+        """Accesses of host memory and notifications that are under way."""
 
     def trace_open(self, path: str) -> None:
         """Record all signals in an FST file; for libraries with tracing."""
@@ -1163,8 +1203,10 @@ class FpgaDesign:
     ) -> FpgaNode:
         """Open the links of ports; the node has the design from now on, also after an error.
 
-        A port is described as for `SwitchNode`, or (port, "tap", "DEVICE") for a TAP device. The
-        clock runs for `idle_cycles` after the last frame, at `max_mhz` at most.
+        A port is described as for `SwitchNode`, or (port, "tap", "DEVICE") for a TAP device, or
+        (port, "vhost", "SOCKET") for a virtio function that a guest drives: its front end of
+        vhost-user connects to the socket. The clock runs for `idle_cycles` after the last frame, at
+        `max_mhz` at most.
         """
 
 class FpgaNode:
@@ -1183,8 +1225,13 @@ class FpgaNode:
         "received", "received_bytes", "sent", "sent_bytes"; "malformed" (shorter than 14 bytes, or
         longer than 2048), "refused" (by the design's queue), "send_drops" (peer gone, or buffer
         full), "unconnected" (sent at a port without link), "receive_drops" (a socket's buffer was
-        full), "rounds", "cycles", "cpu_ns".
+        full), "rounds", "cycles", "cpu_ns". Of guests: "notifications", "interrupts",
+        "device_errors" (the design could not trust a ring), "guest_connections",
+        "guest_refusals" (connections that the node has ended).
         """
+
+    def refusals(self) -> dict[int, str]:
+        """Why the front end of a guest was disconnected the last time, by function."""
 
     def counters(self, port: int) -> dict[str, int]:
         """As `FpgaDesign.counters`."""
@@ -1349,11 +1396,14 @@ class ClientNode:
         "interval_s"; "phase" and "outstanding" (now); counts: "requests" (frames sent), "completed"
         (operations answered), "reads", "writes" (deletes too), "hits" (reads that a switch
         answered), "retries", "lost" (no reply before the deadline), "unsent" (open loop: too many
-        were waiting), "not_found", "overloaded", "errors" (refused), "stale_reads",
-        "phantom_reads", "unchecked_reads", "late_replies", "malformed"; counts and gauges of the
-        role (`counts!` in its module in engine/roles). "latency": an HDR histogram of nanoseconds
-        since the intended send time (V2, zlib, base64, for `HdrHistogram.decode` of hdrhistogram),
-        and "latency_ns": {"mean", "p50", "p95", "p99", "p999", "max"}. "socket": counts since the
+        were waiting), "not_found", "overloaded", "errors" (refused), "conflicts"
+        (conditional writes that were refused), "stale_reads",
+        "stale_ns" and "longest_stale_ns" (for how long the values of stale reads had been replaced:
+        sum and maximum), "phantom_reads", "unchecked_reads", "late_replies", "malformed"; counts
+        and gauges of the role (`counts!` in its module in engine/roles). "latency": an HDR
+        histogram of nanoseconds since the intended send time (V2, zlib, base64, for
+        `HdrHistogram.decode` of hdrhistogram), and
+        "latency_ns": {"mean", "p50", "p95", "p99", "p999", "max"}. "socket": counts since the
         start, "received", "sent", "oversized", "send_drops", "receive_drops". "failed": as
         `failure`. In and after the phase "verify": "verified" (keys read back so far), and after it
         "acked_writes_lost" and "unread" (keys that could not be read). Since the start:

@@ -13,8 +13,6 @@ from packed import (
     MISS_MARK,
     MISS_READ_KEY,
     MISS_RELEASE,
-    MISS_REQUEST,
-    MISS_RESPONSE,
     MISS_TAG,
     MISS_TAKE,
     MISS_WRITE_KEY,
@@ -23,7 +21,12 @@ from packed import (
 
 TOP = "miss_table"
 ENTRIES, MARKS = 8, 16
-PARAMETERS = [{"ENTRIES": ENTRIES, "MARKS": MARKS, "TAG_BITS": 3}]
+LAKE = {"TAG_BITS": 3, "MATCH_BITS": MISS_TAG.width, "ENTRY_BITS": MISS_ENTRY.width}
+OWNERS = 4
+PARAMETERS = [
+    {"ENTRIES": ENTRIES, "MARKS": MARKS, **LAKE},
+    {"ENTRIES": ENTRIES, "MARKS": OWNERS * MARKS, "OWNERS": OWNERS, **LAKE},
+]
 LIFETIME = 20
 WRAP = 1 << 32
 ANSWERED = (MISS_INSERT, MISS_TAKE, MISS_READ_KEY)
@@ -74,8 +77,10 @@ class Driver:
     async def start(self, now: int) -> None:
         self.now = now
         dut = self.dut
-        await start(dut, now=now % WRAP, lifetime=LIFETIME, s_valid=0)
-        for _ in range(2 * MARKS):
+        self.owner, self.owners = 0, len(dut.quota) // 9
+        quota = sum(ENTRIES << 9 * owner for owner in range(self.owners))
+        await start(dut, now=now % WRAP, lifetime=LIFETIME, s_valid=0, s_owner=0, quota=quota)
+        for _ in range(2 * MARKS * self.owners):
             if dut.s_ready.value:
                 break
             await RisingEdge(dut.clk)
@@ -93,7 +98,13 @@ class Driver:
         tag = self.rng.randrange(5)
         dut.s_valid.value = 1
         dut.s_tag.value = tag
-        dut.s_request.value = MISS_REQUEST.pack(command=command, **fields)
+        dut.s_owner.value = self.owner
+        dut.s_command.value = command
+        dut.s_slot.value = fields.get("slot", 0)
+        dut.s_window.value = fields.get("window", 0)
+        dut.s_match.value = fields.get("tag", 0)
+        dut.s_entry.value = MISS_ENTRY.pack(**fields.get("entry", {}))
+        dut.s_key.value = fields.get("key", 0)
         for _ in range(10):
             await RisingEdge(dut.clk)
             assert not dut.s_response_valid.value
@@ -109,7 +120,11 @@ class Driver:
         await RisingEdge(dut.clk)
         assert dut.s_response_valid.value
         assert int(dut.s_response_tag.value) == tag
-        return MISS_RESPONSE.unpack(int(dut.s_response.value))
+        found = {
+            name: int(getattr(dut, f"s_response_{name}").value)
+            for name in ("hit", "ambiguous", "slot", "entry", "key")
+        }
+        return {**found, "entry": MISS_ENTRY.unpack(found["entry"])}
 
 
 def tag_of(**fields: int) -> int:
@@ -252,3 +267,31 @@ async def entries_and_marks_end_with_the_lifetime(dut: Any) -> None:
     await run.advance(LIFETIME + 1)
     assert not (await run(MISS_TAKE, tag=tag_of(opaque=3)))["hit"]
     assert not (await run(MISS_INSERT, tag=tag_of(opaque=2)))["ambiguous"]
+
+
+@cocotb.test()
+async def owners_keep_their_slots_and_marks(dut: Any) -> None:
+    run = Driver(dut, random.Random(1))
+    await run.start(0)
+    if run.owners == 1:
+        return
+    dut.quota.value = sum(quota << 9 * owner for owner, quota in enumerate((2, 3, 2, 1)))
+    # Owner 0 wants all slots, and has marks for all tags that found none.
+    stored = [(await run(MISS_INSERT, tag=tag_of(opaque=number)))["hit"] for number in range(60)]
+    assert stored == [1, 1] + [0] * 58
+    for run.owner, quota in ((1, 3), (2, 2), (3, 1)):
+        for number in range(quota):
+            got = await run(MISS_INSERT, tag=tag_of(opaque=100 + number, client_port=run.owner))
+            assert (got["hit"], got["ambiguous"]) == (1, 0)
+        assert not (await run(MISS_INSERT, tag=tag_of(opaque=200)))["hit"]
+    # A slot counts until it is released, or its entry expires.
+    run.owner = 0
+    got = await run(MISS_TAKE, tag=tag_of(opaque=0))
+    assert not (await run(MISS_INSERT, tag=tag_of(opaque=300)))["hit"]
+    await run(MISS_RELEASE, slot=got["slot"])
+    assert (await run(MISS_INSERT, tag=tag_of(opaque=301)))["hit"]
+    assert not (await run(MISS_INSERT, tag=tag_of(opaque=302)))["hit"]
+    await run.advance(LIFETIME + 1)
+    for number in range(2):
+        assert (await run(MISS_INSERT, tag=tag_of(opaque=400 + number)))["hit"]
+    assert not (await run(MISS_INSERT, tag=tag_of(opaque=402)))["hit"]

@@ -45,7 +45,7 @@ class Packed:
         return found
 
 
-# rtl/lake/lake_pkg.sv
+# rtl/lake/lake_pkg.sv and rtl/memcached/memcached_pkg.sv
 LINE_REQUEST = Packed(write=1, address=30, data=512)
 SLAB_REQUEST = Packed(free=1, chunk_class=2, chunk=30)
 SLAB_RESPONSE = Packed(ok=1, chunk=30)

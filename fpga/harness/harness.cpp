@@ -1,6 +1,7 @@
 // The interface of netkv_fpga.h around a design that Verilator has translated to class Vtop.
 //
-// NETKV_PORTS, NETKV_WORD_BYTES and NETKV_TRACE are set by the build.
+// NETKV_PORTS, NETKV_FUNCTIONS, NETKV_WORD_BYTES, NETKV_READ_CYCLES, NETKV_WRITE_CYCLES,
+// NETKV_REGISTER_CYCLES and NETKV_TRACE are set by the build.
 
 #include <algorithm>
 #include <bit>
@@ -16,6 +17,7 @@
 #include <type_traits>
 
 #include "Vtop.h"
+#include "functions.h"
 #include "mac.h"
 #include "netkv_fpga.h"
 #include "verilated.h"
@@ -33,17 +35,23 @@ using netkv::MIN_FRAME;
 using netkv::NEVER;
 
 constexpr uint32_t PORTS = NETKV_PORTS;
+constexpr uint32_t FUNCTIONS = NETKV_FUNCTIONS;
+constexpr uint32_t MACS = PORTS - FUNCTIONS;  // the first ports have MACs, the last are functions
 constexpr uint32_t WORD = NETKV_WORD_BYTES;
-constexpr uint64_t ALL_PORTS = PORTS == 64 ? UINT64_MAX : (uint64_t{1} << PORTS) - 1;
+constexpr uint64_t ALL_MACS = MACS == 64 ? UINT64_MAX : (uint64_t{1} << MACS) - 1;
 constexpr uint32_t RESET_CYCLES = 16;
 
 static_assert(std::endian::native == std::endian::little, "signals are bytes, the lowest first");
 static_assert(2 <= PORTS && PORTS <= 64, "a design has 2 to 64 ports");
+static_assert(FUNCTIONS < PORTS, "a design has a port to the network");
 static_assert(WORD >= 8 && WORD % 8 == 0, "a word has a multiple of 8 bytes");
-static_assert(sizeof(std::remove_reference_t<decltype(Vtop::rx_data)>) == PORTS * WORD,
+static_assert(sizeof(std::remove_reference_t<decltype(Vtop::rx_data)>) == MACS * WORD,
               "the ports or bytes of a word differ between manifest and module");
-static_assert(sizeof(std::remove_reference_t<decltype(Vtop::tx_data)>) == PORTS * WORD,
+static_assert(sizeof(std::remove_reference_t<decltype(Vtop::tx_data)>) == MACS * WORD,
               "the ports or bytes of a word differ between manifest and module");
+
+// Why the last creation of a design has failed.
+thread_local std::string creation_error;
 
 // What the design has printed last, for the text of a failure.
 thread_local std::string printed;
@@ -100,12 +108,22 @@ void vl_stop(const char* file, int line, const char*) { fail("an assertion, or $
 void vl_fatal(const char* file, int line, const char*, const char* text) { fail(text, file, line); }
 
 struct netkv_fpga {
+  // One access of a function's registers; a null `value` reads.
+  struct Accessor {
+    netkv_fpga& design;
+    uint32_t operator()(uint32_t function, uint32_t offset, uint32_t bytes,
+                        const uint32_t* value) const {
+      return design.access(function, offset, bytes, value);
+    }
+  };
+
   explicit netkv_fpga(uint32_t seed) : top_(prepared(seed)) {
     rx_data_ = reinterpret_cast<uint8_t*>(&top_.rx_data);
     rx_length_ = reinterpret_cast<uint8_t*>(&top_.rx_meta_length);
     tx_data_ = reinterpret_cast<const uint8_t*>(&top_.tx_data);
     tx_length_ = reinterpret_cast<const uint8_t*>(&top_.tx_meta_length);
     top_.seed = seed;
+    set_bus({NETKV_READ_CYCLES, NETKV_WRITE_CYCLES, NETKV_REGISTER_CYCLES});
     reset(RESET_CYCLES);
     cycle_ = 0;
   }
@@ -138,12 +156,16 @@ struct netkv_fpga {
     tx_ready_ = 0;
     apply();
     top_.reg_read = top_.reg_write = 0;
+    functions_.reset(top_, spares_);
     top_.rst = 1;
     for (uint32_t at = 0; at < cycles; ++at) tick();
     top_.rst = 0;
-    tx_ready_ = ALL_PORTS;
+    tx_ready_ = ALL_MACS;
     apply();
+    functions_.start(accessor());
   }
+
+  void set_bus(const netkv_fpga_bus_settings& settings) { functions_.set(settings); }
 
   void set(uint32_t port, const netkv_fpga_port_settings& settings) {
     if (settings.rx_frames > MAX_QUEUED || settings.tx_frames > MAX_QUEUED) {
@@ -151,6 +173,10 @@ struct netkv_fpga {
                                              " frames."};
     }
     Mac& mac = at(port);
+    if (port >= MACS && settings.bits_per_1000_cycles) {
+      throw Refusal{NETKV_FPGA_ARGUMENT, "Port " + std::to_string(port) +
+                                             " is a virtio function; it has no line rate."};
+    }
     mac.rx_line.set_rate(settings.bits_per_1000_cycles, cycle_);
     mac.tx_line.set_rate(settings.bits_per_1000_cycles, cycle_);
     mac.rx_limit = settings.rx_frames ? settings.rx_frames : MAX_QUEUED;
@@ -170,7 +196,12 @@ struct netkv_fpga {
       throw Refusal{NETKV_FPGA_ARGUMENT, "Cycle " + std::to_string(not_before) +
                                              " is too late; the last one is 2^46."};
     }
-    if (mac.coming.size() >= MAX_QUEUED) {
+    if (port >= MACS && functions_.attached(port - MACS)) {
+      throw Refusal{NETKV_FPGA_ARGUMENT, "Port " + std::to_string(port) +
+                                             " has a driver of its own, which sends its frames."};
+    }
+    const uint64_t queued = port < MACS ? mac.coming.size() : functions_.queued(port - MACS);
+    if (queued >= MAX_QUEUED) {
       throw Refusal{NETKV_FPGA_FULL, "Port " + std::to_string(port) + " has " +
                                          std::to_string(MAX_QUEUED) + " frames queued already."};
     }
@@ -180,6 +211,14 @@ struct netkv_fpga {
     std::memset(frame.bytes.get() + length, 0, size - length);
     frame.length = length;
     const uint64_t start = not_before > cycle_ ? not_before : cycle_;
+    if (port >= MACS) {
+      frame.cycle = std::max(start, mac.last_arrival);
+      mac.last_arrival = frame.cycle;
+      const uint64_t notified = frame.cycle + functions_.notification_cycles();
+      functions_.send(port - MACS, std::move(frame));
+      ++pending_rx_;
+      return notified;
+    }
     frame.cycle = mac.rx_line.send(start, length).end;
     // Without a rate, a frame does not overtake an earlier one that starts later.
     if (frame.cycle < mac.last_arrival) frame.cycle = mac.last_arrival;
@@ -208,9 +247,53 @@ struct netkv_fpga {
     uint64_t done = 0;
     while (done < cycles) {
       done += tick(cycles - done);
+      if (functions_.takes_configuration_change()) check_functions();
       if (until_frame && frame_sent_) break;
     }
     return done;
+  }
+
+  void attach(uint32_t function) {
+    check(function);
+    const uint64_t dropped = functions_.queued(function);
+    functions_.attach(function, spares_, accessor());
+    pending_rx_ -= dropped;
+  }
+
+  void map_memory(uint32_t function, uint64_t address, void* bytes, uint64_t length) {
+    check_attached(function);
+    if (!bytes) throw Refusal{NETKV_FPGA_ARGUMENT, "The memory is a null pointer."};
+    const auto unaligned = (address | reinterpret_cast<uintptr_t>(bytes) | length) % WORD;
+    if (!length || unaligned || address + (length - 1) < address) {
+      throw Refusal{NETKV_FPGA_ARGUMENT,
+                    "Address, place and length of a memory are multiples of " +
+                        std::to_string(WORD) + ", and it ends within 64 bits."};
+    }
+    auto& space = functions_.space(function);
+    if (space.overlaps(address, length)) {
+      throw Refusal{NETKV_FPGA_ARGUMENT, "The memory overlaps another one of this function."};
+    }
+    space.map(address, static_cast<uint8_t*>(bytes), length);
+  }
+
+  void clear_memory(uint32_t function) {
+    check_attached(function);
+    functions_.space(function).clear();
+  }
+
+  uint32_t function_access(uint32_t function, uint32_t offset, uint32_t bytes,
+                           const uint32_t* value) {
+    check_attached(function);
+    if ((bytes != 1 && bytes != 2 && bytes != 4) || offset % bytes) {
+      throw Refusal{NETKV_FPGA_ARGUMENT, "An access has 1, 2 or 4 bytes at a multiple of them."};
+    }
+    return access(function, offset, bytes, value);
+  }
+
+  uint64_t interrupts() { return functions_.interrupts(); }
+  uint64_t pending_bus() const { return functions_.pending_bus(); }
+  uint64_t bus_faults(uint32_t port) const {
+    return port < MACS ? 0 : functions_.faults(port - MACS);
   }
 
   uint32_t register_read(uint16_t address) {
@@ -315,10 +398,43 @@ struct netkv_fpga {
     return &context_;
   }
 
+  void check(uint32_t function) const {
+    if (function < FUNCTIONS) return;
+    throw Refusal{NETKV_FPGA_ARGUMENT, "There is no virtio function " + std::to_string(function) +
+                                           "; the design has " + std::to_string(FUNCTIONS) + "."};
+  }
+
+  void check_attached(uint32_t function) const {
+    check(function);
+    if (functions_.attached(function)) return;
+    throw Refusal{NETKV_FPGA_ARGUMENT, "Function " + std::to_string(function) +
+                                           " has its built-in driver; attach to it first."};
+  }
+
+  uint32_t access(uint32_t function, uint32_t offset, uint32_t bytes, const uint32_t* value) {
+    return functions_.access(top_, function, offset, bytes, value, [&] { tick(); });
+  }
+
+  Accessor accessor() { return {*this}; }
+
+  // A function has interrupted its built-in driver because of its configuration.
+  void check_functions() {
+    for (uint32_t function = 0; function < FUNCTIONS; ++function) {
+      if (functions_.attached(function)) continue;
+      if (access(function, netkv::virtio::STATUS, 1, nullptr) & netkv::virtio::NEEDS_RESET) {
+        throw DesignFailure("Function " + std::to_string(function) +
+                            " of the design asks its driver for a reset.");
+      }
+    }
+  }
+
   // One cycle: its inputs are set; what they lead to, then the clock edge, then new inputs.
   // If the design is idle, up to `limit` cycles. Returns the number of cycles.
   uint64_t tick(uint64_t limit = 1) {
     if (cycle_ >= next_event_) events();
+    // Outputs may be anything until the reset has reached them.
+    const bool has_host = FUNCTIONS > 0 && !top_.rst;
+    if (has_host) drive_functions();
     const uint64_t passed = passing(limit);
     set_skip(top_, passed - 1);
     top_.clk = 0;
@@ -333,6 +449,7 @@ struct netkv_fpga {
     if (const uint64_t waiting = valid & ~tx_ready_) {
       for_each(waiting, [&](uint32_t port) { ++macs_[port].counters.tx_stalls; });
     }
+    if (has_host && functions_.observe(top_, cycle_)) frame_sent_ = true;
     const uint64_t ready_before = tx_ready_;
     for_each(valid & tx_ready_, [&](uint32_t port) { take_word(port); });
     top_.clk = 1;
@@ -354,8 +471,9 @@ struct netkv_fpga {
 #if NETKV_TRACE
     if (trace_) return 1;
 #endif
-    if (limit <= 1 || rx_valid_) return 1;
-    return std::min({limit, next_event_ - cycle_, 1 + idle_cycles(top_)});
+    if (limit <= 1 || rx_valid_ || functions_.gives(top_)) return 1;
+    const uint64_t next = std::min(next_event_, functions_.next());
+    return next <= cycle_ ? 1 : std::min({limit, next - cycle_, 1 + idle_cycles(top_)});
   }
 
   template <typename Work>
@@ -378,7 +496,7 @@ struct netkv_fpga {
   // Frames that are whole now go to receive buffers; lines that are free now take frames.
   void events() {
     next_event_ = NEVER;
-    for (uint32_t port = 0; port < PORTS; ++port) {
+    for (uint32_t port = 0; port < MACS; ++port) {
       Mac& mac = macs_[port];
       while (!mac.coming.empty() && mac.coming.front().cycle <= cycle_) {
         Frame frame = mac.coming.pop();
@@ -402,6 +520,41 @@ struct netkv_fpga {
       next_event_ = std::min(next_event_, mac.tx_release);
     }
     apply();
+  }
+
+  void drive_functions() {
+    functions_.drive(
+        top_, cycle_, spares_,
+        [&](uint32_t function, uint32_t bytes) {
+          ++macs_[MACS + function].counters.rx_frames;
+          macs_[MACS + function].counters.rx_bytes += bytes;
+          --pending_rx_;
+        },
+        [&](uint32_t function, const uint8_t* bytes, uint32_t length) {
+          deliver(MACS + function, bytes, length);
+        });
+  }
+
+  // A frame has reached the host through a function.
+  void deliver(uint32_t port, const uint8_t* bytes, uint32_t length) {
+    Mac& mac = macs_[port];
+    if (length < MIN_FRAME || length > MAX_FRAME) {
+      ++mac.counters.tx_malformed;
+      return;
+    }
+    if (mac.sent.size() >= mac.tx_limit) {
+      ++mac.counters.tx_drops;
+      return;
+    }
+    Frame frame = spares_.take(length);
+    std::memcpy(frame.bytes.get(), bytes, length);
+    frame.length = length;
+    frame.first_cycle = frame.cycle = frame.wire_cycle = cycle_;
+    ++mac.counters.tx_frames;
+    mac.counters.tx_bytes += length;
+    mac.sent.push(std::move(frame));
+    ready_tx_ |= uint64_t{1} << port;
+    frame_sent_ = true;
   }
 
   // Sets the inputs of a port to the present word of its first received frame.
@@ -508,6 +661,7 @@ struct netkv_fpga {
   bool failed_ = false;
   Mac macs_[PORTS];
   netkv::Spares spares_;
+  netkv::Functions<Vtop, FUNCTIONS, WORD> functions_;
   std::string error_;
 #if NETKV_TRACE
   std::unique_ptr<VerilatedFstC> trace_;
@@ -527,20 +681,25 @@ uint32_t netkv_fpga_abi(void) { return NETKV_FPGA_ABI; }
 netkv_fpga* netkv_fpga_create(uint32_t seed) {
   try {
     return new netkv_fpga(seed);
+  } catch (const std::bad_alloc&) {
+    creation_error = "There is not enough memory.";
+  } catch (const std::exception& failure) {
+    creation_error = failure.what();
   } catch (...) {
-    return nullptr;
+    creation_error = "The design has failed for an unknown reason.";
   }
+  return nullptr;
 }
 
 void netkv_fpga_destroy(netkv_fpga* design) { delete design; }
 
 const char* netkv_fpga_error(const netkv_fpga* design) {
-  return design ? design->error() : "The design is a null pointer.";
+  return design ? design->error() : creation_error.c_str();
 }
 
 int netkv_fpga_describe(netkv_fpga* design, netkv_fpga_description* out) {
   if (!design || !out) return null_pointer();
-  *out = {PORTS, WORD, MAX_FRAME, MAX_QUEUED, NETKV_TRACE};
+  *out = {PORTS, WORD, MAX_FRAME, MAX_QUEUED, NETKV_TRACE, FUNCTIONS};
   return NETKV_FPGA_OK;
 }
 
@@ -571,7 +730,10 @@ int netkv_fpga_port_tx(netkv_fpga* design, uint32_t port, netkv_fpga_frame* out)
 
 int netkv_fpga_port_count(netkv_fpga* design, uint32_t port, netkv_fpga_port_counters* out) {
   if (!design || !out) return null_pointer();
-  return design->guarded(false, [&](netkv_fpga& it) { *out = it.at(port).counters; });
+  return design->guarded(false, [&](netkv_fpga& it) {
+    *out = it.at(port).counters;
+    out->bus_faults = it.bus_faults(port);
+  });
 }
 
 int netkv_fpga_step(netkv_fpga* design, uint64_t cycles, int until_frame, uint64_t* done) {
@@ -603,6 +765,52 @@ int netkv_fpga_register_read(netkv_fpga* design, uint16_t address, uint32_t* val
 int netkv_fpga_register_write(netkv_fpga* design, uint16_t address, uint32_t value) {
   if (!design) return null_pointer();
   return design->guarded(true, [&](netkv_fpga& it) { it.register_write(address, value); });
+}
+
+int netkv_fpga_bus_set(netkv_fpga* design, const netkv_fpga_bus_settings* settings) {
+  if (!design || !settings) return null_pointer();
+  return design->guarded(false, [&](netkv_fpga& it) { it.set_bus(*settings); });
+}
+
+int netkv_fpga_attach(netkv_fpga* design, uint32_t function) {
+  if (!design) return null_pointer();
+  return design->guarded(true, [&](netkv_fpga& it) { it.attach(function); });
+}
+
+int netkv_fpga_memory_map(netkv_fpga* design, uint32_t function, uint64_t address, void* bytes,
+                          uint64_t length) {
+  if (!design) return null_pointer();
+  return design->guarded(
+      false, [&](netkv_fpga& it) { it.map_memory(function, address, bytes, length); });
+}
+
+int netkv_fpga_memory_clear(netkv_fpga* design, uint32_t function) {
+  if (!design) return null_pointer();
+  return design->guarded(false, [&](netkv_fpga& it) { it.clear_memory(function); });
+}
+
+int netkv_fpga_function_read(netkv_fpga* design, uint32_t function, uint16_t offset, uint32_t bytes,
+                             uint32_t* value) {
+  if (!design || !value) return null_pointer();
+  return design->guarded(true, [&](netkv_fpga& it) {
+    *value = it.function_access(function, offset, bytes, nullptr);
+  });
+}
+
+int netkv_fpga_function_write(netkv_fpga* design, uint32_t function, uint16_t offset,
+                              uint32_t bytes, uint32_t value) {
+  if (!design) return null_pointer();
+  return design->guarded(
+      true, [&](netkv_fpga& it) { it.function_access(function, offset, bytes, &value); });
+}
+
+int netkv_fpga_interrupts(netkv_fpga* design, uint64_t* out) {
+  if (!design || !out) return null_pointer();
+  return design->guarded(false, [&](netkv_fpga& it) { *out = it.interrupts(); });
+}
+
+uint64_t netkv_fpga_pending_bus(const netkv_fpga* design) {
+  return design ? design->pending_bus() : 0;
 }
 
 int netkv_fpga_trace_open(netkv_fpga* design, const char* path) {

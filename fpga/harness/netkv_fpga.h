@@ -9,6 +9,11 @@
  * then frames take no time on the wire. A frame occupies the line for max(length, 60) + 24 bytes:
  * preamble (8), FCS (4) and inter-frame gap (12). Lengths are without FCS everywhere.
  *
+ * A design may have virtio functions in place of a host port: network cards as a driver sees them,
+ * with registers and virtqueues in the memory of the host. Each function is a port, after those of
+ * the network. It has a built-in driver, which sends the frames of port_rx and receives those of
+ * port_tx; or, after netkv_fpga_attach, the caller is the driver.
+ *
  * Rules
  * 1. A function that can fail returns a code; NETKV_FPGA_OK is 0. The text of the last failure is
  *    netkv_fpga_error(). A failed call changes nothing, but for NETKV_FPGA_DESIGN.
@@ -28,7 +33,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 /* Version of this interface. A caller refuses a library that returns another one. */
-#define NETKV_FPGA_ABI 1u
+#define NETKV_FPGA_ABI 2u
 
 typedef struct netkv_fpga netkv_fpga;
 
@@ -42,11 +47,12 @@ enum {
 };
 
 typedef struct {
-  uint32_t ports;          /* of the design; the host port is the last */
+  uint32_t ports;          /* of the design; the host port or the functions are the last */
   uint32_t word_bytes;     /* bytes that cross a port in a cycle */
   uint32_t max_frame;      /* longest frame in bytes */
   uint32_t max_queued;     /* frames that port_rx queues at most, for each port */
   uint32_t can_trace;      /* 1: trace_open works */
+  uint32_t functions;      /* virtio functions; port `ports - functions + f` is function f */
 } netkv_fpga_description;
 
 /* A frame that the design has sent. `bytes` is valid until the next call of netkv_fpga_port_tx for
@@ -69,6 +75,7 @@ typedef struct {
   uint64_t tx_malformed;   /* sent with a length that does not fit the words; not delivered */
   uint64_t rx_stalls;      /* cycles in which a word waited for the design */
   uint64_t tx_stalls;      /* cycles in which a word waited for the line */
+  uint64_t bus_faults;     /* words of host memory that the function may not use */
 } netkv_fpga_port_counters;
 
 /* Settings of a port. 0 in each field is the state after creation. */
@@ -78,14 +85,22 @@ typedef struct {
   uint32_t tx_frames;      /* sent frames that wait for the host; 0: 65536 */
 } netkv_fpga_port_settings;
 
+/* Times of the bus between design and host. A new design has those of its manifest. */
+typedef struct {
+  uint32_t read_cycles;     /* from a read request to its first word */
+  uint32_t write_cycles;    /* until a written word is in memory */
+  uint32_t register_cycles; /* until a notification of a built-in driver reaches its function */
+} netkv_fpga_bus_settings;
+
 uint32_t netkv_fpga_abi(void);
 
 /* A design that has been reset for 16 cycles, with all random values (memory models, registers without reset) drawn
- * from `seed`. NULL: there is not enough memory, or the design fails in its reset. */
+ * from `seed`. NULL: it failed, and netkv_fpga_error(NULL) says why. */
 netkv_fpga *netkv_fpga_create(uint32_t seed);
 void netkv_fpga_destroy(netkv_fpga *design);
 
-/* The text of the last failure of a function of this design, in UTF-8. */
+/* The text of the last failure of a function of this design, in UTF-8. NULL: of the last creation
+ * that has failed in this thread. */
 const char *netkv_fpga_error(const netkv_fpga *design);
 
 int netkv_fpga_describe(netkv_fpga *design, netkv_fpga_description *out);
@@ -108,7 +123,7 @@ int netkv_fpga_port_tx(netkv_fpga *design, uint32_t port, netkv_fpga_frame *out)
 int netkv_fpga_port_count(netkv_fpga *design, uint32_t port, netkv_fpga_port_counters *out);
 
 /* Runs cycles until `cycles` are done, or, with `until_frame`, until the cycle in which the design
- * has sent a whole frame at any port. `done` (may be NULL) gets the number of cycles that ran. */
+ * has sent a whole frame at any port or interrupted a function of the caller's. `done` (may be NULL) gets the number of cycles that ran. */
 int netkv_fpga_step(netkv_fpga *design, uint64_t cycles, int until_frame, uint64_t *done);
 
 /* Cycles since creation. */
@@ -126,6 +141,32 @@ uint64_t netkv_fpga_ready_tx(const netkv_fpga *design);
 /* Accesses the register bus, which takes one cycle. */
 int netkv_fpga_register_read(netkv_fpga *design, uint16_t address, uint32_t *value);
 int netkv_fpga_register_write(netkv_fpga *design, uint16_t address, uint32_t value);
+
+int netkv_fpga_bus_set(netkv_fpga *design, const netkv_fpga_bus_settings *settings);
+
+/* The caller is the driver of a function from now on: the function is reset, its frames are dropped,
+ * and it has no memory. Calls after the first one repeat the reset. */
+int netkv_fpga_attach(netkv_fpga *design, uint32_t function);
+
+/* Gives memory to an attached function, at an address of its own. It must stay valid until it is
+ * cleared or the design is destroyed, and may be shared with other processes. Address, place and
+ * length are multiples of the bytes of a word. */
+int netkv_fpga_memory_map(netkv_fpga *design, uint32_t function, uint64_t address, void *bytes,
+                          uint64_t length);
+int netkv_fpga_memory_clear(netkv_fpga *design, uint32_t function);
+
+/* Accesses 1, 2 or 4 bytes of the registers of an attached function, in one cycle. */
+int netkv_fpga_function_read(netkv_fpga *design, uint32_t function, uint16_t offset, uint32_t bytes,
+                             uint32_t *value);
+int netkv_fpga_function_write(netkv_fpga *design, uint32_t function, uint16_t offset,
+                              uint32_t bytes, uint32_t value);
+
+/* Interrupts of attached functions since the last call. Bits of function f: 3f for its
+ * configuration, 3f + 1 for the receive queue, 3f + 2 for the transmit queue. */
+int netkv_fpga_interrupts(netkv_fpga *design, uint64_t *out);
+
+/* Accesses of host memory and notifications that are under way. */
+uint64_t netkv_fpga_pending_bus(const netkv_fpga *design);
 
 /* Records all signals from now on in an FST file. A cycle is 10 time units. */
 int netkv_fpga_trace_open(netkv_fpga *design, const char *path);

@@ -21,6 +21,10 @@ class Queue {
     ++count_;
   }
 
+  void clear() {
+    while (!empty()) pop();
+  }
+
   T pop() {
     T item = std::move(items_[head_]);
     head_ = (head_ + 1) & (items_.size() - 1);

@@ -20,8 +20,8 @@ module memory_system_on_models #(
 
     // Settings.
     input  logic                                   cache_enable,
-    input  logic [lake_pkg::TIME_BITS-1:0]         now,
-    input  logic [lake_pkg::TIME_BITS-1:0]         lifetime,
+    input  logic [memcached_pkg::TIME_BITS-1:0]         now,
+    input  logic [memcached_pkg::TIME_BITS-1:0]         lifetime,
 
     // Services.
     input  logic [PES-1:0]                         hash_valid,
@@ -46,7 +46,7 @@ module memory_system_on_models #(
     output logic [PES-1:0]                         guard_ready,
     input  logic [PES-1:0][lake_pkg::GUARD_REQUEST_STRIDE-1:0] guard_request,
     output logic [PES-1:0]                         guard_response_valid,
-    output lake_pkg::guard_response_t              guard_response,
+    output memcached_pkg::guard_response_t              guard_response,
 
     input  logic [PES-1:0]                         miss_valid,
     output logic [PES-1:0]                         miss_ready,

@@ -27,7 +27,7 @@ class Speed:
     build_seconds: float
     """Wall time of the build, which may have been an earlier one."""
     loaded: float
-    """Cycles a second with GET hits at the line rate of all network ports."""
+    """Cycles a second with GET hits at the line rate of all ports of clients."""
     sparse: float
     """Cycles a second with GET hits at a thousandth of the line rate of one port."""
     idle: float
@@ -41,7 +41,7 @@ def run(manifest: Manifest, cycles: int, progress: Progress | None = None) -> Sp
     """
     tester.check_protocol(manifest)
     library = build.build(manifest, progress=progress)
-    ports = range(len(manifest.ports) - 1)
+    ports = range(len(manifest.client_ports))
     design, _ = tester.offer(library, tester.Load(ports=ports, cycles=cycles, warmup_cycles=0))
     loaded = _rate(design, cycles)
     few = tester.Load(share=0.001, cycles=SPARSE_CYCLES)

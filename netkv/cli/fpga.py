@@ -158,8 +158,9 @@ def run(
         typer.Option(
             metavar="NAME=PLACE",
             help="With --live: a port is an interface (veth0 or NAMESPACE/veth0; root), a TAP "
-            "device (tap:DEVICE; root), or a UDP socket in which a datagram is a frame "
-            "(udp:ADDRESS, or udp:ADDRESS,PEER). Repeatable.",
+            "device (tap:DEVICE; root), a UDP socket in which a datagram is a frame "
+            "(udp:ADDRESS, or udp:ADDRESS,PEER), or for a virtio function the socket of a guest "
+            "(vhost:SOCKET). Repeatable.",
         ),
     ] = None,
     frames: Frames = None,
@@ -218,7 +219,7 @@ def run(
             + (f" --name {options.name}" if options.name != manifest.name else "")
         )
 
-    counts = running.run(options, listening)
+    counts = running.run(options, listening, notify)
     lost = counts["receive_drops"] + counts["send_drops"] + counts["refused"]
     notify(
         f"{counts['received']:,} frames in, {counts['sent']:,} out; {lost:,} lost at the ports, "

@@ -59,6 +59,13 @@ def up(
             "any program can use the network across the switch (root)."
         ),
     ] = None,
+    topology: Annotated[
+        Literal["rack", "racks", "spine-leaf"] | None,
+        typer.Option(
+            help="Switches of the rack: one (default), one for each of several racks, or layers; "
+            "'lab.topology' has their numbers."
+        ),
+    ] = None,
     foreground: Annotated[
         bool,
         typer.Option(help="Stay until Ctrl-C or SIGTERM, then take the lab down (containers)."),
@@ -74,7 +81,9 @@ def up(
 
     name = lab or daemon.DEFAULT_LAB
     changed = target_change(executor_change(changes, executor), target)
-    spec = _spec(scheme, scenario, changed + ([f"lab.fabric={fabric}"] if fabric else []), seed)
+    changed += [f"lab.fabric={fabric}"] if fabric else []
+    changed += [f"lab.topology.kind={topology}"] if topology else []
+    spec = _spec(scheme, scenario, changed, seed)
     if spec.lab.fabric == "veth":
         veth.check()
     if not foreground:
@@ -213,8 +222,10 @@ def _print_status(lab: LabStatus) -> None:
         out.print(Text(f"  {lab.text}"), soft_wrap=True)
     if lab.nodes:
         out.print(table)
-    if (controller := lab.controller) is not None:
-        out.print(Text(f"P4Runtime  {_p4runtime(controller)}", style="dim"), soft_wrap=True)
+    switches = lab.controller["switches"] if lab.controller is not None else {}
+    for name, switch in switches.items():
+        where = "" if len(switches) == 1 else f"{name}  "
+        out.print(Text(f"P4Runtime  {where}{_p4runtime(switch)}", style="dim"), soft_wrap=True)
 
 
 def _controller_row(lab: LabStatus) -> tuple[str, str, Text]:
@@ -225,19 +236,19 @@ def _controller_row(lab: LabStatus) -> tuple[str, str, Text]:
     if controller is None:
         known = lab.state in ("ready", "failed")
         return "controller", "", Text("not running" if known else "unknown", style="bold red")
-    if controller["primary"]:
-        return "controller", str(controller["pid"]), Text("running, primary", style="green")
-    if controller["state"] == "backup":
-        text = "waiting: another client is primary"
-        return "controller", str(controller["pid"]), Text(text, style="yellow")
-    return "controller", str(controller["pid"]), Text("connecting", style="cyan")
+    pid, states = str(controller["pid"]), {it["state"] for it in controller["switches"].values()}
+    if "backup" in states:
+        return "controller", pid, Text("waiting: another client is primary", style="yellow")
+    if "connecting" in states:
+        return "controller", pid, Text("connecting", style="cyan")
+    return "controller", pid, Text("running, primary", style="green")
 
 
-def _p4runtime(controller: dict[str, Any]) -> str:
+def _p4runtime(switch: dict[str, Any]) -> str:
     """Address of the switch's P4Runtime server, and which client is primary."""
-    text = f"{controller['p4runtime']}, device {controller['device_id']}"
-    if controller["primary"]:
-        return f"{text}, election id {controller['election_id']} (the lab's controller)"
-    if controller["other_election_id"] is not None:
-        return f"{text}, election id {controller['other_election_id']} (another client)"
+    text = f"{switch['p4runtime']}, device {switch['device_id']}"
+    if switch["primary"]:
+        return f"{text}, election id {switch['election_id']} (the lab's controller)"
+    if switch["other_election_id"] is not None:
+        return f"{text}, election id {switch['other_election_id']} (another client)"
     return text

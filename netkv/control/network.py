@@ -7,6 +7,9 @@ Pure functions turn a description into a `Network`. Rules:
    description.
 2. A frame takes a shortest path. If several are equally short, the number of the destination host
    selects one. So all frames to a host take one path, and hosts are spread evenly over the paths.
+   `spine_leaf` selects by position instead: requests for a server at `leaf-1` pass `spine-1`, and
+   its replies do, too. So the requests for a key pass one chain of switches, and its replies pass
+   the same chain in reverse.
 3. Only the first switch rewrites a request: the others find the owner's address in it and route.
    A switch caches keys of its own servers only, so a cache and its server are one cable apart.
 """
@@ -16,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from netkv.control.spreading import spread
 from netkv.control.topology import (
     LAST_HOST_PORT,
     Host,
@@ -27,7 +31,8 @@ from netkv.control.topology import (
     splitter_ip,
 )
 
-MAX_CLIENTS = 64
+MAX_CLIENTS = 80
+"""Of the load (64) and external ones (16)."""
 MAX_SERVERS = 128
 
 _FIRST_SERVER_PORT = 101
@@ -115,14 +120,19 @@ def racks(
             f"{client_racks} racks for clients only: of {count} racks these can be 0 to "
             f"{count - 1}, since one must have the servers."
         )
-    tors = [f"tor-{i}" for i in range(count)]
+    core, *tors = names_of_racks(count)
     return lay_out(
-        ["core", *tors],
-        [(tor, "core") for tor in tors],
+        [core, *tors],
+        [(tor, core) for tor in tors],
         _spread(clients, tors[:client_racks] or tors),
         _spread(servers, tors[client_racks:]),
         tors[0] if coordinator else None,
     )
+
+
+def names_of_racks(count: int) -> list[str]:
+    """The switches of `racks`, of which there are at least 2."""
+    return ["core", *(f"tor-{i}" for i in range(count))]
 
 
 def spine_leaf(
@@ -147,11 +157,8 @@ def spine_leaf(
             raise ValueError(f"{number} {what}: there must be at least 1.")
     if client_switches < 1:
         raise ValueError(f"{client_switches} switches for clients: there must be at least 1.")
-    rows = [[f"edge-{i}" for i in range(client_switches)]]
-    for layer in range(1, layers):
-        spine = "spine" if layers == 2 else f"spine{layer}"
-        rows.append([f"{spine}-{i}" for i in range(switches)])
-    rows.append([f"leaf-{i}" for i in range(switches)])
+    rows = names_of_layers(layers, switches, client_switches)
+    places = {name: place for row in rows[1:] for place, name in enumerate(row)}
     cables = [
         (above, below) for upper, lower in pairwise(rows) for above in upper for below in lower
     ]
@@ -161,7 +168,15 @@ def spine_leaf(
         _spread(clients, rows[0]),
         _spread(servers, rows[-1]),
         rows[0][0] if coordinator else None,
+        places,
     )
+
+
+def names_of_layers(layers: int, switches: int, client_switches: int = 1) -> list[list[str]]:
+    """The switches of `spine_leaf`: those of the clients, then those of each layer."""
+    spines = ["spine"] if layers == 2 else [f"spine{layer}" for layer in range(1, layers)]
+    edges = [f"edge-{i}" for i in range(client_switches)]
+    return [edges, *([f"{layer}-{i}" for i in range(switches)] for layer in (*spines, "leaf"))]
 
 
 def lay_out(
@@ -170,12 +185,14 @@ def lay_out(
     clients: Sequence[str],
     servers: Sequence[str],
     coordinator: str | None = None,
+    places: Mapping[str, int] | None = None,
 ) -> Network:
     """Any network: names of switches, cables between them, and the switch of each host.
 
     `clients`: the switch of client 1, 2, …; `servers`: of server 0, 1, …; `coordinator`: of the
-    coordinator, if there is to be one. Several cables between two switches are allowed. Raises
-    ValueError, with the reason, for an invalid network.
+    coordinator, if there is to be one. `places`: positions of the switches that are in a layer
+    (rule 2). Several cables between two switches are allowed. Raises ValueError, with the reason,
+    for an invalid network.
     """
     others = [] if coordinator is None else [coordinator]
     _check(switches, cables, clients, servers, others)
@@ -184,18 +201,66 @@ def lay_out(
     splitter = None
     if coordinator is not None:
         splitter = Attachment("coordinator", coordinator_at(_COORDINATOR_PORT), coordinator, False)
-    paths = _Paths(switches, links)
+    paths = _Paths(switches, links, places or {})
     racks = [name for name in switches if name in servers]
     plans = (_plan(name, paths, hosts, splitter, links, racks) for name in switches)
     return Network(tuple(plans), links, hosts, splitter)
+
+
+def behind_cards(network: Network, shares: Sequence[Sequence[int]]) -> Network:
+    """The network with several clients behind one port: all clients of a share (numbers from 1) are
+    at the port of its first one. Raises ValueError if they are at different switches."""
+    switch = {at.host.index: at.switch for at in network.hosts if not at.is_server}
+    for share in shares:
+        if len({switch[client] for client in share}) > 1:
+            names = ", ".join(str(client) for client in share)
+            raise ValueError(f"Clients {names} share a card, but not a switch.")
+    return with_ports(
+        network, {f"client-{client}": share[0] for share in shares for client in share}
+    )
+
+
+def with_ports(network: Network, numbers: Mapping[str, int]) -> Network:
+    """The network with other port numbers for some of its hosts, by name. Hosts of a switch may
+    share a port."""
+    own = (*network.hosts, *(() if network.coordinator is None else (network.coordinator,)))
+
+    def moved(at: Attachment) -> Attachment:
+        return replace(at, host=replace(at.host, port=numbers.get(at.name, at.host.port)))
+
+    def plan(switch: SwitchPlan) -> SwitchPlan:
+        here = {at.name: moved(at) for at in own if at.switch == switch.name}
+
+        def seen(name: str, host: Host) -> Host:
+            return here[name].host if name in here else host
+
+        topology = switch.topology
+        coordinator = topology.coordinator
+        topology = replace(
+            topology,
+            clients=tuple(seen(f"client-{host.index}", host) for host in topology.clients),
+            servers=tuple(seen(f"server-{host.index}", host) for host in topology.servers),
+            coordinator=coordinator and seen("coordinator", coordinator),
+        )
+        ports = {port: name for port, name in switch.ports.items() if name not in here}
+        for at in here.values():
+            ports.setdefault(at.host.port, at.name)
+        return replace(switch, topology=topology, ports=ports)
+
+    return replace(
+        network,
+        switches=tuple(plan(switch) for switch in network.switches),
+        hosts=tuple(moved(at) for at in network.hosts),
+        coordinator=network.coordinator and moved(network.coordinator),
+    )
 
 
 # --------------------------------------------------------------------------------- helpers
 
 
 def _spread(hosts: int, switches: Sequence[str]) -> list[str]:
-    """The switch of each host: consecutive hosts share one, and the loads differ by at most one."""
-    return [switches[i * len(switches) // hosts] for i in range(hosts)]
+    """The switch of each host."""
+    return [switches[place] for place in spread(hosts, len(switches))]
 
 
 def _check(
@@ -286,7 +351,10 @@ def _plan(
 class _Paths:
     """Shortest paths between switches."""
 
-    def __init__(self, switches: Sequence[str], links: Sequence[Link]) -> None:
+    def __init__(
+        self, switches: Sequence[str], links: Sequence[Link], places: Mapping[str, int]
+    ) -> None:
+        self._places = places
         self._cables: dict[str, list[tuple[int, str]]] = {name: [] for name in switches}
         for link in links:
             self._cables[link.a].append((link.a_port, link.b))
@@ -301,7 +369,10 @@ class _Paths:
         nearer = [
             port for port, other in self._cables[switch] if distance[other] < distance[switch]
         ]
-        return nearer[number % len(nearer)]
+        # A switch in a layer passes frames on at its own position. Switches of clients are in no
+        # layer: they choose the position of the server's switch.
+        place = self._places.get(switch, self._places.get(goal, number))
+        return nearer[place % len(nearer)]
 
     def _to(self, goal: str) -> dict[str, int]:
         """The distance of each switch to `goal`, in cables."""

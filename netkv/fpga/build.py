@@ -60,6 +60,16 @@ PORTS = (
     *("reg_address", "reg_write", "reg_wdata", "reg_read", "reg_rdata"),
 )
 """Ports of a top-level module."""
+FUNCTION_PORTS = (
+    *(f"m_axi_aw{name}" for name in ("id", "addr", "len", "user", "valid", "ready")),
+    *(f"m_axi_w{name}" for name in ("data", "strb", "last", "valid", "ready")),
+    *(f"m_axi_b{name}" for name in ("id", "resp", "valid", "ready")),
+    *(f"m_axi_ar{name}" for name in ("id", "addr", "len", "user", "valid", "ready")),
+    *(f"m_axi_r{name}" for name in ("id", "data", "resp", "last", "valid", "ready")),
+    *("bar_function", "bar_address", "bar_write", "bar_strobe", "bar_wdata", "bar_read"),
+    *("bar_rdata", "irq"),
+)
+"""Further ports of a module with virtio functions."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +138,7 @@ def key(manifest: Manifest, *, trace: bool) -> str:
     facts = [
         manifest.top,
         sorted(manifest.module_parameters.items()),
-        len(manifest.ports),
+        (len(manifest.ports), manifest.bus_cycles()),
         (TRANSLATION, FAST, SLOW, COUNTING, COUNTED, HIDDEN, TRACE_PARTS, trace),
         (verilator().version, compiler_version(compiler()), processor()),
         [hashlib.sha256(each).hexdigest() for each in content],
@@ -186,6 +196,13 @@ def _compile(
         f"-DVM_TRACE={int(trace)}",
         f"-DVM_TRACE_FST={int(trace)}",
         f"-DNETKV_PORTS={len(manifest.ports)}",
+        f"-DNETKV_FUNCTIONS={manifest.functions}",
+        *(
+            f"-DNETKV_{name}_CYCLES={cycles}"
+            for name, cycles in zip(
+                ("READ", "WRITE", "REGISTER"), manifest.bus_cycles(), strict=True
+            )
+        ),
         f"-DNETKV_WORD_BYTES={manifest.word_bytes}",
         f"-DNETKV_TRACE={int(trace)}",
         "-include",
@@ -267,7 +284,8 @@ def _train(library: Path, manifest: Manifest) -> bool:
 def _check_ports(manifest: Manifest, header: Path) -> None:
     """Raises `BuildError` unless the translated module has the ports of a design."""
     found = set(re.findall(r"VL_(?:IN|OUT)\w*\(&?\(?&?(\w+)", header.read_text()))
-    if missing := [name for name in PORTS if name not in found]:
+    wanted = (*PORTS, *(FUNCTION_PORTS if manifest.functions else ()))
+    if missing := [name for name in wanted if name not in found]:
         raise verilate.BuildError(
             f"The module '{manifest.top}' does not have the ports of a design (docs/fpga.md): "
             f"{', '.join(missing)} missing."

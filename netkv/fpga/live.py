@@ -53,10 +53,13 @@ def directory(name: str) -> Path:
     return state.home() / "fpga" / state.check_name(name)
 
 
-def run(options: Options, listening: Callable[[], None]) -> dict[str, int]:
+def run(
+    options: Options, listening: Callable[[], None], warn: Callable[[str], None]
+) -> dict[str, int]:
     """Runs a design until SIGINT, SIGTERM or SIGHUP; returns its counts.
 
-    Calls `listening` when links and control channel are open. Raises `NetkvError`: a link cannot be
+    Calls `listening` when links and control channel are open, and `warn` with a sentence for each
+    front end of a guest that was disconnected. Raises `NetkvError`: a link cannot be
     used, a design of this name runs, or the design has failed.
     """
     with _own(options.name) as place:
@@ -74,7 +77,7 @@ def run(options: Options, listening: Callable[[], None]) -> dict[str, int]:
             text = str(error)
             raise NetkvError(f"{text[:1].upper()}{text[1:].rstrip('.')}.") from error
         try:
-            asyncio.run(_serve(options.library.manifest, node, place, listening))
+            asyncio.run(_serve(options.library.manifest, node, place, listening, warn))
             return node.statistics()
         finally:
             node.stop()
@@ -128,7 +131,9 @@ async def _serve(
     node: _engine.FpgaNode,
     place: Path,
     listening: Callable[[], None],
+    warn: Callable[[str], None],
 ) -> None:
+    refused = 0
     stop = asyncio.Event()
     with stop_signals(stop):
         async with _control(manifest, node, place):
@@ -140,6 +145,11 @@ async def _serve(
                         await stop.wait()
                 if (failure := node.failure()) is not None:
                     raise NetkvError(failure)
+                if (count := node.statistics()["guest_refusals"]) != refused:
+                    refused = count
+                    for function, why in node.refusals().items():
+                        name = manifest.ports[manifest.network_ports + function].name
+                        warn(f"port {name}: a front end was disconnected: {why}")
 
 
 def publish(manifest: Manifest, node: _engine.FpgaNode, name: str) -> None:

@@ -2,7 +2,7 @@
 
 A manifest names the top-level module and its parameters, clock, ports, memory models, registers and
 the resources that synthesis should find. The module has the parameters NETWORK_PORTS and BYTES,
-which follow from the ports and `word_bytes`.
+which follow from the ports and `word_bytes`, and FUNCTIONS if it has virtio functions.
 """
 
 from __future__ import annotations
@@ -23,17 +23,30 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
 Identifier = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Parameter = int | str
 REGISTER_BYTES = 4
+MAX_FUNCTIONS = 8
 
 
 class Port(Spec):
-    """A port of a design; the host port is the last one."""
+    """A port of a design: those of the network, then the host port or the virtio functions."""
 
     name: Name
     """Name of the port in commands."""
-    kind: Literal["network", "host"]
-    """What is at its other end: the network, or the host that the board is in."""
+    kind: Literal["network", "host", "virtio"]
+    """What is at its other end: the network, the host that the board is in, or the driver of a
+    virtio function."""
     rate_gbps: Annotated[float, Field(gt=0, le=1000), Unit("Gbit/s")] | None = None
     """Line rate. Without it frames take no time on the line."""
+
+
+class Bus(Spec):
+    """Times of the bus between virtio functions and the memory of the host."""
+
+    read_ns: Annotated[float, Field(ge=0), Unit("ns")] = 0
+    """From a read request to its first word."""
+    write_ns: Annotated[float, Field(ge=0), Unit("ns")] = 0
+    """Until a written word is in memory."""
+    register_ns: Annotated[float, Field(ge=0), Unit("ns")] = 0
+    """Until a notification of the driver reaches the function."""
 
 
 class Memory(Spec):
@@ -153,7 +166,7 @@ class Manifest(Spec):
     rtl: list[Path] = Field(default_factory=list)
     """Folders of RTL, relative to the manifest, that are searched before netkv's own."""
     parameters: dict[Identifier, Parameter] = Field(default_factory=dict)
-    """Parameters of the module, without NETWORK_PORTS and BYTES."""
+    """Parameters of the module, without NETWORK_PORTS, BYTES and FUNCTIONS."""
     synthesis_top: Identifier | None = None
     """Module that is synthesised, if it is another one: the top without its memory models."""
     synthesis_parameters: dict[Identifier, Parameter] | None = None
@@ -163,7 +176,9 @@ class Manifest(Spec):
     word_bytes: Annotated[int, Field(ge=8, le=256, multiple_of=8), Unit("bytes")] = 32
     """Bytes that cross a port in a cycle."""
     ports: Annotated[list[Port], Field(min_length=2, max_length=64)]
-    """Ports in order. The last one is the host port."""
+    """Ports in order: network ports, then one host port or up to 8 virtio functions."""
+    bus: Bus = Bus()
+    """Times of the bus of the virtio functions."""
     memories: list[Memory] = Field(default_factory=list)
     """Memories outside of the FPGA."""
     registers: list[Register] = Field(default_factory=list)
@@ -181,11 +196,42 @@ class Manifest(Spec):
     @property
     def module_parameters(self) -> dict[str, Parameter]:
         """All parameters of the top-level module."""
+        functions = {"FUNCTIONS": self.functions} if self.functions else {}
         return {
-            "NETWORK_PORTS": len(self.ports) - 1,
+            "NETWORK_PORTS": self.network_ports,
             "BYTES": self.word_bytes,
+            **functions,
             **self.parameters,
         }
+
+    @property
+    def network_ports(self) -> int:
+        """Number of ports to the network; they are the first ones."""
+        return sum(port.kind == "network" for port in self.ports)
+
+    @property
+    def functions(self) -> int:
+        """Number of virtio functions."""
+        return sum(port.kind == "virtio" for port in self.ports)
+
+    @property
+    def client_ports(self) -> range:
+        """The ports whose other end sends requests to a server: the network ports of a card before
+        the server, and the functions of a card in the client."""
+        network = self.network_ports
+        return range(network, len(self.ports)) if self.functions else range(network)
+
+    @property
+    def server_port(self) -> int:
+        """The port towards the server: the host port, or the first one of the network."""
+        return 0 if self.functions else self.network_ports
+
+    def bus_cycles(self) -> tuple[int, int, int]:
+        """Times of the bus in cycles: read, write, register."""
+        bus = self.bus
+        times = (bus.read_ns, bus.write_ns, bus.register_ns)
+        read, write, register = (round(time * self.clock_mhz / 1000) for time in times)
+        return read, write, register
 
     def bits_per_1000_cycles(self, port: Port) -> int:
         """The line rate as the harness takes it; 0 for none."""
@@ -216,12 +262,22 @@ class Manifest(Spec):
 
     @model_validator(mode="after")
     def _host_is_last(self) -> Manifest:
+        network = self.network_ports
+        hosts = {port.kind for port in self.ports[network:]}
+        if not network or len(hosts) != 1 or "network" in hosts:
+            raise FieldError(
+                "it has network ports, and after them either a host port or virtio functions",
+                "ports",
+            )
+        if "host" in hosts and len(self.ports) > network + 1:
+            raise FieldError("it has one host port", "ports", network + 1, "kind")
+        if self.functions > MAX_FUNCTIONS:
+            raise FieldError(
+                f"it has at most {MAX_FUNCTIONS} virtio functions", "ports", network + MAX_FUNCTIONS
+            )
         for index, port in enumerate(self.ports):
-            last = index == len(self.ports) - 1
-            if (port.kind == "host") != last:
-                raise FieldError(
-                    "the last port, and no other, is the host port", "ports", index, "kind"
-                )
+            if port.kind == "virtio" and port.rate_gbps is not None:
+                raise FieldError("a virtio function has no line", "ports", index, "rate_gbps")
             if port.name in [other.name for other in self.ports[:index]]:
                 raise FieldError(f"'{port.name}' is there twice", "ports", index, "name")
         return self
@@ -258,7 +314,7 @@ class Manifest(Spec):
 
     @model_validator(mode="after")
     def _own_parameters(self) -> Manifest:
-        for name in ("NETWORK_PORTS", "BYTES"):
+        for name in ("NETWORK_PORTS", "BYTES", "FUNCTIONS"):
             if name in self.parameters:
                 raise FieldError("it follows from 'ports' and 'word_bytes'", "parameters", name)
         return self
@@ -317,10 +373,14 @@ def load(file: Path) -> Manifest:
 def override(manifest: Manifest, changes: Iterable[str]) -> Manifest:
     """The manifest with `NAME=VALUE` in place of parameters, `clock_mhz` or `word_bytes`.
 
+    `functions=N`: so many virtio functions, `fn0`, …, of a design that has any.
+
     Raises `UsageError`.
     """
     data = manifest.model_dump(mode="json", exclude_unset=True)
     parameters = data.setdefault("parameters", {})
+    # What is synthesised has other values for some parameters, but not for those that are changed.
+    synthesised = data.get("synthesis_parameters") or {}
     changed = list(changes)
     for change in changed:
         name, equals, text = change.partition("=")
@@ -332,14 +392,25 @@ def override(manifest: Manifest, changes: Iterable[str]) -> Manifest:
             value = text
         if name in ("clock_mhz", "word_bytes"):
             data[name] = _number(change, text)
+        elif name == "functions" and manifest.functions:
+            network = data["ports"][: manifest.network_ports]
+            count = int(_number(change, text))
+            virtio = [{"name": f"fn{number}", "kind": "virtio"} for number in range(count)]
+            data["ports"] = [*network, *virtio]
+            synthesised |= {"FUNCTIONS": count} if "FUNCTIONS" in synthesised else {}
         elif name in manifest.parameters:
             parameters[name] = value
+            synthesised |= {name: value} if name in synthesised else {}
         else:
-            names = [*manifest.parameters, "clock_mhz", "word_bytes"]
+            functions = ["functions"] if manifest.functions else []
+            names = [*manifest.parameters, "clock_mhz", "word_bytes", *functions]
             raise UsageError(
                 f"--set {change}: '{manifest.name}' has no parameter '{name}'.\n  "
                 f"{suggest(name, names, label='Parameters')}"
             )
+        if name != "clock_mhz":
+            # The expected resources are those of the design without changes.
+            data.pop("resources", None)
     return _validated(data, " ".join(f"--set {change}" for change in changed))
 
 
@@ -385,6 +456,7 @@ def _sentence(item: Mapping[str, Any]) -> str:
 def _siblings(path: tuple[str | int, ...]) -> Iterable[str]:
     models: dict[str, type[Spec]] = {
         "ports": Port,
+        "bus": Bus,
         "memories": Memory,
         "registers": Register,
         "resources": Resources,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from netkv.errors import UsageError
 from netkv.fpga.manifest import Manifest
@@ -11,8 +12,8 @@ from netkv.switch import ports as switch_ports
 from netkv.switch.ports import Ring
 
 _FORM = (
-    "It looks like nf0=veth0, nf0=NAMESPACE/veth0, host=tap:DEVICE, nf0=udp:127.0.0.1:7000 or "
-    "nf0=udp:127.0.0.1:7000,127.0.0.1:7100."
+    "It looks like nf0=veth0, nf0=NAMESPACE/veth0, host=tap:DEVICE, nf0=udp:127.0.0.1:7000, "
+    "nf0=udp:127.0.0.1:7000,127.0.0.1:7100 or fn0=vhost:SOCKET."
 )
 
 
@@ -41,8 +42,19 @@ def parse(manifest: Manifest, text: str, ring: Ring) -> Place:
         if not device:
             raise UsageError(f"'--port {text}' names no device. {_FORM}")
         return Place(number, shown, ("tap", device), place)
+    if place.startswith("vhost:"):
+        if manifest.ports[number].kind != "virtio":
+            raise UsageError(f"'--port {text}': '{shown}' is no virtio function. {_FORM}")
+        return Place(number, shown, ("vhost", _socket(text, place)), place)
     _, first, second = switch_ports.parse(f"{number}={place}").plug(ring)
     return Place(number, shown, (first, second), place)
+
+
+def _socket(text: str, place: str) -> str:
+    socket = place.removeprefix("vhost:")
+    if not socket:
+        raise UsageError(f"'--port {text}' names no socket. {_FORM}")
+    return str(Path(socket).absolute())
 
 
 def parse_all(manifest: Manifest, texts: Sequence[str], ring: Ring) -> list[Place]:

@@ -21,8 +21,13 @@ def folder() -> Path:
 
 
 def packages(further: Sequence[Path] = ()) -> list[Path]:
-    """The files of SystemVerilog packages. They come first in every command line."""
-    return [file for each in libraries(further) for file in sorted(each.glob("*_pkg.sv"))]
+    """The files of SystemVerilog packages. They come first in every command line.
+
+    A package comes after those that it names.
+    """
+    found = [file for each in libraries(further) for file in sorted(each.glob("*_pkg.sv"))]
+    ordered = dict.fromkeys(file for each in found for file in closure(each.stem, further))
+    return [file for file in ordered if file.stem.endswith("_pkg")]
 
 
 def libraries(further: Sequence[Path] = ()) -> list[Path]:

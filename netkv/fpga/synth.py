@@ -10,6 +10,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import json
+import re
 import shutil
 import tempfile
 import time
@@ -46,6 +47,8 @@ _LUTS = {
 _FLIP_FLOPS = {"FDRE": 1, "FDSE": 1, "FDCE": 1, "FDPE": 1}
 _BLOCK_RAMS = {"RAMB36E1": 1.0, "RAMB18E1": 0.5, "RAMB36E2": 1.0, "RAMB18E2": 0.5}
 _LATCHES = ("LDCE", "LDPE")
+_SKIP, _IDLE = "skip", ("idle", "idle_cycles")
+"""Ports of a top-level module that only simulations have (docs/fpga.md, "Idle time")."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,7 @@ def _version() -> str:
 
 def _key(top: str, parameters: Mapping[str, Parameter], files: list[Path], version: str) -> str:
     content = [hashlib.sha256(each.read_bytes()).hexdigest() for each in files]
-    facts = [top, sorted(parameters.items()), content, version, _OPTIONS, _LUTS]
+    facts = [top, sorted(parameters.items()), content, version, _OPTIONS, _LUTS, _SKIP, _IDLE]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:32]
 
 
@@ -179,6 +182,7 @@ def _cells(
         [
             f"read_verilog -sv {' '.join(names)}",
             f"hierarchy -check -top {top} {values}",
+            *_without_simulation(top, files),
             f"synth_xilinx {_OPTIONS} -top {top}",
             f"tee -q -o {_STATISTICS} stat -json",
         ]
@@ -190,6 +194,16 @@ def _cells(
     statistics = json.loads((folder / _STATISTICS).read_text())
     found: dict[str, int] = statistics["design"]["num_cells_by_type"]
     return dict(sorted(found.items()))
+
+
+def _without_simulation(top: str, files: list[Path]) -> list[str]:
+    """Commands that remove the ports for idle time, which a board does not have."""
+    (source,) = (each for each in files if each.stem == top)
+    if re.search(rf"\binput\b.*\b{_SKIP}\b", source.read_text(encoding="utf-8")) is None:
+        return []
+    idle = " ".join(f"w:{each}" for each in _IDLE)
+    removed = [f"delete -input w:{_SKIP}", f"connect -set {_SKIP} 0", f"delete -output {idle}"]
+    return ["proc", f"cd {top}", *removed, "cd .."]
 
 
 def _total(cells: Mapping[str, int], weights: Mapping[str, float]) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from netkv._engine import FpgaDesign
@@ -38,11 +38,14 @@ class Load:
     """GETs for stored and absent keys."""
 
     ports: Sequence[int] = (0,)
-    """Network ports that send. A reply leaves at the port of its query."""
+    """Which of the `client_ports` send, from 0. A reply leaves at the port of its query."""
     share: float = 1.0
     """Of the line rate of each port; 1.0 leaves no gap."""
+    shares: Mapping[int, float] = field(default_factory=dict)
+    """The shares of single ports, in place of `share`."""
     rate_gbps: float | None = None
-    """Line rate of the network ports; None: that of the manifest."""
+    """Line rate of the ports; None: that of the manifest (of a virtio function: that of the network
+    port)."""
     keys: int = 64
     """Keys that are stored before; each query draws one of them at random."""
     hits: float = 1.0
@@ -55,6 +58,10 @@ class Load:
     """Cycles under load before the window."""
     seed: int = 1
     """Of the keys of the queries, of memory models, and of registers without reset value."""
+
+    def share_of(self, port: int) -> float:
+        """What a port offers, of its line rate."""
+        return self.shares.get(port, self.share)
 
     def query_bytes(self) -> int:
         """Length of a query with FCS, as the papers give it: 74 for a key of 4 bytes."""
@@ -75,12 +82,15 @@ class Result:
     dropped: int
     """Queries that the design dropped."""
     replies: int
-    """Replies that left at the network ports; a transmit line carries fewer than a receive line."""
+    """Replies that left at the ports of the queries; a transmit line carries fewer than a receive
+    line."""
     lost_replies: int
     """Replies that found the queue of their port full."""
     latencies: Sequence[int] = field(repr=False)
     """For each reply in the window, sorted: cycles from the query's last byte at the MAC to the
     first word of the reply. The time of MAC and PHY is not in it."""
+    of_clients: Mapping[int, Sequence[int]] = field(repr=False)
+    """The same for each client."""
     counters: Mapping[str, int] = field(repr=False)
     """Increase of every counter of the design."""
 
@@ -99,11 +109,15 @@ class Result:
         """Million queries processed a second, at the clock of the design."""
         return self.processed * self.clock_mhz / self.cycles
 
-    def latency(self, share: float) -> int:
-        """Latency in cycles that this share of the replies does not exceed; 0 is the lowest."""
-        if not self.latencies:
+    def latency(self, share: float, client: int | None = None) -> int:
+        """Latency in cycles that this share of the replies does not exceed; 0 is the lowest.
+
+        `client`: only replies to this one.
+        """
+        found = self.latencies if client is None else self.of_clients.get(client, ())
+        if not found:
             raise NetkvError("No reply left the design in the window, so there is no latency.")
-        return self.latencies[min(int(share * len(self.latencies)), len(self.latencies) - 1)]
+        return found[min(int(share * len(found)), len(found) - 1)]
 
 
 def measure(library: Library, load: Load, settings: Mapping[str, int] | None = None) -> Result:
@@ -138,7 +152,7 @@ def offer(
     try:
         design = replay.prepared(library, seed=load.seed, line_rate=True, settings=())
         if load.rate_gbps is not None:
-            for port in range(len(manifest.ports) - 1):
+            for port in range(manifest.network_ports):
                 rate = round(load.rate_gbps * 1e6 / manifest.clock_mhz)
                 design.set_port(port, bits_per_1000_cycles=rate)
         _start(manifest, design, settings or {})
@@ -158,17 +172,23 @@ def check_protocol(manifest: Manifest) -> None:
 
 def _check(manifest: Manifest, load: Load) -> None:
     check_protocol(manifest)
-    network = len(manifest.ports) - 1
-    if not load.ports or any(not 0 <= port < network for port in load.ports):
+    clients = len(manifest.client_ports)
+    if not load.ports or any(not 0 <= port < clients for port in load.ports):
         raise UsageError(
-            f"A load needs network ports; '{manifest.name}' has the ports 0 to {network - 1}."
+            f"A load needs ports of clients; '{manifest.name}' has 0 to {clients - 1}."
         )
-    if load.rate_gbps is None and any(manifest.ports[at].rate_gbps is None for at in load.ports):
+    if load.rate_gbps is None and None in _rates(manifest, load):
         raise UsageError(f"A port of '{manifest.name}' has no line rate, so it has no share of it.")
-    if not 0 < load.share <= 1 or not 0 <= load.hits <= 1:
+    if not all(0 < load.share_of(port) <= 1 for port in load.ports) or not 0 <= load.hits <= 1:
         raise UsageError("The shares of a load are above 0 and at most 1 (hits: at least 0).")
     if not 4 <= load.key_bytes <= 250 or load.keys < 1 or load.cycles < 1:
         raise UsageError("A load has at least one key of 4 to 250 bytes, and at least one cycle.")
+
+
+def _rates(manifest: Manifest, load: Load) -> list[float | None]:
+    """Line rate of the port of each client, in Gbit/s."""
+    lines = [0] * len(manifest.client_ports) if manifest.functions else manifest.client_ports
+    return [load.rate_gbps or manifest.ports[lines[client]].rate_gbps for client in load.ports]
 
 
 def _frame(port: int, operation: bytes, *, reply: bool = False) -> bytes:
@@ -191,7 +211,7 @@ def _key(number: int, load: Load) -> bytes:
 
 
 def get_frame(port: int, key: bytes, opaque: int) -> bytes:
-    """A GET of the client at a network port."""
+    """A GET of a client, given by the number of its port among those of the clients."""
     return _frame(port, _OPERATION.pack(0x80, _GET, len(key), 0, 0, 0, len(key), opaque, 0) + key)
 
 
@@ -207,6 +227,12 @@ def _stored(port: int, opaque: int) -> bytes:
     return _frame(port, head, reply=True)
 
 
+def _found(port: int, value: bytes, opaque: int) -> bytes:
+    """The server's answer to a GET."""
+    head = _OPERATION.pack(_REPLY, _GET, 0, 4, 0, 0, 4 + len(value), opaque, opaque + 1)
+    return _frame(port, head + bytes(4) + value, reply=True)
+
+
 def _start(manifest: Manifest, design: FpgaDesign, settings: Mapping[str, int]) -> None:
     """Writes registers, and waits until the design stores values."""
 
@@ -217,6 +243,8 @@ def _start(manifest: Manifest, design: FpgaDesign, settings: Mapping[str, int]) 
         design.write_register(address, value)
 
     names = {register.name for register in manifest.registers}
+    if "mode" in names and "on" in manifest.register("mode")[0].values:
+        write("mode", manifest.register("mode")[0].values["on"])
     if "options" in names:
         _, address = manifest.register("options")
         write("options", design.read_register(address) & ~1)
@@ -241,56 +269,90 @@ def _start(manifest: Manifest, design: FpgaDesign, settings: Mapping[str, int]) 
 
 
 def _store(manifest: Manifest, design: FpgaDesign, load: Load) -> None:
-    """Stores the keys. A server at the host port acknowledges the SETs that get there."""
-    host, port = len(manifest.ports) - 1, load.ports[0]
-    for first in range(0, load.keys, _STORE_BATCH):
-        waiting = set(range(first, min(first + _STORE_BATCH, load.keys)))
-        for number in waiting:
-            value = bytes((number + each) & 0xFF for each in range(load.value_bytes))
-            design.rx(port, _set(port, _key(number, load), value, number))
-        ends = design.cycle + _STORE_CYCLES
-        while waiting and design.cycle < ends:
-            design.step(ends - design.cycle, until_frame=True)
-            for at, frame, *_ in design.tx():
-                magic, opcode, _, _, _, _, _, opaque, _ = _OPERATION.unpack_from(
-                    frame, HEADER_BYTES
-                )
-                if opcode != _SET:
-                    continue
-                waiting.discard(opaque)
-                if at == host and magic != _REPLY:
-                    design.rx(host, _stored(port, opaque))
-        if waiting:
-            raise NetkvError(f"'{manifest.name}' lost {len(waiting)} SETs while keys were stored.")
+    """Stores the keys; a server acknowledges the SETs that get there.
+
+    A card in the client stores what its clients read, and those may not see entries of others: so
+    each of them reads each key once, too.
+    """
+    steps = [(_SET, load.ports[0])]
+    if manifest.functions:
+        steps += [(_GET, client) for client in load.ports]
+    for opcode, client in steps:
+        for first in range(0, load.keys, _STORE_BATCH):
+            keys = range(first, min(first + _STORE_BATCH, load.keys))
+            _ask(manifest, design, load, opcode, client, keys)
     design.step(_STORE_CYCLES)
     design.tx()
 
 
-def _queries(load: Load) -> Iterator[tuple[int, int]]:
-    """Port and key of each query; ports in turn."""
-    draw = random.Random(load.seed)
-    while True:
-        for port in load.ports:
-            number = draw.randrange(load.keys)
-            yield port, number if draw.random() < load.hits else number | _ABSENT
+def _ask(
+    manifest: Manifest,
+    design: FpgaDesign,
+    load: Load,
+    opcode: int,
+    client: int,
+    keys: Sequence[int],
+) -> None:
+    """Sends a request for each key, and waits until the server or the design has answered."""
+    server = manifest.server_port
+    port, waiting = manifest.client_ports[client], set(keys)
+    for number in keys:
+        key, value = _key(number, load), _value(number, load)
+        is_set = opcode == _SET
+        design.rx(
+            port, _set(client, key, value, number) if is_set else get_frame(client, key, number)
+        )
+    ends = design.cycle + _STORE_CYCLES
+    while waiting and design.cycle < ends:
+        design.step(ends - design.cycle, until_frame=True)
+        for at, frame, *_ in design.tx():
+            magic, found, _, _, _, _, _, opaque, _ = _OPERATION.unpack_from(frame, HEADER_BYTES)
+            if found != opcode:
+                continue
+            waiting.discard(opaque)
+            if at == server and magic != _REPLY:
+                value = _value(opaque, load)
+                is_set = opcode == _SET
+                design.rx(
+                    server, _stored(client, opaque) if is_set else _found(client, value, opaque)
+                )
+    if waiting:
+        raise NetkvError(f"'{manifest.name}' lost {len(waiting)} requests while keys were stored.")
+
+
+def _value(number: int, load: Load) -> bytes:
+    return bytes((number + each) & 0xFF for each in range(load.value_bytes))
+
+
+def _times(load: Load, every: float) -> list[tuple[float, int]]:
+    """When each query begins, in cycles from the first, and its client.
+
+    `every`: cycles between two queries of a port at the line rate.
+    """
+    ends, found = load.warmup_cycles + load.cycles, list[tuple[float, int]]()
+    for at, client in enumerate(load.ports):
+        gap = every / load.share_of(client)
+        each = int(ends / gap) + 8
+        if each > _MAX_QUERIES:
+            raise UsageError(
+                f"A load has at most {_MAX_QUERIES:,} queries a port; this has {each:,}."
+            )
+        # Ports do not send in step: each begins a part of an interval later.
+        found += (((turn + at / len(load.ports)) * gap, client) for turn in range(each))
+    return sorted(found, key=lambda query: query[0])
 
 
 def _queue(manifest: Manifest, design: FpgaDesign, load: Load) -> list[int]:
     """Queues the queries; the cycle in which each is presented, by its opaque."""
-    rates = [load.rate_gbps or manifest.ports[port].rate_gbps or 0 for port in load.ports]
+    rates = [rate or 0 for rate in _rates(manifest, load)]
     bits = (max(60, load.query_bytes() - 4) + LINE_OVERHEAD_BYTES) * 8
-    every = bits * manifest.clock_mhz / 1e3 / min(rates) / load.share
-    each = int((load.warmup_cycles + load.cycles) / every) + 8
-    if each > _MAX_QUERIES:
-        raise UsageError(f"A load has at most {_MAX_QUERIES:,} queries a port; this has {each:,}.")
-    begin, presented, queries = design.cycle + _LEAD_CYCLES, list[int](), _queries(load)
-    for turn in range(each):
-        for at in range(len(load.ports)):
-            port, number = next(queries)
-            # Ports do not send in step: each begins a part of an interval later.
-            when = begin + int((turn + at / len(load.ports)) * every)
-            frame = get_frame(port, _key(number, load), len(presented))
-            presented.append(design.rx(port, frame, when))
+    every = bits * manifest.clock_mhz / 1e3 / min(rates)
+    begin, presented, draw = design.cycle + _LEAD_CYCLES, list[int](), random.Random(load.seed)
+    for when, client in _times(load, every):
+        number = draw.randrange(load.keys)
+        number = number if draw.random() < load.hits else number | _ABSENT
+        frame = get_frame(client, _key(number, load), len(presented))
+        presented.append(design.rx(manifest.client_ports[client], frame, begin + int(when)))
     return presented
 
 
@@ -298,36 +360,44 @@ def _window(manifest: Manifest, design: FpgaDesign, load: Load, presented: Seque
     design.step(_LEAD_CYCLES + load.warmup_cycles)
     design.tx()
     # A register takes a cycle to read: each one is read `load.cycles` after its first reading.
-    opens, counts = design.cycle, _taken(design, load)
+    opens, counts = design.cycle, _taken(manifest, design, load)
     before = _counters(manifest, design)
     design.step(max(0, load.cycles - (design.cycle - opens)))
-    cycles, offered = design.cycle - opens, _taken(design, load) - counts
-    replies, latencies = 0, []
+    cycles, offered = design.cycle - opens, _taken(manifest, design, load) - counts
+    clients = {port: client for client, port in enumerate(manifest.client_ports)}
+    of_clients: dict[int, list[int]] = {client: [] for client in load.ports}
     for port, frame, first, *_ in design.tx():
         magic, opcode, *_, opaque, _ = _OPERATION.unpack_from(frame, HEADER_BYTES)
-        if port < len(manifest.ports) - 1 and (magic, opcode) == (_REPLY, _GET):
-            replies += 1
-            latencies.append(first - presented[opaque])
+        if port in clients and (magic, opcode) == (_REPLY, _GET):
+            of_clients[clients[port]].append(first - presented[opaque])
+    latencies = sorted(latency for each in of_clients.values() for latency in each)
     after = _counters(manifest, design)
     grown = {name: (value - before[name]) % (1 << 32) for name, value in after.items()}
     return Result(
         cycles=cycles,
         clock_mhz=manifest.clock_mhz,
         offered=offered,
-        hits=grown["hits"],
-        misses=grown["misses"],
-        dropped=grown["dropped"],
-        replies=replies,
+        hits=_total(grown, "hits"),
+        misses=_total(grown, "misses"),
+        dropped=_total(grown, "dropped"),
+        replies=len(latencies),
         lost_replies=sum(
             value for name, value in grown.items() if name.startswith("queue_dropped")
         ),
-        latencies=sorted(latencies),
+        latencies=latencies,
+        of_clients={client: sorted(each) for client, each in of_clients.items()},
         counters=grown,
     )
 
 
-def _taken(design: FpgaDesign, load: Load) -> int:
-    return sum(design.counters(port)["rx_frames"] for port in load.ports)
+def _total(counts: Mapping[str, int], name: str) -> int:
+    """A counter, or the sum of all of this name."""
+    return sum(value for each, value in counts.items() if each.partition(".")[0] == name)
+
+
+def _taken(manifest: Manifest, design: FpgaDesign, load: Load) -> int:
+    ports = manifest.client_ports
+    return sum(design.counters(ports[client])["rx_frames"] for client in load.ports)
 
 
 def _counters(manifest: Manifest, design: FpgaDesign) -> dict[str, int]:

@@ -47,7 +47,7 @@ def _frames(ports: int) -> list[tuple[int, bytes]]:
 
 def _train(library: Path, manifest: Manifest) -> None:
     design = Library(library, manifest, trace=False, cached=False, seconds=0)
-    for load in _loads(len(manifest.ports) - 1):
+    for load in _loads(len(manifest.client_ports)):
         try:
             instance, _ = tester.offer(design, load)
             instance.step(load.cycles)

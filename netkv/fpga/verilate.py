@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -149,7 +150,7 @@ def runtime(cache: Path, *, flags: Sequence[str], parts: Sequence[str] = ()) -> 
         target = folder / (Path(name).stem + ".o")
         if not target.exists():
             # Several builds may run at once: each compiles under a name of its own.
-            private = folder / f"{os.getpid()}-{target.name}"
+            private = _private(target)
             _run(
                 [
                     program,
@@ -168,8 +169,13 @@ def runtime(cache: Path, *, flags: Sequence[str], parts: Sequence[str] = ()) -> 
     return objects
 
 
+def _private(target: Path) -> Path:
+    """A name for this thread's copy of a file that others may make at the same time."""
+    return target.with_name(f"{os.getpid()}-{threading.get_ident()}-{target.name}")
+
+
 def link(objects: Sequence[Path], target: Path, *, flags: Sequence[str] = ()) -> None:
     """Links object files to a program, or with `-shared` among the flags to a shared library."""
-    private = target.with_name(f"{os.getpid()}-{target.name}")
+    private = _private(target)
     _run([compiler(), *objects, "-o", private, "-pthread", *flags])
     private.replace(target)

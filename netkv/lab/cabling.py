@@ -2,28 +2,33 @@
 
 A cable is a pair of UDP sockets on loopback: the switch's end of the port and the peer's end. In
 the fabric `veth` it is a pair of interfaces, except for external clients, which need no privileges.
-A card is between the switch and a server process: one cable to each.
+A card is between the switch and a server process, or the process of the clients: one cable to each.
 All clients of the load share switch port 1, external clients (programs that use the rack,
 `netkv.client`) have ports from 2 on, the servers of one process share port 100 + its index, and the
 coordinator, if the scheme has one, is at port 90; the switch finds the port of a host from its IP
-address (docs/wire-format.md). A switch that runs elsewhere has the ports that the lab's file names.
+address (docs/wire-format.md). Cables to other switches are at ports from 301 on, and which switch
+has which host is determined by the topology (`netkv.control.network`). A switch that runs elsewhere
+has the ports that the lab's file names.
 A process becomes an external client by binding the peer's end of its cable; this lasts until it
 ends.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from netkv import _engine
 from netkv.control import topology
+from netkv.control.network import Network, with_ports
+from netkv.control.topology import Topology
 from netkv.lab import ports, target
 from netkv.lab.spec import RackSpec
 from netkv.lab.veth import Host, VethFabric
-from netkv.rack.nodes import Client, Coordinator, Servers, partitions
+from netkv.rack import layout
+from netkv.rack.nodes import Client, Coordinator, Servers, Switch, partitions
 from netkv.schemes.options import CoordinatorOptions
 
 CLIENT_PORT = 1
@@ -52,11 +57,13 @@ class Cable:
     """`127.0.0.1:Q`, bound by the node at the other end; or its interface."""
     ring: str | None = None
     """The ring of the interfaces; None for UDP sockets."""
+    at: str = Switch.NAME
+    """Name of the switch."""
 
     @property
-    def switch_end(self) -> list[str]:
+    def switch_end(self) -> tuple[str, str]:
         """The switch's end, as in `_engine.SwitchNode`: bind and peer, or ring and interface."""
-        return [self.switch, self.peer] if self.ring is None else [self.ring, self.switch]
+        return (self.switch, self.peer) if self.ring is None else (self.ring, self.switch)
 
     @property
     def peer_end(self) -> dict[str, str]:
@@ -67,35 +74,41 @@ class Cable:
 
 
 @dataclass(frozen=True)
+class SwitchCabling:
+    """The addresses of a switch."""
+
+    name: str
+    topology: Topology
+    """For its control plane."""
+    ports: tuple[tuple[int, str, str], ...]
+    """Its ports, as in `_engine.SwitchNode`: number, bind and peer, or ring and interface."""
+    p4runtime: str
+    """Address of its P4Runtime server."""
+
+
+@dataclass(frozen=True)
 class Cabling:
     """All addresses of a rack; they do not change when nodes restart."""
 
+    switches: tuple[SwitchCabling, ...]
     client: Cable
     servers: tuple[Cable, ...]
     """One for each server process."""
     partitions: tuple[tuple[int, ...], ...]
     """Indices of the servers in each server process."""
-    p4runtime: str
-    """Address of the switch's P4Runtime server."""
     external_clients: tuple[Cable, ...] = ()
     """One for each program that may use the rack."""
     coordinator: Cable | None = None
     cards: tuple[Cable, ...] = ()
     """With a card before each server process, the cables between them: `switch` is the card's end,
     and those of `servers` lead to the cards."""
+    client_card: Cable | None = None
+    """With a card before the clients of the load, the cable between them; that of `client` leads to
+    the card."""
 
-    @property
-    def cables(self) -> tuple[Cable, ...]:
-        """All cables of the switch."""
-        others = () if self.coordinator is None else (self.coordinator,)
-        return (self.client, *self.external_clients, *self.servers, *others)
-
-    def server_port(self, server: int) -> int:
-        """The switch port that leads to a server."""
-        for cable, partition in zip(self.servers, self.partitions, strict=True):
-            if server in partition:
-                return cable.port
-        raise KeyError(server)
+    def switch(self, name: str) -> SwitchCabling:
+        """The addresses of the switch of that name."""
+        return next(switch for switch in self.switches if switch.name == name)
 
 
 def hosts(spec: RackSpec, coordinated: bool = False) -> list[Host]:
@@ -131,57 +144,95 @@ def port_numbers(spec: RackSpec, external_clients: int, coordinated: bool) -> di
     return target.port_numbers(spec.lab, wanted)
 
 
+def plan(spec: RackSpec, external_clients: int, coordinated: bool) -> Network:
+    """Switches and hosts of a rack, with the ports of its cables: hosts of a process share one.
+
+    Raises `UsageError` for an invalid topology, and for a node without a port, if the switch is one
+    that runs elsewhere.
+    """
+    lab = spec.lab
+    network = layout.of_lab(lab, clients=lab.clients + external_clients, coordinator=coordinated)
+    numbers = port_numbers(spec, external_clients, coordinated)
+    ports = {f"client-{n + 1}": numbers[Client.NAME] for n in range(lab.clients)}
+    for n in range(external_clients):
+        ports[f"client-{lab.clients + n + 1}"] = numbers[f"{EXTERNAL}{n + 1}"]
+    for index, share in enumerate(partitions(lab)):
+        ports |= {f"server-{server}": numbers[f"{Servers.NAME}{index}"] for server in share}
+    if coordinated:
+        ports["coordinator"] = numbers[Coordinator.NAME]
+    return with_ports(network, ports)
+
+
 def plug(
     spec: RackSpec,
     external_clients: int = 0,
     coordinated: bool = False,
     fabric: VethFabric | None = None,
-    cards: bool = False,
+    cards: Literal["servers", "clients"] | None = None,
 ) -> Cabling:
     """Chooses free addresses, with cables for `external_clients` external clients.
 
-    `cards`: a card is before each server process; not with a `fabric`. With a `fabric` of the
-    `hosts` of the rack the other cables are its interfaces. Raises `UsageError` for a node without
-    a port, if the switch is one that runs elsewhere.
+    `cards`: a card is before each server process, or before the clients of the load; not with a
+    `fabric`. With a `fabric` of the `hosts` of the rack, which has one switch, the other cables are
+    its interfaces. Raises `UsageError` as `plan`.
     """
-    cabling = _plug(spec, external_clients, coordinated, cards)
-    if fabric is None:
-        return cabling
-    by_port = {host.port: host for host in fabric.hosts}
-
-    def through(cable: Cable) -> Cable:
-        name = by_port[cable.port].name
-        return Cable(cable.port, fabric.port(cable.port), fabric.interface(name), RING)
-
-    return replace(
-        cabling,
-        client=through(cabling.client),
-        servers=tuple(map(through, cabling.servers)),
-        coordinator=None if cabling.coordinator is None else through(cabling.coordinator),
-    )
-
-
-def _plug(spec: RackSpec, external_clients: int, coordinated: bool, cards: bool) -> Cabling:
+    network = plan(spec, external_clients, coordinated)
+    names = dict(zip((each.name for each in network.switches), layout.names(network), strict=True))
     shares = partitions(spec.lab)
-    numbers = port_numbers(spec, external_clients, coordinated)
-    behind = len(shares) if cards else 0
-    count = 2 * (len(numbers) + behind) + 1
-    *free, p4runtime = (f"127.0.0.1:{port}" for port in ports.free_ports(count))
-    pairs = list(zip(free[::2], free[1::2], strict=True))
-    cables = [Cable(number, *pairs.pop()) for number in numbers.values()]
-    servers = 1 + external_clients
-    return Cabling(
-        client=cables[0],
-        external_clients=tuple(cables[1:servers]),
-        servers=tuple(cables[servers : servers + len(shares)]),
-        cards=tuple(
-            Cable(cable.port, *pair)
-            for cable, pair in zip(cables[servers : servers + behind], pairs, strict=True)
-        ),
-        partitions=shares,
-        p4runtime=target.elsewhere(spec.lab) or p4runtime,
-        coordinator=cables[-1] if coordinated else None,
+    behind = len(shares) if cards == "servers" else int(cards == "clients")
+    cables = 1 + external_clients + len(shares) + int(coordinated) + behind + len(network.links)
+    free = (f"127.0.0.1:{port}" for port in ports.free_ports(2 * cables + len(names)))
+    at = {
+        each.name: (each.host.port, names[each.switch])
+        for each in (*network.hosts, *filter(None, [network.coordinator]))
+    }
+
+    def cable(host: str, fabric: VethFabric | None = fabric) -> Cable:
+        port, switch = at[host]
+        udp = Cable(port, next(free), next(free), at=switch)
+        return udp if fabric is None else _through(fabric, udp)
+
+    def to_card(outer: Cable) -> Cable:
+        return Cable(outer.port, next(free), next(free))
+
+    client = cable("client-1")
+    first = spec.lab.clients + 1
+    external = tuple(
+        cable(f"client-{number}", fabric=None) for number in range(first, first + external_clients)
     )
+    servers = tuple(cable(f"server-{share[0]}") for share in shares)
+    coordinator = cable("coordinator") if coordinated else None
+    ends: dict[str, list[tuple[int, str, str]]] = {name: [] for name in names.values()}
+    for each in (client, *external, *servers, *filter(None, [coordinator])):
+        ends[each.at].append((each.port, *each.switch_end))
+    for link in network.links:
+        a, b = next(free), next(free)
+        ends[names[link.a]].append((link.a_port, a, b))
+        ends[names[link.b]].append((link.b_port, b, a))
+    return Cabling(
+        switches=tuple(
+            SwitchCabling(
+                name=names[each.name],
+                topology=each.topology,
+                ports=tuple(ends[names[each.name]]),
+                p4runtime=target.elsewhere(spec.lab) or next(free),
+            )
+            for each in network.switches
+        ),
+        client=client,
+        external_clients=external,
+        servers=servers,
+        cards=tuple(map(to_card, servers)) if cards == "servers" else (),
+        client_card=to_card(client) if cards == "clients" else None,
+        partitions=shares,
+        coordinator=coordinator,
+    )
+
+
+def _through(fabric: VethFabric, cable: Cable) -> Cable:
+    """The cable as interfaces of the fabric."""
+    (name,) = (host.name for host in fabric.hosts if host.port == cable.port)
+    return Cable(cable.port, fabric.port(cable.port), fabric.interface(name), RING)
 
 
 def server_config(
@@ -209,6 +260,7 @@ def server_config(
         "role": role,
         "partitions": list(cabling.partitions[index]),
         "servers": spec.lab.servers,
+        "racks": spec.lab.topology.switches_of_servers,
         "keys": spec.workload.keys,
         "value_size": size if isinstance(size, int) else size.model_dump(),
         "seed": spec.seed,
@@ -228,6 +280,7 @@ def coordinator_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
         "workers": options.coordinator_workers,
         "limit": options.coordinator_queue,
         "servers": spec.lab.servers,
+        "racks": spec.lab.topology.switches_of_servers,
         "key_size": spec.workload.key_size,
         "deadline_s": spec.deadline,
         "retry_s": spec.retry,
@@ -237,7 +290,7 @@ def coordinator_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
 def client_config(spec: RackSpec, cabling: Cabling, role: str) -> dict[str, Any]:
     """Configuration of the load generator, whose clients have the role `role`."""
     return {
-        **cabling.client.peer_end,
+        **(cabling.client_card or cabling.client).peer_end,
         **load_config(spec, role),
     }
 
@@ -253,6 +306,7 @@ def external_client_configs(spec: RackSpec, cabling: Cabling, role: str) -> list
             "deadline_s": spec.deadline,
             "retry_s": spec.retry,
             "servers": spec.lab.servers,
+            "racks": spec.lab.topology.switches_of_servers,
             "key_size": spec.workload.key_size,
         }
         for number, cable in enumerate(cabling.external_clients, start=spec.lab.clients + 1)
@@ -268,6 +322,7 @@ def load_config(spec: RackSpec, role: str) -> dict[str, Any]:
         "deadline_s": spec.deadline,
         "retry_s": spec.retry,
         "servers": spec.lab.servers,
+        "racks": spec.lab.topology.switches_of_servers,
         "workload": spec.workload.model_dump(mode="json"),
         "verify": True,
     }

@@ -1,6 +1,6 @@
-"""A card: a design for FPGAs (docs/fpga.md) between the link of a server and the switch.
+"""A card: a design for FPGAs (docs/fpga.md) between the link of a server or client and the switch.
 
-The network port of the design is towards the switch, its host port towards the server. The node is
+The network port of the design is towards the switch, its last port towards the host. The node is
 a process (`netkv.lab.card_process`). Its end is a card without power: no frame passes, and after a
 new start the design has forgotten everything.
 """
@@ -63,7 +63,7 @@ class Ends:
     network: Sequence[str]
     """Towards the switch."""
     host: Sequence[str]
-    """Towards the server."""
+    """Towards the server or client."""
 
 
 class LiveCard(LiveLinkedNode, nodes.Card):
@@ -74,7 +74,7 @@ class LiveCard(LiveLinkedNode, nodes.Card):
     def __init__(
         self, index: int, card: CardSpec, ends: Callable[[], Ends], rack: LiveRack
     ) -> None:
-        """`index` is that of the server process behind the card; `ends` is called at each start,
+        """`index` is that of the process behind the card; `ends` is called at each start,
         after the addresses of the rack have been chosen."""
         super().__init__(f"{self.NAME}{index}", rack)
         self.launches = 0
@@ -127,3 +127,13 @@ class LiveCard(LiveLinkedNode, nodes.Card):
             "host": list(ends.host),
             "published": self._published,
         }
+
+
+class LiveClientCard(LiveCard, nodes.ClientCard):
+    """The process of the card before the clients of the load."""
+
+    NAME = nodes.ClientCard.NAME
+
+    @property
+    def _cable(self) -> Cable:
+        return self._rack.cabling.client

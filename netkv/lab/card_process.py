@@ -8,7 +8,7 @@ from netkv.fpga import build, live, manifest, replay
 
 
 class CardProcess:
-    """A design whose first port is towards the switch, and whose host port towards a server."""
+    """A design whose first port is towards the switch, and whose last one towards a host."""
 
     def __init__(self, config: dict[str, Any]) -> None:
         self._manifest = manifest.override(manifest.find(config["design"]), config["changes"])

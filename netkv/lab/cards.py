@@ -1,11 +1,12 @@
-"""The cards of a live rack: one before each server process, if the scheme has cards."""
+"""The cards of a live rack, if the scheme has cards: one before each server process, or one before
+the process of the clients."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from netkv.lab.cabling import Cabling
-from netkv.lab.card import CardSpec, Ends, LiveCard
+from netkv.lab.card import CardSpec, Ends, LiveCard, LiveClientCard
 from netkv.schemes.scheme import LIVE_CLOCK_MHZ
 
 if TYPE_CHECKING:
@@ -16,22 +17,29 @@ if TYPE_CHECKING:
 
 
 def of_rack(rack: LiveRack) -> tuple[LiveCard, ...]:
-    """The cards of a rack, in the order of its servers; raises `MisfitError`."""
+    """The cards of a rack, those of servers in their order; raises `MisfitError`."""
     if rack.scheme.card is None:
         return ()
     wanted = rack.scheme.card(rack.spec.lab)
-    settings = {**wanted.settings, **wanted.live_settings}
+
+    def card(number: int) -> CardSpec:
+        own = wanted.of_card(number) if wanted.of_card else {}
+        settings = {**own, **wanted.settings, **wanted.live_settings}
+        return CardSpec(
+            wanted.design,
+            wanted.changes,
+            tuple(f"{name}={value}" for name, value in settings.items()),
+            max_mhz=LIVE_CLOCK_MHZ,
+            seed=(rack.spec.seed * 1000 + number) % (1 << 32),
+            preload=tuple(wanted.preload(rack.spec, number)) if wanted.preload else (),
+        )
+
+    if rack.scheme.card_before == "clients":
+        return (LiveClientCard(0, card(0), lambda: _client_ends(rack.cabling), rack),)
     return tuple(
         LiveCard(
             server,
-            CardSpec(
-                wanted.design,
-                wanted.changes,
-                tuple(f"{name}={value}" for name, value in settings.items()),
-                max_mhz=LIVE_CLOCK_MHZ,
-                seed=(rack.spec.seed * 1000 + server) % (1 << 32),
-                preload=tuple(wanted.preload(rack.spec, server)) if wanted.preload else (),
-            ),
+            card(server),
             lambda server=server: ends(rack.cabling, server),  # type: ignore[misc]
             rack,
         )
@@ -42,7 +50,14 @@ def of_rack(rack: LiveRack) -> tuple[LiveCard, ...]:
 def ends(cabling: Cabling, server: int) -> Ends:
     """The links of the card before a server."""
     network = cabling.servers[server]
-    return Ends([network.peer, network.switch], cabling.cards[server].switch_end)
+    return Ends([network.peer, network.switch], list(cabling.cards[server].switch_end))
+
+
+def _client_ends(cabling: Cabling) -> Ends:
+    """The links of the card before the clients."""
+    network, behind = cabling.client, cabling.client_card
+    assert behind is not None, "the rack was cabled with cards before clients"
+    return Ends([network.peer, network.switch], list(behind.switch_end))
 
 
 def to_build(scheme: Scheme, lab: LabSpec) -> tuple[Manifest, str] | None:

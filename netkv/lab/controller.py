@@ -26,9 +26,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from netkv.control import base
-from netkv.control.topology import Topology
 from netkv.errors import NetkvError
-from netkv.lab.cabling import Cabling
+from netkv.lab.cabling import SwitchCabling
 from netkv.lab.candidate import ONLY_BACKUP, Candidate
 from netkv.lab.channel import ControlChannel
 from netkv.lab.saving import SaveFile, Saver
@@ -50,7 +49,7 @@ class Controller:
         self,
         scheme: Scheme,
         spec: RackSpec,
-        cabling: Cabling,
+        switch: SwitchCabling,
         target: Target,
         *,
         channel: ControlChannel,
@@ -65,19 +64,11 @@ class Controller:
         `on_note` is called with texts for the list of events, `on_failure` with an error that ends
         the controller.
         """
-        topology = Topology.of_ports(
-            [
-                *[cabling.client.port] * spec.lab.clients,
-                *(it.port for it in cabling.external_clients),
-            ],
-            [cabling.server_port(server) for server in range(spec.lab.servers)],
-            None if cabling.coordinator is None else cabling.coordinator.port,
-        )
-        self.control_plane = scheme.control_plane(spec, topology)
+        self.control_plane = scheme.control_plane(spec, switch.topology)
         self.bytes = 0
         """Bytes of P4Runtime messages between controller and switch so far, both directions."""
-        self.candidate = Candidate(cabling.p4runtime, target.device_id, self._note)
-        self._address = cabling.p4runtime
+        self.candidate = Candidate(switch.p4runtime, target.device_id, self._note)
+        self._address = switch.p4runtime
         self._target = target
         self._channel = channel
         self._preload = tuple(preload)

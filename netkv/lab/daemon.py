@@ -50,10 +50,10 @@ class LabStatus:
     directory: str
     events: list[dict[str, Any]]
     controller: dict[str, Any] | None = None
-    """The controller, if one runs: `pid` (of the supervisor, in which it runs), and its
-    arbitration state (`netkv.lab.candidate`): `state` (`primary`, `backup`, `connecting`),
-    `p4runtime` (host:port), `device_id`, `election_id` (None unless primary), `primary`,
-    `other_election_id` (of another client that is primary)."""
+    """The controller, if one runs: `pid` (of the supervisor, in which it runs), and `switches`: for
+    each switch its arbitration state (`netkv.lab.candidate`): `state` (`primary`, `backup`,
+    `connecting`), `p4runtime` (host:port), `device_id`, `election_id` (None unless primary),
+    `primary`, `other_election_id` (of another client that is primary)."""
     already: bool = False
     """Whether the lab was up before `up`."""
 

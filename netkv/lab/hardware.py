@@ -33,18 +33,23 @@ Pipelines = Literal[1, 2, 4]
 
 
 class TopologySpec(Spec):
-    """Switches and their connections. Live labs have one rack; the simulator supports all kinds."""
+    """Switches and their connections."""
 
     kind: Literal["rack", "racks", "spine-leaf"] = "rack"
     """`rack`: one switch for all hosts. `racks`: several racks, each with a switch, joined by a
     core switch. `spine-leaf`: layers of switches, with servers below the last and clients above the
-    first. Live only `rack`."""
+    first. Live, several switches need `target: engine` and `fabric: udp`."""
     racks: Annotated[int, Field(ge=1, le=64)] = 2
     """`racks`: number of racks, including that of the clients."""
     layers: Annotated[int, Field(ge=1, le=8)] = 2
     """`spine-leaf`: layers of switches between clients and servers."""
     switches: Annotated[int, Field(ge=1, le=16)] = 2
     """`spine-leaf`: switches in each layer."""
+
+    @property
+    def switches_of_servers(self) -> int:
+        """Number of switches with servers."""
+        return {"rack": 1, "racks": max(self.racks - 1, 1), "spine-leaf": self.switches}[self.kind]
 
 
 class RedisSpec(Spec):
@@ -128,7 +133,8 @@ class GenericLab(Spec):
     """Storage servers. Each owns an equal range of the keys' hash; with schemes for multigets
     (at most 32 servers) the keys whose hash modulo the number of servers is its own."""
     server_processes: Annotated[int, Field(ge=1, le=128)] = 1
-    """Shim processes, over which the servers are spread."""
+    """Shim processes, over which the servers are spread; at least one for each switch with
+    servers."""
     backend: Backend = "memory"
     """Storage of the servers' records (docs/backends.md). In the simulator records are in memory,
     and this selects the costs of operations."""

@@ -1,4 +1,4 @@
-"""A live rack: one switch, its servers, one load generator, and the control plane.
+"""A live rack: its switches and servers, one load generator, and the control plane.
 
 Rules
 -----
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from netkv.lab.shards import Shards
 from netkv.lab.spec import RackSpec
 from netkv.lab.stale_clients import StaleClientReaper
 from netkv.lab.veth import VethFabric
+from netkv.rack import layout
 from netkv.rack.base import Rack
 from netkv.rack.nodes import partitions, redis_servers
 from netkv.rack.report import COMPILER, RackEvent, RackSample
@@ -75,11 +77,13 @@ class LiveRack(Rack):
         self.target = target.of(spec.lab, self.bundle)
         # Checked before anything is compiled.
         external = self.scheme.external_clients(spec.lab)
-        cabling.port_numbers(spec, external, self.scheme.coordinated)
+        network = cabling.plan(spec, external, self.scheme.coordinated)
         self._prepared = False
         self.shards = Shards(spec.lab, self.data)
         self.controller = LiveController(self)
-        self.switch = LiveSwitch(LiveSwitch.NAME, self)
+        self.switch_nodes = tuple(
+            LiveSwitch(name, number, self) for number, name in enumerate(layout.names(network))
+        )
         self.servers = tuple(
             LiveServers(index, servers, self) for index, servers in enumerate(partitions(spec.lab))
         )
@@ -89,7 +93,7 @@ class LiveRack(Rack):
         self.cards = cards.of_rack(self)
         self.client = LiveClient(LiveClient.NAME, self)
         self._redis = tuple(LiveRedisServer(server, self) for server in redis_servers(spec.lab))
-        self.nodes = (self.switch, *self.linked_nodes, self.controller, *self._redis)
+        self.nodes = (*self.switch_nodes, *self.linked_nodes, self.controller, *self._redis)
         self._on_processes = on_processes
         self._cabling: Cabling | None = None
         self._fabric: VethFabric | None = None
@@ -105,7 +109,7 @@ class LiveRack(Rack):
     @property
     def processes(self) -> tuple[LiveNode, ...]:
         """The nodes that are processes, in the order in which they start."""
-        return (self.switch, *self._redis, *self.linked_nodes)
+        return (*self.switch_nodes, *self._redis, *self.linked_nodes)
 
     @property
     def running(self) -> dict[str, bool]:
@@ -193,24 +197,24 @@ class LiveRack(Rack):
         self.processes_changed()
 
     async def sample(self) -> RackSample:
-        client, switch, coordinator, *others = await asyncio.gather(
+        client, coordinator, switches, servers, counters = await asyncio.gather(
             self.client.sample(),
-            self.switch.statistics(),
             self._coordinator_statistics(),
-            *(each.statistics() for each in self.servers),
-            *(each.counters() for each in self.cards),
+            asyncio.gather(*(each.statistics() for each in self.switch_nodes)),
+            asyncio.gather(*(each.statistics() for each in self.servers)),
+            asyncio.gather(*(each.counters() for each in self.cards)),
         )
-        servers, counters = others[: len(self.servers)], others[len(self.servers) :]
+        by_name = {it.name: counts for it, counts in zip(self.switch_nodes, switches, strict=True)}
         return self.sampler.take(
             now=time.monotonic(),
             time=time.time(),
             client=client,
-            switch=switch,
+            switch=_sum(switches),
             servers=servers,
             coordinator=coordinator,
             cards=counters,
-            control_bytes={self.switch.name: self.controller.bytes},
-            drops={"switch": switch, "controller": self.controller.dropped()},
+            control_bytes=self.controller.bytes,
+            drops={**by_name, "controller": self.controller.dropped()},
             cached=len(self.cached_keys()),
         )
 
@@ -262,11 +266,11 @@ class LiveRack(Rack):
                 self.scheme.external_clients(self.spec.lab),
                 self.scheme.coordinated,
                 self._fabric,
-                cards=bool(self.cards),
+                cards=self.scheme.card_before if self.cards else None,
             )
             try:
-                # The switch first: servers and clients may send as soon as they run.
-                await self.switch.launch()
+                # Switches first: servers and clients may send as soon as they run.
+                await asyncio.gather(*(node.launch() for node in self.switch_nodes))
                 await asyncio.gather(*(node.launch() for node in self._redis))
                 await asyncio.gather(*(node.launch() for node in self.linked_nodes))
                 return
@@ -280,5 +284,13 @@ class LiveRack(Rack):
     async def _start_controller(self) -> None:
         count = self.scheme.preloaded(self.spec.lab)
         hottest = await self.hottest(count) if count else []
-        controller = await self.controller.launch(hottest)
-        await controller.ready(PRELOAD_TIMEOUT)
+        await self.controller.launch(hottest)
+        await self.controller.ready(PRELOAD_TIMEOUT)
+
+
+def _sum(switches: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """The counters of all switches together."""
+    total: Counter[str] = Counter()
+    for counts in switches:
+        total.update({name: n for name, n in counts.items() if isinstance(n, int)})
+    return dict(total)

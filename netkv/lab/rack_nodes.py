@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import shutil
 import time
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from netkv.errors import UsageError
 from netkv.lab import cabling
@@ -116,7 +118,11 @@ class LiveNode(nodes.Node):
 
 
 class LiveSwitch(LiveNode, nodes.Switch):
-    """The process of the switch; its kind depends on the target."""
+    """The process of a switch; its kind depends on the target."""
+
+    def __init__(self, name: str, number: int, rack: LiveRack) -> None:
+        super().__init__(name, rack)
+        self._number = number
 
     @property
     def _kind(self) -> Kind:
@@ -124,9 +130,12 @@ class LiveSwitch(LiveNode, nodes.Switch):
 
     def _configuration(self) -> dict[str, Any]:
         rack = self._rack
-        links = [link for node in rack.linked_nodes for link in node.links()]
-        rack.controller.switch_launched()
-        return rack.target.switch_config(rack.spec, rack.cabling, links)
+        links = [
+            link for node in rack.linked_nodes if node.is_attached_to(self) for link in node.links()
+        ]
+        rack.controller.switch_launched(self.name)
+        seed = rack.spec.seed + self._number
+        return rack.target.switch_config(rack.cabling.switch(self.name), seed, links)
 
 
 class LiveRedisServer(LiveNode, nodes.RedisServer):
@@ -157,8 +166,13 @@ class LiveLinkedNode(LiveNode, nodes.LinkedNode):
 
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
         self._impairments[direction] = dict(impairment)
-        if self._rack.switch.running:
-            await self._rack.switch.request("impair", self._link(direction))
+        for switch in self._rack.switch_nodes:
+            if self.is_attached_to(switch) and switch.running:
+                await switch.request("impair", self._link(direction))
+
+    def is_attached_to(self, switch: LiveSwitch) -> bool:
+        """Whether its link leads to this switch."""
+        return self._cable.at == switch.name
 
     def links(self) -> list[dict[str, Any]]:
         """The impairments of its link, for the configuration of a new switch process."""
@@ -174,6 +188,14 @@ class LiveLinkedNode(LiveNode, nodes.LinkedNode):
         """Its cable to the switch."""
 
 
+def _refuse_behind(name: str, card: str) -> NoReturn:
+    # The switch impairs links, and this one does not reach it.
+    raise UsageError(
+        f"Live, the link between '{name}' and its card cannot be impaired; that of '{card}' to the "
+        "switch can."
+    )
+
+
 class LiveServers(LiveLinkedNode, nodes.Servers):
     """A process with storage servers."""
 
@@ -186,12 +208,8 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
         self._slow = 1.0
 
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
-        if self._rack.cards:
-            # The switch impairs links, and this one does not reach it.
-            raise UsageError(
-                f"Live, the link between '{self.name}' and its card cannot be impaired; that of "
-                f"'{self._rack.cards[self._index].name}' to the switch can."
-            )
+        if self._rack.cards and self._rack.scheme.card_before == "servers":
+            _refuse_behind(self.name, self._rack.cards[self._index].name)
         await super().impair(direction, impairment)
 
     async def slow(self, factor: float) -> None:
@@ -252,6 +270,11 @@ class LiveClient(LiveLinkedNode, nodes.Client):
 
     KIND = "client"
 
+    async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
+        if self._rack.cards and self._rack.scheme.card_before == "clients":
+            _refuse_behind(self.name, self._rack.cards[0].name)
+        await super().impair(direction, impairment)
+
     async def command(self, command: dict[str, Any]) -> dict[str, Any]:
         result: dict[str, Any] = await self.request("client", {"command": command})
         return result
@@ -270,27 +293,32 @@ class LiveClient(LiveLinkedNode, nodes.Client):
 
 
 class LiveController(nodes.Controller):
-    """The controller of the switch. `stop` and `kill` have the same effect."""
+    """The controllers of all switches. `stop` and `kill` have the same effect."""
 
     def __init__(self, rack: LiveRack) -> None:
         self.name = self.NAME
-        self.set_up = False
-        """Whether the switch that runs now has had a controller."""
         self._rack = rack
         self._channel = ControlChannel()
-        self._saved = rack.data(self.name) / "saved"
-        self._controller: Controller | None = None
-        self._bytes_of_ended = 0
-        """Bytes between ended controllers and the switch."""
+        self._controllers: dict[str, Controller] = {}
+        """By name of the switch; empty if it was stopped."""
+        self._set_up: set[str] = set()
+        """The switches whose present process has had a controller."""
+        self._bytes_of_ended: Counter[str] = Counter()
+        """Bytes between ended controllers and each switch."""
 
     @property
     def running(self) -> bool:
-        return self._controller is not None and self._controller.running
+        return self.present and all(each.running for each in self._controllers.values())
 
     @property
     def present(self) -> bool:
         """Whether one was started and not stopped; it may have failed."""
-        return self._controller is not None
+        return bool(self._controllers)
+
+    @property
+    def set_up(self) -> bool:
+        """Whether every switch that runs has had a controller."""
+        return all(it.name in self._set_up for it in self._rack.switch_nodes if it.running)
 
     async def kill(self) -> None:
         await self._end("killed")
@@ -299,7 +327,7 @@ class LiveController(nodes.Controller):
         await self._end("stopped")
 
     async def start(self, storage: Storage | None = None) -> None:
-        """Starts a new one with saved state only; it sets the switch up after this call."""
+        """Starts a new one with saved state only; it sets the switches up after this call."""
         if self.running:
             raise UsageError("The controller is running already.")
         self._check_startable(storage)
@@ -317,67 +345,84 @@ class LiveController(nodes.Controller):
     def heal(self) -> None:
         self._channel.heal()
 
-    async def launch(self, preload: Sequence[bytes]) -> Controller:
-        """Replaces the controller; the new one caches the keys of `preload`."""
+    async def launch(self, preload: Sequence[bytes]) -> None:
+        """Replaces the controllers; the new ones cache the keys of `preload`."""
         await self.quit()
         rack = self._rack
-        self._controller = Controller(
-            rack.scheme,
-            rack.spec,
-            rack.cabling,
-            rack.target,
-            channel=self._channel,
-            preload=preload,
-            saved=self._saved,
-            on_note=lambda text: rack.emit("control", self.name, text),
-            on_recovery=lambda it: rack.emit_recovery(rack.switch.name, it),
-            on_failure=lambda text: rack.fail(self.name, text),
-        )
-        self.set_up = True
-        await self._controller.start()
-        return self._controller
+        for switch in rack.cabling.switches:
+            self._controllers[switch.name] = Controller(
+                rack.scheme,
+                rack.spec,
+                switch,
+                rack.target,
+                channel=self._channel,
+                # A switch caches keys of its own servers only.
+                preload=tuple(filter(switch.topology.is_local, preload)),
+                saved=self._saved(switch.name),
+                on_note=lambda text: rack.emit("control", self.name, text),
+                on_recovery=functools.partial(rack.emit_recovery, switch.name),
+                on_failure=lambda text: rack.fail(self.name, text),
+            )
+            self._set_up.add(switch.name)
+        await asyncio.gather(*(each.start() for each in self._controllers.values()))
+
+    async def ready(self, timeout: float) -> None:  # noqa: ASYNC109
+        """Waits until all control planes are ready; raises `NetkvError` after `timeout` seconds."""
+        await asyncio.gather(*(each.ready(timeout) for each in self._controllers.values()))
 
     async def quit(self) -> None:
-        """Ends the controller, if there is one."""
-        if self._controller is not None:
-            controller, self._controller = self._controller, None
-            self._bytes_of_ended += controller.bytes
+        """Ends the controllers, if there are any."""
+        ended, self._controllers = self._controllers, {}
+        for name, controller in ended.items():
+            self._bytes_of_ended[name] += controller.bytes
             with contextlib.suppress(Exception):
                 await controller.stop()
 
     def forget(self) -> None:
-        """Deletes the saved state of an earlier rack's controller in this directory."""
-        self._saved.unlink(missing_ok=True)
+        """Deletes the saved state of an earlier rack's controllers in this directory."""
+        for switch in self._rack.switch_nodes:
+            self._saved(switch.name).unlink(missing_ok=True)
 
-    def switch_launched(self) -> None:
+    def switch_launched(self, switch: str) -> None:
         """Handles the start of a switch, which is set up only if a controller is present."""
-        self.set_up = self.present
+        if self.present:
+            self._set_up.add(switch)
+        else:
+            self._set_up.discard(switch)
 
     def cached_keys(self) -> set[bytes]:
-        """The keys that the control plane considers cached."""
-        return set() if self._controller is None else self._controller.cached_keys()
+        """The keys that the control planes consider cached."""
+        return {key for each in self._controllers.values() for key in each.cached_keys()}
 
     def registered_clients(self) -> list[int]:
-        """The clients whose deregistration the control plane waits for."""
-        return [] if self._controller is None else self._controller.clients_present()
+        """The clients whose deregistration a control plane waits for."""
+        return sorted({n for each in self._controllers.values() for n in each.clients_present()})
 
-    def arbitration(self) -> dict[str, Any] | None:
-        """Its role among the P4Runtime clients (`Candidate.to_json`); None if it does not run."""
-        if self._controller is None or not self._controller.running:
-            return None
-        return self._controller.candidate.to_json()
+    def arbitration(self) -> dict[str, dict[str, Any]]:
+        """For each switch whose controller runs, its role among the P4Runtime clients
+        (`Candidate.to_json`)."""
+        return {
+            name: each.candidate.to_json()
+            for name, each in self._controllers.items()
+            if each.running
+        }
 
     @property
-    def bytes(self) -> int:
-        """Bytes between all controllers so far and the switch."""
-        return self._bytes_of_ended + (0 if self._controller is None else self._controller.bytes)
+    def bytes(self) -> dict[str, int]:
+        """Bytes between all controllers so far and each switch."""
+        running = Counter({name: each.bytes for name, each in self._controllers.items()})
+        return dict(self._bytes_of_ended + running)
 
     def dropped(self) -> dict[str, int]:
-        """Messages dropped because its queues were full (`Controller.dropped`)."""
-        return {} if self._controller is None else self._controller.dropped()
+        """Messages dropped because their queues were full (`Controller.dropped`)."""
+        return dict(sum((Counter(it.dropped()) for it in self._controllers.values()), Counter()))
+
+    def _saved(self, switch: str) -> Path:
+        folder = self._rack.data(self.name)
+        return folder / ("saved" if switch == LiveSwitch.NAME else f"saved-{switch}")
 
     async def _end(self, how: EventKind) -> None:
-        if self._controller is None:
+        if not self.present:
             raise NodeError("The controller is not running.")
         await self.quit()
         self._rack.emit(how, self.name, f"The controller was {how}.")

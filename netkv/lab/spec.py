@@ -180,6 +180,11 @@ class WorkloadSpec(Spec):
     """Share of operations that write."""
     deletes: Annotated[float, Field(ge=0, le=1)] = 0.0
     """Share of operations that delete; the rest of `writes` and `deletes` reads."""
+    conditional: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of the writes that take effect only if their key has not changed since the clients last
+    read it (compare and swap). Inserts and deletes are never conditional, and the writes of a key
+    that was not read since its last conditional write neither. Only schemes with memcached's
+    protocol take it."""
     value_size: Annotated[int, Field(ge=16, le=1024), BYTES] | UniformSize = 128
     """Bytes of a value: a number, or a range from which each is drawn."""
     multiget: (

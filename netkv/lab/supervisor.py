@@ -109,8 +109,8 @@ class Supervisor:
         match message:
             case {"do": "status"}:
                 events = [asdict(event) for event in self._rack.events]
-                arbitration = self._rack.controller.arbitration()
-                controller = None if arbitration is None else {"pid": os.getpid(), **arbitration}
+                switches = self._rack.controller.arbitration()
+                controller = {"pid": os.getpid(), "switches": switches} if switches else None
                 return {"events": events, "running": self._rack.running, "controller": controller}
             case {"do": "sample"}:
                 return asdict(await self._rack.sample())

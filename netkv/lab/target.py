@@ -22,9 +22,9 @@ from netkv.lab.hardware import ELSEWHERE, GenericLab, SwitchSpec
 if TYPE_CHECKING:
     from finsy.proto import p4i
 
-    from netkv.lab.cabling import Cabling
+    from netkv.lab.cabling import SwitchCabling
     from netkv.lab.process import Kind
-    from netkv.lab.spec import LabSpec, RackSpec
+    from netkv.lab.spec import LabSpec
     from netkv.schemes import Scheme
 
 
@@ -83,9 +83,10 @@ class Target(ABC):
 
     @abstractmethod
     def switch_config(
-        self, spec: RackSpec, cabling: Cabling, links: list[dict[str, Any]]
+        self, switch: SwitchCabling, seed: int, links: list[dict[str, Any]]
     ) -> dict[str, Any]:
-        """Configuration of the node process; `links` are impaired (`LiveLinkedNode.links`)."""
+        """Configuration of the node process of a switch, whose `links` are impaired
+        (`LiveLinkedNode.links`)."""
 
 
 class EngineTarget(Target):
@@ -93,6 +94,10 @@ class EngineTarget(Target):
 
     kind = "switch"
     keeps_replication = False
+
+    def __init__(self, bundle: Path, lab: GenericLab) -> None:
+        super().__init__(bundle)
+        self._lab = lab
 
     async def prepare(
         self, scheme: Scheme, lab: LabSpec, source_hash: str, note: Callable[[str], None]
@@ -103,17 +108,17 @@ class EngineTarget(Target):
         return Program(self._bundle)
 
     def switch_config(
-        self, spec: RackSpec, cabling: Cabling, links: list[dict[str, Any]]
+        self, switch: SwitchCabling, seed: int, links: list[dict[str, Any]]
     ) -> dict[str, Any]:
         return {
             "bundle": str(self._bundle),
-            "seed": spec.seed,
-            "executor": spec.lab.executor,
-            "pipelines": spec.lab.pipelines,
-            "ports": _ports(cabling),
+            "seed": seed,
+            "executor": self._lab.executor,
+            "pipelines": self._lab.pipelines,
+            "ports": switch.ports,
             "cpu_port": CPU_PORT,
             "links": links,
-            "p4runtime": cabling.p4runtime,
+            "p4runtime": switch.p4runtime,
         }
 
 
@@ -146,14 +151,14 @@ class _ExternalTarget(Target):
         self._program = Program(compiled.config, compiled.p4info)
 
     def _bridge_config(
-        self, spec: RackSpec, cabling: Cabling, links: list[dict[str, Any]]
+        self, switch: SwitchCabling, seed: int, links: list[dict[str, Any]]
     ) -> dict[str, Any]:
         return {
             "device_id": self.device_id,
-            "seed": spec.seed,
-            "ports": _ports(cabling),
+            "seed": seed,
+            "ports": switch.ports,
             "links": links,
-            "p4runtime": cabling.p4runtime,
+            "p4runtime": switch.p4runtime,
         }
 
 
@@ -171,10 +176,10 @@ class Bmv2Target(_ExternalTarget):
         await self._compile(scheme, lab, source_hash, note)
 
     def switch_config(
-        self, spec: RackSpec, cabling: Cabling, links: list[dict[str, Any]]
+        self, switch: SwitchCabling, seed: int, links: list[dict[str, Any]]
     ) -> dict[str, Any]:
         return {
-            **self._bridge_config(spec, cabling, links),
+            **self._bridge_config(switch, seed, links),
             "program": self._switch.path,
             "thrift": self._switch.thrift,
             "cpu_port": CPU_PORT,
@@ -211,16 +216,16 @@ class ElsewhereTarget(_ExternalTarget):
         return program
 
     def switch_config(
-        self, spec: RackSpec, cabling: Cabling, links: list[dict[str, Any]]
+        self, switch: SwitchCabling, seed: int, links: list[dict[str, Any]]
     ) -> dict[str, Any]:
         via = [[port.number, port.via] for port in self._switch.ports]
-        return {**self._bridge_config(spec, cabling, links), "via": via}
+        return {**self._bridge_config(switch, seed, links), "via": via}
 
 
 def of(lab: GenericLab, bundle: Path) -> Target:
     """The target of a lab."""
     if lab.target == "engine":
-        return EngineTarget(bundle)
+        return EngineTarget(bundle, lab)
     if lab.target == "bmv2":
         return Bmv2Target(bundle)
     return ElsewhereTarget(bundle, lab.switch)
@@ -247,7 +252,3 @@ def port_numbers(lab: GenericLab, nodes: Mapping[str, int]) -> dict[str, int]:
                 f"  Nodes of this lab: {', '.join(nodes)}."
             )
     return {node: named[node] for node in nodes}
-
-
-def _ports(cabling: Cabling) -> list[list[Any]]:
-    return [[cable.port, *cable.switch_end] for cable in cabling.cables]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from netkv.metrics.metric import AT_LEAST_ONE, SHARE, TRUTH, Metric, OverTime
@@ -10,6 +10,7 @@ from netkv.metrics.sources import (
     Derived,
     Gauge,
     Latest,
+    Peak,
     Quotient,
     Stated,
     Sum,
@@ -40,6 +41,36 @@ def _control_mib(sample: RackSample) -> float:
 
 def _counts_hits(scheme: Scheme) -> bool:
     return not scheme.multigets
+
+
+def _refuses_writes(scheme: Scheme) -> bool:
+    return scheme.conditional_writes
+
+
+def _stale_us(sample: RackSample) -> float:
+    return int(sample.client.counts.get("stale_ns", 0)) / 1e3
+
+
+def _on_link(kind: str) -> Callable[[RackSample], int]:
+    """Bytes on the links of a kind."""
+    return lambda sample: sample.links.get(kind, 0)
+
+
+def _known_operations(sample: RackSample) -> int:
+    """Completed operations, if the bytes on links are known."""
+    return sample.client.completed if sample.links else 0
+
+
+def _link_bytes(kind: str, where: str) -> Metric:
+    return Metric(
+        f"{kind}_link_bytes",
+        f"Bytes on links {where}",
+        f"Bytes of frames on the links {where}, in both directions, for each completed operation; "
+        "none live.",
+        Quotient(_on_link(kind), _known_operations),
+        unit="bytes/operation",
+        sense="lower",
+    )
 
 
 def _latency(field: str, label: str, meaning: str, time: OverTime = "worst", **more: Any) -> Metric:
@@ -218,6 +249,15 @@ COMMON: tuple[Metric, ...] = (
         absent=0,
     ),
     Metric(
+        "refused_writes",
+        "Refused writes",
+        "Conditional writes that were refused because their key had changed.",
+        Sum(client("conflicts")),
+        time="sum",
+        absent=0,
+        applies=_refuses_writes,
+    ),
+    Metric(
         "stale_reads",
         "Stale reads",
         "Reads that returned a value older than one whose write was acknowledged before the read "
@@ -231,9 +271,36 @@ COMMON: tuple[Metric, ...] = (
         summary=True,
     ),
     Metric(
+        "stale_ratio",
+        "Share of stale reads",
+        "Stale reads over all reads.",
+        Quotient(client("stale_reads"), client("reads")),
+        unit=SHARE,
+        sense="lower",
+    ),
+    Metric(
+        "staleness_us",
+        "Staleness",
+        "For how long the value of a stale read had been replaced when the read was sent, on "
+        "average: since the next write of the key was acknowledged. None without stale reads.",
+        Quotient(_stale_us, client("stale_reads")),
+        unit="µs",
+        sense="lower",
+    ),
+    Metric(
+        "max_staleness_us",
+        "Longest staleness",
+        "The longest of these times.",
+        Peak(lambda sample: sample.client.counts.get("longest_stale_ns", 0) / 1e3),
+        unit="µs",
+        sense="lower",
+        time="worst",
+        absent=0,
+    ),
+    Metric(
         "phantom_reads",
         "Phantom reads",
-        "Reads that returned a value that no client wrote. Must be 0.",
+        "Reads that returned a value that no client wrote, or that of a refused write. Must be 0.",
         Sum(client("phantom_reads"), "whole run"),
         sense="zero",
         repeats="sum",
@@ -297,6 +364,9 @@ COMMON: tuple[Metric, ...] = (
         sense="zero",
         repeats="sum",
     ),
+    _link_bytes("client", "between clients and switches"),
+    _link_bytes("server", "between servers and switches"),
+    _link_bytes("switch", "between switches"),
     Metric(
         "failed",
         "Failed runs",

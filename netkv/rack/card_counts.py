@@ -31,6 +31,12 @@ class CardCounts:
         return dict(total)
 
 
+def of_name(counted: Mapping[str, int], name: str) -> int:
+    """What a counter has counted; of one with a number for each function, `name.0`, …, the sum."""
+    begin = f"{name}."
+    return sum(count for each, count in counted.items() if each == name or each.startswith(begin))
+
+
 def _rises(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, int]:
     restarted = new.get("restarts", 0) != old.get("restarts", 0)
     return {

@@ -7,6 +7,7 @@
       LinkedNode     impair
         Servers      slow
         Card
+          ClientCard
         Coordinator
         Client       command
 
@@ -17,12 +18,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
+from netkv.control.spreading import spread
 from netkv.errors import NetkvError, UsageError
 
 if TYPE_CHECKING:
     from netkv.lab.hardware import GenericLab
+    from netkv.lab.spec import LabSpec
 
 Direction = Literal["to", "from"]
 """Direction of frames on a link, seen from the node."""
@@ -130,6 +133,12 @@ class Card(LinkedNode):
     NAME = "card-"
 
 
+class ClientCard(Card):
+    """A design for FPGAs between clients and the switch."""
+
+    NAME = "client-card-"
+
+
 class Coordinator(LinkedNode):
     """The host that splits a request for several keys into one request for each server."""
 
@@ -146,13 +155,13 @@ class Client(LinkedNode):
         """Sends a command (`ClientNode.command`); raises `NetkvError`."""
 
 
-OPTIONAL: tuple[type[Node], ...] = (Coordinator, Card)
+OPTIONAL: tuple[type[Node], ...] = (Coordinator, Card, ClientCard)
 """Kinds of nodes that not all schemes have."""
 
 
 def kind_of(name: str) -> type[Node]:
     """The kind of the node of this name. A name of no other kind is that of a switch."""
-    for kind in (Servers, RedisServer, Card):
+    for kind in (Servers, RedisServer, Card, ClientCard):
         if name.startswith(kind.NAME):
             return kind
     kinds: tuple[type[Node], ...] = (Controller, Coordinator, Client)
@@ -160,19 +169,23 @@ def kind_of(name: str) -> type[Node]:
 
 
 def of_lab(lab: GenericLab, kinds: Collection[type[Node]] = ()) -> dict[str, type[Node]]:
-    """The nodes of a rack of one switch, by name.
+    """The nodes of a rack, by name.
 
     `kinds`: its kinds of nodes that not all schemes have.
     """
+    from netkv.rack import layout
+
     optional: dict[str, type[Node]] = (
         {Coordinator.NAME: Coordinator} if Coordinator in kinds else {}
     )
     cards = lab.servers if Card in kinds else 0
+    in_clients = len(client_shares(lab)) if ClientCard in kinds else 0
     return {
-        Switch.NAME: Switch,
+        **dict.fromkeys(layout.switches(lab), Switch),
         **{f"{Servers.NAME}{process}": Servers for process in range(len(partitions(lab)))},
         **optional,
         **{f"{Card.NAME}{server}": Card for server in range(cards)},
+        **{f"{ClientCard.NAME}{card}": ClientCard for card in range(in_clients)},
         Client.NAME: Client,
         Controller.NAME: Controller,
         **{f"{RedisServer.NAME}{server}": RedisServer for server in redis_servers(lab)},
@@ -180,9 +193,25 @@ def of_lab(lab: GenericLab, kinds: Collection[type[Node]] = ()) -> dict[str, typ
 
 
 def partitions(lab: GenericLab) -> tuple[tuple[int, ...], ...]:
-    """Indices of the servers in each server process."""
-    processes = min(lab.server_processes, lab.servers)
-    return tuple(tuple(range(process, lab.servers, processes)) for process in range(processes))
+    """Indices of the servers in each server process, whose servers are at one switch."""
+    count = lab.topology.switches_of_servers
+    at: dict[int, list[int]] = {}
+    for server, switch in enumerate(spread(lab.servers, count)):
+        at.setdefault(switch, []).append(server)
+    shares = []
+    for switch, servers in at.items():
+        # The switch's part of the processes, at least one.
+        last, first = (lab.server_processes * number // count for number in (switch + 1, switch))
+        processes = min(max(last - first, 1), len(servers))
+        shares += [tuple(servers[process::processes]) for process in range(processes)]
+    return tuple(shares)
+
+
+def client_shares(lab: GenericLab) -> tuple[tuple[int, ...], ...]:
+    """The clients (from 1) behind each card in clients, of a rack that has such cards."""
+    from netkv.schemes.options import ClientCardOptions
+
+    return ClientCardOptions.of(cast("LabSpec", lab)).shares(lab.clients)
 
 
 def redis_servers(lab: GenericLab) -> range:

@@ -135,6 +135,10 @@ class RackSample:
     """Reports of hot records that were dropped at a full queue in the interval."""
     coordinator: CoordinatorSample | None = None
     """None if there is no coordinator, or if it is down."""
+    links: Mapping[str, int] = field(default_factory=dict)
+    """Simulated racks: bytes that crossed links in the interval, both directions, by kind:
+    `client`, `server` and `coordinator` to the switch, `switch` between switches, and
+    `client_card` and `server_card` between FPGA cards and their hosts."""
     cards: Mapping[str, int] = field(default_factory=dict)
     """What the registers of the FPGA cards have counted in the interval, added up over the cards.
     """

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from netkv.lab.spec import LabSpec
-from netkv.rack.card_counts import CardCounts
+from netkv.rack.card_counts import CardCounts, of_name
 from netkv.rack.report import ClientSample, CoordinatorSample, RackSample
 from netkv.schemes.options import CoordinatorOptions
 
@@ -22,6 +22,7 @@ class Sampler:
         self._cards = CardCounts()
         self._card_hits = card_hits
         self._drops = ControlDrops()
+        self._links: dict[str, int] = {}
         self._control_bytes: dict[str, int] = {}
         """Total of each switch at the last sample."""
         self._sampled_at = 0.0
@@ -40,6 +41,7 @@ class Sampler:
         servers: Iterable[dict[str, Any]],
         coordinator: dict[str, Any] | None,
         cards: Iterable[Mapping[str, Any]],
+        links: Mapping[str, int] | None = None,
         control_bytes: Mapping[str, int],
         drops: Mapping[str, Mapping[str, Any]],
         cached: int,
@@ -47,7 +49,8 @@ class Sampler:
         """A sample from the replies of the nodes; that of a node that is down is `{}`.
 
         `now` is on the clock of `begin`, `time` is the time of the sample. `control_bytes`: bytes
-        between controllers and each switch so far. `cards`: counters for `CardCounts`. `drops`:
+        between controllers and each switch so far. `cards`: counters for `CardCounts`. `links`:
+        bytes on links so far, by kind; None: unknown. `drops`:
         counters for `ControlDrops`, by source.
         """
         interval, self._sampled_at = now - self._sampled_at, now
@@ -58,8 +61,10 @@ class Sampler:
         self._control_bytes = dict(control_bytes)
         control_dropped, reports_dropped = self._drops.take(**drops)
         counted = self._cards.take(cards)
+        rises = {kind: count - self._links.get(kind, 0) for kind, count in (links or {}).items()}
+        self._links = dict(links or {})
         if self._card_hits is not None:
-            client = {**client, "hits": counted.get(self._card_hits, 0)}
+            client = {**client, "hits": of_name(counted, self._card_hits)}
         return RackSample(
             time=time,
             client=client_sample(client),
@@ -76,6 +81,7 @@ class Sampler:
             reports_dropped=reports_dropped,
             coordinator=self.coordinator.take(coordinator, interval),
             cards=counted,
+            links=rises,
         )
 
 

@@ -202,7 +202,8 @@ class HistoryOperation(Result):
     writer: HistoryRequest | None = None
     """The write of the value: the operation itself, or the one whose value a get returned."""
     result: str
-    """`ok`, `value`, `initial value`, `not found`, `value never written`, `no answer`."""
+    """`ok`, `value`, `initial value`, `not found`, `value never written`, `refused`,
+    `no answer`."""
     start_ns: int | None = None
     """When its first packet was sent, in nanoseconds of the load generator's clock."""
     end_ns: int | None = None
@@ -214,7 +215,7 @@ class Violation(Result):
 
     key: str
     """32 hexadecimal digits."""
-    kind: Literal["stale-read", "phantom-value", "lost-write", "not-linearizable"]
+    kind: Literal["stale-read", "phantom-value", "refused-value", "lost-write", "not-linearizable"]
     text: str
     """A description for users; requests are named client/request."""
     operations: list[HistoryOperation]

@@ -6,6 +6,7 @@ Live and simulated runs have the same steps; they differ in the rack and in the 
 from __future__ import annotations
 
 import asyncio
+import math
 from abc import ABC
 from collections.abc import Callable
 
@@ -165,6 +166,12 @@ class DrivenRun(ABC):
         if not self.rack.controlled:
             self._note("not verified: the switch was started again and has had no controller")
             return None
+        stale = self.rack.scheme.max_staleness(self.rack.spec.lab)
+        if stale == math.inf:
+            self._note("not verified: caches may answer with replaced values for ever")
+            return None
+        if stale is not None:
+            await self._sleep_until(self._clock.now() + stale)
         self._on_phase("verify")
         await self.rack.client.command({"do": "phase", "name": "verify"})
         verified = -1

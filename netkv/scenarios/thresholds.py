@@ -74,15 +74,17 @@ class Quantity:
 
     def metrics(self) -> set[tuple[str, str]]:
         """The (scheme, metric) pairs in it."""
+        names = {_identifier(scheme.name): scheme.name for scheme in all_schemes()}
         return {
-            (node.value.id, node.attr)
+            (names[node.value.id], node.attr)
             for node in ast.walk(self.tree)
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         }
 
     def value(self, runs: Mapping[str, Mapping[str, float]]) -> float:
-        """Its value; raises `KeyError` for a missing scheme or metric."""
-        return _value(self.tree, lambda scheme, metric: runs[scheme][metric])
+        """Its value from the metrics of each scheme; raises `KeyError` for a missing one."""
+        named = {_identifier(scheme): metrics for scheme, metrics in runs.items()}
+        return _value(self.tree, lambda scheme, metric: named[scheme][metric])
 
 
 def compile_quantity(text: str) -> Quantity:

@@ -19,12 +19,6 @@ def check_live(scenario: Scenario) -> None:
 
 def not_live(scenario: Scenario) -> FieldError | None:
     """The part of a scenario that only the simulator supports; None if there is none."""
-    if scenario.lab.topology.kind != "rack":
-        return FieldError(
-            f"Only the simulator supports the topology '{scenario.lab.topology.kind}' "
-            f"('--mode sim').",
-            *("lab", "topology", "kind"),
-        )
     for index, event in enumerate(scenario.events):
         if event.after_actions is not None:
             return FieldError(

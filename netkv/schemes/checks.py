@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from netkv import roles
 from netkv.errors import MisfitError
 from netkv.schemes import multiget, registry
-from netkv.schemes.options import SwitchCache
+from netkv.schemes.options import ClientCardOptions, SwitchCache
 
 if TYPE_CHECKING:
     from netkv.lab.spec import LabSpec, WorkloadSpec
@@ -21,6 +21,13 @@ def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
     else:
         able = [each.name for each in registry.all_schemes() if each.multigets]
         multiget.check_single(scheme.name, able, workload)
+    if workload.conditional and not scheme.conditional_writes:
+        able = [each.name for each in registry.all_schemes() if each.conditional_writes]
+        raise MisfitError(
+            f"The scheme '{scheme.name}' has no conditional writes, but 'workload.conditional' is "
+            f"{workload.conditional:g}.\n  Schemes with conditional writes: {', '.join(able)}.",
+            *("workload", "conditional"),
+        )
     if scheme.one_switch and lab.topology.kind != "rack":
         raise MisfitError(
             f"The scheme '{scheme.name}' supports one switch only: 'lab.topology.kind' must be "
@@ -40,19 +47,47 @@ def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
 
 def check_live(scheme: Scheme, lab: LabSpec) -> None:
     """Raises `MisfitError` if only the simulator can run the scheme in the lab."""
+    if lab.topology.kind != "rack":
+        _check_several_switches(lab)
     if scheme.card is None:
         return
-    limit = f"The scheme '{scheme.name}' has an FPGA card before each server. Live that needs"
+    where = "before each server" if scheme.card_before == "servers" else "in clients"
+    limit = f"The scheme '{scheme.name}' has FPGA cards {where}. Live that needs"
     if lab.target != "engine":
         raise MisfitError(f"{limit} 'lab.target: engine', not '{lab.target}'.", "lab", "target")
     if lab.fabric != "udp":
         raise MisfitError(f"{limit} 'lab.fabric: udp', not '{lab.fabric}'.", "lab", "fabric")
-    if lab.server_processes < lab.servers:
+    if scheme.card_before == "clients":
+        _check_one_client(limit, lab)
+    elif lab.server_processes < lab.servers:
         raise MisfitError(
             f"{limit} a process for each server: 'lab.server_processes' must be at least "
             f"'lab.servers', which is {lab.servers}, not {lab.server_processes}.",
             *("lab", "server_processes"),
         )
+
+
+def _check_several_switches(lab: LabSpec) -> None:
+    """Raises `MisfitError` if the live lab cannot have several switches."""
+    for name, needed, found in (("target", "engine", lab.target), ("fabric", "udp", lab.fabric)):
+        if found != needed:
+            raise MisfitError(
+                f"A live lab with the topology '{lab.topology.kind}' needs 'lab.{name}: {needed}', "
+                f"not '{found}'.",
+                *("lab", name),
+            )
+
+
+def _check_one_client(limit: str, lab: LabSpec) -> None:
+    """Raises `MisfitError` if the process of the clients would need several links."""
+    functions = ClientCardOptions.of(lab).card_functions
+    for name, count in (("clients", lab.clients), ("card_functions", functions)):
+        if count > 1:
+            raise MisfitError(
+                f"{limit} a load of one client, since all clients of the load have one link: "
+                f"'lab.{name}' must be 1, not {count}.",
+                *("lab", name),
+            )
 
 
 def _check_entries(scheme: str, options: SwitchCache) -> None:

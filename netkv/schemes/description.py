@@ -41,6 +41,7 @@ def describe(scheme: Scheme) -> dict[str, Any]:
             "clients": scheme.max_clients,
             "one_switch": scheme.one_switch,
             "multigets": scheme.multigets,
+            "conditional_writes": scheme.conditional_writes,
             "coordinator": scheme.coordinated,
         },
         "options": options,

@@ -8,7 +8,7 @@ share it inherit it from a model here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -76,12 +76,63 @@ class CoordinatorOptions(SchemeOptions):
 
 
 class CardOptions(SchemeOptions):
-    """Options of schemes with an FPGA card before each server."""
+    """Options of schemes with FPGA cards."""
 
-    card_clock: Annotated[float, Field(ge=10, le=1000), MHZ] = 200.0
-    """Clock of the FPGA card before each server, in MHz; the paper's boards run at 200."""
+    left_out: ClassVar[Mapping[str, Any]] = {"card_clock": 200.0}
+
+    card_clock: Annotated[float, Field(ge=10, le=1000), MHZ] | None = None
+    """Clock of the FPGA cards, in MHz; left out, 200 before servers, as in the papers, and 250 in
+    clients."""
+
+    @property
+    def clock_mhz(self) -> float:
+        """The clock."""
+        assert self.card_clock is not None, "`of` replaces None"
+        return self.card_clock
 
     @property
     def clock_change(self) -> str:
         """The change of a design's manifest."""
-        return f"clock_mhz={self.card_clock:g}"
+        return f"clock_mhz={self.clock_mhz:g}"
+
+
+class CardCache(CardOptions):
+    """Options of caches in FPGA cards that follow the requests of a server's clients."""
+
+    unit_cycles: ClassVar[int] = 1024
+    """Cycles of a unit of time in the registers."""
+
+    set_visible: Literal["acknowledged", "at-once"] = "acknowledged"
+    """When the cache of a card answers with the value of a SET: `acknowledged`: once the server has
+    acknowledged it; `at-once`: as soon as the request has passed the card, as in the paper. Then
+    reads return a value that the server may never store."""
+    fill: bool = True
+    """Whether the cache of a card stores the values of replies to reads that missed."""
+    replies_copied: bool = False
+    """Whether the network between a server and the card may copy replies. Then the card stores, of
+    the requests of a client with one opaque, one in a `packet_lifetime`."""
+    packet_lifetime: Annotated[float, Field(gt=0, le=60), SECONDS] = 0.1
+    """Longest time that a packet is on its way from the card to the server and back. The cache of a
+    card relies on it: if a packet takes longer, a read may return an old value."""
+
+    def units(self, seconds: float, mhz: float | None = None) -> int:
+        """A time in the unit of the registers, rounded up; 0 for 0. `mhz`: None: the clock."""
+        return -int(-seconds * (mhz or self.clock_mhz) * 1e6 // self.unit_cycles)
+
+
+class ClientCardOptions(CardOptions):
+    """Options of schemes with FPGA cards in clients."""
+
+    left_out: ClassVar[Mapping[str, Any]] = {"card_clock": 250.0}
+
+    card_functions: Annotated[int, Field(ge=1, le=8)] = 1
+    """Clients behind each card in clients: each drives a virtio function of its own. Live it is 1,
+    and all clients of the load are behind it."""
+    card_clients: Annotated[int, Field(ge=1)] | None = None
+    """Clients with a card, the first ones; the others are cabled to the switch. Left out: all."""
+
+    def shares(self, clients: int) -> tuple[tuple[int, ...], ...]:
+        """The clients (from 1) behind each card, of a rack with so many."""
+        numbers = range(1, min(self.card_clients or clients, clients) + 1)
+        size = self.card_functions
+        return tuple(tuple(numbers[at : at + size]) for at in range(0, len(numbers), size))

@@ -60,7 +60,8 @@ def entry_points() -> list[metadata.EntryPoint]:
     for module in pkgutil.iter_modules(schemes.__path__):
         if module.ispkg:
             value = f"{schemes.__name__}.{module.name}:SCHEME"
-            point = metadata.EntryPoint(module.name, value, GROUP)
+            # Names of modules have no hyphens.
+            point = metadata.EntryPoint(module.name.replace("_", "-"), value, GROUP)
             found.setdefault((point.name, point.value), point)
     return sorted(found.values(), key=lambda point: (_package(point) != OWN, point.name))
 

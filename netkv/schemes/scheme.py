@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from netkv import resources
 from netkv.errors import NetkvError
@@ -37,9 +37,11 @@ PLAIN = "plain"
 
 @dataclass(frozen=True)
 class CardDesign:
-    """An FPGA card between each server and the network: a design of `fpga/designs`.
+    """The FPGA cards of a rack: a design of `fpga/designs`.
 
-    Its first port is cabled to the switch, its host port to the server.
+    Its first port is cabled to the switch. Before a server, its host port is cabled to the server.
+    Before clients, which `ClientCardOptions` divides among cards, each of its virtio functions is
+    cabled to a client.
     """
 
     design: str
@@ -47,12 +49,14 @@ class CardDesign:
     changes: tuple[str, ...] = ()
     """Changes of its parameters, `NAME=VALUE` (`netkv.fpga.manifest.override`)."""
     settings: Mapping[str, int] = field(default_factory=dict)
-    """Registers and the values that they get after a reset."""
+    """Registers and the values that they get after a reset, in this order."""
+    of_card: Callable[[int], Mapping[str, int]] | None = None
+    """Registers of a card (from 0) that are written before `settings`; None: none."""
     live_settings: Mapping[str, int] = field(default_factory=dict)
     """Live, other values of some of the `settings`: a design in a live rack runs at most
     `LIVE_CLOCK_MHZ`, and its clock rests while no frame is on its way through it."""
     hits: str = "hits"
-    """Its counter of reads that it answered."""
+    """Its counter of reads that it answered; or several, one for each function: `hits.0`, …"""
     preload: Callable[[RackSpec, int], Iterable[tuple[str, bytes]]] | None = None
     """Frames that the card before a server (from 0) receives before time 0, each with the name of a
     port; None: none."""
@@ -66,6 +70,10 @@ def _no_defines(lab: LabSpec) -> Mapping[str, str]:  # noqa: ARG001 (a fixed sig
 
 def _no_profiles() -> Mapping[str, Profile]:
     return {}
+
+
+def _never_stale(lab: LabSpec) -> float | None:  # noqa: ARG001 (a fixed signature)
+    return None
 
 
 def _no_mutants() -> Mapping[str, Callable[[LabSpec], CardDesign]]:
@@ -135,6 +143,8 @@ class Scheme:
     """A further check at the end of a case of `netkv soak`: gets the rack, which is idle, and a
     function that reads back every written key and returns how many of these reads were sent again;
     returns a sentence about a violation, or None."""
+    max_staleness: Callable[[LabSpec], float | None] = _never_stale
+    """Seconds for which reads of a rack may return a value that was replaced; None: never."""
     profiles: Callable[[], Mapping[str, Profile]] = _no_profiles
     """Testbeds of its paper for the simulator (`netkv.sim.profiles`), by name."""
     probes: Callable[[], Probes] | None = None
@@ -142,10 +152,14 @@ class Scheme:
     multigets: bool = False
     """Whether a request may have several keys of different servers. Servers then own keys by the
     hash modulo the number of servers, and a key has 4 to 64 bytes."""
+    conditional_writes: bool = False
+    """Whether its roles have conditional writes (`workload.conditional`)."""
     coordinated: bool = False
     """Whether clients send requests to a coordinator, which is a separate host."""
     card: Callable[[LabSpec], CardDesign] | None = None
-    """The FPGA card before each server; None: servers are cabled to the switch."""
+    """The FPGA cards before servers or clients; None: these are cabled to the switch."""
+    card_before: Literal["servers", "clients"] = "servers"
+    """Where its cards are, if it has any."""
     mutants: Callable[[], Mapping[str, Callable[[LabSpec], CardDesign]]] = _no_mutants
     """Cards with one rule broken, by the names of the defects: `netkv soak` must find them."""
     metrics: tuple[Metric, ...] = ()
@@ -154,9 +168,13 @@ class Scheme:
     @property
     def node_kinds(self) -> tuple[type[Node], ...]:
         """The kinds of nodes that its racks have and not all other racks."""
-        from netkv.rack.nodes import Card, Coordinator
+        from netkv.rack.nodes import Card, ClientCard, Coordinator
 
-        own = {Coordinator: self.coordinated, Card: self.card is not None}
+        own = {
+            Coordinator: self.coordinated,
+            Card: self.card is not None and self.card_before == "servers",
+            ClientCard: self.card is not None and self.card_before == "clients",
+        }
         return tuple(kind for kind, has in own.items() if has)
 
     def external_clients(self, lab: LabSpec) -> int:

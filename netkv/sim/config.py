@@ -9,35 +9,34 @@ from netkv.control import network
 from netkv.control.network import Network
 from netkv.errors import UsageError
 from netkv.lab.cabling import load_config
-from netkv.lab.spec import RackSpec
+from netkv.lab.spec import LabSpec, RackSpec
+from netkv.rack import layout
+from netkv.rack.nodes import client_shares
 from netkv.schemes import Scheme
 from netkv.schemes.options import CoordinatorOptions
 from netkv.sim.models import HostModel, LinkModel, Profile
 
+_NO_LINE = LinkModel(bandwidth_gbps=1000, delay=0, queue_kib=65_536)
+"""Between a client and a virtio function of its card."""
+
+
+def of_scheme(spec: RackSpec, scheme: Scheme) -> Network:
+    """Switches, hosts and cables of a rack of a scheme.
+
+    Raises `UsageError` for an invalid topology, or a card whose clients are at several switches.
+    """
+    plan = lay_out(spec, coordinator=scheme.coordinated)
+    if scheme.card is None or scheme.card_before == "servers":
+        return plan
+    try:
+        return network.behind_cards(plan, client_shares(spec.lab))
+    except ValueError as error:
+        raise UsageError(f"This topology is invalid: {error}") from error
+
 
 def lay_out(spec: RackSpec, *, coordinator: bool = False) -> Network:
     """Switches, hosts and cables of a rack; raises `UsageError` for an invalid topology."""
-    lab = spec.lab
-    topology = lab.topology
-    clients, servers = lab.clients, lab.servers
-    try:
-        match topology.kind:
-            case "rack":
-                return network.rack(clients=clients, servers=servers, coordinator=coordinator)
-            case "racks":
-                return network.racks(
-                    topology.racks, clients=clients, servers=servers, coordinator=coordinator
-                )
-            case "spine-leaf":
-                return network.spine_leaf(
-                    topology.layers,
-                    topology.switches,
-                    clients=clients,
-                    servers=servers,
-                    coordinator=coordinator,
-                )
-    except ValueError as error:
-        raise UsageError(f"This topology is invalid: {error}") from error
+    return layout.of_lab(spec.lab, clients=spec.lab.clients, coordinator=coordinator)
 
 
 def rack_config(
@@ -48,48 +47,59 @@ def rack_config(
     cards: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """The configuration. Times of hosts, links and switches are `lab.scale` times those of the
-    profile. `cards`: the card of each server (`netkv.fpga.card`), if there are any."""
+    profile. `cards`: the cards (`netkv.fpga.card`) of the servers, or those of the `client_shares`,
+    if there are any."""
     lab = spec.lab
     scale = lab.scale
     size = spec.workload.value_size
     server = profile.server
     store = profile.backends.get(lab.backend, server)
     numbers = {plan.name: number for number, plan in enumerate(network.switches)}
-    client_link = _link(profile.client_link, scale)
-    # Behind an FPGA card, the delay of the host is on the link between them.
-    server_link = _link(profile.server_link, scale, 0.0 if cards else profile.host_delay)
+    placed = _placed(cards, scheme, lab)
     switch_link = _link(profile.switch_link, scale)
-    links: list[dict[str, Any]] = [
-        {
-            "a": (
-                _first_port(host.host.index, cards)
-                if host.is_server
-                else {"client": host.host.index}
-            ),
-            "b": {"switch": [numbers[host.switch], host.host.port]},
-            "model": server_link if host.is_server else client_link,
-        }
-        for host in network.hosts
-    ]
-    links += [
-        {
-            "a": {"server": server},
-            "b": {"card": [server, len(card["rates"]) - 1]},
-            "model": _link(profile.card_link, scale, profile.host_delay),
-        }
-        for server, card in enumerate(cards)
-    ]
+    links: list[dict[str, Any]] = []
+    for at in network.hosts:
+        name, index = ("server" if at.is_server else "client"), at.host.index
+        link = profile.server_link if at.is_server else profile.client_link
+        delay = profile.host_delay if at.is_server else profile.client_delay
+        end: dict[str, Any] = {name: index}
+        if (place := placed.get((name, index))) is not None:
+            # Behind an FPGA card, the delay of the host is on the link between them.
+            card, port, first = place
+            behind = profile.card_link if at.is_server else _NO_LINE
+            model = _link(behind, scale, delay)
+            links.append(
+                {"a": end, "b": {"card": [card, port]}, "model": model, "kind": f"{name}_card"}
+            )
+            if not first:
+                continue
+            end, delay = {"card": [card, 0]}, 0.0
+        links.append(
+            {
+                "a": end,
+                "b": {"switch": [numbers[at.switch], at.host.port]},
+                "model": _link(link, scale, delay),
+                "kind": name,
+            }
+        )
     links += [
         {
             "a": {"switch": [numbers[link.a], link.a_port]},
             "b": {"switch": [numbers[link.b], link.b_port]},
             "model": switch_link,
+            "kind": "switch",
         }
         for link in network.links
     ]
     if (coordinator := network.coordinator) is not None:
-        end = [numbers[coordinator.switch], coordinator.host.port]
-        links.append({"a": "coordinator", "b": {"switch": end}, "model": client_link})
+        links.append(
+            {
+                "a": "coordinator",
+                "b": {"switch": [numbers[coordinator.switch], coordinator.host.port]},
+                "model": _link(profile.client_link, scale, profile.client_delay),
+                "kind": "coordinator",
+            }
+        )
     switch = profile.switch
     return {
         "seed": spec.seed,
@@ -99,6 +109,7 @@ def rack_config(
         "servers": {
             "role": scheme.server_role,
             "count": lab.servers,
+            "racks": lab.topology.switches_of_servers,
             "keys": spec.workload.keys,
             "value_size": size if isinstance(size, int) else size.model_dump(),
             "service_rate": lab.service_rate,
@@ -128,7 +139,7 @@ def rack_config(
             }
             for _ in network.switches
         ],
-        "cards": list(cards),
+        "cards": _with_rates(cards, scheme, profile.client_link.bandwidth_gbps * 1e9 / scale),
         "links": links,
         "control": {
             # Not scaled: in the papers, too, controllers act on the order of seconds.
@@ -140,9 +151,31 @@ def rack_config(
     }
 
 
-def _first_port(server: int, cards: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The end of the cable between a server and the switch."""
-    return {"card": [server, 0]} if cards else {"server": server}
+def _with_rates(
+    cards: Sequence[Mapping[str, Any]], scheme: Scheme, rate: float
+) -> list[Mapping[str, Any]]:
+    """The cards; those of clients send to the network at most at the `rate` of the clients' links,
+    in bits a second."""
+    if scheme.card_before == "servers":
+        return list(cards)
+    return [{**card, "rates": [min(card["rates"][0], rate), *card["rates"][1:]]} for card in cards]
+
+
+def _placed(
+    cards: Sequence[Mapping[str, Any]], scheme: Scheme, lab: LabSpec
+) -> dict[tuple[str, int], tuple[int, int, bool]]:
+    """For each host behind a card, its kind and number: the card, its port towards the host, and
+    whether the host is the first one behind the card."""
+    if not cards:
+        return {}
+    if scheme.card_before == "servers":
+        ports = [len(card["rates"]) - 1 for card in cards]
+        return {("server", server): (server, port, True) for server, port in enumerate(ports)}
+    return {
+        ("client", client): (number, 1 + place, place == 0)
+        for number, share in enumerate(client_shares(lab))
+        for place, client in enumerate(share)
+    }
 
 
 def _host(model: HostModel, scale: float) -> dict[str, Any]:

@@ -142,12 +142,15 @@ class Profile(Spec):
     """Between two switches."""
     card_link: LinkModel = LinkModel(bandwidth_gbps=63, delay=0.9, queue_kib=2048)
     """Between a server and an FPGA card in it: PCIe 3.0 with 8 lanes, and the time of a DMA
-    transfer. Processor times of frames are those of the host."""
+    transfer. Processor times of frames are those of the host. The virtio functions of cards in
+    clients have none: the design crosses the bus."""
     switch: SwitchModel
     control: ControlModel
     host_delay: Annotated[float, Field(ge=0, le=1e6)] = 0.0
     """Time from the network card of a server to its processor, and back: interrupts and the network
     stack, without their processor time."""
+    client_delay: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """The same time for a client."""
     coordinator: HostModel | None = None
     """The coordinator of multigets; its cores are `lab.coordinator_workers`. None: as `client`."""
     backends: dict[str, StoreModel] = Field(default_factory=dict)

@@ -18,8 +18,9 @@ from netkv.control import base
 from netkv.control.network import Network
 from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import RackSpec
+from netkv.rack import layout
 from netkv.rack.base import Rack, hottest_keys
-from netkv.rack.nodes import NodeError, partitions
+from netkv.rack.nodes import NodeError, client_shares, partitions
 from netkv.rack.report import RackEvent, RackSample
 from netkv.sim import config, profiles
 from netkv.sim.controller import SwitchControl
@@ -28,6 +29,7 @@ from netkv.sim.models import Profile
 from netkv.sim.rack_nodes import (
     SimCard,
     SimClient,
+    SimClientCard,
     SimController,
     SimCoordinator,
     SimServers,
@@ -89,7 +91,7 @@ class SimRack(Rack):
         profile = profile or profiles.of(spec.lab)
         super().__init__(spec, scheme or schemes.of(spec), on_event)
         self.profile = profile
-        self.network: Network = config.lay_out(spec, coordinator=self.scheme.coordinated)
+        self.network: Network = config.of_scheme(spec, self.scheme)
         self.engines: list[_engine.Switch] = []
         """The program and state of each switch; empty before `bring_up`."""
         self.control: list[SwitchControl] = []
@@ -110,10 +112,7 @@ class SimRack(Rack):
         self.coordinator = (
             SimCoordinator(SimCoordinator.NAME, self) if self.scheme.coordinated else None
         )
-        self.cards = tuple(
-            SimCard(f"{SimCard.NAME}{server}", server, self)
-            for server in range(spec.lab.servers if self.scheme.card is not None else 0)
-        )
+        self.cards = self._card_nodes()
         self.client = SimClient(SimClient.NAME, self)
         self.controller = SimController(SimController.NAME, self)
         self.nodes = (
@@ -140,9 +139,8 @@ class SimRack(Rack):
 
     @property
     def switches(self) -> tuple[str, ...]:
-        """Names of the switches: `switch` if there is one."""
-        plans = self.network.switches
-        return (SimSwitch.NAME,) if len(plans) == 1 else tuple(plan.name for plan in plans)
+        """Names of the switches."""
+        return layout.names(self.network)
 
     def take_program(self, bundle: bytes) -> None:
         self._bundle = bundle
@@ -203,8 +201,15 @@ class SimRack(Rack):
             self.advance(self.simulation.now() + _READY_STEP)
         self.emit("ready", "rack", f"{self.scheme.title} is up.")
 
+    def _card_nodes(self) -> tuple[SimCard | SimClientCard, ...]:
+        if self.scheme.card is None:
+            return ()
+        if self.scheme.card_before == "servers":
+            return tuple(SimCard(server, self) for server in range(self.spec.lab.servers))
+        return tuple(SimClientCard(card, self) for card in range(len(client_shares(self.spec.lab))))
+
     def _cards(self) -> list[dict[str, Any]]:
-        """The configuration of the card of each server, if the scheme has cards."""
+        """The configuration of each card, if the scheme has cards."""
         if self.scheme.card is None:
             return []
         from netkv.fpga import card
@@ -216,11 +221,11 @@ class SimRack(Rack):
         return [
             card.configuration(
                 design,
-                wanted.settings,
-                seed=self.spec.seed * 1000 + server,
-                preload=wanted.preload(self.spec, server) if wanted.preload else (),
+                {**(wanted.of_card(number) if wanted.of_card else {}), **wanted.settings},
+                seed=self.spec.seed * 1000 + number,
+                preload=wanted.preload(self.spec, number) if wanted.preload else (),
             )
-            for server in range(self.spec.lab.servers)
+            for number in range(len(self.cards))
         ]
 
     async def stop(self) -> None:
@@ -300,6 +305,7 @@ class SimRack(Rack):
             servers=[{"servers": dict(enumerate(statistics["servers"]))}],
             coordinator=statistics["coordinator"],
             cards=statistics["cards"],
+            links=statistics["links"],
             control_bytes={
                 name: control.bytes
                 for name, control in zip(self.switches, self.control, strict=True)

@@ -125,21 +125,27 @@ class SimServers(SimLinkedNode, nodes.Servers):
 
 
 class SimCard(SimLinkedNode, nodes.Card):
-    """The FPGA card of a server; its link is the one to the switch."""
+    """An FPGA card; its link is the one to the switch."""
 
-    def __init__(self, name: str, server: int, rack: SimRack) -> None:
-        super().__init__(name, rack)
-        self._server = server
+    def __init__(self, number: int, rack: SimRack) -> None:
+        super().__init__(f"{self.NAME}{number}", rack)
+        self._number = number
 
     @property
     def _hosts(self) -> tuple[Literal["card"], Sequence[int]]:
-        return "card", (self._server,)
+        return "card", (self._number,)
 
     def _power_on(self, storage: Storage | None) -> None:  # noqa: ARG002 (Servers)
-        self._rack.simulation.set_card(self._server, True)
+        self._rack.simulation.set_card(self._number, True)
 
     def _power_off(self) -> None:
-        self._rack.simulation.set_card(self._server, False)
+        self._rack.simulation.set_card(self._number, False)
+
+
+class SimClientCard(SimCard, nodes.ClientCard):
+    """An FPGA card in clients."""
+
+    NAME = nodes.ClientCard.NAME
 
 
 class SimCoordinator(SimLinkedNode, nodes.Coordinator):

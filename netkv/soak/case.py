@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
@@ -50,6 +51,11 @@ class Case(Spec):
         """Beginnings and ends of all faults, in the order of their times."""
         events = [(event, fault) for fault in self.faults for event in fault.events]
         return sorted(events, key=lambda each: each[0].at)
+
+    def with_lab(self, update: Mapping[str, Any]) -> Case:
+        """The case with these options of its lab, which must be valid."""
+        lab = self.rack.lab.model_copy(update=update)
+        return self.model_copy(update={"rack": self.rack.model_copy(update={"lab": lab})})
 
 
 def load(file: Path) -> Case:

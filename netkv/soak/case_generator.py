@@ -33,10 +33,8 @@ from netkv.lab.spec import (
     UniformSize,
     WorkloadSpec,
 )
-from netkv.rack.nodes import Switch
 from netkv.scenarios import faults
 from netkv.scenarios.events import FAULT_KINDS, FaultKind, TimelineEvent
-from netkv.sim import config
 from netkv.sim.models import (
     ControlModel,
     HostModel,
@@ -289,7 +287,6 @@ def _faults(
         storage="kept",
         optional=schemes.get(rack.scheme).node_kinds,
     )
-    switches = tuple(plan.name for plan in config.lay_out(rack).switches)
     found: list[Fault] = []
     open_faults: dict[tuple[str, str], TimelineEvent] = {}
     keeps = schemes.get(rack.scheme).client_keeps
@@ -304,16 +301,5 @@ def _faults(
         if begun is None:
             open_faults[target] = event
         else:
-            found.append(_at_one_switch(draw, switches, begun, event))
+            found.append(Fault(begin=begun, end=event))
     return tuple(sorted(found, key=lambda fault: fault.begin.at))
-
-
-def _at_one_switch(
-    draw: RandomDraw, switches: Sequence[str], begin: TimelineEvent, end: TimelineEvent
-) -> Fault:
-    """The fault; if it is of "the switch" and there are several, it is of a random one."""
-    if begin.node == Switch.NAME and len(switches) > 1:
-        name = draw.one(switches)
-        begin = begin.model_copy(update={begin.action: name})
-        end = end.model_copy(update={end.action: name})
-    return Fault(begin=begin, end=end)

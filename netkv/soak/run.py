@@ -113,7 +113,8 @@ class _Run:
             on_event=hooks.on_event,
             on_write=hooks.on_write,
         )
-        self._judge = Judge()
+        self._max_staleness = scheme.max_staleness(case.rack.lab)
+        self._judge = Judge(self._max_staleness)
         self._faults = 0
         self._began = 0.0
         self._open: list[Fault] = []
@@ -153,6 +154,8 @@ class _Run:
         rack.command({"do": "phase", "name": "measure"})
         if await self._load():
             await self._heal()
+            if self._max_staleness is not None:
+                self._pass(self._max_staleness)
             self._verify()
             self._rest()
             self._deregister_clients()

@@ -43,6 +43,8 @@ def candidates(case: Case) -> Iterator[Case]:
         yield _load(case, shift=None)
     if workload.deletes:
         yield _load(case, deletes=0.0)
+    if workload.conditional:
+        yield _load(case, conditional=0.0)
     if workload.value_size != 16:
         yield _load(case, value_size=16)
     if workload.zipf:

@@ -47,9 +47,10 @@ def case_lines(case: Case, began: float) -> Iterator[str]:
         if isinstance(load.arrivals, ClosedLoop)
         else f"{load.arrivals.rate:g}/s"
     )
+    conditional = f", {load.conditional:g} of the writes conditional" if load.conditional else ""
     yield (
         f"load     {_count(load.keys, 'key')}, zipf {load.zipf:g}, writes {load.writes:g}, "
-        f"deletes {load.deletes:g}, values of {sizes}, {arrivals}"
+        f"deletes {load.deletes:g}{conditional}, values of {sizes}, {arrivals}"
     )
     if load.shift is not None:
         yield f"         {load.shift.kind} of {load.shift.keys} keys every {load.shift.every:g} s"

@@ -12,14 +12,16 @@ STUCK = "stuck"
 CRASH = "crash"
 MALFORMED = "malformed-frame"
 RULE = "broken-rule"
+PHANTOM = "phantom-value"
+_STALE = ("stale-read", "not-linearizable", LOST)
 
 
 class Violation(Spec):
     """A violation of a guarantee."""
 
     kind: str
-    """`stale-read`, `phantom-value`, `lost-write`, `not-linearizable` (the checker's), `stuck`,
-    `crash`, `malformed-frame`, or `broken-rule` (`Scheme.soak_check`)."""
+    """`stale-read`, `phantom-value`, `refused-value`, `lost-write`, `not-linearizable` (the
+    checker's), `stuck`, `crash`, `malformed-frame`, or `broken-rule` (`Scheme.soak_check`)."""
     text: str
     """A description for users."""
     key: str | None = None
@@ -33,7 +35,9 @@ class Violation(Spec):
 class Judge:
     """Judges every sample of a run."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_staleness: float | None = None) -> None:
+        """`max_staleness`: seconds for which reads may return a replaced value; None: never."""
+        self._max_staleness = max_staleness
         self.completed = 0
         """Number of operations so far."""
         self.unchecked = 0
@@ -56,8 +60,29 @@ class Judge:
             )
             for each in sample["violations"]
         ]
+        if self._max_staleness is not None:
+            found = self._without_permitted(now, sample, found)
         wrong = int(sample["malformed"]) + int(sample["errors"])
         if wrong:
             text = f"Clients got {wrong} frames that answer none of their requests."
             found.append(Violation(kind=MALFORMED, text=text, at=now))
         return found
+
+    def _without_permitted(
+        self, now: float, sample: Mapping[str, Any], found: list[Violation]
+    ) -> list[Violation]:
+        """The violations of a rack whose reads may return replaced values for some time. A write
+        that is lost for good is found by the verification."""
+        assert self._max_staleness is not None
+        kept = [each for each in found if each.kind not in _STALE]
+        if (longest := int(sample["longest_stale_ns"]) * 1e-9) > self._max_staleness:
+            text = (
+                f"A read returned a value that had been replaced {longest:g} s before; at most "
+                f"{self._max_staleness:g} s are permitted."
+            )
+            kept.append(Violation(kind=RULE, text=text, at=now))
+        # Permitted violations may have used up the reports of the checker.
+        if (phantoms := int(sample["phantom_reads"])) and not kept:
+            text = f"{phantoms} reads returned values that no client wrote, or that were refused."
+            kept.append(Violation(kind=PHANTOM, text=text, at=now))
+        return kept

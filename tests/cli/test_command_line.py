@@ -325,3 +325,17 @@ def test_up_status_logs_and_down_leave_nothing_behind(netkv: Netkv, home: Path) 
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "no node is left")
     assert not list((home / "labs").iterdir())
     assert netkv("status").out == ""
+
+
+def test_status_shows_every_switch_of_a_lab(netkv: Netkv) -> None:
+    sets = ["--scheme", "nocache", "--set", "lab.servers=2", "--set", "workload.keys=1000"]
+    up = netkv("up", "leaves", "--topology", "spine-leaf", *sets, "--json")
+    assert up.status == 0, up.err
+    switches = {"edge-0", "spine-0", "spine-1", "leaf-0", "leaf-1"}
+    assert switches < set(up.document["nodes"])
+    known = up.document["controller"]["switches"]
+    assert set(known) == switches
+    shown = netkv("status", "leaves").out
+    for name, switch in known.items():
+        assert f"P4Runtime  {name}  {switch['p4runtime']}, device 1" in shown
+    assert netkv("down", "leaves").status == 0

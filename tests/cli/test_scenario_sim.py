@@ -53,15 +53,12 @@ def test_unknown_mode_is_refused_with_the_known_ones(netkv: Netkv) -> None:
     assert "sim" in result.err
 
 
-def test_other_topologies_are_for_the_simulator_only(netkv: Netkv) -> None:
+def test_rack_of_several_switches_is_simulated(netkv: Netkv) -> None:
     racks = ["--set", "lab.topology.kind=racks", "--set", "lab.topology.racks=3"]
     result = netkv(
         "scenario", "run", "quickstart", *SHORT, *racks, "--scheme", "netcache", "--json"
     )
     assert result.status == 0, result.err
-    refused = netkv("scenario", "run", "quickstart", *racks)
-    assert refused.status == 2
-    assert "--mode sim" in refused.err
 
 
 @pytest.mark.parametrize(

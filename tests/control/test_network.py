@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from netkv.control.network import Network, lay_out, rack, racks, spine_leaf
+from netkv.control.network import Network, lay_out, rack, racks, spine_leaf, with_ports
 from netkv.control.topology import key_hash
 from tests.schemes.netcache.netcache_rack import key_of
 
@@ -138,6 +138,32 @@ def test_a_request_passes_one_switch_of_every_layer() -> None:
         assert layers == ["edge", "spine1", "spine2", "leaf", "server"]
 
 
+@pytest.mark.parametrize(("layers", "width"), [(2, 2), (2, 4), (3, 3), (5, 2)])
+def test_requests_and_replies_of_a_server_have_one_chain(layers: int, width: int) -> None:
+    network = spine_leaf(layers, width, clients=3, servers=9)
+    place_of = {name: name.split("-")[1] for name in (plan.name for plan in network.switches)}
+    client = next(at for at in network.hosts if not at.is_server)
+    for at in (at for at in network.hosts if at.is_server):
+        there = path(network, "edge-0", at.host.ip)[1:-1]
+        assert {place_of[name] for name in there} == {place_of[at.switch]}
+        back = path(network, at.switch, client.host.ip)[:-2]
+        assert back == there[::-1]
+
+
+def test_hosts_of_a_switch_may_share_a_port() -> None:
+    ports = {"client-1": 1, "client-2": 1, "server-0": 100, "server-1": 100, "coordinator": 90}
+    network = with_ports(racks(3, clients=2, servers=3, coordinator=True), ports)
+    at = {
+        host.name: host.host.port for host in (*network.hosts, *filter(None, [network.coordinator]))
+    }
+    assert at == {**ports, "server-2": 103}
+    tor = network.switch("tor-0")
+    assert tor.ports == {1: "client-1", 90: "coordinator", 301: "core"}
+    assert [host.port for host in tor.topology.clients] == [1, 1]
+    assert {host.port for host in tor.topology.servers} == {301}, "as before"
+    assert network.switch("tor-1").ports == {100: "server-0", 301: "core"}
+
+
 def test_racks_are_connected_by_the_core() -> None:
     network = racks(3, clients=2, servers=4)
     hosts = network.hosts
@@ -185,8 +211,8 @@ def test_owner_is_the_server_whose_partition_has_the_hash(servers: int) -> None:
 @pytest.mark.parametrize(
     ("build", "reason"),
     [
-        (lambda: rack(clients=0, servers=1), "0 clients: a network has 1 to 64"),
-        (lambda: rack(clients=65, servers=1), "65 clients"),
+        (lambda: rack(clients=0, servers=1), "0 clients: a network has 1 to 80"),
+        (lambda: rack(clients=81, servers=1), "81 clients"),
         (lambda: rack(clients=1, servers=0), "0 servers"),
         (lambda: rack(clients=1, servers=129), "129 servers"),
         (lambda: racks(0, clients=1, servers=1), "0 racks"),

@@ -33,7 +33,8 @@ def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         found = daemon.status("lab").to_json()
         address = listening(found["nodes"]["switch"]["pid"])
         if controller := found.get("controller"):
-            shown = [controller[name] for name in ("p4runtime", "device_id", "election_id")]
+            switch = controller["switches"]["switch"]
+            shown = [switch[name] for name in ("p4runtime", "device_id", "election_id")]
             assert shown == [address, 1, 1]
         yield address
         assert daemon.status("lab").state == "ready"

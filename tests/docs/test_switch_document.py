@@ -66,6 +66,10 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
 
         until(floods, "the controller has configured the switch")
         yield sandbox
+        servers = [Path("/proc", each) for each in sandbox.run("ip netns pids h2").split()]
+        assert servers
+        sandbox.run(script("ip netns pids h2"))
+        until(lambda: not any(each.exists() for each in servers), "the servers in h2 end")
 
 
 def test_traffic_crosses_the_switch_and_is_learned(network: Sandbox) -> None:

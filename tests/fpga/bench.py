@@ -11,11 +11,14 @@ import subprocess
 import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import cocotb_tools.config
 import find_libpython
+import pytest
 
 from netkv.fpga import sources, verilate
 from netkv.fpga.tools import compiler, compiler_version, verilator
@@ -51,9 +54,27 @@ def load(name: str) -> ModuleType:
     return module
 
 
-def build(top: str, parameters: dict[str, int]) -> Path:
-    """The simulation of module `top` under cocotb. Kept until a source of it changes."""
-    content = b"".join(each.read_bytes() for each in sources.closure(top))
+def cases(*folders: str, apart: Sequence[str] = ()) -> list[Any]:
+    """The benches of the modules in some folders of RTL, or in all but those `apart`.
+
+    Tests of a file run in one process: benches in several files run side by side.
+    """
+    return [
+        pytest.param(path.stem, module.TOP, parameters, id=f"{path.stem[6:]}-{number}")
+        for path in sorted(BENCHES.glob("bench_*.py"))
+        for module in [load(path.stem)]
+        for folder in [sources.find(module.TOP).parent.name]
+        if (folder in folders if folders else folder not in apart)
+        for number, parameters in enumerate(module.PARAMETERS)
+    ]
+
+
+def build(top: str, parameters: dict[str, int], further: Sequence[Path] = ()) -> Path:
+    """The simulation of module `top` under cocotb. Kept until a source of it changes.
+
+    `further` are folders of RTL that are searched first.
+    """
+    content = b"".join(each.read_bytes() for each in sources.closure(top, further))
     key = hashlib.sha256(
         content
         + repr((top, sorted(parameters.items()), OPTIONS, FLAGS, verilator().version)).encode()
@@ -65,7 +86,7 @@ def build(top: str, parameters: dict[str, int]) -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(dir=CACHE, prefix=".new-"))
     try:
-        _build(top, parameters, folder)
+        _build(top, parameters, folder, further)
         with contextlib.suppress(OSError):  # another process was faster
             folder.rename(place)
     finally:
@@ -73,8 +94,8 @@ def build(top: str, parameters: dict[str, int]) -> Path:
     return place / "sim"
 
 
-def _build(top: str, parameters: dict[str, int], folder: Path) -> None:
-    files, options = sources.of(top)
+def _build(top: str, parameters: dict[str, int], folder: Path, further: Sequence[Path]) -> None:
+    files, options = sources.of(top, further)
     verilate.translate(
         files,
         top,
@@ -131,11 +152,30 @@ def headers() -> Path:
     return header
 
 
-def run(name: str, top: str, parameters: dict[str, int], folder: Path, seed: int = 1) -> None:
-    """Runs the bench `name`; raises AssertionError with cocotb's words if a test of it fails."""
+def run(
+    name: str,
+    top: str,
+    parameters: dict[str, int],
+    folder: Path,
+    seed: int = 1,
+    further: Sequence[Path] = (),
+    variables: Mapping[str, str] | None = None,
+) -> None:
+    """Runs the bench `name`; raises AssertionError with cocotb's words if a test of it fails.
+
+    Args:
+        name: of the bench.
+        top: the module.
+        parameters: of the module.
+        folder: for results.
+        seed: of random numbers.
+        further: folders of RTL that are searched first.
+        variables: of the environment of the bench.
+    """
     results = folder / "results.xml"
     environment = {
         **os.environ,
+        **(variables or {}),
         "COCOTB_TOPLEVEL": top,
         "COCOTB_TEST_MODULES": name,
         "COCOTB_RESULTS_FILE": str(results),
@@ -150,7 +190,11 @@ def run(name: str, top: str, parameters: dict[str, int], folder: Path, seed: int
         "GPI_USERS": f"{find_libpython.find_libpython()};{cocotb_tools.config.pygpi_entry_point()}",
     }
     done = subprocess.run(
-        [build(top, parameters)], env=environment, cwd=folder, capture_output=True, text=True
+        [build(top, parameters, further)],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
     )
     printed = (done.stdout + done.stderr)[-6000:]
     print(printed)  # figures of the bench, with `pytest -s`

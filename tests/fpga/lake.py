@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netkv._engine import FpgaDesign
+from netkv.fpga.mutants import UNIT_BITS
 from netkv.schemes.lake import mutants
 from tests.fpga.packets import Operation, frames, memcached
 
 HOST = 4
 DATAGRAM = 1400  # bytes of a reply in one datagram, as memcached cuts them
-UNIT = 1 << mutants.UNIT_BITS  # cycles of the registers of times
+UNIT = 1 << UNIT_BITS  # cycles of the registers of times
 LIFETIME = 32  # units that a packet may be on its way
 
 

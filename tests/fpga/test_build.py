@@ -146,3 +146,31 @@ def test_missing_header_is_a_sentence() -> None:
     with pytest.raises(NetkvError, match=r"no_such\.h is missing: .*apt install zlib1g-dev"):
         tools.require_headers(["no_such.h"])
     tools.require_headers(["vector"])
+
+
+def test_threads_may_compile_the_runtime_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = threading.Barrier(2, timeout=60)
+    made: list[Path] = []
+
+    def compile_both(words: list[str | Path]) -> None:
+        target = Path(words[-1])
+        together.wait()
+        target.write_text("object")
+        made.append(target)
+
+    monkeypatch.setattr(verilate, "_run", compile_both)
+    found: list[list[Path]] = []
+    builds = [
+        threading.Thread(target=lambda: found.append(verilate.runtime(tmp_path, flags=["-O1"])))
+        for _ in range(2)
+    ]
+    for each in builds:
+        each.start()
+    for each in builds:
+        each.join()
+    assert len(found) == 2
+    assert found[0] == found[1]
+    assert all(each.read_text() == "object" for each in found[0])
+    assert len(set(made)) == 2 * len(found[0])

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from netkv.fpga.mutants import Mutant, places
 from netkv.schemes.lake import mutants
 from tests.fpga import test_lake_rules as traps
 from tests.fpga.lake import Lab, Lake
@@ -59,11 +60,16 @@ FOUND_BY: dict[str, Callable[[Lab], None]] = {
     "forget-unanswered": partial(
         traps.test_quiet_mutation_forbids_fills_for_its_lifetime, mutation="deleteq"
     ),
+    "fill-behind-unseen-mutation": (
+        traps.test_get_behind_an_unseen_mutation_does_not_fill_after_its_lifetime
+    ),
 }
+
+FIRST_OF_CLIENT_CACHE = 40
 
 
 @pytest.mark.parametrize("mutant", mutants.MUTANTS, ids=lambda mutant: mutant.name)
-def test_mutant_is_found(lake_library: Path, mutant: mutants.Mutant) -> None:
+def test_mutant_is_found(lake_library: Path, mutant: Mutant) -> None:
     with pytest.raises(AssertionError):
         FOUND_BY[mutant.name](Lab(Lake(lake_library, mutant=mutant.number)))
 
@@ -71,4 +77,4 @@ def test_mutant_is_found(lake_library: Path, mutant: mutants.Mutant) -> None:
 def test_every_mutant_of_the_rtl_is_listed() -> None:
     numbers = [each.number for each in mutants.MUTANTS]
     assert numbers == list(range(1, len(numbers) + 1))
-    assert mutants.places() == set(numbers)
+    assert {each for each in places() if each < FIRST_OF_CLIENT_CACHE} == set(numbers)

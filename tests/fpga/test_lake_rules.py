@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.fpga.lake import CLIENT, HOST, OTHER, UNIT, Client, Lab, Reply, Request
+from tests.fpga.lake import CLIENT, HOST, LIFETIME, OTHER, UNIT, Client, Lab, Reply, Request
 from tests.fpga.packets import Operation, frames, get, memcached, store
 
 KEY, KEY2 = b"key1", b"key2"
@@ -450,6 +450,24 @@ def test_old_reply_does_not_fill_after_an_unseen_mutation(lab: Lab, kind: str) -
         assert not lab.is_hit(KEY)
         lab.settle([KEY])
         lab.lake.invalidate()
+
+
+def test_get_behind_an_unseen_mutation_does_not_fill_after_its_lifetime(lab: Lab) -> None:
+    """The GET overtakes the unseen mutation, and its reply comes when the quiet time is over."""
+    lab.hold(KEY, b"old")
+    unseen = lab.frame(CLIENT, b"set %s 0 0 3\r\nnew\r\n" % KEY)
+    assert lab.lake.pass_frame(CLIENT.lane, unseen) == (HOST, unseen)
+    lab.lake.design.step((LIFETIME - 4) * UNIT)
+    replies = lab.execute(lab.forwarded(get(KEY, opaque=1)))
+    lab.hold(KEY, b"new")
+    lab.lake.design.step(8 * UNIT)
+    assert lab.lake.read("state") & 4, "the quiet time is not over"
+    for reply in replies:
+        # It reached the client before the mutation was acknowledged, as far as clients know.
+        lab.deliver(dataclasses.replace(reply, states=[]))
+    assert not lab.is_hit(KEY)
+    lab.settle([KEY])
+    assert lab.is_hit(KEY), "later GETs fill"
 
 
 @pytest.mark.parametrize(

@@ -112,3 +112,24 @@ def test_cards_are_counted_across_restarts_and_silence() -> None:
     found = cards.take([{"hits": 8, "restarts": 0}, {"hits": 1, "misses": 0, "restarts": 1}])
     assert found == {"hits": 4, "misses": 0}
     assert cards.take([{"hits": 3, "restarts": 0}, {}])["hits"] == 2**32 - 5, "it wrapped"
+
+
+@pytest.mark.live
+@pytest.mark.usefixtures("home")
+async def test_card_in_the_client_of_a_live_rack_serves_and_restarts(tmp_path: Path) -> None:
+    load = spec("client-cache", clients=1, packet_lifetime=0.05)
+    rack = LiveRack(load, tmp_path / "rack")
+    async with running(rack):
+        assert [name for name in rack.running if "card" in name] == ["client-card-0"]
+        found = await sampled(rack, "the card answers reads", lambda it: it.client.hits > 0)
+        assert found.cards["hits.0"] == found.client.hits
+        card = rack.node("client-card-0")
+        await card.stop()
+        await sampled(rack, "requests wait for the card", lambda it: not it.client.completed)
+        await card.start()
+        again = await sampled(rack, "the card answers reads", lambda it: it.client.hits > 0)
+        assert again.client_statistics["linearizable"]
+        await rack.linked_node("client-card-0").impair("to", {"loss": 0.0})
+        with pytest.raises(UsageError, match="that of 'client-card-0' to the switch can"):
+            await rack.linked_node("client").impair("to", {"loss": 0.1})
+        assert (await verify(rack)).client_statistics["linearizable"]

@@ -13,11 +13,15 @@ from tests.fpga.conftest import RTL, write_manifest
 GOOD = (sources.folder() / "designs" / "wire.toml").read_text(encoding="utf-8")
 
 
+SECOND_HOST = '\n[[ports]]\nname = "second"\nkind = "host"'
+FUNCTIONS = "".join(f'\n[[ports]]\nname = "f{at}"\nkind = "virtio"' for at in range(8))
+
+
 @pytest.mark.parametrize("name", manifest.files())
 def test_manifest_that_ships_is_right(name: str) -> None:
     found = manifest.find(name)
     assert found.name == name
-    assert found.ports[-1].kind == "host"
+    assert (found.ports[-1].kind == "virtio") == (found.functions > 0)
 
 
 @pytest.mark.parametrize(
@@ -28,8 +32,18 @@ def test_manifest_that_ships_is_right(name: str) -> None:
         ("clock_mhz", "clock_mhzz", "'clock_mhzz' is not a field. Did you mean 'clock_mhz'?"),
         ("word_bytes = 32", "word_bytes = 30", "'word_bytes' is 30; it should be a multiple of 8."),
         ('name = "nf1"', 'name = "nf0"', "'ports.1.name': 'nf0' is there twice."),
-        ('kind = "host"', 'kind = "network"', "'ports.4.kind': the last port, and no other, is"),
-        ('kind = "network"', 'kind = "host"', "'ports.0.kind': the last port, and no other, is"),
+        ('kind = "host"', 'kind = "network"', "'ports': it has network ports, and after them"),
+        ('kind = "network"', 'kind = "host"', "'ports': it has network ports, and after them"),
+        ('kind = "host"', f'kind = "host"{SECOND_HOST}', "'ports.5.kind': it has one host port."),
+        ('kind = "host"', f'kind = "virtio"{SECOND_HOST}', "'ports': it has network ports, and"),
+        ('kind = "host"', f'kind = "virtio"{FUNCTIONS}', "'ports.12': it has at most 8 virtio"),
+        (
+            'kind = "host"',
+            'kind = "virtio"\nrate_gbps = 1',
+            "'ports.4.rate_gbps': a virtio function",
+        ),
+        ("[resources]", "[parameters]\nFUNCTIONS = 1\n[resources]", "it follows from 'ports' and"),
+        ("[resources]", "[bus]\nread_ms = 1\n[resources]", "'bus.read_ms' is not a field."),
         ("rate_gbps", "rate", "'ports.0.rate' is not a field. Did you mean 'rate_gbps'?"),
         ("0x0080", "0x0042", "'registers.4.address' is 66; it should be a multiple of 4."),
         ("0x0080", "0x0050", "words.0 has the address 0x0050 of frames.4."),
@@ -54,6 +68,22 @@ def test_wrong_manifest_names_file_and_field(tmp_path: Path, old: str, new: str,
         manifest.load(file)
     assert str(refused.value).startswith(f"{file}: ")
     assert text in str(refused.value)
+
+
+def test_functions_follow_the_network_ports(tmp_path: Path) -> None:
+    file = tmp_path / "wire.toml"
+    more = 'kind = "virtio"\n[[ports]]\nname = "second"\nkind = "virtio"'
+    bus = "[bus]\nread_ns = 550\nwrite_ns = 250\n[resources]"
+    text = GOOD.replace('kind = "host"', more).replace("[resources]", bus, 1)
+    file.write_text(text, encoding="utf-8")
+    found = manifest.load(file)
+    assert (found.network_ports, found.functions) == (4, 2)
+    assert found.module_parameters["FUNCTIONS"] == 2
+    assert (found.client_ports, found.server_port) == (range(4, 6), 0)
+    assert found.bus_cycles() == (110, 50, 0)
+    wire = manifest.find("wire")
+    assert (wire.client_ports, wire.server_port) == (range(4), 4)
+    assert "FUNCTIONS" not in wire.module_parameters
 
 
 def test_manifest_may_name_folders_of_rtl(tmp_path: Path) -> None:
@@ -107,3 +137,18 @@ def test_closure_has_each_file_once_and_packages_first() -> None:
         assert len(files) == len(set(files))
         kinds = [file.stem.endswith("_pkg") for file in files]
         assert kinds == sorted(kinds, reverse=True)
+
+
+def test_changed_parameters_are_synthesised_too() -> None:
+    design = manifest.find("client-cache")
+    assert design.synthesis_parameters is not None
+    changed = manifest.override(design, ["functions=2", "KEY_BYTES=32"])
+    expected = {**design.synthesis_parameters, "FUNCTIONS": 2, "KEY_BYTES": 32}
+    assert changed.synthesis_parameters == expected
+
+
+def test_expected_resources_are_those_of_the_unchanged_design() -> None:
+    design = manifest.find("client-cache")
+    assert design.resources.lut is not None
+    assert manifest.override(design, ["functions=2"]).resources.lut is None
+    assert manifest.override(design, ["clock_mhz=100"]).resources == design.resources

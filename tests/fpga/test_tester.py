@@ -65,7 +65,7 @@ def test_same_seed_gives_the_same_result(lake: Library) -> None:
 
 
 def test_load_that_is_not_possible_is_explained(lake: Library) -> None:
-    with pytest.raises(UsageError, match="'lake' has the ports 0 to 3"):
+    with pytest.raises(UsageError, match="'lake' has 0 to 3"):
         tester.measure(lake, Load(ports=(4,)))
     with pytest.raises(UsageError, match="shares of a load"):
         tester.measure(lake, Load(share=1.5))

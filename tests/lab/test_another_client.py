@@ -36,9 +36,7 @@ def another_client(address: str) -> finsy.Switch:
 
 def arbitration(rack: LiveRack) -> dict[str, Any]:
     """The controller's role among the P4Runtime clients."""
-    found = rack.controller.arbitration()
-    assert found is not None
-    return found
+    return rack.controller.arbitration()["switch"]
 
 
 @pytest.mark.parametrize("scheme", ["netcache", "farreach"])
@@ -86,7 +84,7 @@ async def test_controller_that_starts_beside_another_client_waits(tmp_path: Path
     async with running(LiveRack(spec("nocache"), tmp_path)) as rack:
         address = arbitration(rack)["p4runtime"]
         await rack.node("controller").kill()
-        assert rack.controller.arbitration() is None
+        assert rack.controller.arbitration() == {}
         async with another_client(address):
             await rack.node("controller").start()
             await until_async(
@@ -122,7 +120,8 @@ async def shown_in(state: str) -> tuple[dict[str, Any], str]:
 
     async def matching() -> tuple[dict[str, Any], str] | None:
         document, text = await asyncio.to_thread(shown)
-        return (document, text) if document["controller"]["state"] == state else None
+        found = document["controller"]["switches"]["switch"]["state"]
+        return (document, text) if found == state else None
 
     return await until_async(matching, f"the controller is '{state}'")
 
@@ -132,9 +131,9 @@ async def test_status_shows_the_controller_and_the_primary(home: Path) -> None:
     await asyncio.to_thread(daemon.up, "lab", spec("nocache"))
     document, text = await asyncio.to_thread(shown)
     controller = document["controller"]
-    address = controller["p4runtime"]
-    assert controller == {
-        "pid": controller["pid"],
+    (switch,) = controller["switches"].values()
+    address = switch["p4runtime"]
+    assert switch == {
         "state": "primary",
         "p4runtime": address,
         "device_id": 1,
@@ -149,11 +148,11 @@ async def test_status_shows_the_controller_and_the_primary(home: Path) -> None:
         document, text = await shown_in("backup")
         assert other.is_primary
         assert document["state"] == "ready"
-        assert document["controller"]["other_election_id"] == ELECTION_ID
+        assert document["controller"]["switches"]["switch"]["other_election_id"] == ELECTION_ID
         assert "waiting: another client is primary" in text
         assert f"{address}, device 1, election id {ELECTION_ID} (another client)" in text
     document, text = await shown_in("primary")
-    assert document["controller"]["election_id"] == ELECTION_ID + 1
+    assert document["controller"]["switches"]["switch"]["election_id"] == ELECTION_ID + 1
     assert document["state"] == "ready"
     await asyncio.to_thread(daemon.request, "lab", {"do": "stop-node", "node": "controller"})
     document, text = await asyncio.to_thread(shown)
@@ -174,7 +173,7 @@ class Intruder:
 
     async def _be_primary(self) -> None:
         assert self.cabling is not None
-        async with another_client(self.cabling.p4runtime):
+        async with another_client(self.cabling.switches[0].p4runtime):
             await asyncio.sleep(0.5)
 
 

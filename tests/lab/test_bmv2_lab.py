@@ -53,8 +53,8 @@ async def test_scheme_serves_requests_on_bmv2(tmp_path: Path, scheme: str) -> No
 async def test_switch_that_restarts_is_set_up_again(tmp_path: Path) -> None:
     async with running(on_bmv2(PLAIN.name, tmp_path)) as rack:
         await serves(rack)
-        await rack.switch.kill()
-        await rack.switch.start()
+        await rack.switch_nodes[0].kill()
+        await rack.switch_nodes[0].start()
         await serves(rack)
 
 
@@ -72,15 +72,15 @@ async def test_killed_bmv2_is_a_failure_of_the_switch(tmp_path: Path) -> None:
 async def test_bmv2_ends_with_its_node(tmp_path: Path) -> None:
     async with running(on_bmv2(PLAIN.name, tmp_path)) as rack:
         process = bmv2_of(rack)
-        await rack.switch.kill()
+        await rack.switch_nodes[0].kill()
         until(lambda: not Path(f"/proc/{process}/cmdline").exists(), "bmv2 has ended")
 
 
 def bmv2_of(rack: LiveRack) -> int:
     """The process of bmv2, the only child of the switch's node."""
-    assert rack.switch.process is not None
-    assert rack.switch.process.identity is not None
-    node = rack.switch.process.identity.pid
+    assert rack.switch_nodes[0].process is not None
+    assert rack.switch_nodes[0].process.identity is not None
+    node = rack.switch_nodes[0].process.identity.pid
     (child,) = Path(f"/proc/{node}/task/{node}/children").read_text().split()
     return int(child)
 

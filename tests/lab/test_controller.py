@@ -223,7 +223,7 @@ class Running:
         self.controller = Controller(
             scheme,
             spec,
-            cabling.plug(spec),
+            cabling.plug(spec).switches[0],
             engine,
             channel=self.channel,
             preload=preload,

@@ -39,6 +39,16 @@ async def test_multigets_return_the_values_of_all_keys(
         assert (await verify(rack)).client_statistics["linearizable"]
 
 
+@pytest.mark.parametrize("kind", ["racks", "spine-leaf"])
+@pytest.mark.parametrize("scheme", ["netmc", "climc", "coordimc"])
+async def test_multigets_over_several_switches(tmp_path: Path, scheme: str, kind: str) -> None:
+    requested = multigets(scheme, topology={"kind": kind, "racks": 3})
+    async with running(LiveRack(requested, tmp_path / "rack")) as rack:
+        sample = await serves(rack)
+        assert sample.client.counts["keys_read"] == 10 * sample.client.reads > 0
+        assert (await verify(rack)).client_statistics["linearizable"]
+
+
 async def test_killed_coordinator_is_an_event_and_serves_after_a_start(
     tmp_path: Path,
 ) -> None:

@@ -35,6 +35,8 @@ def test_every_server_is_cabled_once(servers: int, processes: int) -> None:
     owned = sorted(server for partition in plugged.partitions for server in partition)
     assert owned == list(range(servers))
     addresses = [a for c in (plugged.client, *plugged.servers) for a in (c.switch, c.peer)]
-    assert len({*addresses, plugged.p4runtime}) == len(addresses) + 1
-    for server in range(servers):
-        assert 1 <= plugged.server_port(server) <= 500
+    (switch,) = plugged.switches
+    assert len({*addresses, switch.p4runtime}) == len(addresses) + 1
+    at = {server: number for number, share in enumerate(plugged.partitions) for server in share}
+    for host in switch.topology.servers:
+        assert host.port == plugged.servers[at[host.index]].port

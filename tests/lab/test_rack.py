@@ -149,7 +149,7 @@ async def test_busy_port_makes_the_rack_choose_others(
 async def test_start_that_is_interrupted_leaves_no_process(tmp_path: Path) -> None:
     rack = LiveRack(spec(), tmp_path / "rack")
     task = asyncio.create_task(rack.start())
-    await until_async(lambda: rack.switch.process is not None, "the switch is started")
+    await until_async(lambda: rack.switch_nodes[0].process is not None, "the switch is started")
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

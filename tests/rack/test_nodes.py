@@ -10,7 +10,7 @@ from netkv import schemes
 from netkv.errors import UsageError
 from netkv.lab.rack import LiveRack
 from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
-from netkv.rack import nodes
+from netkv.rack import layout, nodes
 from netkv.rack.base import Rack
 from netkv.sim.rack import SimRack
 
@@ -36,6 +36,42 @@ def test_both_drivers_have_the_nodes_of_the_lab(scheme: str, tmp_path: Path) -> 
     spec = RackSpec(scheme=scheme, lab=lab, workload=WorkloadSpec(keys=1000, value_size=32))
     assert_has(LiveRack(spec, tmp_path), expected)
     assert_has(SimRack(spec), expected)
+
+
+@pytest.mark.parametrize(
+    "topology",
+    [
+        {"kind": "racks", "racks": 1},
+        {"kind": "racks", "racks": 4},
+        {"kind": "spine-leaf", "layers": 1, "switches": 3},
+        {"kind": "spine-leaf", "layers": 2, "switches": 2},
+        {"kind": "spine-leaf", "layers": 3, "switches": 2},
+    ],
+    ids=str,
+)
+def test_both_drivers_have_the_switches_of_the_topology(
+    topology: dict[str, object], tmp_path: Path
+) -> None:
+    lab = LabSpec.model_validate({"servers": 7, "server_processes": 3, "topology": topology})
+    expected = nodes.of_lab(lab)
+    spec = RackSpec(scheme="nocache", lab=lab)
+    assert_has(LiveRack(spec, tmp_path), expected)
+    assert_has(SimRack(spec), expected)
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3, 7, 128])
+@pytest.mark.parametrize("switches", [1, 2, 3, 16])
+def test_servers_of_a_process_are_at_one_switch(switches: int, processes: int) -> None:
+    topology = {"kind": "spine-leaf", "switches": switches}
+    lab = LabSpec.model_validate(
+        {"servers": 7, "server_processes": processes, "topology": topology}
+    )
+    network = layout.of_lab(lab, clients=1, coordinator=False)
+    at = {host.host.index: host.switch for host in network.hosts if host.is_server}
+    shares = nodes.partitions(lab)
+    assert sorted(server for share in shares for server in share) == list(range(7))
+    assert all(len({at[server] for server in share}) == 1 for share in shares)
+    assert len(shares) >= min(processes, 7, len(set(at.values())))
 
 
 def test_redis_servers_are_nodes_of_a_live_rack(tmp_path: Path) -> None:

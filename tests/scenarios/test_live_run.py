@@ -184,6 +184,17 @@ async def test_restart_of_the_switch_loses_no_acknowledged_write() -> None:
     assert max(ratios) > 0.2, "the cache is filled again"
 
 
+async def test_restart_of_a_leaf_loses_no_acknowledged_write() -> None:
+    text = TEXT + "events:\n  - {at: 0.5, kill: leaf-1}\n  - {at: 1, start: leaf-1}\n"
+    changes = ["schemes=[netcache]", "duration=6", "lab.topology.kind=spine-leaf"]
+    result = await run_scenario(small(*changes, text=text))
+    [run] = result.runs
+    assert run.status == "done", run.reason
+    assert (run.acked_writes_lost, run.stale_reads) == (0, 0)
+    again = [at for at, time in enumerate(run.series["time"]) if time > 2]
+    assert any(run.series["throughput_ops"][at] for at in again)
+
+
 async def test_rate_and_shift_events_change_the_load() -> None:
     text = TEXT + (
         "events:\n  - {at: 1, rate: 50}\n  - {at: 2.5, shift: {kind: hot-in, keys: 100}}\n"

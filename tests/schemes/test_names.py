@@ -37,7 +37,7 @@ PENDING = (
 
 def shared_files() -> Iterator[Path]:
     """The source files outside the folders of schemes."""
-    own = tuple(f"netkv/schemes/{each.name}/" for each in schemes.all_schemes())
+    own = tuple(f"netkv/schemes/{each.name.replace('-', '_')}/" for each in schemes.all_schemes())
     for pattern in SHARED:
         for file in sorted(ROOT.glob(pattern)):
             if not file.relative_to(ROOT).as_posix().startswith((*own, *OWN, *PENDING)):

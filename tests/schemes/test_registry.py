@@ -18,7 +18,7 @@ from tests.schemes.foreign import source
 
 OWN = [
     *("nocache", "netcache", "farreach", "netmc", "climc", "coordimc"),
-    *("memcached", "emu", "lake"),
+    *("memcached", "emu", "lake", "client-nic", "client-cache"),
 ]
 
 
@@ -57,7 +57,7 @@ def test_own_schemes_are_declared_as_entry_points() -> None:
 
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     declared = project["project"]["entry-points"][registry.GROUP]
-    assert declared == {name: f"netkv.schemes.{name}:SCHEME" for name in OWN}
+    assert declared == {name: f"netkv.schemes.{name.replace('-', '_')}:SCHEME" for name in OWN}
 
 
 def test_own_schemes_are_found_without_metadata(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,6 +72,26 @@ def test_client_sends_one_packet_or_one_for_each_group() -> None:
     assert sent["climc"] == pytest.approx(5 * (1 - 0.8**12), abs=0.15)
 
 
+@pytest.mark.parametrize("kind", ["racks", "spine-leaf"])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_switch_of_the_storage_rack_splits(scheme: str, kind: str) -> None:
+    load = {"multiget": 12, "zipf": 0.0, "writes": 0.0, "deletes": 0.0}
+    rack = make(scheme, topology={"kind": kind, "racks": 3, "layers": 2}, workload=load)
+    counts = run(rack, 0.05).client_statistics
+    assert counts["completed"] > 100
+    assert counts["retries"] == counts["lost"] == 0
+    if scheme == "netmc":
+        # A request for each of the two racks, which have 3 and 2 of the servers.
+        expected = 2 - 0.6**12 - 0.4**12
+        assert counts["requests"] / counts["completed"] == pytest.approx(expected, abs=0.1)
+    assert run_phases(rack, "drain", "verify").client_statistics["linearizable"]
+
+
+def test_netmc_refuses_racks_of_different_sizes() -> None:
+    with pytest.raises(UsageError, match="make it a multiple of 3, the number of switches with"):
+        make("netmc", servers=7, topology={"kind": "spine-leaf", "switches": 3})
+
+
 def test_packets_of_the_client_cost_its_time() -> None:
     profile = profiles.get("netmc-testbed")
     slow = profile.client.model_copy(update={"per_key": 5.0})

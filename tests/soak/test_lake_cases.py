@@ -59,6 +59,29 @@ def test_copies_of_requests_and_replies_set_the_option() -> None:
     assert len(seen) == 4
 
 
+def test_half_of_the_cases_have_conditional_writes() -> None:
+    shares = [generate("lake", seed).rack.workload.conditional for seed in SEEDS]
+    present = [share for share in shares if share]
+    assert 80 < len(present) < 120
+    assert min(present) >= 0.1
+    assert max(present) <= 0.8
+
+
+def test_visible_at_once_only_if_every_set_reaches_the_server() -> None:
+    cases = [generate("lake", seed) for seed in SEEDS]
+    at_once = [case for case in cases if LakeOptions.of(case.rack.lab).set_visible == "at-once"]
+    assert 15 < len(at_once) < 50
+    for case in at_once:
+        assert is_race(case)
+        assert case.rack.workload.conditional
+        assert len(links(case)) == len(case.faults), "no restarts"
+        assert not any(link.node.startswith("servers-") for link in links(case))
+        assert not any(link.duplicate for link in links(case))
+        assert case.profile.server.cores == 1
+        assert case.rack.lab.service_rate is None
+    assert any(case.faults for case in at_once)
+
+
 def test_races_have_faults_of_the_requested_kinds_only() -> None:
     for seed in SEEDS:
         case, lossy = generate("lake", seed), generate("lake", seed, ("loss",))

@@ -10,6 +10,7 @@ use crate::event_clock::EventClock;
 use crate::histories::{Histories, MAX_ACTIVE, MAX_IDLE};
 use crate::operation::{Action, Observed, Record, WriteId, WriteKind};
 use crate::pending_reads::PendingReads;
+use crate::refused::RefusedWrites;
 use crate::register::{Judgement, Register};
 use crate::violation::{Violation, ViolationKind};
 use crate::violation_log::ViolationLog;
@@ -24,7 +25,7 @@ pub enum Verdict {
     Fresh,
     /// Its result is a value that was overwritten, or it contradicts other reads.
     Stale,
-    /// Its result is a value that no client wrote.
+    /// Its result is a value that no client wrote, or that of a refused write.
     Phantom,
     /// It cannot be judged.
     Unchecked,
@@ -81,6 +82,7 @@ pub struct Checker {
     histories: Histories,
     pending_reads: PendingReads,
     dropped: Dropped,
+    refused: RefusedWrites,
     given_up: usize,
     checked_ops: u64,
     unchecked: FxHashSet<Key>,
@@ -107,6 +109,7 @@ impl Checker {
             histories: Histories::new((active, idle)),
             pending_reads: PendingReads::default(),
             dropped: Dropped::default(),
+            refused: RefusedWrites::default(),
             given_up: 0,
             checked_ops: 0,
             unchecked: FxHashSet::default(),
@@ -136,12 +139,42 @@ impl Checker {
         self.with_history(key, |register| register.give_up_write(id, keep));
     }
 
+    /// Records that a write was refused: it has not taken effect and will not. The verdict is on the
+    /// reads that have already returned its value.
+    pub fn refuse_write(&mut self, now: u64, key: &Key, id: WriteId) -> Verdict {
+        let time = self.clock.next(now);
+        self.checked_ops += 1;
+        let mut cluster = None;
+        self.with_history(key, |register| cluster = register.refuse_write(id));
+        let cluster = cluster.or_else(|| self.dropped.of_key(key).find(|it| it.id == id));
+        let Some(cluster) = cluster else { return Verdict::Fresh };
+        let refused = self.refused.add(id, cluster.invocation, time);
+        let Some((read, _)) = cluster.reads else { return Verdict::Fresh };
+        self.log_refused(key, refused, read);
+        Verdict::Phantom
+    }
+
+    /// Logs that a read has returned the value of a refused write.
+    fn log_refused(&mut self, key: &Key, refused: Record, read: Record) {
+        let kind = ViolationKind::RefusedValue;
+        if self.violation_log.count(key, kind) {
+            let mut records = vec![refused, read];
+            records.sort_unstable_by_key(|it| it.invocation);
+            self.violation_log.keep(key, kind, read.id, records);
+        }
+    }
+
     /// Records the invocation of a read.
     pub fn begin_read(&mut self, now: u64, key: &Key) -> ReadTicket {
         let time = self.clock.next(now);
         self.pending_reads.begin(time);
         self.with_history(key, |register| register.begin_read(time));
         ReadTicket(time)
+    }
+
+    /// When a read was invoked, in nanoseconds of the driver.
+    pub fn begun(&self, ticket: ReadTicket) -> u64 {
+        self.clock.nanos(ticket.0)
     }
 
     /// The client gave the read up.
@@ -167,7 +200,18 @@ impl Checker {
             judgement = register.judge(read, answer.observed, answer.issued);
         });
         self.pending_reads.end(read.invocation);
-        let verdict = self.report(key, read, &answer, judgement);
+        let refused = match answer.observed {
+            Observed::Value(id) => self.refused.get(id),
+            _ => None,
+        };
+        let verdict = match refused {
+            Some(refused) => {
+                self.checked_ops += 1;
+                self.log_refused(key, refused, read);
+                Verdict::Phantom
+            }
+            None => self.report(key, read, &answer, judgement),
+        };
         self.shrink_unused(time);
         verdict
     }

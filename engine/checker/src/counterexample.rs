@@ -172,6 +172,8 @@ pub(crate) fn is_linearizable(initially_present: bool, records: &[Record]) -> bo
         match (record.action, begins) {
             (Action::Write(kind), true) => register.begin_write(time, record.id, kind),
             (Action::Write(_), false) => register.end_write(time, record.id),
+            // It is never part of a counterexample.
+            (Action::Refused, _) => {}
             (Action::Read(_), true) => register.begin_read(time),
             (Action::Read(observed), false) => {
                 register.end_read(record.invocation);

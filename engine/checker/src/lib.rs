@@ -11,7 +11,7 @@
 //! linearization (Herlihy and Wing, "Linearizability", TOPLAS 1990).
 //!
 //! A pending operation has no response. A pending write may have taken effect or not; a pending
-//! read is ignored.
+//! read is ignored. A refused write has not taken effect: no read may return its value.
 //!
 //! # Algorithm
 //!
@@ -33,6 +33,7 @@
 //!   register        the history of one key          not_found: reads without a value
 //!   compact         the history of a key without operations, in 8 bytes
 //!   histories       the histories of all keys       pending_reads: reads of all keys
+//!   refused         refused writes
 //!   dropped         dropped clusters, for reports
 //!   counterexample  a minimal part of a history that is not linearizable
 //!   violation       a report                        violation_log: the first reports
@@ -64,6 +65,7 @@ mod histories;
 mod not_found;
 mod operation;
 mod pending_reads;
+mod refused;
 mod register;
 mod violation;
 mod violation_log;

@@ -39,6 +39,8 @@ pub enum Observed {
 pub enum Action {
     /// A write.
     Write(WriteKind),
+    /// A put that was refused.
+    Refused,
     /// A read with this result.
     Read(Observed),
 }

@@ -236,6 +236,17 @@ impl Register {
         self.remove(forgotten);
     }
 
+    /// The write was refused, so it has not taken effect and will not. Returns its cluster, unless
+    /// that was dropped: it has the reads that returned the value of the write.
+    pub(crate) fn refuse_write(&mut self, id: WriteId) -> Option<Cluster> {
+        self.pending_writes = self.pending_writes.saturating_sub(1);
+        let at = self.find(id)?;
+        for witness in self.witnesses.iter_mut().chain(&mut self.relaxed) {
+            witness.0.remove(at);
+        }
+        Some(self.clusters.remove(at))
+    }
+
     pub(crate) fn begin_read(&mut self, now: u64) {
         self.pending_reads.push_back(now);
     }

@@ -13,6 +13,8 @@ pub enum ViolationKind {
     StaleRead,
     /// A read returned a value that no client wrote.
     PhantomValue,
+    /// A read returned the value of a write that was refused.
+    RefusedValue,
     /// The effect of an acknowledged write is lost permanently.
     LostWrite,
     /// The results of several reads contradict each other: there is no linearization.
@@ -76,7 +78,9 @@ pub struct Operation {
 impl Operation {
     fn of(record: &Record, clock: &EventClock) -> Self {
         let (what, writer) = match record.action {
-            Action::Write(WriteKind::Put) => (OperationKind::Put, Some(record.id)),
+            Action::Write(WriteKind::Put) | Action::Refused => {
+                (OperationKind::Put, Some(record.id))
+            }
             Action::Write(WriteKind::Delete) => (OperationKind::Delete, None),
             Action::Read(Observed::Value(id)) => (OperationKind::Get, Some(id)),
             Action::Read(_) => (OperationKind::Get, None),
@@ -100,6 +104,7 @@ fn result(record: &Record) -> &'static str {
     match record.action {
         _ if record.response == NEVER => "no answer",
         Action::Write(_) => "ok",
+        Action::Refused => "refused",
         Action::Read(Observed::Value(WriteId::INITIAL)) => "initial value",
         Action::Read(Observed::Value(_)) => "value",
         Action::Read(Observed::NotFound) => "not found",
@@ -151,6 +156,7 @@ fn sentence(kind: ViolationKind, read: WriteId, records: &[Record]) -> String {
         });
     match (kind, replaced) {
         (ViolationKind::PhantomValue, _) => format!("{reader} returned {saw}; no client wrote it."),
+        (ViolationKind::RefusedValue, _) => format!("{reader} returned {saw}, which was refused."),
         (ViolationKind::StaleRead, Some(by)) => {
             format!("{reader} returned {saw}, although {by} had replaced it before the get began.")
         }

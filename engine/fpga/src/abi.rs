@@ -4,16 +4,16 @@
 //! right version to have the functions of the header.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr::NonNull;
 
 use libloading::{Library, Symbol};
 
-use crate::design::{Description, Error, PortCounters, PortSettings, Transmitted};
+use crate::design::{BusSettings, Description, Error, PortCounters, PortSettings, Transmitted};
 
 /// Version of the interface.
-const ABI: u32 = 1;
+const ABI: u32 = 2;
 
 const OK: c_int = 0;
 const ARGUMENT: c_int = 1;
@@ -56,6 +56,14 @@ struct Functions {
     ready_tx: unsafe extern "C" fn(It) -> u64,
     register_read: unsafe extern "C" fn(It, u16, *mut u32) -> c_int,
     register_write: unsafe extern "C" fn(It, u16, u32) -> c_int,
+    bus_set: unsafe extern "C" fn(It, *const BusSettings) -> c_int,
+    attach: unsafe extern "C" fn(It, u32) -> c_int,
+    memory_map: unsafe extern "C" fn(It, u32, u64, *mut c_void, u64) -> c_int,
+    memory_clear: unsafe extern "C" fn(It, u32) -> c_int,
+    function_read: unsafe extern "C" fn(It, u32, u16, u32, *mut u32) -> c_int,
+    function_write: unsafe extern "C" fn(It, u32, u16, u32, u32) -> c_int,
+    interrupts: unsafe extern "C" fn(It, *mut u64) -> c_int,
+    pending_bus: unsafe extern "C" fn(It) -> u64,
     trace_open: unsafe extern "C" fn(It, *const c_char) -> c_int,
     trace_close: unsafe extern "C" fn(It) -> c_int,
 }
@@ -120,14 +128,26 @@ impl Handle {
             ready_tx: function!("ready_tx"),
             register_read: function!("register_read"),
             register_write: function!("register_write"),
+            bus_set: function!("bus_set"),
+            attach: function!("attach"),
+            memory_map: function!("memory_map"),
+            memory_clear: function!("memory_clear"),
+            function_read: function!("function_read"),
+            function_write: function!("function_write"),
+            interrupts: function!("interrupts"),
+            pending_bus: function!("pending_bus"),
             trace_open: function!("trace_open"),
             trace_close: function!("trace_close"),
         };
         let create: unsafe extern "C" fn(u32) -> It = function!("create");
         let describe: unsafe extern "C" fn(It, *mut Description) -> c_int = function!("describe");
         // SAFETY: the function takes a number.
-        let instance = NonNull::new(unsafe { create(seed) })
-            .ok_or_else(|| load(&"there is not enough memory, or the design fails in its reset"))?;
+        let created = NonNull::new(unsafe { create(seed) });
+        let Some(instance) = created else {
+            // SAFETY: a null pointer asks for the text of the failed creation, which is copied here.
+            let text = unsafe { CStr::from_ptr((functions.error)(std::ptr::null_mut())) };
+            return Err(load(&text.to_string_lossy().trim_end_matches('.')));
+        };
         let handle = Self { functions, instance };
         let mut description = Description::default();
         // SAFETY: both pointers are valid for the call.
@@ -240,6 +260,74 @@ impl Handle {
         // SAFETY: the instance is valid.
         let code = unsafe { (self.functions.register_write)(self.it(), address, value) };
         self.checked(code)
+    }
+
+    pub fn bus_set(&mut self, settings: &BusSettings) -> Result<(), Error> {
+        // SAFETY: `settings` outlives the call.
+        let code = unsafe { (self.functions.bus_set)(self.it(), settings) };
+        self.checked(code)
+    }
+
+    pub fn attach(&mut self, function: u32) -> Result<(), Error> {
+        // SAFETY: the instance is valid.
+        let code = unsafe { (self.functions.attach)(self.it(), function) };
+        self.checked(code)
+    }
+
+    /// # Safety
+    ///
+    /// The memory must stay valid for reads and writes until it is cleared or the design is dropped.
+    pub unsafe fn memory_map(
+        &mut self,
+        function: u32,
+        address: u64,
+        bytes: NonNull<u8>,
+        length: u64,
+    ) -> Result<(), Error> {
+        let place = bytes.as_ptr().cast::<c_void>();
+        // SAFETY: the caller promises that the memory is valid.
+        let code =
+            unsafe { (self.functions.memory_map)(self.it(), function, address, place, length) };
+        self.checked(code)
+    }
+
+    pub fn memory_clear(&mut self, function: u32) -> Result<(), Error> {
+        // SAFETY: the instance is valid.
+        let code = unsafe { (self.functions.memory_clear)(self.it(), function) };
+        self.checked(code)
+    }
+
+    pub fn function_read(&mut self, function: u32, at: u16, bytes: u32) -> Result<u32, Error> {
+        let mut value = 0;
+        let out = &raw mut value;
+        // SAFETY: `value` outlives the call.
+        let code = unsafe { (self.functions.function_read)(self.it(), function, at, bytes, out) };
+        self.checked(code).map(|()| value)
+    }
+
+    pub fn function_write(
+        &mut self,
+        function: u32,
+        at: u16,
+        bytes: u32,
+        value: u32,
+    ) -> Result<(), Error> {
+        // SAFETY: the instance is valid.
+        let code =
+            unsafe { (self.functions.function_write)(self.it(), function, at, bytes, value) };
+        self.checked(code)
+    }
+
+    pub fn interrupts(&mut self) -> Result<u64, Error> {
+        let mut found = 0;
+        // SAFETY: `found` outlives the call.
+        let code = unsafe { (self.functions.interrupts)(self.it(), &raw mut found) };
+        self.checked(code).map(|()| found)
+    }
+
+    pub fn pending_bus(&self) -> u64 {
+        // SAFETY: as in `cycle`.
+        unsafe { (self.functions.pending_bus)(self.it()) }
     }
 
     pub fn trace_open(&mut self, path: &Path) -> Result<(), Error> {

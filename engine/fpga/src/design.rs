@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::path::Path;
+use std::ptr::NonNull;
 
 use crate::abi::Handle;
+use crate::memory::Memory;
 
 /// Why a call failed; a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +42,7 @@ impl std::error::Error for Error {}
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Description {
-    /// Number of ports; the host port is the last.
+    /// Number of ports; the host port or the virtio functions are the last.
     pub ports: u32,
     /// Bytes that cross a port in a cycle.
     pub word_bytes: u32,
@@ -50,6 +52,8 @@ pub struct Description {
     pub max_queued: u32,
     /// 1 if [`Design::trace_open`] works.
     pub can_trace: u32,
+    /// Number of virtio functions; port `ports - functions + f` is function f.
+    pub functions: u32,
 }
 
 /// Settings of a port. 0 in a field is the state of a new design.
@@ -86,6 +90,20 @@ pub struct PortCounters {
     pub rx_stalls: u64,
     /// Cycles in which a word to send waited for the line.
     pub tx_stalls: u64,
+    /// Words of host memory that the function of this port may not use.
+    pub bus_faults: u64,
+}
+
+/// Times of the bus between virtio functions and the memory of the host.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BusSettings {
+    /// From a read request to its first word.
+    pub read_cycles: u32,
+    /// Until a written word is in memory.
+    pub write_cycles: u32,
+    /// Until a notification of a built-in driver reaches its function.
+    pub register_cycles: u32,
 }
 
 /// A frame that the design has sent.
@@ -106,8 +124,10 @@ const LOOK_CYCLES: u64 = 100;
 
 /// An instance of a design. It may move between threads; one thread uses it at a time.
 pub struct Design {
+    /// It is dropped before the memory that it uses.
     handle: Handle,
     description: Description,
+    memories: Vec<Memory>,
 }
 
 impl Design {
@@ -115,7 +135,7 @@ impl Design {
     /// reset; `seed` seeds its memory models, and registers and memories without reset value.
     pub fn open(library: &Path, seed: u32) -> Result<Self, Error> {
         let (handle, description) = Handle::create(library, seed)?;
-        Ok(Self { handle, description })
+        Ok(Self { handle, description, memories: Vec::new() })
     }
 
     /// What the library says about the design.
@@ -150,7 +170,8 @@ impl Design {
         self.handle.step(cycles, false).map(drop)
     }
 
-    /// Runs at most `cycles` cycles, until the design has sent a whole frame at any port. Returns
+    /// Runs at most `cycles` cycles, until the design has sent a whole frame at any port or
+    /// interrupted an attached function. Returns
     /// the number of cycles that ran.
     pub fn step_to_frame(&mut self, cycles: u64) -> Result<u64, Error> {
         self.handle.step(cycles, true)
@@ -230,6 +251,110 @@ impl Design {
         self.handle.register_write(address, value)
     }
 
+    /// Changes the times of the bus.
+    pub fn set_bus(&mut self, settings: &BusSettings) -> Result<(), Error> {
+        self.handle.bus_set(settings)
+    }
+
+    /// Makes the caller the driver of a virtio function, which is reset and has no memory. Without
+    /// that it has a built-in driver, which sends and receives the frames of its port.
+    pub fn attach(&mut self, function: u32) -> Result<(), Error> {
+        self.handle.attach(function)?;
+        self.memories.retain(|memory| memory.function != function);
+        Ok(())
+    }
+
+    /// Gives zeroed memory of this process to an attached function, at an address of its own that
+    /// is a multiple of 64, as is the length.
+    pub fn add_memory(&mut self, function: u32, address: u64, length: usize) -> Result<(), Error> {
+        let memory = Memory::new(function, address, length);
+        let (bytes, length) = (memory.bytes(), memory.length() as u64);
+        // SAFETY: the memory lives until the function is attached anew, which takes it from the
+        // library, or until the library is gone.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.handle.memory_map(function, address, bytes, length)?;
+        }
+        self.memories.push(memory);
+        Ok(())
+    }
+
+    fn memory(&mut self, function: u32) -> impl Iterator<Item = &mut Memory> {
+        self.memories.iter_mut().filter(move |memory| memory.function == function)
+    }
+
+    /// Reads memory that [`Self::add_memory`] has made.
+    pub fn read_memory(
+        &mut self,
+        function: u32,
+        address: u64,
+        length: usize,
+    ) -> Result<Vec<u8>, Error> {
+        self.memory(function)
+            .find_map(|memory| memory.read(address, length))
+            .ok_or_else(|| no_memory(function, address, length))
+    }
+
+    /// Writes memory that [`Self::add_memory`] has made.
+    pub fn write_memory(&mut self, function: u32, address: u64, bytes: &[u8]) -> Result<(), Error> {
+        self.memory(function)
+            .find_map(|memory| memory.write(address, bytes))
+            .ok_or_else(|| no_memory(function, address, bytes.len()))
+    }
+
+    /// Gives memory to an attached function, at an address of its own. Both and the length are
+    /// multiples of the bytes of a word.
+    ///
+    /// # Safety
+    ///
+    /// The memory must stay valid for reads and writes until [`Self::clear_memory`], or until the
+    /// design is dropped. Other processes may use it meanwhile.
+    #[allow(unsafe_code)]
+    pub unsafe fn map_memory(
+        &mut self,
+        function: u32,
+        address: u64,
+        bytes: NonNull<u8>,
+        length: u64,
+    ) -> Result<(), Error> {
+        // SAFETY: as this function.
+        unsafe { self.handle.memory_map(function, address, bytes, length) }
+    }
+
+    /// Takes all memory from an attached function.
+    pub fn clear_memory(&mut self, function: u32) -> Result<(), Error> {
+        self.handle.memory_clear(function)?;
+        self.memories.retain(|memory| memory.function != function);
+        Ok(())
+    }
+
+    /// Reads 1, 2 or 4 bytes of the registers of an attached function, which takes a cycle.
+    pub fn read_function(&mut self, function: u32, at: u16, bytes: u32) -> Result<u32, Error> {
+        self.handle.function_read(function, at, bytes)
+    }
+
+    /// Writes 1, 2 or 4 bytes of the registers of an attached function, which takes a cycle.
+    pub fn write_function(
+        &mut self,
+        function: u32,
+        at: u16,
+        bytes: u32,
+        value: u32,
+    ) -> Result<(), Error> {
+        self.handle.function_write(function, at, bytes, value)
+    }
+
+    /// Interrupts of attached functions since the last call: of function f, bit 3f for its
+    /// configuration, 3f + 1 for the receive queue, 3f + 2 for the transmit queue.
+    pub fn interrupts(&mut self) -> Result<u64, Error> {
+        self.handle.interrupts()
+    }
+
+    /// Accesses of host memory and notifications that are under way.
+    pub fn pending_bus(&self) -> u64 {
+        self.handle.pending_bus()
+    }
+
     /// Records all signals from now on in an FST file.
     pub fn trace_open(&mut self, path: &Path) -> Result<(), Error> {
         self.handle.trace_open(path)
@@ -239,4 +364,8 @@ impl Design {
     pub fn trace_close(&mut self) -> Result<(), Error> {
         self.handle.trace_close()
     }
+}
+
+fn no_memory(function: u32, address: u64, length: usize) -> Error {
+    Error::Argument(format!("Function {function} has no {length} bytes at address {address:#x}."))
 }

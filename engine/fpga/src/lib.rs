@@ -6,5 +6,8 @@
 
 mod abi;
 mod design;
+mod memory;
 
-pub use design::{Description, Design, Error, PortCounters, PortSettings, Transmitted};
+pub use design::{
+    BusSettings, Description, Design, Error, PortCounters, PortSettings, Transmitted,
+};

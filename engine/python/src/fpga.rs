@@ -1,10 +1,11 @@
 //! Designs for FPGAs, in virtual time and live; see `_engine.pyi`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use netkv_fpga::{Design, Error, PortCounters, PortSettings};
-use netkv_rack::card::{LiveConfig, LiveDesign};
+use netkv_fpga::{BusSettings, Design, Error, PortCounters, PortSettings};
+use netkv_rack::card::{End, LiveConfig, LiveDesign};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -32,6 +33,7 @@ fn port_counts<'py>(py: Python<'py>, counters: &PortCounters) -> PyResult<Bound<
         ("tx_malformed", counters.tx_malformed),
         ("rx_stalls", counters.rx_stalls),
         ("tx_stalls", counters.tx_stalls),
+        ("bus_faults", counters.bus_faults),
     ];
     counts(py, named)
 }
@@ -76,6 +78,7 @@ impl FpgaDesign {
         dict.set_item("max_frame", description.max_frame)?;
         dict.set_item("max_queued", description.max_queued)?;
         dict.set_item("can_trace", description.can_trace == 1)?;
+        dict.set_item("functions", description.functions)?;
         Ok(dict)
     }
 
@@ -167,6 +170,87 @@ impl FpgaDesign {
         self.with(py, |design| design.write_register(address, value))
     }
 
+    fn attach(&self, py: Python<'_>, function: u32) -> PyResult<()> {
+        self.with(py, |design| design.attach(function))
+    }
+
+    fn add_memory(
+        &self,
+        py: Python<'_>,
+        function: u32,
+        address: u64,
+        length: usize,
+    ) -> PyResult<()> {
+        self.with(py, |design| design.add_memory(function, address, length))
+    }
+
+    fn clear_memory(&self, py: Python<'_>, function: u32) -> PyResult<()> {
+        self.with(py, |design| design.clear_memory(function))
+    }
+
+    fn read_memory<'py>(
+        &self,
+        py: Python<'py>,
+        function: u32,
+        address: u64,
+        length: usize,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.with(py, |design| design.read_memory(function, address, length))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn write_memory(
+        &self,
+        py: Python<'_>,
+        function: u32,
+        address: u64,
+        bytes: &[u8],
+    ) -> PyResult<()> {
+        self.with(py, |design| design.write_memory(function, address, bytes))
+    }
+
+    fn read_function(
+        &self,
+        py: Python<'_>,
+        function: u32,
+        address: u16,
+        bytes: u32,
+    ) -> PyResult<u32> {
+        self.with(py, |design| design.read_function(function, address, bytes))
+    }
+
+    fn write_function(
+        &self,
+        py: Python<'_>,
+        function: u32,
+        address: u16,
+        bytes: u32,
+        value: u32,
+    ) -> PyResult<()> {
+        self.with(py, |design| design.write_function(function, address, bytes, value))
+    }
+
+    fn interrupts(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, Design::interrupts)
+    }
+
+    #[getter]
+    fn pending_bus(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |design| Ok(design.pending_bus()))
+    }
+
+    #[pyo3(signature = (read_cycles = 0, write_cycles = 0, register_cycles = 0))]
+    fn set_bus(
+        &self,
+        py: Python<'_>,
+        read_cycles: u32,
+        write_cycles: u32,
+        register_cycles: u32,
+    ) -> PyResult<()> {
+        let settings = BusSettings { read_cycles, write_cycles, register_cycles };
+        self.with(py, |design| design.set_bus(&settings))
+    }
+
     fn trace_open(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         self.with(py, |design| design.trace_open(&path))
     }
@@ -186,7 +270,11 @@ impl FpgaDesign {
         let ports = ports
             .iter()
             .map(|(port, first, second)| {
-                Ok((*port, plug(&format!("port {port}"), first, second, true)?))
+                let end = match first.as_str() {
+                    "vhost" => End::Guest(second.into()),
+                    _ => End::Link(plug(&format!("port {port}"), first, second, true)?),
+                };
+                Ok((*port, end))
             })
             .collect::<PyResult<_>>()?;
         let config = LiveConfig { ports, idle_cycles, max_hz: max_mhz.map(|mhz| mhz * 1e6) };
@@ -223,6 +311,10 @@ impl FpgaNode {
 
     fn failure(&self) -> Option<String> {
         self.0.failure()
+    }
+
+    fn refusals(&self) -> BTreeMap<u32, String> {
+        self.0.refusals()
     }
 
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -300,6 +300,7 @@ pub fn initial_set<'py>(
         opcode: memcached::Opcode::Set,
         id: 0,
         opaque: 0,
+        cas: 0,
         key: &key,
         value: &value,
     }

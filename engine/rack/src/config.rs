@@ -25,8 +25,11 @@ pub struct ServerConfig {
     pub role: ServerRole,
     /// Indices of the servers in this process.
     pub partitions: Vec<u16>,
-    /// Servers in the whole rack.
+    /// Servers in all racks.
     pub servers: u16,
+    /// Racks with servers.
+    #[serde(default = "one_rack")]
+    pub racks: u16,
     /// Keys of the data set.
     pub keys: u64,
     /// Sizes of their values.
@@ -42,6 +45,11 @@ pub struct ServerConfig {
     pub key_size: usize,
 }
 
+/// The number of racks with servers if there is one switch.
+pub(crate) fn one_rack() -> u16 {
+    1
+}
+
 /// Key size of the schemes for single keys.
 pub(crate) fn default_key_size() -> usize {
     16
@@ -54,7 +62,7 @@ impl ServerConfig {
     }
 
     fn keyspace(&self) -> Keyspace {
-        Keyspace { servers: self.servers, key_size: self.key_size }
+        Keyspace { servers: self.servers, racks: self.racks, key_size: self.key_size }
     }
 
     /// The options of each server of this process.
@@ -132,8 +140,11 @@ pub struct CoordinatorConfig {
     pub workers: u32,
     /// Maximum number of pending requests, over all workers; further ones are refused.
     pub limit: usize,
-    /// Servers in the whole rack.
+    /// Servers in all racks.
     pub servers: u16,
+    /// Racks with servers.
+    #[serde(default = "one_rack")]
+    pub racks: u16,
     /// Bytes of a key of the keyspace.
     pub key_size: usize,
     /// Deadline of a request, in seconds. Then the coordinator replies with the values that it has.
@@ -157,7 +168,11 @@ impl CoordinatorConfig {
         let initial = nanos("retry_s", self.retry_s)?;
         let deadline = nanos("deadline_s", self.deadline_s)?;
         let options = |worker| CoordinatorOptions {
-            keyspace: Keyspace { servers: self.servers, key_size: self.key_size },
+            keyspace: Keyspace {
+                servers: self.servers,
+                racks: self.racks,
+                key_size: self.key_size,
+            },
             worker,
             workers: self.workers,
             first_request,
@@ -211,8 +226,11 @@ pub struct LoadConfig {
     pub deadline_s: f64,
     /// First retry time-out, in seconds; it doubles up to eight times this.
     pub retry_s: f64,
-    /// Servers in the whole rack.
+    /// Servers in all racks.
     pub servers: u16,
+    /// Racks with servers.
+    #[serde(default = "one_rack")]
+    pub racks: u16,
     /// The workload.
     workload: WorkloadConfig,
     /// Whether to check reads against acknowledged writes.
@@ -251,7 +269,7 @@ impl LoadConfig {
     }
 
     fn keyspace(&self) -> Keyspace {
-        Keyspace { servers: self.servers, key_size: self.workload.key_size }
+        Keyspace { servers: self.servers, racks: self.racks, key_size: self.workload.key_size }
     }
 
     /// The options of the only worker of a simulated coordinator.
@@ -302,6 +320,7 @@ impl LoadConfig {
         workload::WorkloadConfig {
             popularity,
             value_size: spec.value_size.into(),
+            conditional: spec.conditional,
             multiget: spec.multiget.map(Into::into),
             key_size: spec.key_size,
             ..workload::WorkloadConfig::new(spec.keys, mix, self.seed)
@@ -355,6 +374,8 @@ struct WorkloadConfig {
     #[serde(default)]
     deletes: f64,
     value_size: ValueSize,
+    #[serde(default)]
+    conditional: f64,
     #[serde(default)]
     multiget: Option<MultigetSize>,
     #[serde(default = "default_key_size")]

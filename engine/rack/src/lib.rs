@@ -33,4 +33,5 @@ pub mod sim;
 pub mod store;
 pub mod switch;
 pub mod sys;
+pub mod vhost;
 pub mod worker;

@@ -15,12 +15,14 @@
 
 mod cache;
 mod interface;
+mod lend;
 mod link;
 mod mapping;
 mod packet;
 mod poll;
 mod receive;
 mod send;
+mod signal;
 mod socket;
 mod tap;
 mod xdp;
@@ -30,11 +32,14 @@ use std::time::Duration;
 
 pub use cache::prefetch;
 pub use interface::Interface;
+pub use lend::Lent;
 pub use link::{Carrier, Link, Plug, address};
+pub use mapping::Mapping;
 pub use packet::Form;
 pub use poll::{Poller, Waker, Watched};
 pub use receive::Received;
 pub use send::{Sender, Sent};
+pub use signal::{Kick, Signal};
 pub use socket::Socket;
 
 /// Maximum number of messages in one system call, and of frames in a train.

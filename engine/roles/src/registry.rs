@@ -43,6 +43,8 @@ pub static COORDINATORS: &[CoordinatorEntry] = &[multiget::coordimc::COORDINATOR
 pub struct Keyspace {
     /// Number of servers that share the keys.
     pub servers: u16,
+    /// Number of racks with servers, which are spread evenly, in their order.
+    pub racks: u16,
     /// Bytes of a key of the keyspace.
     pub key_size: usize,
 }

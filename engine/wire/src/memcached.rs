@@ -30,7 +30,7 @@ const GET_EXTRAS: usize = 4;
 pub enum Opcode {
     /// Read the value of a key.
     Get,
-    /// Write the value of a key, unconditionally and without expiry.
+    /// Write the value of a key, without expiry.
     Set,
     /// Delete a key.
     Delete,
@@ -61,6 +61,8 @@ pub mod status {
     pub const OK: u16 = 0;
     /// The key has no value.
     pub const NOT_FOUND: u16 = 1;
+    /// The item has another CAS version than the SET requires.
+    pub const EXISTS: u16 = 2;
     /// The value does not fit.
     pub const TOO_LARGE: u16 = 3;
     /// The server has failed.
@@ -84,6 +86,8 @@ pub struct Request<'a> {
     pub id: u16,
     /// Number that the reply repeats.
     pub opaque: u32,
+    /// CAS version that the item must have for the operation to take effect; 0 for any.
+    pub cas: u64,
     /// Key.
     pub key: &'a [u8],
     /// Value of a SET; empty otherwise.
@@ -167,6 +171,10 @@ impl<'a> Datagram<'a> {
         let header = self.header;
         u32::from_be_bytes([header[12], header[13], header[14], header[15]])
     }
+
+    fn cas(&self) -> u64 {
+        self.header[16..24].iter().fold(0, |cas, byte| cas << 8 | u64::from(*byte))
+    }
 }
 
 impl<'a> Request<'a> {
@@ -184,6 +192,7 @@ impl<'a> Request<'a> {
             opcode: found.opcode,
             id: found.id,
             opaque: found.opaque(),
+            cas: found.cas(),
             key: found.key,
             value: found.value,
         })
@@ -197,7 +206,7 @@ impl<'a> Request<'a> {
             opcode: self.opcode,
             status: 0,
             opaque: self.opaque,
-            cas: 0,
+            cas: self.cas,
         };
         let ports = (self.source_port, PORT);
         append(
@@ -235,7 +244,6 @@ impl<'a> Reply<'a> {
     pub fn parse(frame: &'a [u8]) -> Result<Self, Malformed> {
         let found = Datagram::parse(frame, CLIENT_PORT, REPLY)?;
         let header = found.header;
-        let cas = header[16..24].iter().fold(0, |cas, byte| cas << 8 | u64::from(*byte));
         Ok(Self {
             source: found.source,
             destination: found.destination,
@@ -244,7 +252,7 @@ impl<'a> Reply<'a> {
             id: found.id,
             status: u16::from_be_bytes([header[6], header[7]]),
             opaque: found.opaque(),
-            cas,
+            cas: found.cas(),
             value: found.value,
         })
     }
@@ -324,6 +332,7 @@ mod tests {
             opcode,
             id: 7,
             opaque: 0x0102_0304,
+            cas: 0,
             key: b"key",
             value,
         };
@@ -349,10 +358,24 @@ mod tests {
     }
 
     #[test]
+    fn conditional_request_has_its_version_in_the_header() {
+        let frame = request(Opcode::Set, b"value");
+        let request = Request { cas: 0x0102_0304_0506_0708, ..Request::parse(&frame).unwrap() };
+        let mut conditional = Vec::new();
+        request.write(&mut conditional);
+        assert_eq!(Request::parse(&conditional), Ok(request));
+        let cas = KV_OFFSET + 24..KV_OFFSET + 32;
+        assert_eq!(conditional[cas.clone()], [1, 2, 3, 4, 5, 6, 7, 8]);
+        conditional[cas].fill(0);
+        assert_eq!(conditional, frame, "nothing else differs");
+    }
+
+    #[test]
     fn replies_are_read_as_written() {
         let frame = request(Opcode::Get, b"");
         let request = Request::parse(&frame).unwrap();
-        for (status, value) in [(status::OK, &b"value"[..]), (status::NOT_FOUND, b"Not found")] {
+        let refusals = [(status::NOT_FOUND, &b"Not found"[..]), (status::EXISTS, b"Data exists")];
+        for (status, value) in [&[(status::OK, &b"value"[..])][..], &refusals].concat() {
             let reply = Reply { value, ..request.reply(status, 9) };
             let mut frame = Vec::new();
             reply.write(&mut frame);

@@ -174,6 +174,8 @@ wire_enum! {
         /// The switch has lost its state since the write was first sent, so it is unknown whether
         /// the write took effect.
         Unknown = 7,
+        /// The condition of a write does not hold: nothing was changed.
+        Conflict = 8,
     }
 }
 
@@ -245,7 +247,8 @@ mod tests {
         assert_eq!(Op::from_code(0x06), None);
         assert_eq!(Op::from_code(0xff), None);
         assert_eq!(Status::from_code(6), Some(Status::Rejected));
-        assert_eq!(Status::from_code(8), None);
+        assert_eq!(Status::from_code(8), Some(Status::Conflict));
+        assert_eq!(Status::from_code(9), None);
     }
 
     #[test]

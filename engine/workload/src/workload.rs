@@ -38,6 +38,8 @@ pub struct WorkloadConfig {
     pub mix: Mix,
     /// The sizes of values.
     pub value_size: ValueSize,
+    /// Share of the updates, those of read-modify-writes included, that are conditional.
+    pub conditional: f64,
     /// The number of keys of a multiget; none if reads are for single keys.
     pub multiget: Option<MultigetSize>,
     /// Bytes of a key, for schemes with variable key sizes.
@@ -59,6 +61,7 @@ impl WorkloadConfig {
             popularity: Popularity::Zipf { theta: 0.99 },
             mix,
             value_size: ValueSize::Fixed(128),
+            conditional: 0.0,
             multiget: None,
             key_size: 16,
             seed,
@@ -79,6 +82,8 @@ pub struct Operation {
     pub key: Key,
     /// Bytes of the value to write; 0 for reads and deletes.
     pub size: usize,
+    /// Whether the write is to take effect only if the key is unchanged since it was last read.
+    pub conditional: bool,
 }
 
 /// Draws operations (see the crate's documentation).
@@ -120,6 +125,10 @@ impl Workload {
                 "generator {} does not exist; with {} generators they count from 0",
                 config.stream, config.streams
             ));
+        }
+        if !(0.0..=1.0).contains(&config.conditional) {
+            let share = config.conditional;
+            return Err(format!("the share of conditional writes is 0 to 1, not {share}"));
         }
         config.mix.check()?;
         config.value_size.check()?;
@@ -164,7 +173,11 @@ impl Workload {
             OpKind::Read | OpKind::Delete => 0,
             _ => self.config.value_size.draw(&mut self.random),
         };
-        Operation { kind, id, key: key_of(id), size }
+        let updates = matches!(kind, OpKind::Update | OpKind::ReadModifyWrite);
+        // Without conditional writes there is no draw, so that the others stay the same.
+        let share = if updates { self.config.conditional } else { 0.0 };
+        let conditional = share > 0.0 && self.random.unit() < share;
+        Operation { kind, id, key: key_of(id), size, conditional }
     }
 
     /// Draws the next operation and sets `ids` to its keys. The first id is that of the operation.
@@ -386,6 +399,21 @@ mod tests {
         assert!(workload.set_mix(Mix { read: 0.4, ..Mix::YCSB_A }).is_err());
         assert!(workload.set_value_size(ValueSize::Fixed(3)).is_err());
         assert_eq!(workload.draw().size % 77, 0, "a refused change changes nothing");
+    }
+
+    #[test]
+    fn only_updates_are_conditional() {
+        let mix = Mix { read: 0.3, update: 0.3, insert: 0.1, read_modify_write: 0.2, delete: 0.1 };
+        let config = WorkloadConfig { conditional: 0.4, ..WorkloadConfig::new(1000, mix, 42) };
+        let mut workload = Workload::new(config).unwrap();
+        let drawn: Vec<Operation> = (0..10_000).map(|_| workload.draw()).collect();
+        let updates = |it: &&Operation| matches!(it.kind, OpKind::Update | OpKind::ReadModifyWrite);
+        let conditional = drawn.iter().filter(|it| it.conditional).count();
+        let share = conditional as f64 / drawn.iter().filter(updates).count() as f64;
+        assert!((share - 0.4).abs() < 0.03, "{share}");
+        assert_eq!(drawn.iter().filter(updates).filter(|it| it.conditional).count(), conditional);
+        let config = WorkloadConfig { conditional: 1.1, ..config };
+        assert!(Workload::new(config).unwrap_err().contains("0 to 1, not 1.1"));
     }
 
     #[test]

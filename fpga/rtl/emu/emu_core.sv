@@ -59,8 +59,8 @@ module emu_core #(
   logic                 header_ok;
   logic [15:0]          ip_length;
   logic [15:0]          payload;
-  lake_pkg::operation_t decoded;
-  lake_pkg::operation_t operation;
+  memcached_pkg::operation_t decoded;
+  memcached_pkg::operation_t operation;
   logic                 frame_read;
   logic [10:0]          frame_offset;
   logic [255:0]         frame_window;
@@ -118,7 +118,7 @@ module emu_core #(
   assign line       = table_line;
   assign found      = line.valid && line.key_length == key_length
       && ((line.item ^ item) & below(key_length)) == '0;
-  assign store      = operation.opcode == lake_pkg::OPCODE_SET;
+  assign store      = operation.opcode == memcached_pkg::OPCODE_SET;
   assign get        = operation.get;
 
   function automatic logic [8*ITEM_BYTES-1:0] below(input logic [7:0] length);
@@ -284,7 +284,7 @@ module emu_core #(
         if (operation.ok && operation.last && !operation.quiet
             && operation.body_length <= 16'(ITEM_BYTES) + 16'(operation.extras_length)
             && (operation.storable || operation.get
-                || operation.opcode == lake_pkg::OPCODE_DELETE)) begin
+                || operation.opcode == memcached_pkg::OPCODE_DELETE)) begin
           state <= FETCH;
         end else begin
           dropped <= dropped + 1'b1;

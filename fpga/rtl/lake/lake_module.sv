@@ -34,11 +34,11 @@ module lake_module #(
     input  logic                              fill,
     input  logic                              single_use,
     input  logic                              cache_enable,
-    input  logic [lake_pkg::NOW_BITS-1:0]     max_age,
-    input  logic [lake_pkg::TIME_BITS-1:0]    lifetime,
+    input  logic [memcached_pkg::NOW_BITS-1:0]     max_age,
+    input  logic [memcached_pkg::TIME_BITS-1:0]    lifetime,
     input  logic                              foreign_write,  // pulse: data may have changed unseen
     input  logic                              clear_bypass,   // pulse: serve again after a delayed flush
-    input  logic [lake_pkg::TIME_BITS-1:0]    elapsed,        // units in which the clock stood still
+    input  logic [memcached_pkg::TIME_BITS-1:0]    elapsed,        // units in which the clock stood still
 
     input  logic                              s_valid,
     output logic                              s_ready,
@@ -82,18 +82,18 @@ module lake_module #(
 
   // ---- time and epoch --------------------------------------------------------------------------
   logic [PRESCALE-1:0]             fraction;
-  logic [lake_pkg::NOW_BITS-1:0]   now;
-  logic [lake_pkg::EPOCH_BITS-1:0] epoch;
-  logic [lake_pkg::TIME_BITS-1:0]  quiet_left;  // units until `quiet`
+  logic [memcached_pkg::NOW_BITS-1:0]   now;
+  logic [memcached_pkg::EPOCH_BITS-1:0] epoch;
+  logic [memcached_pkg::TIME_BITS-1:0]  quiet_left;  // units until `quiet`
   logic [PES-1:0][lake_pkg::EVENTS_STRIDE-1:0] events;
   logic                            delayed_flush;
   logic                            advance;
-  logic [lake_pkg::NOW_BITS+PRESCALE-1:0] following;  // time after this cycle
-  logic [lake_pkg::TIME_BITS-1:0]  passed;       // units that end with this cycle
+  logic [memcached_pkg::NOW_BITS+PRESCALE-1:0] following;  // time after this cycle
+  logic [memcached_pkg::TIME_BITS-1:0]  passed;       // units that end with this cycle
 
-  assign following = {now, fraction} + 1'b1 + (lake_pkg::NOW_BITS + PRESCALE)'(skip)
-      + (lake_pkg::NOW_BITS + PRESCALE)'({elapsed, PRESCALE'(0)});
-  assign passed    = following[PRESCALE+:lake_pkg::TIME_BITS] - now[lake_pkg::TIME_BITS-1:0];
+  assign following = {now, fraction} + 1'b1 + (memcached_pkg::NOW_BITS + PRESCALE)'(skip)
+      + (memcached_pkg::NOW_BITS + PRESCALE)'({elapsed, PRESCALE'(0)});
+  assign passed    = following[PRESCALE+:memcached_pkg::TIME_BITS] - now[memcached_pkg::TIME_BITS-1:0];
   assign advance     = foreign_write || (events & {PES{FLUSHES}}) != '0;
   assign delayed_flush = (events & {PES{DELAYED_FLUSHES}}) != '0;
   assign quiet       = quiet_left == '0;
@@ -203,7 +203,7 @@ module lake_module #(
   logic [PES-1:0]                    guard_ready;
   logic [PES-1:0][lake_pkg::GUARD_REQUEST_STRIDE-1:0] guard_request;
   logic [PES-1:0]                    guard_response_valid;
-  lake_pkg::guard_response_t         guard_response;
+  memcached_pkg::guard_response_t         guard_response;
   logic [PES-1:0]                    miss_valid;
   logic [PES-1:0]                    miss_ready;
   logic [PES-1:0][lake_pkg::MISS_REQUEST_STRIDE-1:0] miss_request;
@@ -215,7 +215,7 @@ module lake_module #(
     lake_pkg::line_request_t  pe_hash_request;
     lake_pkg::line_request_t  pe_data_request;
     lake_pkg::slab_request_t  pe_slab_request;
-    lake_pkg::guard_request_t pe_guard_request;
+    memcached_pkg::guard_request_t pe_guard_request;
     lake_pkg::miss_request_t  pe_miss_request;
     logic [lake_pkg::ADDRESS_BITS-1:0] pe_bucket;
 
@@ -315,7 +315,7 @@ module lake_module #(
       .rst,
       .initialized,
       .cache_enable,
-      .now(now[lake_pkg::TIME_BITS-1:0]),
+      .now(now[memcached_pkg::TIME_BITS-1:0]),
       .lifetime,
       .skip,
       .hash_valid,

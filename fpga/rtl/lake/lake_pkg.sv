@@ -13,12 +13,12 @@ package lake_pkg;
   localparam int WINDOW_BYTES = 32;  // a PE handles keys and values in windows of this size
   localparam int WINDOW_BITS = 8 * WINDOW_BYTES;
   localparam int ADDRESS_BITS = 30;  // of a line
-  localparam int GUARD_BITS = 12;
+
+  // As in memcached_pkg: yosys takes no names of one package in another.
+  localparam int GUARD_REQUEST_BITS = 15;
   localparam int VERSION_BITS = 24;
-  localparam int TIME_BITS = 32;  // of the times that services keep
-  localparam int NOW_BITS = 48;   // of the clock
+  localparam int NOW_BITS = 48;
   localparam int EPOCH_BITS = 48;
-  localparam int MAX_KEY_BYTES = 250;
 
   typedef enum logic [1:0] {
     CHUNK_64,
@@ -68,49 +68,8 @@ package lake_pkg;
     logic [ADDRESS_BITS-1:0] chunk;
   } slab_response_t;
 
-  // Guard table. Every command has a response.
-  typedef enum logic [1:0] {
-    GUARD_READ,
-    GUARD_MUTATE,
-    GUARD_ACK
-  } guard_command_t;
-
   typedef struct packed {
-    guard_command_t        command;
-    logic [GUARD_BITS-1:0] index;
-    logic                  expiring;  // MUTATE: the mutation has an expiry
-  } guard_request_t;
-
-  typedef struct packed {
-    logic [VERSION_BITS-1:0] version;   // after the command
-    logic [7:0]              inflight;  // mutations without reply, after the command; saturates
-    logic                    uncacheable;
-  } guard_response_t;
-
-  // Miss table. WRITE_KEY, RELEASE and MARK have no response.
-  //
-  // A tag is {opcode, opaque, client address, client port}. Two requests with one tag cannot be told
-  // apart by their replies, so an entry is ambiguous if another request with its tag may still be
-  // answered: a live entry, or a MARK within the lifetime (kept in a small table by the tag's hash).
-  // INSERT makes the older entry ambiguous, too. A live entry is never replaced: with a full table
-  // INSERT answers hit = 0, and marks the tag.
-  typedef enum logic [2:0] {
-    MISS_INSERT,     // -> hit (stored), slot
-    MISS_WRITE_KEY,  // key window of `slot`
-    MISS_TAKE,       // -> hit, ambiguous, slot, entry; the entry matches no more
-    MISS_READ_KEY,   // -> key window of `slot`
-    MISS_RELEASE,    // `slot` may be used again after a TAKE
-    MISS_MARK        // a request with this tag passed that has no entry
-  } miss_command_t;
-
-  typedef enum logic [1:0] {
-    REQUEST_GET,
-    REQUEST_SET,      // its value is stored, pending
-    REQUEST_MUTATION  // any other mutation with a reply
-  } request_kind_t;
-
-  typedef struct packed {
-    request_kind_t           kind;
+    logic [1:0]              kind;      // memcached_pkg::request_kind_t
     logic [31:0]             hash;      // CRC32 of the key
     logic [7:0]              key_length;
     logic [VERSION_BITS-1:0] version;   // of the guard table when the request passed
@@ -126,7 +85,7 @@ package lake_pkg;
   } miss_tag_t;
 
   typedef struct packed {
-    miss_command_t          command;
+    logic [2:0]             command;  // memcached_pkg::miss_command_t
     logic [7:0]             slot;
     logic [2:0]             window;
     miss_tag_t              tag;
@@ -142,37 +101,7 @@ package lake_pkg;
     logic [WINDOW_BITS-1:0] key;
   } miss_response_t;
 
-  localparam logic [7:0] OPCODE_GET = 8'h00;
-  localparam logic [7:0] OPCODE_SET = 8'h01;
-  localparam logic [7:0] OPCODE_DELETE = 8'h04;
-  localparam logic [7:0] OPCODE_GETQ = 8'h09;
-  localparam logic [7:0] OPCODE_GETK = 8'h0c;
-  localparam logic [7:0] OPCODE_GETKQ = 8'h0d;
   localparam int MAX_ITEM_BYTES = 480;  // key and value that fit the largest chunk
-
-  // One operation of memcached's binary protocol, decoded. Fields that are passed on (opaque, cas,
-  // flags) keep the order of their bytes on the wire.
-  typedef struct packed {
-    logic        ok;             // its lengths fit the datagram and each other
-    logic        last;           // it ends where the datagram ends
-    logic        response;
-    logic [7:0]  opcode;
-    logic [7:0]  key_length;
-    logic [7:0]  extras_length;
-    logic [15:0] body_length;
-    logic        status_ok;
-    logic [31:0] opaque;
-    logic [63:0] cas;
-    logic [31:0] flags;
-    logic        get;
-    logic        echoes_key;     // its reply repeats the key
-    logic        quiet;          // it has no reply if all is well (GETQ: on a miss)
-    logic        flush;
-    logic        delayed_flush;
-    logic        mutation;       // it may change the item of its key
-    logic        storable;       // a SET that is unconditional, without expiry, and fits a chunk
-    logic        expiring;       // a mutation that may give its item an expiry
-  } operation_t;
 
   // Settings of the module, from its registers.
   typedef struct packed {
@@ -249,7 +178,6 @@ package lake_pkg;
   // Widths of the requests.
   localparam int LINE_REQUEST_BITS = 1 + ADDRESS_BITS + LINE_BITS;
   localparam int SLAB_REQUEST_BITS = 3 + ADDRESS_BITS;
-  localparam int GUARD_REQUEST_BITS = 3 + GUARD_BITS;
   localparam int MISS_TAG_BITS = 88;
   localparam int MISS_ENTRY_BITS = 74 + VERSION_BITS + ADDRESS_BITS;
   localparam int MISS_REQUEST_BITS = 14 + MISS_TAG_BITS + MISS_ENTRY_BITS + WINDOW_BITS;

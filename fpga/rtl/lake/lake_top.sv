@@ -97,7 +97,7 @@ module lake_top #(
   logic                      command;
   logic                      invalidate;
   logic                      clear_bypass;
-  logic [lake_pkg::TIME_BITS-1:0] elapsed;
+  logic [memcached_pkg::TIME_BITS-1:0] elapsed;
 
   assign command      = reg_write && reg_address == 16'd36;
   assign invalidate   = command && (reg_wdata == 32'd1 || reg_wdata == 32'd2);
@@ -382,7 +382,7 @@ module lake_top #(
       .cache_enable(control[1][3]),
       .single_use  (control[1][4]),
       .lifetime    (control[5]),
-      .max_age     (lake_pkg::NOW_BITS'(control[6])),
+      .max_age     (memcached_pkg::NOW_BITS'(control[6])),
       .foreign_write,
       .clear_bypass,
       .elapsed,

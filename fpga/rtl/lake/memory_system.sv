@@ -38,8 +38,8 @@ module memory_system #(
 
     // Settings.
     input  logic                                   cache_enable,
-    input  logic [lake_pkg::TIME_BITS-1:0]         now,
-    input  logic [lake_pkg::TIME_BITS-1:0]         lifetime,
+    input  logic [memcached_pkg::TIME_BITS-1:0]         now,
+    input  logic [memcached_pkg::TIME_BITS-1:0]         lifetime,
     input  logic [31:0]                            skip = '0,  // further cycles that pass: see miss_table
 
     // Services.
@@ -65,7 +65,7 @@ module memory_system #(
     output logic [PES-1:0]                         guard_ready,
     input  logic [PES-1:0][lake_pkg::GUARD_REQUEST_STRIDE-1:0] guard_request,
     output logic [PES-1:0]                         guard_response_valid,
-    output lake_pkg::guard_response_t              guard_response,
+    output memcached_pkg::guard_response_t              guard_response,
 
     input  logic [PES-1:0]                         miss_valid,
     output logic [PES-1:0]                         miss_ready,
@@ -449,15 +449,15 @@ module memory_system #(
   // Guard table.
   logic                      guard_service_valid;
   logic                      guard_service_ready;
-  lake_pkg::guard_request_t  guard_service_request;
+  memcached_pkg::guard_request_t  guard_service_request;
   logic [TAG_BITS-1:0]       guard_service_tag;
   logic                      guard_service_response_valid;
-  lake_pkg::guard_response_t guard_service_response;
+  memcached_pkg::guard_response_t guard_service_response;
   logic [TAG_BITS-1:0]       guard_service_response_tag;
 
   service_network #(
       .PES(PES),
-      .REQUEST_BITS(lake_pkg::GUARD_REQUEST_BITS),
+      .REQUEST_BITS(memcached_pkg::GUARD_REQUEST_BITS),
       .RESPONSE_BITS($bits(guard_service_response))
   ) guard_network (
       .clk,
@@ -502,6 +502,7 @@ module memory_system #(
   lake_pkg::miss_response_t miss_service_response;
   logic [TAG_BITS-1:0]      miss_service_response_tag;
   logic [8:0]               live_entries;
+  logic                     misses_still;
   logic                     insert_event;
   logic                     full_event;
   logic                     ambiguous_event;
@@ -529,20 +530,33 @@ module memory_system #(
   );
 
   miss_table #(
-      .ENTRIES (MISS_ENTRIES),
-      .TAG_BITS(TAG_BITS)
+      .ENTRIES   (MISS_ENTRIES),
+      .TAG_BITS  (TAG_BITS),
+      .MATCH_BITS(lake_pkg::MISS_TAG_BITS),
+      .ENTRY_BITS(lake_pkg::MISS_ENTRY_BITS),
+      .KEY_BITS  (lake_pkg::WINDOW_BITS)
   ) misses (
       .clk,
       .rst,
       .now,
       .lifetime,
       .skip,
+      .still(misses_still),
       .s_valid(miss_service_valid),
       .s_ready(miss_service_ready),
-      .s_request(miss_service_request),
+      .s_command(memcached_pkg::miss_command_t'(miss_service_request.command)),
+      .s_slot(miss_service_request.slot),
+      .s_window(miss_service_request.window),
+      .s_match(miss_service_request.tag),
+      .s_entry(miss_service_request.entry),
+      .s_key(miss_service_request.key),
       .s_tag(miss_service_tag),
       .s_response_valid(miss_service_response_valid),
-      .s_response(miss_service_response),
+      .s_response_hit(miss_service_response.hit),
+      .s_response_ambiguous(miss_service_response.ambiguous),
+      .s_response_slot(miss_service_response.slot),
+      .s_response_entry(miss_service_response.entry),
+      .s_response_key(miss_service_response.key),
       .s_response_tag(miss_service_response_tag),
       .live_entries,
       .insert_event,
@@ -552,6 +566,9 @@ module memory_system #(
   );
 
   assign miss_live = 32'(live_entries);
+
+  logic unused_still;
+  assign unused_still = &{1'b0, misses_still};
 
   // All clearings end within their number of entries.
   localparam int TABLES = CACHE_LINES > 4096 ? CACHE_LINES : 4096;

@@ -1,11 +1,13 @@
 // Decodes one operation of memcached's binary protocol and says what the cache does with it.
 // Combinational. Fields that are passed on keep the order of their bytes on the wire. Without
 // `enable` all fields are 0, and a simulation skips the work.
-module operation_decoder (
+module operation_decoder #(
+    parameter int MAX_ITEM_BYTES = 480  // key and value of a storable SET
+) (
     input  logic                   enable,
     input  logic [255:0]           window,     // from the first byte of the operation
     input  logic [15:0]            remaining,  // bytes from there to the end of the datagram
-    output lake_pkg::operation_t   operation
+    output memcached_pkg::operation_t   operation
 );
   logic [7:0]  opcode;
   logic [15:0] key_length;
@@ -68,10 +70,10 @@ module operation_decoder (
       known = opcode[7:6] == 2'd0;
       fits = remaining >= 16'd24 && body_length <= 32'(remaining) - 32'd24
           && 32'(key_length) + 32'(extras_length) <= body_length;
-      key_ok = key_length != 16'd0 && key_length <= 16'(lake_pkg::MAX_KEY_BYTES);
+      key_ok = key_length != 16'd0 && key_length <= 16'(memcached_pkg::MAX_KEY_BYTES);
 
-      get       = opcode == lake_pkg::OPCODE_GET || opcode == lake_pkg::OPCODE_GETK;
-      quiet_get = opcode == lake_pkg::OPCODE_GETQ || opcode == lake_pkg::OPCODE_GETKQ;
+      get       = opcode == memcached_pkg::OPCODE_GET || opcode == memcached_pkg::OPCODE_GETK;
+      quiet_get = opcode == memcached_pkg::OPCODE_GETQ || opcode == memcached_pkg::OPCODE_GETKQ;
       reads   = get || quiet_get || (known && READS[opcode[5:0]]);
       flush   = known && FLUSHES[opcode[5:0]];
       quiet   = quiet_get || (known && QUIET[opcode[5:0]]);
@@ -90,7 +92,7 @@ module operation_decoder (
       operation.cas           = window[191:128];
       operation.flags         = first_extra;
       operation.get           = get || quiet_get;
-      operation.echoes_key    = opcode == lake_pkg::OPCODE_GETK || opcode == lake_pkg::OPCODE_GETKQ;
+      operation.echoes_key    = opcode == memcached_pkg::OPCODE_GETK || opcode == memcached_pkg::OPCODE_GETKQ;
       operation.quiet         = quiet;
       operation.flush         = flush;
       operation.delayed_flush = flush && extras_length == 8'd4 && first_extra != 32'd0;
@@ -105,10 +107,10 @@ module operation_decoder (
         // A mutation without a key (authentication) changes no data.
         if (key_length == 16'd0) operation.mutation = 1'b0;
       end
-      operation.storable = opcode == lake_pkg::OPCODE_SET && extras_length == 8'd8
+      operation.storable = opcode == memcached_pkg::OPCODE_SET && extras_length == 8'd8
           && (operation.cas == 64'd0 || mutant_pkg::ID == 22)
           && (second_extra == 32'd0 || mutant_pkg::ID == 23) && window[47:40] == 8'd0
-          && body_length <= 32'(lake_pkg::MAX_ITEM_BYTES + 8);
+          && body_length <= 32'(MAX_ITEM_BYTES + 8);
       operation.expiring = (touches && first_extra != 32'd0)
           || (stores && second_extra != 32'd0)
           || (known && COUNTS[opcode[5:0]])

@@ -71,9 +71,10 @@ def _soak_check(rack: SimRack, read_back: Callable[[], int]) -> str | None:
 
 
 def _mutants() -> Mapping[str, Callable[[LabSpec], CardDesign]]:
-    from netkv.schemes.lake.mutant_cards import cards
+    from netkv.schemes.lake.mutants import MUTANTS, design
+    from netkv.soak.card_mutants import cards
 
-    return cards(_card)
+    return cards(_card, MUTANTS, design)
 
 
 def _profiles() -> Mapping[str, Profile]:
@@ -93,6 +94,7 @@ SCHEME = Scheme(
     paper="Tokusashi, Matsutani and Zilberman, LaKe, FPL 2018",
     summary="Layered cache for memcached in an FPGA card before each server.",
     max_pipelines=4,
+    conditional_writes=True,
     options=LakeOptions,
     card=_card,
     mutants=_mutants,

@@ -1,32 +1,11 @@
-"""Mutants of LaKe: the simulated design with one safety rule broken, to test tests and checkers.
-
-One build has them all. `REGISTER` chooses one at run time; with 0 the design is LaKe as it is.
-In the RTL, `mutant_pkg::ID == n` is the place of mutant n. Synthesised hardware has none of them.
-"""
+"""Mutants of LaKe: the simulated design with one safety rule broken (docs/lake.md, "Rules of
+freshness")."""
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
-
-from netkv.fpga import manifest, sources
-from netkv.fpga.manifest import Manifest, Register
-
-REGISTER = 0xFFFC
-"""Its address."""
-
-UNIT_BITS = 7
-"""A unit of the registers of times has 2 to the power of this cycles."""
-
-
-class Mutant(NamedTuple):
-    """A deliberate defect."""
-
-    number: int
-    name: str
-    rule: str
-    """The rule of docs/lake.md, "Rules of freshness", that it breaks."""
-
+from netkv.fpga import manifest, mutants
+from netkv.fpga.manifest import Manifest
+from netkv.fpga.mutants import Mutant
 
 MUTANTS = (
     Mutant(1, "no-bucket-order", "1"),
@@ -57,36 +36,10 @@ MUTANTS = (
     Mutant(26, "keep-when-switched-on", "4"),
     Mutant(27, "ignore-long-frames", "4"),
     Mutant(28, "forget-unanswered", "2"),
+    Mutant(29, "fill-behind-unseen-mutation", "4"),
 )
 
 
 def design() -> Manifest:
-    """The design `lake` with its mutants; `netkv.fpga.build` builds it as any other."""
-    lake = manifest.find("lake")
-    choice = Register(
-        name="mutant",
-        address=REGISTER,
-        access="wo",
-        kind="setting",
-        description="Number of the mutant; 0: none.",
-    )
-    idle = lake.idle.model_copy(update={"unit_cycles": 1 << UNIT_BITS})
-    return lake.model_copy(
-        update={
-            "idle": idle,
-            "name": "lake-mutants",
-            "title": "LaKe with a safety rule broken, for tests",
-            "top": "lake_mutants",
-            "rtl": [sources.folder() / "mutants"],
-            "parameters": {"PRESCALE": UNIT_BITS},
-            "registers": [*lake.registers, choice],
-        }
-    )
-
-
-def places() -> set[int]:
-    """The numbers of mutants in the RTL."""
-    text = "".join(
-        each.read_text(encoding="utf-8") for each in sources.folder().glob("rtl/**/*.sv")
-    )
-    return {int(number) for number in re.findall(r"mutant_pkg::ID [!=]= (\d+)", text)}
+    """The design `lake` with its mutants."""
+    return mutants.design(manifest.find("lake"), "lake_mutants", {})

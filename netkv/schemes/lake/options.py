@@ -7,15 +7,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from netkv.options import SECONDS
-from netkv.schemes.options import CardOptions
+from netkv.schemes.options import CardCache
 
 BUILT_ELEMENTS = 5
 """Processing elements of the design as it ships; more need another build."""
-UNIT_CYCLES = 1024
-"""Cycles of a unit of time in the registers."""
 
 
-class LakeOptions(CardOptions):
+class LakeOptions(CardCache):
     """Options of LaKe's card."""
 
     elements: Annotated[int, Field(ge=1, le=13)] = BUILT_ELEMENTS
@@ -26,21 +24,5 @@ class LakeOptions(CardOptions):
     hash table and values in DRAM."""
     shared_caches: bool = True
     """Whether LaKe's two on-chip caches before the DRAM are used."""
-    set_visible: Literal["acknowledged", "at-once"] = "acknowledged"
-    """When the cache answers with the value of a SET: `acknowledged`: once the server has
-    acknowledged it; `at-once`: as soon as the request has passed the card, as in the paper. Then
-    reads return a value that the server may never store."""
-    fill: bool = True
-    """Whether LaKe stores the values of replies to reads that missed."""
-    replies_copied: bool = False
-    """Whether the network between a server and its card may copy replies. Then LaKe stores, of the
-    requests of a client with one opaque, one in a `packet_lifetime`."""
-    packet_lifetime: Annotated[float, Field(gt=0, le=60), SECONDS] = 0.1
-    """Longest time that a packet is on its way to the server and back. LaKe relies on it: if a
-    packet takes longer, a read may return an old value."""
     max_age: Annotated[float, Field(ge=0, le=3600), SECONDS] = 0.0
     """Age up to which LaKe answers with a value; 0 for no limit."""
-
-    def units(self, seconds: float, mhz: float | None = None) -> int:
-        """A time in the unit of the registers, rounded up; 0 for 0. `mhz`: None: `card_clock`."""
-        return -int(-seconds * (mhz or self.card_clock) * 1e6 // UNIT_CYCLES)

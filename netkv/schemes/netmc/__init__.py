@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from netkv.errors import MisfitError
 from netkv.schemes.multiget import MAX_SERVERS
 from netkv.schemes.multiget_metrics import METRICS
 from netkv.schemes.scheme import Scheme
@@ -19,11 +21,31 @@ if TYPE_CHECKING:
 def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
     from netkv.schemes.netmc.control_plane import NetMc
 
-    return NetMc(topology, spec.lab.servers)
+    return NetMc(topology, srv_fields(spec.lab))
 
 
 def _defines(lab: LabSpec) -> Mapping[str, str]:
-    return {"NETMC_SERVERS": str(min(lab.servers, MAX_SERVERS))}
+    return {"NETMC_SERVERS": str(min(srv_fields(lab), MAX_SERVERS))}
+
+
+def srv_fields(lab: LabSpec) -> int:
+    """The SRV fields of a request: one for each server of a rack."""
+    return math.ceil(lab.servers / lab.topology.switches_of_servers)
+
+
+def _needs(lab: LabSpec) -> None:
+    """Raises `MisfitError` if servers and racks do not suit the numbers of racks in requests."""
+    from netkv.control.spreading import spread
+
+    racks, most = lab.topology.switches_of_servers, srv_fields(lab)
+    # A client computes the rack from the number of the server (engine/roles, `Layout`).
+    if spread(lab.servers, racks) != [server // most for server in range(lab.servers)]:
+        raise MisfitError(
+            f"With the scheme 'netmc' every rack has the same number of servers, but "
+            f"'lab.servers' is {lab.servers}: make it a multiple of {racks}, the number of "
+            f"switches with servers.",
+            *("lab", "servers"),
+        )
 
 
 def _profiles() -> Mapping[str, Profile]:
@@ -45,8 +67,8 @@ SCHEME = Scheme(
     control_plane=_control_plane,
     profiles=_profiles,
     max_pipelines=4,
-    one_switch=True,
     defines=_defines,
+    needs=_needs,
     multigets=True,
     metrics=METRICS,
 )

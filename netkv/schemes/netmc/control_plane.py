@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from netkv.control.base import InsertEntry, MulticastGroup, TableWrite
 from netkv.control.forwarding import TablesOnly
-from netkv.control.network import Network
 from netkv.control.topology import Topology
 
 MAX_SERVERS = 32
@@ -19,15 +18,6 @@ LOOP_PORT = 508
 OWN_ID = "NetkvIngress.splitter_id.splitter_id"
 SRV_ID = "NetkvIngress.addressing.srv_id"
 ADDR = "NetkvIngress.addressing.addr"
-
-
-def srv_fields(network: Network) -> int:
-    """`NETMC_SERVERS` of all switches of a network: the number of servers in its largest rack.
-
-    Raises ValueError if a rack is too large.
-    """
-    most = max(len(plan.topology.local or ()) for plan in network.switches)
-    return _checked(most)
 
 
 class NetMc(TablesOnly):

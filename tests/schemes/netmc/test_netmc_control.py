@@ -26,7 +26,11 @@ from netkv.control.topology import (
     server_ip,
     splitter_ip,
 )
-from netkv.schemes.netmc.control_plane import LOOP_PORT, NetMc, srv_fields
+from netkv.errors import MisfitError
+from netkv.lab.spec import LabSpec, WorkloadSpec
+from netkv.rack import layout
+from netkv.schemes import netmc
+from netkv.schemes.netmc.control_plane import LOOP_PORT, NetMc
 from tests.p4programs.netmc import multiget
 from tests.p4programs.netmc.multiget import Multiget
 from tests.p4programs.netmc.netmc_switch import NetMcSwitch
@@ -46,7 +50,7 @@ class Fabric:
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.fields = srv_fields(network)
+        self.fields = max(len(plan.topology.local or ()) for plan in network.switches)
         self.switches = {
             plan.name: NetMcSwitch(self.fields).fill(plan.topology) for plan in network.switches
         }
@@ -240,11 +244,28 @@ def test_a_new_controller_writes_the_same_tables() -> None:
     assert list(one.control.tables()) == list(other.control.tables())
 
 
+@pytest.mark.parametrize(
+    ("servers", "topology", "fields"),
+    [
+        (1, {}, 1),
+        (32, {}, 32),
+        (7, {"kind": "racks", "racks": 3}, 4),
+        (12, {"kind": "spine-leaf", "switches": 3}, 4),
+    ],
+)
+def test_header_has_a_field_for_each_server_of_a_rack(
+    servers: int, topology: dict[str, object], fields: int
+) -> None:
+    lab = LabSpec.model_validate({"servers": servers, "topology": topology})
+    assert netmc.srv_fields(lab) == fields
+    network = layout.of_lab(lab, clients=1, coordinator=False)
+    assert max(len(plan.topology.local or ()) for plan in network.switches) == fields
+    netmc.SCHEME.check(lab, WorkloadSpec())
+
+
 def test_racks_too_large_for_the_header_are_refused() -> None:
-    assert srv_fields(racks(3, clients=1, servers=7)) == 4
-    assert srv_fields(rack(clients=1, servers=1)) == 1
-    with pytest.raises(ValueError, match="33 servers in a rack: the netmc header has 1 to 32"):
-        srv_fields(rack(clients=1, servers=33))
+    with pytest.raises(MisfitError, match="room for 32 servers in the header"):
+        netmc.SCHEME.check(LabSpec(servers=33), WorkloadSpec())
     for fields in (0, 33):
         with pytest.raises(ValueError, match="1 to 32 SRV fields"):
             NetMc(Topology.of_ports([1], [2]), fields)

@@ -23,8 +23,11 @@ pub struct SessionConfig {
     pub role: ClientRole,
     /// Number of the client.
     pub client: u16,
-    /// Servers of the rack.
+    /// Servers in all racks.
     pub servers: u16,
+    /// Racks with servers.
+    #[serde(default = "crate::config::one_rack")]
+    pub racks: u16,
     /// Bytes of a key of the keyspace.
     pub key_size: usize,
     /// Deadline of an operation, in seconds.
@@ -52,7 +55,8 @@ impl SessionConfig {
         // The role needs a workload, but with 0 outstanding operations it draws none from it.
         let workload = WorkloadConfig::new(1, Mix::YCSB_C, 0);
         let workload = Workload::new(WorkloadConfig { key_size: self.key_size, ..workload })?;
-        let keyspace = Keyspace { servers: self.servers, key_size: self.key_size };
+        let keyspace =
+            Keyspace { servers: self.servers, racks: self.racks, key_size: self.key_size };
         (self.role.new)(&ClientOptions { load, keyspace }, workload)
     }
 }

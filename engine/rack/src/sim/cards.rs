@@ -10,8 +10,8 @@
 //! 2. A design may run ahead of virtual time, up to the moment at which a frame that no other node
 //!    has sent yet could arrive: the time of the next event plus the shortest delay of its links.
 //!    So running ahead changes no result.
-//! 3. A frame arrives at a port when its last byte does. Ports with a line rate send at that rate,
-//!    and their links add the delay only.
+//! 3. A design gets a frame when the last byte of it has arrived. Ports with a line rate send at
+//!    that rate, and their links add the delay only.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,6 +23,7 @@ use serde_json::{Map, Value};
 use super::config::{CardConfig, End, IdleModel, IdleReport, RackConfig};
 use super::fabric::NO_LINK;
 use super::frames::FrameId;
+use super::link::bytes_on_line;
 use super::{Event, Simulation};
 
 /// Cycles within which a design must be ready after a reset.
@@ -35,7 +36,7 @@ const IDLE_BEFORE_S: f64 = 100.0;
 const AHEAD: Nanos = 100_000;
 const PICOS: u64 = 1000;
 
-/// A frame on its way to a card: time of its last byte, order of insertion, port.
+/// A frame on its way to a card: time of its first byte, order of insertion, port.
 type Arrival = Reverse<(Nanos, u64, u16, FrameId)>;
 
 struct Node {
@@ -183,9 +184,14 @@ impl Node {
         cycle.saturating_add_signed(self.offset) * self.period / PICOS
     }
 
-    fn is_busy(&self) -> bool {
+    /// Whether a frame is at a port or crosses the bus of a virtio function.
+    fn moves(&self) -> bool {
         let design = &self.design;
-        design.pending_rx() > 0 || design.pending_tx() > 0 || self.cycle() < self.run_until
+        design.pending_rx() > 0 || design.pending_tx() > 0 || design.pending_bus() > 0
+    }
+
+    fn is_busy(&self) -> bool {
+        self.moves() || self.cycle() < self.run_until
     }
 
     /// Whether the design says that it has a frame.
@@ -222,18 +228,18 @@ impl Node {
         Ok(())
     }
 
-    /// Takes a frame whose last byte arrives now.
-    fn receive(&mut self, port: u16, frame: &[u8]) -> Result<(), Error> {
+    /// How long a port receives a frame of `bytes` bytes, in nanoseconds.
+    fn time_on_line(&self, port: u16, bytes: usize) -> Nanos {
         let rate = self.config.rates.get(usize::from(port)).copied().unwrap_or(0.0);
-        let now = self.design.cycle();
-        // The MAC presents a frame when its last byte has arrived; it counts from the first.
-        let on_line = if rate > 0.0 {
-            let bits = (frame.len().max(60) + 24) as f64 * 8.0;
-            (bits / rate * 1e12 / self.period as f64).round() as u64
-        } else {
-            0
-        };
-        match self.design.receive(u32::from(port), frame, now.saturating_sub(on_line)) {
+        if rate <= 0.0 {
+            return 0;
+        }
+        (bytes_on_line(bytes) as f64 * 8.0 / rate * 1e9).round() as Nanos
+    }
+
+    /// Takes a frame whose first byte arrives now.
+    fn receive(&mut self, port: u16, frame: &[u8]) -> Result<(), Error> {
+        match self.design.receive(u32::from(port), frame, self.design.cycle()) {
             Ok(_) => {
                 self.keep_running();
                 Ok(())
@@ -272,10 +278,14 @@ impl Simulation {
             self.frames.free(frame);
             return;
         }
+        // The MAC takes a frame from its first byte on, and presents it to the design after the
+        // last one. A link that is faster than the port leaves the rest of that time to the MAC.
+        let on_line = node.time_on_line(port, self.frames.len(frame));
+        let first = arrival.saturating_sub(on_line).max(arrival.min(self.now + node.nearest));
         node.arrived += 1;
-        node.arrivals.push(Reverse((arrival, node.arrived, port, frame)));
-        if arrival < node.due {
-            self.wake_card(card, arrival);
+        node.arrivals.push(Reverse((first, node.arrived, port, frame)));
+        if first < node.due {
+            self.wake_card(card, first);
         }
     }
 
@@ -335,10 +345,10 @@ impl Simulation {
                 self.wake_card(card, horizon);
                 return Ok(());
             }
-            let cycles = if node.design.pending_rx() + node.design.pending_tx() == 0 {
-                cycles.min(node.run_until.saturating_sub(node.cycle()).max(1))
-            } else {
+            let cycles = if node.moves() {
                 cycles
+            } else {
+                cycles.min(node.run_until.saturating_sub(node.cycle()).max(1))
             };
             node.design.step_to_frame(cycles)?;
             self.card_sent(card)?;

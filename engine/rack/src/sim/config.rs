@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::channel::ChannelModel;
 use super::link::LinkModel;
-use crate::config::{LoadConfig, ValueSize, default_key_size};
+use crate::config::{LoadConfig, ValueSize, default_key_size, one_rack};
 
 /// A whole rack.
 #[derive(Debug, Clone, Deserialize)]
@@ -45,6 +45,9 @@ pub struct ServersConfig {
     pub role: ServerRole,
     /// Number of servers.
     pub count: u16,
+    /// Racks with servers.
+    #[serde(default = "one_rack")]
+    pub racks: u16,
     /// Keys of the data set.
     pub keys: u64,
     /// Sizes of their values.
@@ -65,7 +68,7 @@ pub struct ServersConfig {
 
 impl ServersConfig {
     pub(super) fn keyspace(&self) -> Keyspace {
-        Keyspace { servers: self.count, key_size: self.key_size }
+        Keyspace { servers: self.count, racks: self.racks, key_size: self.key_size }
     }
 }
 
@@ -233,7 +236,7 @@ pub struct IdleReport {
 }
 
 /// A cable between two ends.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
     /// One end.
@@ -242,6 +245,9 @@ pub struct LinkConfig {
     pub b: End,
     /// Model of both directions.
     pub model: LinkModel,
+    /// The kind of link in statistics.
+    #[serde(default)]
+    pub kind: String,
 }
 
 /// The end of a cable.

@@ -24,11 +24,15 @@ struct Cable {
     to: End,
     impairer: Impairer,
     lost: u64,
+    /// Index of its kind.
+    kind: usize,
 }
 
 /// All cables. Cable `i` of the configuration is link `2 i` from `a` to `b`, and `2 i + 1` back.
 pub(super) struct Fabric {
     cables: Vec<Cable>,
+    /// The kinds of links, in the order of the configuration.
+    kinds: Vec<String>,
     pub(super) journal: Option<Journal>,
 }
 
@@ -43,7 +47,12 @@ impl Fabric {
         cards: &mut Cards,
     ) -> Result<Self, String> {
         let mut cables = Vec::with_capacity(2 * config.links.len());
+        let mut kinds: Vec<String> = Vec::new();
         for spec in &config.links {
+            let kind = kinds.iter().position(|kind| *kind == spec.kind).unwrap_or_else(|| {
+                kinds.push(spec.kind.clone());
+                kinds.len() - 1
+            });
             for (from, to) in [(spec.a, spec.b), (spec.b, spec.a)] {
                 let number = cables.len() as u32;
                 let plug = match from {
@@ -68,7 +77,7 @@ impl Fabric {
                 let sent = matches!(from, End::Card(card, port) if cards.has_rate(card, port));
                 let link = Link::new(&spec.model);
                 let link = if sent { link.without_bandwidth() } else { link };
-                cables.push(Cable { link, from, to, impairer, lost: 0 });
+                cables.push(Cable { link, from, to, impairer, lost: 0, kind });
             }
         }
         for (what, missing) in [("client", hosts.unplugged()), ("server", servers.unplugged())] {
@@ -79,7 +88,15 @@ impl Fabric {
         if coordinators.is_unplugged() {
             return Err("No cable leads to the coordinator.".to_owned());
         }
-        Ok(Self { cables, journal: None })
+        Ok(Self { cables, kinds, journal: None })
+    }
+
+    /// Bytes on the links of each kind, in both directions.
+    pub(super) fn bytes_by_kind(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.kinds.iter().enumerate().map(|(kind, name)| {
+            let cables = self.cables.iter().filter(|cable| cable.kind == kind);
+            (&name[..], cables.map(|cable| cable.link.counts.bytes).sum())
+        })
     }
 
     /// The sum of all links' counts, and the number of frames that impairments have lost.

@@ -9,6 +9,11 @@ const OVERHEAD: u64 = 24;
 const SHORTEST: u64 = 60;
 const PICOS: u64 = 1000;
 
+/// Bytes that a frame takes on a line.
+pub(super) fn bytes_on_line(frame: usize) -> u64 {
+    (frame as u64).max(SHORTEST) + OVERHEAD
+}
+
 /// Model of each direction of a cable.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,7 +79,7 @@ impl Link {
         }
         self.counts.frames += 1;
         self.counts.bytes += bytes as u64;
-        self.free_at = start + ((bytes as u64).max(SHORTEST) + OVERHEAD) * self.picos_per_byte;
+        self.free_at = start + bytes_on_line(bytes) * self.picos_per_byte;
         Some(self.free_at.div_ceil(PICOS) + self.delay)
     }
 }

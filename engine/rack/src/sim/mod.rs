@@ -27,6 +27,7 @@ mod servers;
 mod switches;
 mod warmth;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use netkv_dataplane::{Output, Switch};
@@ -283,6 +284,7 @@ impl Simulation {
             "servers": self.servers.counts(),
             "coordinator": self.coordinators.counts(),
             "cards": cards,
+            "links": self.fabric.bytes_by_kind().collect::<BTreeMap<_, _>>(),
         });
         for (name, count) in self.controls.counts() {
             counts[name] = count;

@@ -1,8 +1,9 @@
-//! Memory that is shared with the kernel: the rings of a socket.
+//! Memory that is shared: with the kernel, the rings of a socket; with a process, a file.
 
+use std::fs::File;
 use std::io;
 use std::mem::{align_of, size_of};
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -18,11 +19,27 @@ pub struct Mapping {
 
 // SAFETY: the mapping belongs to the process, not to a thread, and has one owner.
 unsafe impl Send for Mapping {}
+// SAFETY: all accesses follow the rules above, on every thread.
+unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Maps `length` bytes of a descriptor from `offset` on.
     pub fn new(descriptor: RawFd, length: usize, offset: i64) -> io::Result<Self> {
         Self::map(length, libc::MAP_SHARED | libc::MAP_POPULATE, descriptor, offset)
+    }
+
+    /// Maps the first `length` bytes of a file, which another process has mapped as well. Memory is
+    /// allocated as it is used.
+    ///
+    /// # Errors
+    ///
+    /// The file is shorter, or cannot be mapped. A process that makes the file shorter later ends
+    /// this process (SIGBUS).
+    pub fn of_file(file: &File, length: usize) -> io::Result<Self> {
+        if file.metadata()?.len() < length as u64 {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the file is too short"));
+        }
+        Self::map(length, libc::MAP_SHARED, file.as_raw_fd(), 0)
     }
 
     /// Maps new memory, aligned to pages, that the caller registers with the kernel.
@@ -45,6 +62,13 @@ impl Mapping {
     /// Start address, for a system call.
     pub fn address(&self) -> u64 {
         self.start.as_ptr() as u64
+    }
+
+    /// The address of `length` bytes at `offset`.
+    pub fn bytes(&self, offset: usize, length: usize) -> NonNull<u8> {
+        self.check(offset, length);
+        // SAFETY: inside (just checked).
+        unsafe { self.start.add(offset) }
     }
 
     /// Panics unless `length` bytes at `offset` are inside. Some offsets come from the kernel.

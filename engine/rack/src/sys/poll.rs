@@ -4,6 +4,7 @@ use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{BATCH, Socket, checked};
@@ -57,7 +58,7 @@ impl Watched for Waker {
 
 /// Waits for many descriptors at once (epoll).
 pub struct Poller {
-    epoll: OwnedFd,
+    epoll: Arc<OwnedFd>,
     events: Box<[libc::epoll_event; BATCH]>,
 }
 
@@ -67,7 +68,13 @@ impl Poller {
         // SAFETY: the call takes no pointers; a descriptor that it returns is ours alone.
         let epoll =
             unsafe { OwnedFd::from_raw_fd(checked(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
+        let epoll = Arc::new(epoll);
         Ok(Self { epoll, events: Box::new([libc::epoll_event { events: 0, u64: 0 }; BATCH]) })
+    }
+
+    /// The descriptor, for those who end their watch themselves.
+    pub(super) fn shared(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.epoll)
     }
 
     /// Watches whether `what` is readable; [`Poller::wait`] then returns `token`.

@@ -78,9 +78,16 @@ counts! {
         overloaded,
         /// Operations that were refused.
         errors,
+        /// Conditional writes that were refused because their key had changed.
+        conflicts,
         /// Reads that returned an older value than allowed.
         stale_reads,
-        /// Reads that returned a value that was never written.
+        /// How long the values of stale reads had been replaced when the reads began, added up, in
+        /// nanoseconds.
+        stale_ns,
+        /// The longest of these times.
+        longest_stale_ns,
+        /// Reads that returned a value that was never written, or that of a refused write.
         phantom_reads,
         /// Reads that could not be judged because of other writers or too many lost writes.
         unchecked_reads,

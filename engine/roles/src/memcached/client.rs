@@ -1,19 +1,23 @@
-//! Clients: those of [`crate::plain`], with their frames translated to memcached's protocol.
+//! Clients: those of [`crate::single_key`], with their frames translated to memcached's protocol.
 
 use netkv_checker::{Summary, Violation};
 use netkv_wire::memcached::{CLIENT_PORT, Opcode, Reply, Request, status};
 use netkv_wire::{FrameView, Message, Op, Status, client_of_ip, partition, server_ip, write_frame};
 use netkv_workload::{Arrivals, Workload};
 
+use super::conditions::Conditions;
+use super::items::{stamp_of, version_of};
 use crate::common::timers::Backoff;
 use crate::registry::ClientOptions;
 use crate::{
-    Actions, ClientConfig, ClientStats, Completion, Counts, Nanos, UserOp, VerifyReport, plain,
+    Actions, ClientConfig, ClientStats, Completion, Counts, Nanos, UserOp, VerifyReport, single_key,
 };
+
+type Inner = single_key::Client<Conditions>;
 
 /// Many clients in one state machine.
 pub(super) struct Client {
-    inner: plain::Client,
+    inner: Inner,
     /// Servers that share the keys.
     servers: u16,
     /// Frames of `inner`.
@@ -32,8 +36,11 @@ impl Client {
         // Rule 1 of the protocol: the first retry would come at the deadline.
         let beyond = load.deadline.saturating_mul(4);
         let never = Backoff { initial: beyond, cap: beyond };
+        let conditional = workload.config().conditional > 0.0;
+        let mut inner = Inner::new(ClientConfig { retry: never, ..load }, workload)?;
+        inner.protocol.enabled = conditional;
         Ok(Self {
-            inner: plain::Client::new(ClientConfig { retry: never, ..load }, workload)?,
+            inner,
             servers: options.keyspace.servers,
             actions: Actions::new(),
             frame: Vec::new(),
@@ -44,7 +51,7 @@ impl Client {
     fn with<T>(
         &mut self,
         out: &mut Actions,
-        work: impl FnOnce(&mut plain::Client, &mut Actions) -> T,
+        work: impl FnOnce(&mut Inner, &mut Actions) -> T,
     ) -> T {
         let result = work(&mut self.inner, &mut self.actions);
         for frame in self.actions.frames() {
@@ -59,6 +66,7 @@ impl Client {
                         opcode,
                         id: frame.request() as u16,
                         opaque: frame.request(),
+                        cas: version_of(&frame),
                         key: &key,
                         value: frame.value(),
                     }
@@ -84,7 +92,10 @@ impl Client {
         };
         let result = match reply.status {
             status::OK => Status::Ok,
+            // A SET that is refused: the item is not there, or has another version.
+            status::NOT_FOUND if op == Op::PutReply => Status::Conflict,
             status::NOT_FOUND => Status::NotFound,
+            status::EXISTS => Status::Conflict,
             status::TOO_LARGE => Status::TooLarge,
             status::BUSY => Status::Overloaded,
             _ => Status::Rejected,
@@ -93,6 +104,8 @@ impl Client {
         // Replies have no key; clients find the request by its number.
         let message = Message::request(source, destination, op, client, reply.opaque, [0; 16])
             .with_status(result);
+        let stamp = if result == Status::Ok { stamp_of(reply.cas) } else { None };
+        let message = Message { stamp, ..message };
         let value = if op == Op::GetReply && result == Status::Ok { reply.value } else { &[] };
         self.frame.clear();
         write_frame(&mut self.frame, &message.with_value(value));

@@ -52,6 +52,9 @@ impl Frames for MemcachedFrames {
                 Some(id) => _ = write!(text, " key {id}"),
                 None => _ = write!(text, " key {:02x?}", request.key),
             }
+            if request.cas != 0 {
+                let _ = write!(text, " CAS {}", request.cas);
+            }
             key_of(&request).map(|key| (key, request.value))
         } else {
             let reply = Reply::parse(frame).ok()?;

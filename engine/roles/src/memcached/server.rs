@@ -1,4 +1,4 @@
-//! A storage server: that of [`crate::plain`], with its frames translated to memcached's protocol.
+//! A storage server: that of [`crate::single_key`], with its frames translated to memcached's protocol.
 
 use netkv_wire::memcached::{Opcode, Reply, Request, status};
 use netkv_wire::{
@@ -6,14 +6,13 @@ use netkv_wire::{
 };
 use rustc_hash::FxHashMap;
 
+use super::items::{Items, stamp_of, version_of};
 use crate::common::window::WINDOW;
-use crate::plain::Serving;
 use crate::registry::ServerOptions;
 use crate::single_key::{self, ServerConfig};
 use crate::{Actions, Applied, CallId, Counts, Nanos, StoreResult};
 
-/// Rule 3 of the protocol.
-type Inner = single_key::Server<Serving<false>>;
+type Inner = single_key::Server<Items>;
 
 /// The fields of a request that its reply needs.
 #[derive(Debug, Clone, Copy)]
@@ -28,9 +27,6 @@ pub(super) struct Server {
     inner: Inner,
     /// Requests of each client without a reply, by number modulo the window of the inner server.
     clients: FxHashMap<u16, Vec<Option<Pending>>>,
-    /// CAS versions of written items; others have version 1.
-    versions: FxHashMap<Key, u64>,
-    version: u64,
     malformed: u64,
     /// Frames and storage calls of `inner`.
     actions: Actions,
@@ -42,9 +38,6 @@ impl Server {
         Self {
             inner: Inner::restore(ServerConfig::of(options), now, applied),
             clients: FxHashMap::default(),
-            versions: FxHashMap::default(),
-            // Above all versions of an earlier incarnation.
-            version: u64::from(options.first_request) << 32,
             malformed: 0,
             actions: Actions::new(),
             frame: Vec::new(),
@@ -72,6 +65,7 @@ impl Server {
             *slot = Some(Pending { source_port, id, opaque });
         }
         let message = Message::request(request.source, SERVICE_IP, op, client, opaque, key);
+        let message = Message { stamp: stamp_of(request.cas), ..message };
         self.frame.clear();
         write_frame(&mut self.frame, &message.with_value(request.value));
         true
@@ -110,26 +104,13 @@ impl Server {
         let Some(pending) = slot.and_then(|it| it.take_if(|it| it.opaque == number)) else {
             return;
         };
-        let done = frame.status() == Status::Ok;
         let (result, text): (u16, &[u8]) = match frame.status() {
             Status::Ok => (status::OK, frame.value()),
             Status::NotFound => (status::NOT_FOUND, b"Not found"),
+            Status::Conflict => (status::EXISTS, b"Data exists for key."),
             Status::TooLarge => (status::TOO_LARGE, b"Too large."),
             Status::Overloaded => (status::BUSY, b"Busy"),
             _ => (status::INTERNAL_ERROR, b"Internal error"),
-        };
-        let cas = match opcode {
-            _ if !done => 0,
-            Opcode::Get => self.versions.get(&frame.key()).copied().unwrap_or(1),
-            Opcode::Set => {
-                self.version += 1;
-                self.versions.insert(frame.key(), self.version);
-                self.version
-            }
-            Opcode::Delete => {
-                self.versions.remove(&frame.key());
-                0
-            }
         };
         out.send_written(|bytes| {
             Reply {
@@ -140,7 +121,7 @@ impl Server {
                 id: pending.id,
                 status: result,
                 opaque: pending.opaque,
-                cas,
+                cas: version_of(frame),
                 value: text,
             }
             .write(bytes);

@@ -21,7 +21,11 @@ pub struct Layout {
 impl Layout {
     /// The layout of the rack with these keys.
     pub(crate) const fn of(keyspace: Keyspace) -> Self {
-        Self::one_rack(keyspace.servers, keyspace.key_size)
+        let Keyspace { servers, racks, key_size } = keyspace;
+        let per_rack = if racks == 0 { 0 } else { servers.div_ceil(racks) };
+        // `check` refuses what does not fit.
+        let fields = if per_rack > u8::MAX as u16 { u8::MAX } else { per_rack as u8 };
+        Self { servers, per_rack, fields, key_size }
     }
 
     /// One rack of `servers` servers (at most 32) with as many SRV fields, and keys of this size.

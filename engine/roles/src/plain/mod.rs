@@ -3,7 +3,7 @@
 
 use std::convert::Infallible;
 
-use netkv_wire::{FrameView, Key, Status};
+use netkv_wire::{FrameView, Key};
 
 use crate::common::window::WINDOW;
 use crate::records::Keying;
@@ -38,19 +38,15 @@ pub(crate) const CLIENT: ClientEntry = ClientEntry {
     new: &|options, workload| Ok(Box::new(Client::new(options.load, workload)?)),
 };
 
-/// The protocol: requests and answers only. `ANSWER_COPIES`: whether servers answer a copy of a write
-/// that they have carried out.
+/// The protocol: requests and answers only.
 #[derive(Debug)]
-pub struct Serving<const ANSWER_COPIES: bool>;
-
-/// The protocol of netkv's own frames, whose clients send a request again.
-pub type Plain = Serving<true>;
+pub struct Plain;
 
 /// A write is being stored.
 #[derive(Debug)]
 pub struct Storing(Write<()>);
 
-impl<const ANSWER_COPIES: bool> ServerProtocol for Serving<ANSWER_COPIES> {
+impl ServerProtocol for Plain {
     type Config = ();
     type Tag = ();
     type Step = Storing;
@@ -83,18 +79,6 @@ impl<const ANSWER_COPIES: bool> ServerProtocol for Serving<ANSWER_COPIES> {
     ) {
         server.store(now, key, &write, out);
         server.set_step(key, Storing(write));
-    }
-
-    fn on_copy(
-        server: &mut single_key::Server<Self>,
-        _: Nanos,
-        frame: &FrameView<'_>,
-        ended: Option<Status>,
-        out: &mut Actions,
-    ) {
-        if ANSWER_COPIES && let Some(status) = ended {
-            server.refuse(frame, status, out);
-        }
     }
 
     fn on_queried(

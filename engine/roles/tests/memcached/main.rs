@@ -1,5 +1,7 @@
 //! Clients and a server that speak memcached's protocol, connected by the test.
 
+mod conditional;
+
 use netkv_roles::registry::{ClientOptions, ClientRole, Keyspace, ServerOptions, ServerRole};
 use netkv_roles::{
     Actions, Applied, Client, ClientConfig, ClientStats, MILLISECOND, MemoryStore, Nanos, Server,
@@ -8,7 +10,7 @@ use netkv_wire::memcached::{CLIENT_PORT, Opcode, Reply, Request, status};
 use netkv_wire::{client_ip, server_ip};
 use netkv_workload::{Arrivals, Mix, Popularity, ValueSize, Workload, WorkloadConfig, key_of};
 
-const KEYSPACE: Keyspace = Keyspace { servers: 1, key_size: 16 };
+const KEYSPACE: Keyspace = Keyspace { servers: 1, racks: 1, key_size: 16 };
 const DEADLINE: Nanos = 100 * MILLISECOND;
 
 struct Rack {
@@ -19,7 +21,13 @@ struct Rack {
 
 impl Rack {
     fn new(mix: Mix) -> Self {
+        Self::with_conditional(mix, 0.0)
+    }
+
+    /// With this share of the writes conditional.
+    fn with_conditional(mix: Mix, conditional: f64) -> Self {
         let workload = WorkloadConfig {
+            conditional,
             popularity: Popularity::Uniform,
             value_size: ValueSize::Fixed(32),
             ..WorkloadConfig::new(4, mix, 1)
@@ -32,7 +40,7 @@ impl Rack {
         let client = ClientRole::named("memcached").unwrap();
         Self {
             client: (client.new)(&options, Workload::new(workload).unwrap()).unwrap(),
-            server: server(&Applied::default()),
+            server: server(1, &Applied::default()),
             store: MemoryStore::new(4, ValueSize::Fixed(32)),
         }
     }
@@ -61,12 +69,15 @@ impl Rack {
         let mut out = Actions::new();
         self.server.on_frame(1, frame, &mut out);
         let mut replies: Vec<Vec<u8>> = out.frames().map(<[u8]>::to_vec).collect();
-        let mut after = Actions::new();
-        for call in out.calls() {
-            let result = self.store.execute(&call);
-            self.server.on_stored(1, call.id, result, &mut after);
+        while !out.is_empty() {
+            let mut after = Actions::new();
+            for call in out.calls() {
+                let result = self.store.execute(&call);
+                self.server.on_stored(1, call.id, result, &mut after);
+            }
+            replies.extend(after.frames().map(<[u8]>::to_vec));
+            out = after;
         }
-        replies.extend(after.frames().map(<[u8]>::to_vec));
         replies
     }
 
@@ -76,16 +87,17 @@ impl Rack {
         stats
     }
 
+    /// Restarts the server; only its store is kept.
     fn restart(&mut self) {
-        self.server = server(self.store.applied());
+        self.server = server(2, self.store.applied());
     }
 }
 
-fn server(applied: &Applied) -> Box<dyn Server> {
+fn server(first_request: u32, applied: &Applied) -> Box<dyn Server> {
     let options = ServerOptions {
         server: 0,
         keyspace: KEYSPACE,
-        first_request: 1,
+        first_request,
         epoch: 0,
         service_rate: None,
         service_queue: 16,
@@ -94,11 +106,16 @@ fn server(applied: &Applied) -> Box<dyn Server> {
 }
 
 fn request(opcode: Opcode, opaque: u32, value: &[u8]) -> Vec<u8> {
+    conditional(opcode, opaque, value, 0)
+}
+
+/// A request that takes effect only if the item has version `cas`.
+fn conditional(opcode: Opcode, opaque: u32, value: &[u8], cas: u64) -> Vec<u8> {
     let mut frame = Vec::new();
     let (source, key) = (client_ip(1), key_of(2));
     let (id, destination, source_port) = (opaque as u16, server_ip(0), CLIENT_PORT);
     let request =
-        Request { source, source_port, destination, opcode, id, opaque, key: &key, value };
+        Request { source, source_port, destination, opcode, id, opaque, cas, key: &key, value };
     request.write(&mut frame);
     frame
 }

@@ -6,12 +6,14 @@ use netkv_checker::{
 use netkv_wire::Key;
 
 use super::Senders;
+use super::staleness::Staleness;
 use crate::{ClientConfig, ClientCounts, Nanos, read_writer};
 
 /// Reports operations to the checker and judges reads, if checking is enabled.
 #[derive(Debug)]
 pub(crate) struct Judge {
     checker: Checker,
+    staleness: Staleness,
     judges: bool,
     other_writers: bool,
 }
@@ -33,7 +35,7 @@ pub(crate) struct Read<'a> {
 impl Judge {
     pub(crate) fn new(config: &ClientConfig) -> Self {
         let (judges, other_writers) = (config.check, config.other_writers);
-        Self { checker: Checker::new(), judges, other_writers }
+        Self { checker: Checker::new(), staleness: Staleness::default(), judges, other_writers }
     }
 
     /// A read is about to be sent for the first time.
@@ -59,6 +61,20 @@ impl Judge {
     pub(crate) fn end_write(&mut self, now: Nanos, key: &Key, id: WriteId) {
         if self.judges {
             self.checker.end_write(now, key, id);
+            self.staleness.written(now, key, id);
+        }
+    }
+
+    /// A write has been refused: it has not taken effect and will not.
+    pub(crate) fn refuse_write(
+        &mut self,
+        now: Nanos,
+        key: &Key,
+        id: WriteId,
+        counts: &mut ClientCounts,
+    ) {
+        if self.judges && self.checker.refuse_write(now, key, id) == Verdict::Phantom {
+            counts.phantom_reads += 1;
         }
     }
 
@@ -106,7 +122,13 @@ impl Judge {
             Verdict::Fresh => {}
             Verdict::Unchecked => counts.unchecked_reads += 1,
             Verdict::Stale | Verdict::Phantom if verifies => return true,
-            Verdict::Stale => counts.stale_reads += 1,
+            Verdict::Stale => {
+                counts.stale_reads += 1;
+                let begun = self.checker.begun(ticket);
+                let age = self.staleness.age(begun, key, observed).unwrap_or(0);
+                counts.stale_ns += age;
+                counts.longest_stale_ns = counts.longest_stale_ns.max(age);
+            }
             Verdict::Phantom => counts.phantom_reads += 1,
         }
         false

@@ -4,6 +4,7 @@
 mod config;
 mod judge;
 mod senders;
+mod staleness;
 mod verification;
 
 use std::collections::VecDeque;

@@ -16,6 +16,8 @@
 //! 5. Every operation is recorded, and the [`Checker`](netkv_checker::Checker) judges for every
 //!    read whether the history of its key is still linearizable; a final verification reads every
 //!    written key back.
+//!    A conditional write that is refused has not taken effect. If it was sent again, its effect is
+//!    unknown: a copy may have taken effect before.
 //! 6. A protocol adds in its [`Protocol`]: stamps of requests, which answers are accepted, and
 //!    messages to and from the controller.
 //!

@@ -34,6 +34,13 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
         None
     }
 
+    /// The stamp of a write that is to take effect only if its key is unchanged since it was last
+    /// read; `None` if the protocol has none, or the key was not read: then the write is
+    /// unconditional.
+    fn condition(&mut self, _key: &Key) -> Option<Stamp> {
+        None
+    }
+
     /// Whether an answer is accepted. `written` is the length of the value of a write.
     fn judge(&self, _frame: &FrameView<'_>, _written: usize) -> Verdict {
         Verdict::Accept

@@ -31,6 +31,8 @@ pub(super) struct Request {
     sent: Nanos,
     /// The stamp of its first frame, which retries keep.
     stamp: Option<Stamp>,
+    /// Whether it takes effect only if its key is unchanged since it was last read.
+    conditional: bool,
     /// When the timer of this request is due; its other timers in the queue are ignored.
     timer: Nanos,
     pub(super) ticket: Option<ReadTicket>,
@@ -61,6 +63,7 @@ impl Request {
             attempts: 0,
             sent: 0,
             stamp: None,
+            conditional: false,
             timer: 0,
             ticket: None,
         }
@@ -172,18 +175,25 @@ impl<P: Protocol> Client<P> {
                 }
                 refused = false;
             }
+            let conflict = request.conditional && frame.status() == Status::Conflict;
+            self.stats.counts.conflicts += u64::from(conflict);
             if !refused {
                 self.note_written(&request, frame);
             }
             self.stats.counts.writes += 1;
             let (key, id) = (&request.operation.key, request.id());
-            if refused {
-                // Not acknowledged: the effect on the store is unknown.
+            if conflict && request.attempts == 1 {
+                self.judge.refuse_write(now, key, id, &mut self.stats.counts);
+            } else if refused {
+                // Not acknowledged: the effect on the store is unknown. That includes a conflict of
+                // a request that was sent again, as an earlier copy may have caused it.
                 self.judge.give_up_write(key, id);
             } else {
                 self.judge.end_write(now, key, id);
             }
             self.settle(&request);
+            // An answer, and no error.
+            refused &= !conflict;
         }
         if request.op == Op::Get && request.operation.kind == OpKind::ReadModifyWrite && !refused {
             request.op = Op::Put;
@@ -229,7 +239,10 @@ impl<P: Protocol> Client<P> {
     /// Puts a numbered request into its slot, reports it to the checker, and sends it.
     fn enter(&mut self, now: Nanos, slot: u32, mut request: Request, out: &mut Actions) {
         self.by_number.insert((request.client, request.number), slot);
-        request.stamp = self.protocol.stamp();
+        let asks = request.op == Op::Put && request.operation.conditional;
+        let condition = if asks { self.protocol.condition(&request.operation.key) } else { None };
+        request.conditional = condition.is_some();
+        request.stamp = condition.or_else(|| self.protocol.stamp());
         let (key, id, exists) = (&request.operation.key, request.id(), request.exists);
         match request.op {
             _ if request.submitted.is_some() => {}

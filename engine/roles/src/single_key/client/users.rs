@@ -147,7 +147,8 @@ impl<P: Protocol> Client<P> {
         users.next += 1;
         for (key_index, (key, _)) in answers.iter().enumerate() {
             let submitted = Box::new(Submitted { group, key_index, value: value.to_vec() });
-            let operation = Operation { kind, id: u64::MAX, key: *key, size: value.len() };
+            let (id, size) = (u64::MAX, value.len());
+            let operation = Operation { kind, id, key: *key, size, conditional: false };
             users.waiting.push_back(Waiting { submitted, operation, deadline });
         }
         users.groups.insert(group, Group { token, left: answers.len(), answers });

@@ -14,7 +14,7 @@ impl<P: Protocol> Client<P> {
             let Some(verification) = &mut self.verification else { return };
             let Some(key) = verification.take(&self.judge) else { return };
             let id = key_id(&key).unwrap_or(u64::MAX);
-            let operation = Operation { kind: OpKind::Read, id, key, size: 0 };
+            let operation = Operation { kind: OpKind::Read, id, key, size: 0, conditional: false };
             let request = Request::new(operation, id < keys, now, now + VERIFY_DEADLINE);
             self.start_request(now, request.verifying(), out);
         }

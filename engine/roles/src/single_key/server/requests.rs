@@ -194,13 +194,32 @@ impl<P: Protocol> Server<P> {
     }
 }
 
+impl<P: Protocol> Server<P> {
+    /// The answer to a read, which ends it.
+    pub(crate) fn reply_to_read<'a>(
+        &mut self,
+        now: Nanos,
+        read: &Read,
+        result: StoreResult<'a>,
+    ) -> Message<'a> {
+        let Read { client, sender, request, key } = *read;
+        self.copies.end(now, (sender, request));
+        let reply = Message::request(self.address(), client, Op::GetReply, sender, request, key);
+        match result {
+            StoreResult::Value(value, _) => reply.with_value(value),
+            StoreResult::NotFound(_) => reply.with_status(Status::NotFound),
+            StoreResult::Done | StoreResult::Failed => reply.with_status(Status::Rejected),
+        }
+    }
+}
+
 /// Reads of protocols that answer with the stored value and nothing else.
 impl<P: Protocol<Query = Read>> Server<P> {
     /// Reads the store for a read request.
     pub(crate) fn read(&mut self, frame: &FrameView<'_>, out: &mut Actions) {
-        let (client, sender, request, key) =
-            (frame.source(), frame.sender(), frame.request(), frame.key());
-        let call = self.calls.add(Call::Query(Read { client, sender, request, key }));
+        let read = Read::of(frame);
+        let key = read.key;
+        let call = self.calls.add(Call::Query(read));
         out.get(call, key);
     }
 
@@ -212,13 +231,6 @@ impl<P: Protocol<Query = Read>> Server<P> {
         result: StoreResult<'_>,
         out: &mut Actions,
     ) {
-        let Read { client, sender, request, key } = *read;
-        self.copies.end(now, (sender, request));
-        let reply = Message::request(self.address(), client, Op::GetReply, sender, request, key);
-        out.send(&match result {
-            StoreResult::Value(value, _) => reply.with_value(value),
-            StoreResult::NotFound(_) => reply.with_status(Status::NotFound),
-            StoreResult::Done | StoreResult::Failed => reply.with_status(Status::Rejected),
-        });
+        out.send(&self.reply_to_read(now, read, result));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use netkv_wire::{Ip, Key, Op};
+use netkv_wire::{FrameView, Ip, Key, Op};
 
 use super::Protocol;
 
@@ -25,6 +25,18 @@ pub struct Read {
     pub(crate) sender: u16,
     pub(crate) request: u32,
     pub(crate) key: Key,
+}
+
+impl Read {
+    /// The read of a frame.
+    pub(crate) fn of(frame: &FrameView<'_>) -> Self {
+        Self {
+            client: frame.source(),
+            sender: frame.sender(),
+            request: frame.request(),
+            key: frame.key(),
+        }
+    }
 }
 
 /// A key with work that is under way, waiting or held. Other keys take no memory.

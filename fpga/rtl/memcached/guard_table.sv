@@ -19,25 +19,25 @@
 // cycle each, and accepts nothing.
 module guard_table #(
     parameter int MARGIN = 16,  // units of time
-    parameter int INDEX_BITS = lake_pkg::GUARD_BITS,
+    parameter int INDEX_BITS = memcached_pkg::GUARD_BITS,
     parameter int TAG_BITS = 3
 ) (
     input  logic                           clk,
     input  logic                           rst,
-    input  logic [lake_pkg::TIME_BITS-1:0] now,
-    input  logic [lake_pkg::TIME_BITS-1:0] lifetime,
+    input  logic [memcached_pkg::TIME_BITS-1:0] now,
+    input  logic [memcached_pkg::TIME_BITS-1:0] lifetime,
 
     input  logic                           s_valid,
     output logic                           s_ready,
-    input  lake_pkg::guard_request_t       s_request,
+    input  memcached_pkg::guard_request_t       s_request,
     input  logic [TAG_BITS-1:0]            s_tag,
     output logic                           s_response_valid,
-    output lake_pkg::guard_response_t      s_response,
+    output memcached_pkg::guard_response_t      s_response,
     output logic [TAG_BITS-1:0]            s_response_tag
 );
   typedef struct packed {
-    lake_pkg::guard_response_t      state;
-    logic [lake_pkg::TIME_BITS-1:0] last_mutation;
+    memcached_pkg::guard_response_t      state;
+    logic [memcached_pkg::TIME_BITS-1:0] last_mutation;
   } entry_t;
 
   // One entry in SWEEP_INTERVAL cycles.
@@ -50,7 +50,7 @@ module guard_table #(
 
   logic                      step_valid;  // a command
   logic                      step_sweep;
-  lake_pkg::guard_command_t  step_command;
+  memcached_pkg::guard_command_t  step_command;
   logic                      step_expiring;
   logic [INDEX_BITS-1:0]     step_index;
 
@@ -74,11 +74,11 @@ module guard_table #(
 
   assign ram_read       = accept || sweep;
   assign ram_read_index = accept ? s_request.index[INDEX_BITS-1:0] : walk;
-  assign ram_write      = clearing || step_sweep || (step_valid && step_command != lake_pkg::GUARD_READ);
+  assign ram_write      = clearing || step_sweep || (step_valid && step_command != memcached_pkg::GUARD_READ);
 
   assign previous = forward ? forwarded : stored;
   assign expired = {1'b0, now - previous.last_mutation}
-      > {1'b0, lifetime} + (lake_pkg::TIME_BITS + 1)'(MARGIN);
+      > {1'b0, lifetime} + (memcached_pkg::TIME_BITS + 1)'(MARGIN);
 
   always_comb begin
     after = '0;
@@ -86,14 +86,14 @@ module guard_table #(
     if (expired || mutant_pkg::ID == 28) begin
       after.state.inflight = '0;
     end
-    if (step_valid && step_command == lake_pkg::GUARD_MUTATE) begin
+    if (step_valid && step_command == memcached_pkg::GUARD_MUTATE) begin
       after.state.version     = previous.state.version + 1'b1;
       after.state.uncacheable = previous.state.uncacheable || step_expiring;
       after.last_mutation     = now;
       if (after.state.inflight != '1) begin
         after.state.inflight = after.state.inflight + 1'b1;
       end
-    end else if (step_valid && step_command == lake_pkg::GUARD_ACK) begin
+    end else if (step_valid && step_command == memcached_pkg::GUARD_ACK) begin
       if (after.state.inflight != '1 && after.state.inflight != '0) begin
         after.state.inflight = after.state.inflight - 1'b1;
       end

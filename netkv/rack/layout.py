@@ -1,0 +1,51 @@
+"""Switches, hosts and cables of a rack, for both drivers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netkv.errors import UsageError
+from netkv.rack.nodes import Switch
+
+if TYPE_CHECKING:
+    from netkv.control.network import Network
+    from netkv.lab.hardware import GenericLab
+
+
+def of_lab(lab: GenericLab, *, clients: int, coordinator: bool) -> Network:
+    """The network of a lab with so many clients; raises `UsageError` for an invalid topology."""
+    from netkv.control import network
+
+    topology = lab.topology
+    hosts = {"clients": clients, "servers": lab.servers}
+    try:
+        match topology.kind:
+            case "rack":
+                return network.rack(**hosts, coordinator=coordinator)
+            case "racks":
+                return network.racks(topology.racks, **hosts, coordinator=coordinator)
+            case "spine-leaf":
+                return network.spine_leaf(
+                    topology.layers, topology.switches, **hosts, coordinator=coordinator
+                )
+    except ValueError as error:
+        raise UsageError(f"This topology is invalid: {error}") from error
+
+
+def names(network: Network) -> tuple[str, ...]:
+    """Names of the switches as nodes: `switch` if there is one."""
+    plans = network.switches
+    return (Switch.NAME,) if len(plans) == 1 else tuple(plan.name for plan in plans)
+
+
+def switches(lab: GenericLab) -> list[str]:
+    """Names of the switches of a lab, as `names` of its network."""
+    topology = lab.topology
+    if topology.kind == "rack" or (topology.kind == "racks" and topology.racks == 1):
+        return [Switch.NAME]
+    from netkv.control import network
+
+    if topology.kind == "racks":
+        return network.names_of_racks(topology.racks)
+    layers = network.names_of_layers(topology.layers, topology.switches)
+    return [name for layer in layers for name in layer]

@@ -1,0 +1,56 @@
+"""Mutants of the client-side cache: its design with one safety rule broken (docs/client-cache.md).
+
+Numbers below 40 are those of LaKe, and concern modules that both share.
+"""
+
+from __future__ import annotations
+
+from netkv.fpga import manifest, mutants
+from netkv.fpga.manifest import Manifest
+from netkv.fpga.mutants import Mutant
+
+MUTANTS = (
+    Mutant(14, "forget-untracked-tags", "3"),
+    Mutant(22, "store-conditional", "6"),
+    Mutant(23, "store-expiring", "5"),
+    Mutant(28, "forget-unanswered", "2"),
+    Mutant(40, "fill-after-mutation", "2"),
+    Mutant(41, "fill-during-mutation", "2"),
+    Mutant(42, "fill-before-lifetime", "4"),
+    Mutant(43, "fill-of-expiring", "5"),
+    Mutant(44, "visible-though-refused", "2"),
+    Mutant(45, "visible-during-mutation", "2"),
+    Mutant(46, "serve-pending", "2"),
+    Mutant(47, "serve-old-epoch", "4"),
+    Mutant(48, "serve-after-delayed-flush", "4"),
+    Mutant(49, "serve-beyond-max-age", "5"),
+    Mutant(50, "no-invalidation", "2"),
+    Mutant(51, "fill-ambiguous", "3"),
+    Mutant(52, "mix-up-clients", "3"),
+    Mutant(53, "mix-up-replies-of-servers", "3"),
+    Mutant(54, "mix-up-items-of-servers", "a hit is an item of the server that was asked"),
+    Mutant(55, "mix-up-functions", "3"),
+    Mutant(56, "share-between-groups", "a group does not read the entries of another"),
+    Mutant(57, "fill-of-part", "replies in several datagrams never fill"),
+    Mutant(58, "fill-of-refusal", "replies with a status other than 0 never fill"),
+    Mutant(59, "no-key-compare", "a hit has the key that was asked for"),
+    Mutant(60, "first-operation-only", "2"),
+    Mutant(61, "ignore-malformed", "4"),
+    Mutant(62, "ignore-flush", "4"),
+    Mutant(63, "ignore-opaque-frames", "4"),
+    Mutant(64, "keep-when-switched-on", "4"),
+    Mutant(65, "keep-when-reconfigured", "4"),
+    Mutant(66, "ignore-fragments", "4"),
+    Mutant(67, "fill-behind-unseen-mutation", "4"),
+)
+
+
+def design() -> Manifest:
+    """The design `client-cache` with its mutants and a small table."""
+    return mutants.design(manifest.find("client-cache"), "client_cache_mutants", {"INDEX_BITS": 8})
+
+
+def full_design() -> Manifest:
+    """The same with the tables of the design as it ships."""
+    cache = manifest.find("client-cache")
+    return mutants.design(cache, "client_cache_mutants", cache.parameters)

@@ -1,0 +1,71 @@
+"""Live racks of several switches: each is a process with a controller of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netkv.errors import MisfitError
+from netkv.lab.hardware import TopologySpec
+from netkv.lab.rack import LiveRack
+from netkv.rack import nodes
+from tests.lab.racks import running, sampled, serves, spec, verify
+
+RACKS = TopologySpec(kind="racks", racks=3)
+LEAVES = TopologySpec(kind="spine-leaf", layers=2, switches=2)
+
+
+@pytest.mark.parametrize(
+    ("topology", "switches"),
+    [
+        (RACKS, ["core", "tor-0", "tor-1", "tor-2"]),
+        (LEAVES, ["edge-0", "spine-0", "spine-1", "leaf-0", "leaf-1"]),
+    ],
+    ids=["racks", "spine-leaf"],
+)
+async def test_all_servers_are_reached_and_keys_are_cached(
+    topology: TopologySpec, switches: list[str], tmp_path: Path
+) -> None:
+    rack = LiveRack(spec("netcache", topology=topology), tmp_path)
+    found = [node.name for node in rack.nodes if isinstance(node, nodes.Switch)]
+    assert found == switches
+    assert list(nodes.of_lab(rack.spec.lab)) == [node.name for node in rack.nodes]
+    async with running(rack):
+        sample = await serves(rack)
+        assert set(sample.control_plane_bytes_by_switch) == set(switches)
+        assert set(rack.controller.arbitration()) == set(switches)
+        await sampled(rack, "a switch answers reads", lambda it: it.client.hits > 0)
+        counts = (await verify(rack)).client_statistics
+        assert (counts["stale_reads"], counts["acked_writes_lost"]) == (0, 0)
+    assert rack.failed is None
+
+
+async def test_leaf_that_was_killed_serves_again(tmp_path: Path) -> None:
+    async with running(LiveRack(spec("nocache", topology=LEAVES), tmp_path)) as rack:
+        await serves(rack)
+        await rack.node("leaf-1").kill()
+        await sampled(
+            rack,
+            "only the servers of the other leaf are reached",
+            lambda it: it.server_load[0] + it.server_load[1] > 0 == max(it.server_load[2:]),
+        )
+        await rack.node("leaf-1").start()
+        await serves(rack)
+        assert (await verify(rack)).client_statistics["acked_writes_lost"] == 0
+        assert rack.failed is None
+
+
+async def test_new_controller_sets_all_switches_up(tmp_path: Path) -> None:
+    async with running(LiveRack(spec("netcache", topology=LEAVES), tmp_path)) as rack:
+        await serves(rack)
+        await rack.node("controller").kill()
+        await rack.node("controller").start()
+        await sampled(rack, "a switch answers reads", lambda it: it.client.hits > 0)
+        await serves(rack)
+        assert (await verify(rack)).client_statistics["acked_writes_lost"] == 0
+
+
+def test_several_switches_need_the_engine(tmp_path: Path) -> None:
+    with pytest.raises(MisfitError, match=r"needs .lab\.target: engine., not .bmv2."):
+        LiveRack(spec("nocache", topology=LEAVES, target="bmv2"), tmp_path)

@@ -27,6 +27,7 @@ control Entry(inout headers_t hdr, inout metadata_t meta) {
             reported_snapshot.apply(hdr, meta);
         }
         meta.stores = meta.applied || meta.filled || meta.refreshes;
+        meta.incoming.latest = !meta.filled;
 
         if (meta.stores || meta.outdates || meta.loads
             || (meta.role == ROLE_READ && meta.serving)) {

@@ -14,8 +14,6 @@ control EntryArray(inout chunk_t chunk, in metadata_t meta, in bool loads, in bo
         if (loads) {
             chunk.setValid();
             chunk.data = stored;
-        } else if (meta.role == ROLE_WRITE) {
-            chunk.setInvalid(); // the frame leaves with the record before the write
         }
     }
 }

@@ -14,7 +14,7 @@ control EntryFlags(inout metadata_t meta) {
         meta.stored.length = cell[15:0];
         meta.stored.chunks = (cell[15:0] + (CHUNK_BYTES - 1))[11:4];
         if (meta.stores) {
-            cells.write(meta.entry, (bit<1>) !meta.filled ++ (bit<1>) meta.applied
+            cells.write(meta.entry, (bit<1>) meta.incoming.latest ++ (bit<1>) meta.applied
                                     ++ (bit<1>) meta.incoming.deleted
                                     ++ meta.incoming.incarnation[12:0] ++ meta.incoming.length);
         } else if (meta.outdates) {

@@ -11,7 +11,7 @@ control ForwardToServer(inout headers_t hdr, in metadata_t meta) {
             hdr.version_stamp.bits = BIT_HOT;
         }
         if (meta.role == ROLE_WRITE) {
-            if (hdr.version_stamp.incarnation != 0 && !meta.same_incarnation) {
+            if (meta.past) {
                 hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_PAST;
             }
             hdr.version_stamp.incarnation = meta.incarnation;

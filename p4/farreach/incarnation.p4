@@ -25,6 +25,7 @@ control Incarnation(inout headers_t hdr, inout metadata_t meta) {
         meta.incoming.incarnation = hdr.version_stamp.incarnation;
         if (meta.role == ROLE_WRITE) {
             meta.incoming.incarnation = meta.incarnation;
+            meta.past = hdr.version_stamp.incarnation != 0 && !meta.same_incarnation;
         }
     }
 }

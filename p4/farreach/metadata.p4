@@ -17,6 +17,7 @@ enum bit<8> Kept {
 struct incoming_record_t {
     bool    fits; // an entry could store it
     bool    deleted;
+    bool    latest; // the switch may answer reads with it
     bit<16> length;
     bit<8>  chunks;
     bit<32> incarnation;
@@ -53,6 +54,7 @@ struct metadata_t {
     @field_list(Kept.ORIGINAL)
     bit<32>           sequence;         // of the write or of the version stamp; 0: older than all
     bool              same_incarnation; // the version stamp is of this incarnation
+    bool              past;             // a write of an earlier incarnation
     bit<32>           snapshot;         // the snapshot in progress; 0: none
     // the entry of the key
     bool              cached;
@@ -70,7 +72,7 @@ struct metadata_t {
     bool              refreshes;
     bool              outdates;
     bool              original;         // the first write after the snapshot point
-    bool              overwritten;
+    bit<8>            further_bits;     // of a report about the record
     bool              stores;
     bool              loads;
     bool              answered;         // leaves through reply_port

@@ -21,6 +21,14 @@ control Original(inout headers_t hdr, inout metadata_t meta, inout standard_meta
         hdr.kv.status = STATUS_OK;
         hdr.kv.flags = FLAG_STAMPED;
         record_report.apply(hdr, meta);
+        if (meta.stored.chunks < 1) { hdr.value[0].setInvalid(); } // of the longer new value
+        if (meta.stored.chunks < 2) { hdr.value[1].setInvalid(); }
+        if (meta.stored.chunks < 3) { hdr.value[2].setInvalid(); }
+        if (meta.stored.chunks < 4) { hdr.value[3].setInvalid(); }
+        if (meta.stored.chunks < 5) { hdr.value[4].setInvalid(); }
+        if (meta.stored.chunks < 6) { hdr.value[5].setInvalid(); }
+        if (meta.stored.chunks < 7) { hdr.value[6].setInvalid(); }
+        if (meta.stored.chunks < 8) { hdr.value[7].setInvalid(); }
         hdr.slot.setValid();
         hdr.slot.entry = meta.entry[15:0];
         hdr.slot.number = meta.snapshot;

@@ -6,7 +6,7 @@ control RecordReport(inout headers_t hdr, in metadata_t meta) {
     apply {
         stored_record.apply(hdr, meta);
         hdr.version_stamp.generation = meta.generation;
-        hdr.version_stamp.bits = 0;
+        hdr.version_stamp.bits = meta.further_bits;
         if (meta.stored.deleted) {
             hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_DELETED;
         }
@@ -15,9 +15,6 @@ control RecordReport(inout headers_t hdr, in metadata_t meta) {
         }
         if (meta.stored.dirty) {
             hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_DIRTY;
-        }
-        if (meta.overwritten) {
-            hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_OVERWRITTEN;
         }
         if (meta.serving) {
             hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_VALID;

@@ -10,7 +10,9 @@ control ReportedSnapshot(inout headers_t hdr, inout metadata_t meta) {
         if (meta.filled) {
             cells.write(meta.entry, 0);
         } else if (meta.role == ROLE_CONTROL) {
-            meta.overwritten = cell != 0 && cell == hdr.slot.number;
+            if (cell != 0 && cell == hdr.slot.number) {
+                meta.further_bits = BIT_OVERWRITTEN;
+            }
         } else if (cell != meta.snapshot) {
             meta.original = meta.applied;
             meta.refreshes = false; // only a write may change a record that belongs to the snapshot

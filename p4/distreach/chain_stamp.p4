@@ -1,0 +1,19 @@
+/* The stamp with which a request continues along the chain. */
+
+control ChainStamp(inout headers_t hdr, in metadata_t meta) {
+    apply {
+        hdr.version_stamp.incarnation = meta.own_incarnation;
+        hdr.version_stamp.sequence = meta.sequence;
+        hdr.version_stamp.generation = 0;
+        hdr.version_stamp.bits = BIT_SEQUENCED;
+        if (meta.past) {
+            hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_PAST;
+        }
+        if (meta.superseded) {
+            hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_SUPERSEDED;
+        }
+        if (meta.applied || meta.covered) {
+            hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_STORED;
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/* A request has one sequence: the head remembers the last 1024 requests of each of 64 clients. A
+ * request that comes again gets the sequence that it has, so another copy of it changes nothing
+ * that the first one did not change.
+ *
+ * Entries take a copy only if the first one passed the same generation of the head's entry. After
+ * any other, newer writes may have passed without the entry, and be at the server. */
+
+control Dedup(inout headers_t hdr, inout metadata_t meta) {
+    // request[31:10] (22) | used (1) | storable (1) | incarnation[7:0] | generation (32)
+    register<bit<64>>(65536) cells;
+    bit<16> client = 0;
+    bit<64> cell = 0;
+    bit<22> ahead = 0;
+    bool    same = false;
+
+    apply {
+        client = hdr.kv.sender - 1;
+        meta.storable = meta.storable && meta.validity == VALID && client < 64;
+        if (client < 64) {
+            meta.dedup_index = 16w0 ++ client[5:0] ++ hdr.kv.request[9:0];
+            cells.read(cell, meta.dedup_index);
+            ahead = cell[63:42] - hdr.kv.request[31:10];
+            same = cell[41:41] == 1 && ahead == 0;
+            if (same && cell[39:32] == meta.incarnation[7:0]) {
+                meta.repeated = true;
+            } else if (same && meta.previous != 0 && cell[39:32] == meta.previous[7:0]) {
+                meta.repeated = true;
+                meta.own_incarnation = meta.previous;
+            } else if (cell[41:41] == 1 && ahead != 0 && ahead < 0x40000) {
+                meta.drop_reason = DROP_LATE; // older by less than 2^28 requests
+            } else {
+                // A sequence from before a loss is of no use: no switch takes it any more.
+                meta.first_copy = true;
+                cells.write(meta.dedup_index,
+                            hdr.kv.request[31:10] ++ 1w1 ++ (bit<1>) meta.storable
+                            ++ meta.incarnation[7:0] ++ meta.generation);
+            }
+            if (meta.repeated) {
+                meta.storable = meta.storable && cell[40:40] == 1
+                                && cell[31:0] == meta.generation;
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+/* The incarnation of the chain, and the place of this switch in it. One table has both: when a
+ * switch becomes the head, it stamps with the new incarnation from its first request on. */
+
+control Incarnation(inout headers_t hdr, inout metadata_t meta) {
+    bit<32> lost = 0;
+    bool    knows = false;
+
+    /* previous: the incarnation before this one that continues the same sequence numbers; 0: none.
+     * last_loss: the incarnation that began with the last loss of a switch's state.
+     * head: 1 if this switch is the first of the chain. */
+    action set(bit<32> incarnation, bit<32> previous, bit<32> last_loss, bit<8> head) {
+        meta.incarnation = incarnation;
+        meta.previous = previous;
+        lost = last_loss;
+        meta.head = head == 1;
+    }
+
+    table current {
+        actions = { set; }
+        default_action = set(0, 0, 0, 0);
+    }
+
+    apply {
+        current.apply();
+        meta.same_incarnation = hdr.version_stamp.incarnation != 0
+                                && (hdr.version_stamp.incarnation == meta.incarnation
+                                    || hdr.version_stamp.incarnation == meta.previous);
+        meta.own_incarnation = meta.incarnation;
+        if (meta.role == ROLE_READ || meta.role == ROLE_WRITE) {
+            if (meta.head) {
+                // The client's incarnation. It knows the last loss, or the write is from before it.
+                knows = hdr.version_stamp.incarnation != 0
+                        && hdr.version_stamp.incarnation - lost < 0x80000000;
+                meta.past = hdr.version_stamp.incarnation != 0 && !knows;
+                meta.storable = knows;
+            } else if (meta.same_incarnation
+                       && (hdr.version_stamp.bits & BIT_SEQUENCED) != 0) {
+                meta.past = (hdr.version_stamp.bits & BIT_PAST) != 0;
+                meta.storable = (hdr.version_stamp.bits & BIT_STORED) != 0;
+                meta.superseded = (hdr.version_stamp.bits & BIT_SUPERSEDED) != 0;
+                meta.sequence = hdr.version_stamp.sequence;
+                meta.own_incarnation = hdr.version_stamp.incarnation;
+            } else {
+                // From before a recovery: the records that it may be about are elsewhere now.
+                meta.drop_reason = DROP_LATE;
+            }
+            meta.incoming.incarnation = meta.own_incarnation;
+        } else {
+            meta.incoming.incarnation = hdr.version_stamp.incarnation;
+            if (meta.same_incarnation) {
+                meta.sequence = hdr.version_stamp.sequence;
+            }
+        }
+    }
+}

@@ -1,0 +1,387 @@
+"""A chain of engine switches that run p4/distreach, a server, and a controller driven by hand.
+
+Frames between them wait in `Chain.frames` until the test delivers, loses or copies them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+
+from netkv import _engine
+from netkv.control import base
+from netkv.control.forwarding import ForwardingOnly
+from netkv.control.messages import (
+    MAX_CACHED_BYTES,
+    Bit,
+    Message,
+    Op,
+    Slot,
+    Stamp,
+    Status,
+    decode,
+    encode,
+)
+from netkv.control.topology import CPU_PORT, SERVICE_IP, Topology, client_ip, server_ip
+from netkv.sim.tables import Tables
+from tests.p4programs.stf import packet_out
+
+PROGRAMS = Path(__file__).parents[3] / "p4"
+UP, DOWN = 1, 2
+"""Ports of a switch: towards the clients, towards the server."""
+CLIENTS = 3
+TOPOLOGY = Topology.of_ports([UP] * CLIENTS, [DOWN])
+CLOSED, OPEN, HOLD = 0, 1, 2
+SEQUENCED, STORED = Bit.VALID, Bit.LATEST
+"""Names of these bits between switches."""
+
+Patch = tuple[str, str, str]
+"""A defect: a file below p4/, a piece of its text, and what stands there instead."""
+
+
+@cache
+def program(name: str, defect: Patch | None = None) -> bytes:
+    """`link` or `tail`, compiled, with a defect."""
+    if defect is None:
+        return _engine.compile_p4(str(PROGRAMS / f"distreach/{name}.p4"), [str(PROGRAMS)])
+    file, old, new = defect
+    text = (PROGRAMS / file).read_text()
+    assert text.count(old) == 1, f"{file} has {text.count(old)} times: {old}"
+    with tempfile.TemporaryDirectory() as folder:
+        changed = Path(folder) / file
+        changed.parent.mkdir(parents=True)
+        changed.write_text(text.replace(old, new))
+        main = Path(folder) / f"{name}.p4"
+        main.write_text((PROGRAMS / f"distreach/{name}.p4").read_text())
+        return _engine.compile_p4(str(main), [folder, str(PROGRAMS)])
+
+
+class Switch:
+    """One switch of the chain."""
+
+    def __init__(self, bundle: bytes) -> None:
+        self.bundle = bundle
+        self.engine = _engine.Switch(bundle)
+        self.tables = Tables(self.engine, bundle)
+        self.alive = True
+        self.lookup: dict[bytes, tuple[int, int]] = {}
+        self._set_up()
+
+    def _set_up(self) -> None:
+        self.lookup = {}
+        for write in ForwardingOnly(TOPOLOGY).tables():
+            self.write(write)
+        for port in (UP, DOWN, CPU_PORT):
+            self.write(base.CloneSession(0, port, port))
+        match, action = {"address": server_ip(0)}, "NetkvIngress.chain.of_this_chain"
+        self.write(base.InsertEntry(0, "NetkvIngress.chain.servers", match, action, {}))
+
+    def restart(self) -> None:
+        """Run the program again, with empty tables and registers but for its initial tables."""
+        self.engine.load(self.bundle)
+        self.alive = True
+        self._set_up()
+
+    def write(self, write: base.TableWrite) -> None:
+        refusal = self.tables.carry_out(write, 0)
+        assert not refusal, refusal
+
+    def mode(self, mode: int, *, below: int = 0, threshold: int = 0xFFFF) -> None:
+        table, action = "NetkvIngress.settings.settings", "NetkvIngress.settings.configure"
+        params = {"sample_below": below, "hot_threshold": threshold, "epoch": 1, "mode": mode}
+        self.write(base.SetDefault(0, table, action, params))
+
+    def incarnation(
+        self, incarnation: int, *, head: bool, previous: int = 0, loss: int | None = None
+    ) -> None:
+        table, action = "NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set"
+        loss = incarnation if loss is None else loss
+        params = {"incarnation": incarnation, "previous": previous, "last_loss": loss}
+        self.write(base.SetDefault(0, table, action, params | {"head": int(head)}))
+
+    def cache(self, key: bytes, entry: int, generation: int) -> None:
+        """Insert a lookup entry."""
+        match, params = {"key": int.from_bytes(key)}, {"entry": entry, "generation": generation}
+        table, action = "NetkvIngress.lookup.cache", "NetkvIngress.lookup.cached"
+        self.write(base.InsertEntry(0, table, match, action, params))
+        self.lookup[key] = (entry, generation)
+
+    def forget(self, key: bytes) -> None:
+        """Delete a lookup entry."""
+        match = {"key": int.from_bytes(key)}
+        self.write(base.DeleteEntry(0, "NetkvIngress.lookup.cache", match))
+        del self.lookup[key]
+
+    def control(self, op: Op, key: bytes, entry: int, stamp: Stamp, value: bytes = b"") -> Message:
+        """A message of the controller, and its answer."""
+        slot = Slot(entry, 0)
+        message = Message(op, key, 9, stamp=stamp, slot=slot, length=len(value), value=value)
+        ((port, frame),) = self.engine.process(CPU_PORT, packet_out(0) + encode(message))
+        assert port == CPU_PORT
+        answer = decode(frame[2:]).message
+        assert answer.op == op + 1
+        return answer
+
+
+@dataclass
+class Record:
+    """A record of the server; `value` None: deleted."""
+
+    stamp: Stamp
+    value: bytes | None
+
+
+def older(a: Stamp, b: Stamp) -> bool:
+    """Whether `a` is an older sequence than `b`. Tests do not wrap."""
+    return (a.incarnation, a.number) < (b.incarnation, b.number)
+
+
+@dataclass
+class Server:
+    """FarReach's server (docs/farreach.md), as far as the switches see it."""
+
+    records: dict[bytes, Record] = field(default_factory=dict)
+    answered: dict[tuple[int, int], Status] = field(default_factory=dict)
+
+    def stored(self, key: bytes) -> Record:
+        return self.records.get(key, Record(Stamp(), None))
+
+    def restore(self, key: bytes, record: Record) -> None:
+        if older(self.stored(key).stamp, record.stamp):
+            self.records[key] = record
+
+    def serve(self, message: Message) -> Message:
+        """The reply to a request."""
+        stamp = message.stamp
+        assert stamp
+        if message.op is Op.GET:
+            record, bits = self.stored(message.key), Bit(0)
+            if stamp.bits & Bit.EMBEDDED:
+                value = None if stamp.bits & Bit.DELETED else message.value[: message.length]
+                if older(record.stamp, stamp):
+                    record, bits = Record(stamp, value), Bit.EMBEDDED
+            status = Status.NOT_FOUND if record.value is None else Status.OK
+            value = record.value or b""
+            stamp = replace(record.stamp, generation=stamp.generation, bits=bits)
+            return message.reply(status=status, stamp=stamp, value=value, length=len(value))
+        sent = (message.sender, message.request)
+        if sent not in self.answered:
+            if stamp.bits & Bit.PAST:
+                return message.reply(status=Status.UNKNOWN, stamp=Stamp())
+            value = None if message.op is Op.DELETE else message.value[: message.length]
+            self.restore(message.key, Record(Stamp(stamp.incarnation, stamp.number), value))
+            self.answered[sent] = Status.OK
+        mine = self.stored(message.key).stamp
+        return message.reply(status=Status.OK, stamp=Stamp(mine.incarnation, mine.number))
+
+
+SERVER, CLIENT = -2, -1
+"""Places of frames that are not at a switch."""
+
+
+@dataclass
+class Frame:
+    """A frame on its way to the switch with number `to`, the server, or a client."""
+
+    to: int
+    port: int
+    data: bytes
+
+
+@dataclass
+class Chain:
+    """Switches from the head to the tail, in this order."""
+
+    switches: list[Switch]
+    server: Server = field(default_factory=Server)
+    frames: list[Frame] = field(default_factory=list)
+    number: int = 40
+    """The incarnation."""
+    generation: int = 0
+
+    @classmethod
+    def of(cls, length: int, link: Patch | None = None, tail: Patch | None = None) -> Chain:
+        """A chain of so many switches, open; `link`, `tail`: defects."""
+        bundles = [program("link", link)] * (length - 1) + [program("tail", tail)]
+        chain = cls([Switch(bundle) for bundle in bundles])
+        chain.begin(chain.number)
+        for switch in chain.switches:
+            switch.mode(OPEN)
+        return chain
+
+    @property
+    def live(self) -> list[int]:
+        return [number for number, switch in enumerate(self.switches) if switch.alive]
+
+    @property
+    def head(self) -> Switch:
+        return self.switches[self.live[0]]
+
+    @property
+    def tail(self) -> Switch:
+        return self.switches[-1]
+
+    def begin(self, incarnation: int) -> None:
+        """A new incarnation, after a loss."""
+        self.number = incarnation
+        for place in self.live:
+            self.switches[place].incarnation(incarnation, head=place == self.live[0])
+
+    # ------------------------------------------------------------------------------ frames
+
+    def send(self, message: Message) -> None:
+        """A client sends a request; it is at the first live switch next."""
+        frame = encode(message, client_ip(message.sender), SERVICE_IP)
+        self.frames.append(Frame(self.live[0], UP, frame))
+
+    def deliver(self, frame: Frame) -> list[Message]:
+        """Deliver a frame; return the messages that a client gets."""
+        if frame.to == CLIENT:
+            return [decode(frame.data).message]
+        if frame.to == SERVER:
+            datagram = decode(frame.data)
+            reply = encode(
+                self.server.serve(datagram.message),
+                server_ip(0),
+                client_ip(datagram.message.sender),
+            )
+            self.frames.append(Frame(len(self.switches) - 1, DOWN, reply))
+            return []
+        switch = self.switches[frame.to]
+        if not switch.alive:
+            return []
+        for port, data in switch.engine.process(frame.port, frame.data):
+            self.frames.append(Frame(*self._beyond(frame.to, port), data))
+        return []
+
+    def _beyond(self, place: int, port: int) -> tuple[int, int]:
+        """What is at the other end of a port, and its port there."""
+        assert port in (UP, DOWN)
+        if port == DOWN:
+            below = [other for other in self.live if other > place]
+            return (below[0], UP) if below else (SERVER, 0)
+        above = [other for other in self.live if other < place]
+        return (above[-1], DOWN) if above else (CLIENT, 0)
+
+    def step(self) -> list[Message]:
+        """Deliver the frame that waits longest."""
+        return self.deliver(self.frames.pop(0))
+
+    def ask(self, message: Message) -> list[Message]:
+        """Send a request and deliver everything; return what clients get."""
+        self.send(message)
+        return self.settle()
+
+    def settle(self) -> list[Message]:
+        """Deliver everything that is under way; return what clients get."""
+        received = []
+        while self.frames:
+            received += self.step()
+        return received
+
+    # -------------------------------------------------------------------------- controller
+
+    def admit(self, key: bytes, entry: int, record: Record | None = None) -> None:
+        """Admit a key to the whole chain, first layer first. `record`: None for the server's."""
+        for _ in self.admitting(key, entry, record):
+            pass
+
+    def admitting(
+        self, key: bytes, entry: int, record: Record | None = None, *, latest: bool = False
+    ) -> Iterator[str]:
+        """`admit` in steps, from the head to the tail."""
+        self.generation += 1
+        generation = self.generation
+        record = record or self.server.stored(key)
+        if len(record.value or b"") > MAX_CACHED_BYTES:
+            return
+        bits = Bit.DELETED if record.value is None else Bit(0)
+        bits |= Bit.LATEST if latest else Bit(0)
+        stamp = replace(record.stamp, generation=generation, bits=bits)
+        for place in self.live:
+            switch = self.switches[place]
+            switch.control(Op.FILL, key, entry, stamp, record.value or b"")
+            switch.cache(key, entry, generation)
+            yield "filled"
+            switch.control(Op.VALIDATE, key, entry, Stamp(generation=generation))
+            yield "valid"
+
+    def evict(self, key: bytes) -> None:
+        """Evict a key from the whole chain, last layer first."""
+        for _ in self.evicting(key):
+            pass
+
+    def evicting(self, key: bytes) -> Iterator[str]:
+        """`evict` in steps: yields `frozen`, `restored`, `gone from the tail`."""
+        entry, generation = self.tail.lookup[key]
+        stamp = Stamp(generation=generation)
+        record = recorded(self.tail.control(Op.EVICT, key, entry, stamp))
+        yield "frozen"
+        self.server.restore(key, record)
+        yield "restored"
+        for place in reversed(self.live):
+            switch = self.switches[place]
+            if key in switch.lookup:
+                switch.control(Op.RETIRE, key, entry, stamp)
+                switch.forget(key)
+            if switch is self.tail:
+                yield "gone from the tail"
+
+    def crash(self, place: int) -> None:
+        """A switch loses its state and stays down."""
+        self.switches[place].alive = False
+
+    def recover(self, restart: Sequence[int] = ()) -> None:
+        """The recovery of the chain after a loss; `restart`: switches that run again, empty."""
+        for _ in self.recovering(restart):
+            pass
+
+    def recovering(self, restart: Sequence[int] = ()) -> Iterator[str]:
+        """`recover` in steps: yields the names of the phases."""
+        survivors = [self.switches[place] for place in self.live]
+        for switch in survivors:
+            switch.mode(HOLD)
+            yield "holding"
+        source = survivors[-1]
+        loaded: list[tuple[bytes, int, Record, bool]] = []
+        for key, (entry, generation) in source.lookup.items():
+            report = source.control(Op.LOAD, key, entry, Stamp(generation=generation))
+            assert report.stamp
+            if report.status is Status.OK and report.stamp.bits & Bit.VALID:
+                latest = bool(report.stamp.bits & Bit.LATEST)
+                loaded.append((key, entry, recorded(report), latest))
+            yield "loading"
+        for key, _, record, _ in loaded:
+            self.server.restore(key, record)
+            yield "updating the server"
+        for switch in survivors:
+            for key, (entry, generation) in list(switch.lookup.items()):
+                switch.control(Op.RETIRE, key, entry, Stamp(generation=generation))
+                switch.forget(key)
+                yield "removing"
+        for place in restart:
+            self.switches[place].restart()
+            yield "restarting"
+        self.begin(self.number + 2)
+        yield "a new incarnation"
+        if len(self.live) == len(self.switches):
+            # A switch that has just started is closed; the others hold.
+            for key, entry, record, latest in loaded:
+                # The latest one only if the server, which has it by now, has no later one.
+                newest = record.stamp == self.server.stored(key).stamp != Stamp()
+                for _ in self.admitting(key, entry, record, latest=latest and newest):
+                    yield "admitting"
+        # From the tail up: what a switch lets pass finds the next one open.
+        for place in reversed(self.live):
+            self.switches[place].mode(OPEN)
+            yield "opening"
+
+
+def recorded(report: Message) -> Record:
+    """The record in a report of a switch."""
+    assert report.stamp
+    value = None if report.stamp.bits & Bit.DELETED else report.value[: report.length]
+    return Record(Stamp(report.stamp.incarnation, report.stamp.number), value)

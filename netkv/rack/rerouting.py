@@ -52,17 +52,14 @@ class Rerouting:
         """The present topology of a switch."""
         return self._network.switch(self._plans[switch]).topology
 
-    def leave(self, switch: str) -> None:
-        """A switch goes out of service; no effect if it is."""
-        if switch not in self._out:
-            self._out.add(switch)
-            self._update(f"{switch} is out of service")
-
-    def enter(self, switch: str) -> None:
-        """A switch is in service again; no effect if it is."""
-        if switch in self._out:
+    def set_service(self, switch: str, in_service: bool) -> None:
+        """A switch goes out of service, or is in service again; no effect if it was so before."""
+        if in_service and switch in self._out:
             self._out.remove(switch)
             self._update(f"{switch} is in service again")
+        elif not in_service and switch not in self._out:
+            self._out.add(switch)
+            self._update(f"{switch} is out of service")
 
     def _update(self, what: str) -> None:
         before = {switch: self.topology(switch) for switch in self._plans}

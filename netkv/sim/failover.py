@@ -59,7 +59,7 @@ class Failover:
     def switch_started(self, switch: str) -> None:
         """A switch has started while the controllers run; its tables are empty."""
         self._due.pop(switch, None)
-        self._rerouting.leave(switch)
+        self._rerouting.set_service(switch, False)
 
     def controllers_stopped(self) -> None:
         """The controllers have stopped."""
@@ -74,7 +74,7 @@ class Failover:
         """Handles what is due by now."""
         for switch in [switch for switch, due in self._due.items() if due <= now]:
             del self._due[switch]
-            self._rerouting.leave(switch)
+            self._rerouting.set_service(switch, False)
         for switch in sorted(self._rerouting.out_of_service):
             if self._is_ready(switch):
-                self._rerouting.enter(switch)
+                self._rerouting.set_service(switch, True)

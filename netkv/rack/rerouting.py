@@ -64,17 +64,8 @@ class Rerouting:
     def _update(self, what: str) -> None:
         before = {switch: self.topology(switch) for switch in self._plans}
         self._network = self._network.without([self._plans[switch] for switch in self._out])
-        changes = {
-            switch: count
-            for switch, old in before.items()
-            if (count := _changed_routes(old, self.topology(switch)))
-        }
-        if changes:
-            self._on_note(f"{what}: {sum(changes.values())} routes of other switches changed")
-        for switch in changes:
+        changed = [switch for switch, old in before.items() if self.topology(switch) != old]
+        if changed:
+            self._on_note(f"{what}: routes of {len(changed)} other switches change")
+        for switch in changed:
             self._on_change(switch, self.topology(switch))
-
-
-def _changed_routes(old: Topology, new: Topology) -> int:
-    pairs = zip((*old.hosts(), *old.splitters), (*new.hosts(), *new.splitters), strict=True)
-    return sum(before.port != after.port for before, after in pairs)

@@ -115,6 +115,10 @@ async def test_crashed_spine_is_routed_around(tmp_path: Path) -> None:
         await until_async(lambda: rack.failed, "the end of the process is noticed")
         await until_async(lambda: notes(rack), "the controllers have noticed it")
         await serves(rack)
+        # A switch that restarts meanwhile gets the routes of the moment.
+        await rack.node("leaf-1").kill()
+        await rack.node("leaf-1").start()
+        await serves(rack)
         await spine.start()
         await carries_traffic(rack, "spine-1")
         assert (await verify(rack)).client_statistics["acked_writes_lost"] == 0

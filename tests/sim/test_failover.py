@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from netkv import schemes
+from netkv.errors import UsageError
 from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import LabSpec, Poisson, RackSpec, WorkloadSpec
 from netkv.sim import profiles
@@ -282,3 +283,9 @@ def test_detection_time_is_a_figure_of_the_profile() -> None:
     kill(rack, "spine-0")
     advance(rack, 0.002)
     assert len(notes(rack)) == 1
+
+
+@pytest.mark.parametrize("figure", [-1.0, 1e9])
+def test_impossible_detection_time_is_refused(figure: float) -> None:
+    with pytest.raises(UsageError, match=r"makes 'control\.detection_time' of the profile"):
+        make(profile_changes={"control.detection_time": figure})

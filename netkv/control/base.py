@@ -19,6 +19,9 @@ order. The driver guarantees:
    empties the switch, and sends `Started`. From then on it carries out no action of the
    predecessor. The successor's clock is not behind the predecessor's. docs/architecture.md, "When
    a controller dies", explains why the switch is emptied.
+5. When other switches go out of service or return, the driver sends `TopologyChanged`. If that
+   happens while this switch is down, it follows `SwitchRestarted` directly, before any answer.
+   docs/architecture.md, "A switch fails", defines "in service".
 
 Frames may be lost, duplicated and reordered; the control plane handles that itself.
 """
@@ -29,7 +32,10 @@ Frames may be lost, duplicated and reordered; the control plane handles that its
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkable
+
+if TYPE_CHECKING:
+    from netkv.control.topology import Topology
 
 Nanoseconds: TypeAlias = int
 """A time on the driver's clock, or a duration, in nanoseconds."""
@@ -112,8 +118,27 @@ class TableWritten:
     error: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class TopologyChanged:
+    """From now on this is the topology of the switch, also after restarts.
+
+    Only ports towards hosts at other switches differ from the earlier one. The same topology may be
+    sent several times.
+    """
+
+    topology: "Topology"
+
+
 Event: TypeAlias = (
-    Started | SwitchRestarted | Timer | Preload | Digest | PacketIn | TableWritten | Saved
+    Started
+    | SwitchRestarted
+    | Timer
+    | Preload
+    | Digest
+    | PacketIn
+    | TableWritten
+    | Saved
+    | TopologyChanged
 )
 
 # -------------------------------------------------------------------------------- actions
@@ -324,6 +349,8 @@ class ControlPlane(ABC):
                 return self.on_table_written(now, event)
             case Saved():
                 return self.on_saved(now, event)
+            case TopologyChanged(topology):
+                return self.on_topology_changed(now, topology)
 
     @abstractmethod
     def tables(self) -> Iterator[TableWrite]:
@@ -371,4 +398,9 @@ class ControlPlane(ABC):
 
     def on_saved(self, now: Nanoseconds, saved: Saved) -> Iterator[Action]:
         """A save has been answered."""
+        return iter(())
+
+    def on_topology_changed(self, now: Nanoseconds, topology: "Topology") -> Iterator[Action]:
+        """Ports towards hosts at other switches have changed. By default nothing: a scheme for one
+        switch has no such hosts. `ForwardingControlPlane` changes the routes."""
         return iter(())

@@ -1,9 +1,12 @@
 """The forwarding tables of a switch: the owner of each key, and the port to each host.
 
 Every control plane has one `ForwardingTables`. It creates the table writes of partition and routes,
-and tracks the initial writes of the control plane: they are installed when the switch has confirmed
-all of them. `TablesOnly` is the base of control planes that only write tables; `ForwardingOnly` is
-the control plane of a switch that only forwards.
+tracks the initial writes of the control plane (they are installed when the switch has confirmed all
+of them), and changes routes when the topology changes.
+
+`ForwardingControlPlane` is the base of control planes with these tables, `TablesOnly` that of
+control planes that only write tables. `ForwardingOnly` is the control plane of a switch that only
+forwards.
 """
 
 # Handlers have the parameters of the interface, whether they use them or not.
@@ -15,6 +18,7 @@ from netkv.control.base import (
     Action,
     ControlPlane,
     InsertEntry,
+    ModifyEntry,
     Nanoseconds,
     Note,
     Range,
@@ -36,16 +40,31 @@ class ForwardingTables:
        confirmed.
     2. A refused write is a fault of the program or the topology: it is noted, not retried, and the
        tables do not count as installed.
+    3. A changed topology changes the entries whose port differs, and no others. Writes are carried
+       out in order, so the last topology is the one that the switch has in the end, however fast
+       topologies follow each other. While initial writes are under way, the changes are some of
+       them. Later changes do not affect whether the tables are installed.
+    4. Before the first start a changed topology needs no writes. A restarted switch gets the
+       routes of the last topology.
+    5. If the change of a route is refused, the next topology writes it again.
     """
 
     def __init__(self, topology: Topology) -> None:
         """`topology`: the hosts and their ports."""
-        self._topology = topology
+        self.topology = topology
+        """The present one."""
         self._last_write = 0
         self._pending: set[int] = set()
         self._started = False
+        self._incomplete = False
+        """Whether an initial write was refused."""
+        self._ports: dict[int, int | None] = {}
+        """Address → port of each route sent to the switch; None if it is not known."""
+        self._changes: dict[int, int] = {}
+        """Write → address of each changed route without an answer; no initial writes."""
         self.refused = 0
-        """Number of initial writes that the switch has refused since its last start."""
+        """Number of initial writes and changes of routes that the switch has refused since its last
+        start."""
 
     def next_write(self) -> int:
         """A new number for a table write."""
@@ -54,7 +73,7 @@ class ForwardingTables:
 
     def partition(self) -> Iterator[TableWrite]:
         """An entry for each server, with the range of key hashes that it owns."""
-        for partition in self._topology.partitions():
+        for partition in self.topology.partitions():
             yield InsertEntry(
                 write=self.next_write(),
                 table=PARTITION,
@@ -66,7 +85,7 @@ class ForwardingTables:
 
     def routes(self, others: Iterable[Host] = ()) -> Iterator[TableWrite]:
         """A route to every host, the controller, and `others`."""
-        routes = [(host.ip, host.port) for host in (*self._topology.hosts(), *others)]
+        routes = [(host.ip, host.port) for host in (*self.topology.hosts(), *others)]
         for ip, port in [*routes, (CONTROLLER_IP, CPU_PORT)]:
             yield InsertEntry(
                 write=self.next_write(),
@@ -79,40 +98,113 @@ class ForwardingTables:
     def install(self, writes: Iterable[TableWrite]) -> Iterator[Action]:
         """Send an empty switch its initial writes: partition, routes, and those of the scheme."""
         self._started = True
+        self._incomplete = False
         self.refused = 0
         self._pending.clear()
+        self._ports.clear()
+        self._changes.clear()
         yield from self.add(writes)
 
     def add(self, writes: Iterable[TableWrite]) -> Iterator[Action]:
         """Further initial writes, such as those of preloaded keys."""
         initial = list(writes)
         self._pending.update(write.write for write in initial)
+        for write in initial:
+            if isinstance(write, InsertEntry | ModifyEntry) and write.table == ROUTE:
+                address = write.match["dst"]
+                assert isinstance(address, int), "routes match exactly"
+                self._ports[address] = write.params["port"]
         yield from initial
+
+    def change(self, topology: Topology) -> Iterator[Action]:
+        """The topology has changed: change the routes whose port differs (rules 3 to 5).
+
+        Raises ValueError for a topology with other hosts, or other ports of this switch's servers.
+        """
+        _check_change(self.topology, topology)
+        self.topology = topology
+        changed = [
+            host
+            for host in (*topology.hosts(), *topology.splitters)
+            if self._ports.get(host.ip, host.port) != host.port
+        ]
+        writes = [
+            ModifyEntry(
+                write=self.next_write(),
+                table=ROUTE,
+                match={"dst": host.ip},
+                action="NetkvIngress.route.forward",
+                params={"port": host.port},
+            )
+            for host in changed
+        ]
+        if self._pending:
+            yield from self.add(writes)
+            return
+        for host, write in zip(changed, writes, strict=True):
+            self._ports[host.ip] = host.port
+            self._changes[write.write] = host.ip
+        yield from writes
 
     @property
     def installed(self) -> bool:
         """Whether the switch has confirmed every initial write."""
-        return self._started and not self._pending and not self.refused
+        return self._started and not self._pending and not self._incomplete
 
     def on_written(self, written: TableWritten) -> Iterator[Action]:
-        """An initial write is answered; other writes, and those before a restart, are ignored."""
-        if written.write not in self._pending:
+        """An initial write or a change is answered; other writes, and those before a restart, are
+        ignored."""
+        changed = self._changes.pop(written.write, None)
+        if changed is None and written.write not in self._pending:
             return
         self._pending.discard(written.write)
         if not written.ok:
             self.refused += 1
+            if changed is None:
+                self._incomplete = True
+            else:
+                self._ports[changed] = None
             yield Note("table write refused", {"write": written.write, "error": written.error})
-        elif self.installed:
+        elif changed is None and self.installed:
             yield Note("tables ready")
 
 
-class TablesOnly(ControlPlane):
-    """Base of control planes that only send the initial writes (`tables`)."""
+def _check_change(old: Topology, new: Topology) -> None:
+    def fixed(topology: Topology) -> object:
+        local = tuple(topology.local_servers())
+        addresses = [host.ip for host in (*topology.hosts(), *topology.splitters)]
+        return local, addresses, topology.rack
+
+    if fixed(old) != fixed(new):
+        raise ValueError(
+            "A changed topology may differ only in the ports towards hosts at other switches."
+        )
+
+
+class ForwardingControlPlane(ControlPlane):
+    """Base of control planes with forwarding tables: changes of the topology change the routes.
+
+    A subclass installs the tables (`tables`) and passes the answers to writes to `forwarding`. If
+    it writes further entries with ports towards hosts at other switches, it extends
+    `on_topology_changed`.
+    """
 
     def __init__(self, topology: Topology) -> None:
         """`topology`: the hosts and their ports."""
-        self.topology = topology
         self.forwarding = ForwardingTables(topology)
+
+    @property
+    def topology(self) -> Topology:
+        """The present one."""
+        return self.forwarding.topology
+
+    def on_topology_changed(self, now: Nanoseconds, topology: Topology) -> Iterator[Action]:
+        """Change the routes whose port differs."""
+        yield from self.forwarding.change(topology)
+
+
+class TablesOnly(ForwardingControlPlane):
+    """Base of control planes that only send the initial writes (`tables`) and changes of routes."""
 
     def ready(self) -> bool:
         """True once the switch has confirmed every initial write."""
@@ -132,7 +224,7 @@ class TablesOnly(ControlPlane):
         yield from self.forwarding.install(self.tables())
 
     def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
-        """An initial write is confirmed or refused."""
+        """An initial write or the change of a route is confirmed or refused."""
         yield from self.forwarding.on_written(written)
 
 

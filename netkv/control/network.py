@@ -10,15 +10,20 @@ Pure functions turn a description into a `Network`. Rules:
    `spine_leaf` selects by position instead: requests for a server at `leaf-1` pass `spine-1`, and
    its replies do, too. So the requests for a key pass one chain of switches, and its replies pass
    the same chain in reverse.
-3. Only the first switch rewrites a request: the others find the owner's address in it and route.
+3. A switch out of service is passed by no frames but those of its own hosts (`Network.without`):
+   the next one in its layer takes its place, for requests and replies alike, so rule 2 still holds.
+   Frames whose chain is whole keep it. Where there is no other way (the only switch of a layer, the
+   core of `racks`), the route stays as it was. A path may be longer than without failures, but
+   passes no switch twice (`netkv.control.paths`).
+4. Only the first switch rewrites a request: the others find the owner's address in it and route.
    A switch caches keys of its own servers only, so a cache and its server are one cable apart.
 """
 
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, repeat
 
+from netkv.control.paths import Paths
 from netkv.control.spreading import spread
 from netkv.control.topology import (
     LAST_HOST_PORT,
@@ -82,6 +87,8 @@ class Network:
     """Clients 1, 2, …, then servers 0, 1, …"""
     coordinator: Attachment | None = None
     """The host that splits multiget requests, if there is one; it is not in `hosts`."""
+    places: Mapping[str, int] = field(default_factory=dict)
+    """Positions of the switches that are in a layer (rule 2)."""
 
     def switch(self, name: str) -> SwitchPlan:
         """The switch of that name; raises KeyError."""
@@ -91,6 +98,43 @@ class Network:
         """(switch, port) → (switch, port) at the other end of the cable, in both directions."""
         forward = {(link.a, link.a_port): (link.b, link.b_port) for link in self.links}
         return forward | {b: a for a, b in forward.items()}
+
+    def without(self, down: Collection[str]) -> "Network":
+        """The network with the routes for the time when the switches `down` are out of service
+        (rule 3); with none, the routes without failures.
+
+        Raises ValueError for a name that no switch has.
+        """
+        names = [plan.name for plan in self.switches]
+        if unknown := sorted(set(down) - set(names)):
+            raise ValueError(
+                f"'{unknown[0]}' is no switch of the network; it has {', '.join(names)}."
+            )
+        paths = Paths(names, self.links, self.places, down)
+        clients, servers = (
+            [at.switch for at in self.hosts if at.is_server == is_server]
+            for is_server in (False, True)
+        )
+        racks = {plan.topology.rack: plan.name for plan in self.switches}
+
+        def routed(switch: str, host: Host, at: str) -> Host:
+            return host if at == switch else replace(host, port=paths.port(switch, at, host.index))
+
+        def plan(switch: SwitchPlan) -> SwitchPlan:
+            name, known = switch.name, switch.topology
+            coordinator = known.coordinator
+            if coordinator is not None and self.coordinator is not None:
+                coordinator = routed(name, coordinator, self.coordinator.switch)
+            topology = replace(
+                known,
+                clients=tuple(map(routed, repeat(name), known.clients, clients)),
+                servers=tuple(map(routed, repeat(name), known.servers, servers)),
+                coordinator=coordinator,
+                splitters=tuple(routed(name, it, racks[it.index]) for it in known.splitters),
+            )
+            return replace(switch, topology=topology)
+
+        return replace(self, switches=tuple(map(plan, self.switches)))
 
 
 # ---------------------------------------------------------------------------- descriptions
@@ -190,9 +234,9 @@ def lay_out(
     """Any network: names of switches, cables between them, and the switch of each host.
 
     `clients`: the switch of client 1, 2, …; `servers`: of server 0, 1, …; `coordinator`: of the
-    coordinator, if there is to be one. `places`: positions of the switches that are in a layer
-    (rule 2). Several cables between two switches are allowed. Raises ValueError, with the reason,
-    for an invalid network.
+    coordinator, if there is to be one. `places`: positions of the switches that are in layers, each
+    joined to all of the next one (rule 2). Several cables between two switches are allowed. Raises
+    ValueError, with the reason, for an invalid network.
     """
     others = [] if coordinator is None else [coordinator]
     _check(switches, cables, clients, servers, others)
@@ -201,10 +245,10 @@ def lay_out(
     splitter = None
     if coordinator is not None:
         splitter = Attachment("coordinator", coordinator_at(_COORDINATOR_PORT), coordinator, False)
-    paths = _Paths(switches, links, places or {})
+    paths = Paths(switches, links, places or {})
     racks = [name for name in switches if name in servers]
     plans = (_plan(name, paths, hosts, splitter, links, racks) for name in switches)
-    return Network(tuple(plans), links, hosts, splitter)
+    return Network(tuple(plans), links, hosts, splitter, dict(places or {}))
 
 
 def behind_cards(network: Network, shares: Sequence[Sequence[int]]) -> Network:
@@ -318,7 +362,7 @@ def _attach(clients: Sequence[str], servers: Sequence[str]) -> Iterator[Attachme
 
 def _plan(
     name: str,
-    paths: "_Paths",
+    paths: Paths,
     hosts: Sequence[Attachment],
     coordinator: Attachment | None,
     links: Sequence[Link],
@@ -346,44 +390,3 @@ def _plan(
     ports |= {link.a_port: link.b for link in links if link.a == name}
     ports |= {link.b_port: link.a for link in links if link.b == name}
     return SwitchPlan(name, topology, ports)
-
-
-class _Paths:
-    """Shortest paths between switches."""
-
-    def __init__(
-        self, switches: Sequence[str], links: Sequence[Link], places: Mapping[str, int]
-    ) -> None:
-        self._places = places
-        self._cables: dict[str, list[tuple[int, str]]] = {name: [] for name in switches}
-        for link in links:
-            self._cables[link.a].append((link.a_port, link.b))
-            self._cables[link.b].append((link.b_port, link.a))
-        self._distances: dict[str, dict[str, int]] = {}
-
-    def port(self, switch: str, goal: str, number: int) -> int:
-        """The port of `switch` that leads towards `goal`, for host `number` there (rule 2)."""
-        distance = self._to(goal)
-        if switch not in distance:
-            raise ValueError(f"No cables lead from switch '{switch}' to '{goal}'.")
-        nearer = [
-            port for port, other in self._cables[switch] if distance[other] < distance[switch]
-        ]
-        # A switch in a layer passes frames on at its own position. Switches of clients are in no
-        # layer: they choose the position of the server's switch.
-        place = self._places.get(switch, self._places.get(goal, number))
-        return nearer[place % len(nearer)]
-
-    def _to(self, goal: str) -> dict[str, int]:
-        """The distance of each switch to `goal`, in cables."""
-        distance = self._distances.get(goal)
-        if distance is None:
-            distance = self._distances[goal] = {goal: 0}
-            queue = deque([goal])
-            while queue:
-                here = queue.popleft()
-                for _, other in self._cables[here]:
-                    if other not in distance:
-                        distance[other] = distance[here] + 1
-                        queue.append(other)
-        return distance

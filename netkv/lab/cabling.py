@@ -90,6 +90,7 @@ class SwitchCabling:
 class Cabling:
     """All addresses of a rack; they do not change when nodes restart."""
 
+    network: Network
     switches: tuple[SwitchCabling, ...]
     client: Cable
     servers: tuple[Cable, ...]
@@ -210,6 +211,7 @@ def plug(
         ends[names[link.a]].append((link.a_port, a, b))
         ends[names[link.b]].append((link.b_port, b, a))
     return Cabling(
+        network=network,
         switches=tuple(
             SwitchCabling(
                 name=names[each.name],

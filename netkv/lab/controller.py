@@ -12,7 +12,11 @@ Rules
    docs/architecture.md, "When a controller dies", explains why.
 5. `channel` describes the effects of a cut of the control channel.
 6. Another P4Runtime client may become primary (`candidate`). That ends the session, too.
-7. Saves belong to the controller, not to a session: a save that is under way when the switch stops
+7. The switch goes out of service when a session ends because the connection is lost, when no
+   connection is made within `UNREACHABLE_AFTER`, and before the program is loaded again. It is in
+   service again when its control plane is ready (`netkv.rack.rerouting`). While another client is
+   primary it stays in service: its tables are unchanged as far as the controller knows.
+8. Saves belong to the controller, not to a session: a save that is under way when the switch stops
    is carried out, and answered in the next session.
 """
 
@@ -26,6 +30,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from netkv.control import base
+from netkv.control.topology import Topology
 from netkv.errors import NetkvError
 from netkv.lab.cabling import SwitchCabling
 from netkv.lab.candidate import ONLY_BACKUP, Candidate
@@ -34,10 +39,14 @@ from netkv.lab.saving import SaveFile, Saver
 from netkv.lab.session import ControlSession
 from netkv.lab.spec import RackSpec
 from netkv.lab.target import Target
-from netkv.p4rt.client import ControllerError, P4RuntimeClient
+from netkv.p4rt.client import ControllerError, NotPrimaryError, P4RuntimeClient
 from netkv.schemes import Scheme
 
 CONNECT_TIMEOUT = 10.0
+UNREACHABLE_AFTER = 1.0
+"""Seconds without a connection after which the switch counts as out of service. The end of a switch
+process breaks an existing connection at once, so this limit is for new controllers. A running
+switch of a live lab answers within some 10 ms, and on a busy machine well within this time."""
 _RECONNECT_PAUSE = 0.05
 _READY_POLL = 0.01
 
@@ -58,11 +67,13 @@ class Controller:
         on_note: Callable[[str], object],
         on_recovery: Callable[[base.Recovering | base.Recovered], object],
         on_failure: Callable[[str], None],
+        on_service: Callable[[bool], object] = lambda _: None,
     ) -> None:
         """`saved`: the save file, with the data of the previous controller.
 
         `on_note` is called with texts for the list of events, `on_failure` with an error that ends
-        the controller.
+        the controller, `on_service` when the switch goes out of service (False) and when it is in
+        service again (True).
         """
         self.control_plane = scheme.control_plane(spec, switch.topology)
         self.bytes = 0
@@ -80,6 +91,10 @@ class Controller:
         self._last_note = ""
         self._on_recovery = on_recovery
         self._on_failure = on_failure
+        self._on_service = on_service
+        self._in_service = True
+        self._topology: Topology | None = None
+        """The last changed topology, if any; the control plane was made with the one before."""
         self._session: ControlSession | None = None
         self._task: asyncio.Task[None] | None = None
         self._session_count = 0
@@ -135,6 +150,12 @@ class Controller:
                 )
             await asyncio.sleep(_READY_POLL)
 
+    def change(self, topology: Topology) -> None:
+        """The topology of the switch has changed."""
+        self._topology = topology
+        if self._session is not None:
+            self._session.put(base.TopologyChanged(topology))
+
     async def stop(self) -> None:
         """Stops the controller; pending events and actions are dropped."""
         if self._task is not None:
@@ -167,9 +188,18 @@ class Controller:
         await self._channel.connected()
         device_id = self._target.device_id
         client = P4RuntimeClient(self._address, device_id=device_id, election_id=ONLY_BACKUP)
+        loop = asyncio.get_running_loop()
+        unreachable = loop.call_later(UNREACHABLE_AFTER, self._out_of_service)
+
+        def on_backup(error: NotPrimaryError) -> None:
+            unreachable.cancel()
+            self.candidate.backup(error)
+
         try:
-            await client.connect(CONNECT_TIMEOUT, self.candidate.backup)
+            await client.connect(CONNECT_TIMEOUT, on_backup)
             self.candidate.primary(client.election_id)
+            if self._session_count:
+                self._out_of_service()
             if self._target.keeps_replication:
                 await client.clear_replication()
             await client.set_pipeline(*await asyncio.to_thread(self._target.program().read))
@@ -179,6 +209,7 @@ class Controller:
                 self.control_plane,
                 self._note_bytes,
                 self._carry_out,
+                self._handled,
                 self._dropped,
             )
             await session.enable_digests()
@@ -188,9 +219,13 @@ class Controller:
             self._ended(error)
             await asyncio.sleep(_RECONNECT_PAUSE)
             return
+        finally:
+            unreachable.cancel()
         self._session_count += 1
         first = self._session_count == 1
         events: list[base.Event] = [base.Started(saved) if first else base.SwitchRestarted()]
+        if self._topology is not None:
+            events.append(base.TopologyChanged(self._topology))
         if first and self._preload:
             events.append(base.Preload(self._preload))
         events += self._answers
@@ -217,8 +252,20 @@ class Controller:
             self.candidate.backup(error)
         elif error.disconnected:
             self.candidate.connecting()
+            self._out_of_service()
         else:
             raise error
+
+    def _out_of_service(self) -> None:
+        if self._in_service:
+            self._in_service = False
+            self._on_service(False)
+
+    def _handled(self) -> None:
+        """The control plane has handled an event of the session."""
+        if not self._in_service and self.control_plane.ready():
+            self._in_service = True
+            self._on_service(True)
 
     def _saved(self, answer: base.Saved) -> None:
         if self._session is None:

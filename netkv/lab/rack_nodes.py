@@ -22,8 +22,10 @@ from netkv.lab.process import BusyPortError, Kind, NodeProcess
 from netkv.rack import nodes
 from netkv.rack.nodes import Direction, NodeError, Storage
 from netkv.rack.report import EventKind
+from netkv.rack.rerouting import Rerouting
 
 if TYPE_CHECKING:
+    from netkv.control.topology import Topology
     from netkv.lab.rack import LiveRack
 
 _REBIND_TIMEOUT = 5.0
@@ -349,6 +351,11 @@ class LiveController(nodes.Controller):
         """Replaces the controllers; the new ones cache the keys of `preload`."""
         await self.quit()
         rack = self._rack
+        rerouting = Rerouting(
+            rack.cabling.network,
+            self._change,
+            lambda text: rack.emit("control", self.name, text),
+        )
         for switch in rack.cabling.switches:
             self._controllers[switch.name] = Controller(
                 rack.scheme,
@@ -362,9 +369,16 @@ class LiveController(nodes.Controller):
                 on_note=lambda text: rack.emit("control", self.name, text),
                 on_recovery=functools.partial(rack.emit_recovery, switch.name),
                 on_failure=lambda text: rack.fail(self.name, text),
+                on_service=functools.partial(rerouting.set_service, switch.name),
             )
             self._set_up.add(switch.name)
         await asyncio.gather(*(each.start() for each in self._controllers.values()))
+
+    def _change(self, switch: str, topology: Topology) -> None:
+        """The topology of a switch has changed."""
+        # While controllers end, one of them may still notice that its switch has failed.
+        if (controller := self._controllers.get(switch)) is not None:
+            controller.change(topology)
 
     async def ready(self, timeout: float) -> None:  # noqa: ASYNC109
         """Waits until all control planes are ready; raises `NetkvError` after `timeout` seconds."""

@@ -38,15 +38,18 @@ class ControlSession:
         control_plane: base.ControlPlane,
         note_bytes: Callable[[int], None],
         carry_out: Callable[[base.HostAction], None],
+        on_handled: Callable[[], None],
         dropped: Counter[str],
     ) -> None:
-        """`carry_out` carries out actions without the switch; `dropped`: counters of drops."""
+        """`carry_out` carries out actions without the switch. `on_handled` is called after each
+        event that the control plane has handled. `dropped`: counters of drops."""
         self._client = client
         self._channel = channel
         self._names = client.names
         self._control_plane = control_plane
         self._note_bytes = note_bytes
         self._carry_out_on_host = carry_out
+        self._on_handled = on_handled
         self._events = Events(dropped)
         self._actions = Actions(dropped)
 
@@ -113,6 +116,7 @@ class ControlSession:
                 refused = self._actions.add(self._channel.cuts, action)
                 if refused is not None:
                     self.put(refused)
+            self._on_handled()
             # Many events, or a timer that is always due, must not starve the other tasks.
             await asyncio.sleep(0)
 

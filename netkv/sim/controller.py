@@ -11,7 +11,8 @@ Rules
    others one after the other. Then its answer returns through the channel.
 4. Saves go to a disk that outlives controllers (`disk`). If a save is answered while the switch is
    down, the answer is handled in the next session, as live.
-5. A controller may stop between any two actions: `may_act` is called before each frame, table write
+5. A changed topology is handled at once while the switch is up, else after its restart.
+6. A controller may stop between any two actions: `may_act` is called before each frame, table write
    and save.
 """
 
@@ -27,6 +28,7 @@ from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
 
 if TYPE_CHECKING:
     from netkv import _engine
+    from netkv.control.topology import Topology
 
 
 class SwitchControl:
@@ -43,10 +45,10 @@ class SwitchControl:
         on_write: Callable[[base.TableWrite, str], object],
         may_act: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`make` creates the control plane, again after the controller has stopped. `on_write` is
-        called with each table write that all pipelines have, or that was refused, and the reason.
-        `may_act` returns whether the controller may carry out its next action; it returns False
-        after it has called `controller_stopped`."""
+        """`make` creates the control plane with the present topology of the switch, again after the
+        controller has stopped. `on_write` is called with each table write that all pipelines have,
+        or that was refused, and the reason. `may_act` returns whether the controller may carry out
+        its next action; it returns False after it has called `controller_stopped`."""
         self._simulation = simulation
         self._switch = switch
         self._tables = tables
@@ -66,6 +68,8 @@ class SwitchControl:
         self._died = False
         """Whether its control plane belongs to a controller that has stopped."""
         self._due: int | None = None
+        self._topology: Topology | None = None
+        """The last changed topology, if any; the control plane was made with the one before."""
         self.control_plane = make()
         self.bytes = 0
         """Bytes of P4Runtime messages between controller and switch so far, both directions."""
@@ -111,9 +115,16 @@ class SwitchControl:
             return
         self._alive = True
         self._handle(base.SwitchRestarted())
+        if self._topology is not None:
+            self._handle(base.TopologyChanged(self._topology))
         answers, self._saved = self._saved, []
         for answer in answers:
             self._handle(answer)
+
+    def change(self, topology: Topology) -> None:
+        """The topology of the switch has changed."""
+        self._topology = topology
+        self._handle(base.TopologyChanged(topology))
 
     def controller_stopped(self) -> None:
         """The controller stops and loses its state, except what it has saved."""
@@ -126,6 +137,7 @@ class SwitchControl:
     def replace(self) -> None:
         """A new controller takes over; the program has been loaded again."""
         self.control_plane = self._make()
+        self._topology = None
         self._writes.clear()
         self._answers.clear()
         self._alive = True

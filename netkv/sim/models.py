@@ -116,6 +116,10 @@ class ControlModel(Spec):
     report_queue: Count = 1024
     """Frames that report hot records, or acknowledge such reports, that wait for the channel before
     further ones are dropped. They wait behind all other frames, and their senders repeat them."""
+    detection_time: Annotated[float, Field(ge=0, le=1e7)] = 150_000.0
+    """Time until the controllers notice that a switch has stopped, and the other switches get
+    routes around it: three missed packets, 50 ms apart, as BFD detects (RFC 5880) with the default
+    setting of Cisco's NX-OS."""
     save_time: Annotated[float, Field(ge=0, le=1e7)] = 5_000.0
     """Time of the controller's disk for a save of 0 bytes: half of it to sync the file, half to
     sync the directory. The data is saved when the file is synced."""

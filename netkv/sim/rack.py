@@ -25,6 +25,7 @@ from netkv.rack.report import RackEvent, RackSample
 from netkv.sim import config, profiles
 from netkv.sim.controller import SwitchControl
 from netkv.sim.disk import Disk
+from netkv.sim.failover import Failover
 from netkv.sim.models import Profile
 from netkv.sim.rack_nodes import (
     SimCard,
@@ -96,6 +97,13 @@ class SimRack(Rack):
         """The program and state of each switch; empty before `bring_up`."""
         self.control: list[SwitchControl] = []
         """The controller of each switch; empty before `bring_up`."""
+        self.failover = Failover(
+            self.network,
+            round(profile.control.detection_time * 1000),
+            lambda switch: self._control_of(switch).ready,
+            lambda switch, topology: self._control_of(switch).change(topology),
+            lambda text: self.emit("control", self.controller.name, text),
+        )
         self.engine_cpu = 0.0
         """Processor time that `advance` has spent in the engine, in seconds."""
         self._on_write = on_write
@@ -178,14 +186,14 @@ class SimRack(Rack):
         hottest: list[bytes] = []
         if count := self.scheme.preloaded(lab):
             hottest = hottest_keys(self.command(self._hottest_command(count)))
-        for number, plan in enumerate(self.network.switches):
+        for number in range(len(self.network.switches)):
             self.control.append(
                 SwitchControl(
                     self.simulation,
                     number,
                     Tables(self.engines[number], self._bundle),
                     Disk(self.profile.control),
-                    functools.partial(self.scheme.control_plane, spec, plan.topology),
+                    functools.partial(self._control_plane, self.switches[number]),
                     functools.partial(self._handle_notice, self.switches[number]),
                     functools.partial(self._on_write, self.switches[number]),
                     self.controller.may_act,
@@ -244,7 +252,8 @@ class SimRack(Rack):
         """Advances virtual time to `until` (nanoseconds)."""
         simulation, controllers = self.simulation, self.control
         while True:
-            dues = [each.deadline for each in controllers if each.deadline is not None]
+            deadlines = (self.failover.deadline, *(each.deadline for each in controllers))
+            dues = [due for due in deadlines if due is not None]
             before = time.thread_time()
             try:
                 notices = simulation.run(max(min([until, *dues]), simulation.now()))
@@ -265,6 +274,7 @@ class SimRack(Rack):
             now = simulation.now()
             for controller in controllers:
                 controller.timer(now)
+            self.failover.advance(now)
             if now >= until:
                 return
 
@@ -337,6 +347,13 @@ class SimRack(Rack):
 
     def _now(self) -> float:
         return self.now
+
+    def _control_of(self, switch: str) -> SwitchControl:
+        return self.control[self.switches.index(switch)]
+
+    def _control_plane(self, switch: str) -> base.ControlPlane:
+        """A new control plane for a switch."""
+        return self.scheme.control_plane(self.spec, self.failover.topology(switch))
 
     def _handle_notice(
         self, switch: str, action: base.Note | base.Recovering | base.Recovered

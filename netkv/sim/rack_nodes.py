@@ -70,11 +70,15 @@ class SimSwitch(SimNode, nodes.Switch):
         rack.load_program(self._number)
         rack.simulation.start_switch(self._number)
         if rack.controller.running:
+            rack.failover.switch_started(self.name)
             rack.control[self._number].switch_started()
 
     def _power_off(self) -> None:
-        self._rack.simulation.stop_switch(self._number)
-        self._rack.control[self._number].switch_stopped()
+        rack = self._rack
+        rack.simulation.stop_switch(self._number)
+        rack.control[self._number].switch_stopped()
+        if rack.controller.running:
+            rack.failover.switch_stopped(self.name, rack.simulation.now())
 
     def replace_controller(self) -> None:
         """A new controller takes over, if the switch runs."""
@@ -218,11 +222,15 @@ class SimController(SimNode, nodes.Controller):
         return False
 
     def _power_on(self, storage: Storage | None) -> None:  # noqa: ARG002 (Servers)
-        for switch in self._rack.switch_nodes:
+        rack = self._rack
+        down = [switch.name for switch in rack.switch_nodes if not switch.running]
+        rack.failover.controllers_started(down, rack.simulation.now())
+        for switch in rack.switch_nodes:
             switch.replace_controller()
 
     def _power_off(self) -> None:
         self._actions_left = None
+        self._rack.failover.controllers_stopped()
         for control in self._rack.control:
             control.controller_stopped()
 

@@ -99,7 +99,7 @@ def generate(
     )
     case = _with_later_draws(draw, case, schemes.get(scheme).max_pipelines)
     adapt = schemes.get(scheme).soak_case
-    return case if adapt is None else adapt(draw, case, kinds)
+    return _with_detection_time(draw, case if adapt is None else adapt(draw, case, kinds))
 
 
 def _fit(lab: LabSpec, scheme: str) -> LabSpec:
@@ -219,6 +219,16 @@ def _with_later_draws(draw: RandomDraw, case: Case, most: int) -> Case:
             "profile": case.profile.model_copy(update={"switch": switch}),
         }
     )
+
+
+def _with_detection_time(draw: RandomDraw, case: Case) -> Case:
+    """Most faults of switches are shorter than the usual time, so they would never be routed
+    around. Drawn last, and with several switches only: other seeds keep their draws."""
+    if case.rack.lab.topology.kind == "rack":
+        return case
+    profile = case.profile
+    control = profile.control.model_copy(update={"detection_time": draw.scale(100, 200_000)})
+    return case.model_copy(update={"profile": profile.model_copy(update={"control": control})})
 
 
 def _with_multigets(draw: RandomDraw, rack: RackSpec) -> RackSpec:

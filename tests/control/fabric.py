@@ -20,14 +20,17 @@ from netkv.control.base import (
     Digest,
     Event,
     InsertEntry,
+    ModifyEntry,
     Note,
     PacketIn,
     Range,
     SendFrame,
     SetDefault,
     Started,
+    SwitchRestarted,
     TableWritten,
     Timer,
+    TopologyChanged,
 )
 from netkv.control.messages import CacheMetadata, Message, Op, Status, decode, encode
 from netkv.control.network import Network
@@ -111,6 +114,7 @@ class Fabric:
     ) -> None:
         self.network = network
         self.now = 0
+        self._program = bundle(program)
         self.schema = Schema(p4info.from_bundle(bundle(program)))
         self.peers = network.peers()
         self.switches = {plan.name: _engine.Switch(bundle(program)) for plan in network.switches}
@@ -120,6 +124,7 @@ class Fabric:
         self.delivered: dict[str, list[bytes]] = {at.name: [] for at in network.hosts}
         self.packet_ins: dict[str, list[Message]] = {name: [] for name in self.switches}
         self.digests: dict[str, int] = dict.fromkeys(self.switches, 0)
+        self.down: set[str] = set()
         self._frames: deque[tuple[str, int, bytes]] = deque()
         self.servers = {
             at.name: Server(at.host, self._sender(at.switch, at.host.port))
@@ -171,9 +176,29 @@ class Fabric:
         for action in self.controls[switch].handle(self.now, event):
             self._carry_out(switch, action)
 
+    def fail(self, switch: str) -> None:
+        """A switch fails, and the others take other ways."""
+        self.down.add(switch)
+        self._reroute()
+
+    def restart(self, switch: str) -> None:
+        """A failed switch gets its tables and returns."""
+        self.switches[switch] = _engine.Switch(self._program)
+        self.down.discard(switch)
+        self.handle(switch, SwitchRestarted())
+        self._reroute()
+
     # ------------------------------------------------------------------------ helpers
 
+    def _reroute(self) -> None:
+        for plan in self.network.without(self.down).switches:
+            if plan.name not in self.down:
+                self.handle(plan.name, TopologyChanged(plan.topology))
+        self.settle()
+
     def _process(self, switch: str, port: int, frame: bytes) -> None:
+        if switch in self.down:
+            return
         self.hops.append((switch, decode(frame[2:] if port == CPU_PORT else frame).message))
         for egress, out in self.switches[switch].process(port, frame):
             if egress == CPU_PORT:
@@ -198,10 +223,14 @@ class Fabric:
         match action:
             case SendFrame(frame, egress):
                 self._frames.append((switch, CPU_PORT, (egress << 7).to_bytes(2) + frame))
-            case InsertEntry(write, table, _, name, params, priority):
+            case InsertEntry(write, table, _, name, params, priority) | ModifyEntry(
+                write, table, _, name, params, priority
+            ):
                 call = ("action", *self._call(name, params))
                 known = self.schema.tables.named(table)
-                engine.insert_entry(known.id, self._matches(action), call, priority)  # type: ignore[arg-type]
+                is_new = isinstance(action, InsertEntry)
+                carry_out = engine.insert_entry if is_new else engine.modify_entry
+                carry_out(known.id, self._matches(action), call, priority)  # type: ignore[arg-type]
                 self.handle(switch, TableWritten(write, True))
             case DeleteEntry(write, table, _, priority):
                 known = self.schema.tables.named(table)
@@ -218,7 +247,7 @@ class Fabric:
         action = self.schema.actions.named(name)
         return action.id, [params[each.name].to_bytes(16) for each in action.params]
 
-    def _matches(self, write: InsertEntry | DeleteEntry) -> list[_engine.Match]:
+    def _matches(self, write: InsertEntry | ModifyEntry | DeleteEntry) -> list[_engine.Match]:
         table = self.schema.tables.named(write.table)
         matches: list[_engine.Match] = []
         for name, value in write.match.items():

@@ -189,3 +189,46 @@ def test_outgrown_is_sent_to_the_nearest_switchs_controller(network: Network) ->
     (reply,) = fabric.ask("client-1", Message(Op.GET, key, 1, 1))
     assert not reply.cache_hit
     assert reply.value == VALUE
+
+
+@pytest.mark.parametrize("build", [nocache, netcache])
+@pytest.mark.parametrize("name", ["spine-leaf", "three layers"])
+def test_every_key_is_accessible_while_a_spine_is_down(name: str, build: object) -> None:
+    assert callable(build)
+    network = NETWORKS[name]
+    fabric = build(network)
+    for spine in (plan.name for plan in network.switches if plan.name.startswith("spine")):
+        passed: set[str] = set()
+        fabric.fail(spine)
+        for client in clients(fabric):
+            for key in KEYS:
+                (reply,) = fabric.ask(client, Message(Op.GET, key, 1, sender(client)))
+                assert reply.value == VALUE
+                there, back = fabric.path(Op.GET), fabric.path(Op.GET_REPLY)
+                assert back in (there[::-1], there[-2::-1]), "all of the chain, or from the cache"
+        fabric.restart(spine)
+        for key in KEYS:
+            fabric.ask("client-1", Message(Op.GET, key, 1, 1))
+            passed.update(fabric.path(Op.GET))
+        assert spine in passed, "traffic is spread again"
+
+
+def test_failed_spine_costs_no_cached_key() -> None:
+    fabric = preloaded(NETWORKS["spine-leaf"])
+    fabric.fail("spine-0")
+    for number, key in enumerate(KEYS):
+        put = Message(Op.PUT, key, number, 1, length=5, value=b"hello")
+        assert fabric.ask("client-1", put) == [put.reply()]
+        (reply,) = fabric.ask("client-1", Message(Op.GET, key, number, 1))
+        assert (reply.cache_hit, reply.value) == (True, b"hello")
+
+
+def test_failed_leaf_costs_only_the_keys_of_its_servers() -> None:
+    fabric = nocache(NETWORKS["spine-leaf"])
+    fabric.fail("leaf-1")
+    for key in KEYS:
+        replies = fabric.ask("client-1", Message(Op.GET, key, 1, 1))
+        assert bool(replies) == (home(fabric, key) == "leaf-0")
+    fabric.restart("leaf-1")
+    for key in KEYS:
+        assert fabric.ask("client-1", Message(Op.GET, key, 1, 1))

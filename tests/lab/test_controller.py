@@ -17,6 +17,7 @@ import pytest
 from finsy.proto import p4i, p4r
 
 from netkv.control import base
+from netkv.control.topology import Topology
 from netkv.errors import NetkvError
 from netkv.lab import backlog, cabling, controller, target
 from netkv.lab.channel import ControlChannel
@@ -218,6 +219,8 @@ class Running:
         self.notes: list[str] = []
         self.recovered: list[base.Recovering | base.Recovered] = []
         self.failures: list[str] = []
+        self.service: list[bool] = []
+        """Each change of whether the switch is in service."""
         self.saved = path / "saved"
         self.channel = ControlChannel()
         self.controller = Controller(
@@ -231,6 +234,7 @@ class Running:
             on_note=self.notes.append,
             on_recovery=self.recovered.append,
             on_failure=self.failures.append,
+            on_service=self.service.append,
         )
 
     async def __aenter__(self) -> Running:
@@ -322,6 +326,89 @@ async def test_broken_stream_loads_the_program_and_emits_restarted(
         assert script.events.count(base.Started()) == 1
         assert running.controller.statistics()["sessions"] == 2
         assert running.failures == []
+
+
+async def test_switch_is_in_service_while_its_tables_are_installed(
+    switch: Switch, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = True
+    monkeypatch.setattr(script, "ready", lambda: ready and bool(script.events))
+    async with Running(script, tmp_path) as running:
+        assert running.service == []
+        ready = False
+        await switch.go_down()
+        assert running.service == [False], "the lost connection is enough"
+        switch.down = False
+        await script.restarted()
+        assert running.service == [False], "the tables are not installed"
+        ready = True
+        switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"any event"))
+        await until_async(lambda: running.service[1:], "the switch is in service again")
+        assert running.service == [False, True]
+
+
+async def test_switch_that_breaks_its_stream_is_out_of_service_until_it_is_set_up(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    async with Running(script, tmp_path) as running:
+        switch.break_streams()
+        await script.restarted()
+        assert running.service == [False, True]
+
+
+async def test_new_controller_notices_a_switch_that_does_not_answer(
+    switch: Switch, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(controller, "UNREACHABLE_AFTER", 0.01)
+    answers = asyncio.Event()
+
+    async def connect(self: Client, *_: object) -> None:
+        await answers.wait()
+
+    monkeypatch.setattr(Client, "connect", connect)
+    running = Running(script, tmp_path)
+    await running.controller.start()
+    try:
+        await until_async(lambda: running.service == [False], "the switch is out of service")
+        answers.set()
+        await until_async(lambda: running.service == [False, True], "it is in service again")
+    finally:
+        await running.controller.stop()
+
+
+async def test_switch_of_another_client_stays_in_service(
+    switch: Switch, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It answers, so it does not count as unreachable, however soon that would be."""
+    monkeypatch.setattr(controller, "UNREACHABLE_AFTER", 0)
+    async with Running(script, tmp_path) as running:
+        switch.take_over(noticed=True)
+        state = running.controller.candidate
+        await until_async(lambda: state.to_json()["state"] == "backup", "the controller yields")
+        await settle()
+        assert running.service == []
+        switch.taken = False
+        await script.restarted()
+        assert running.service == [False, True], "the program is loaded again"
+
+
+async def test_changed_topology_reaches_this_session_and_the_next_ones(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    first, second = (Topology.of_ports([1], [2, port]) for port in (3, 4))
+    async with Running(script, tmp_path) as running:
+        running.controller.change(first)
+        await until_async(
+            lambda: base.TopologyChanged(first) in script.events, "the first topology is an event"
+        )
+        await switch.go_down()
+        running.controller.change(second)
+        await settle()
+        assert base.TopologyChanged(second) not in script.events, "the switch is down"
+        switch.down = False
+        await script.restarted()
+        start = script.events.index(base.SwitchRestarted())
+        assert script.events[start + 1] == base.TopologyChanged(second)
 
 
 @pytest.mark.parametrize("noticed", [True, False], ids=["stream ends", "write is refused"])

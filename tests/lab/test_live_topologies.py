@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,10 @@ import pytest
 from netkv.errors import MisfitError
 from netkv.lab.hardware import TopologySpec
 from netkv.lab.rack import LiveRack
+from netkv.lab.rack_nodes import LiveSwitch
 from netkv.rack import nodes
 from tests.lab.racks import running, sampled, serves, spec, verify
+from tests.waiting import until_async
 
 RACKS = TopologySpec(kind="racks", racks=3)
 LEAVES = TopologySpec(kind="spine-leaf", layers=2, switches=2)
@@ -50,10 +54,87 @@ async def test_leaf_that_was_killed_serves_again(tmp_path: Path) -> None:
             "only the servers of the other leaf are reached",
             lambda it: it.server_load[0] + it.server_load[1] > 0 == max(it.server_load[2:]),
         )
+        assert notes(rack) == [], "there is no other way"
         await rack.node("leaf-1").start()
         await serves(rack)
         assert (await verify(rack)).client_statistics["acked_writes_lost"] == 0
         assert rack.failed is None
+
+
+async def received(rack: LiveRack, switch: str) -> int:
+    """Packets that the switch has received since it was set up."""
+    node = rack.node(switch)
+    assert isinstance(node, LiveSwitch)
+    return int((await node.statistics()).get("received", 0))
+
+
+async def carries_traffic(rack: LiveRack, switch: str) -> None:
+    """Waits until the switch has forwarded many more packets than those of its controller."""
+    before = await received(rack, switch)
+
+    async def more() -> bool:
+        return await received(rack, switch) > before + 200
+
+    await until_async(more, f"{switch} carries traffic")
+
+
+def notes(rack: LiveRack) -> list[str]:
+    return [event.text for event in rack.events if "service" in event.text]
+
+
+async def test_all_keys_are_served_while_a_spine_is_down(tmp_path: Path) -> None:
+    async with running(LiveRack(spec("netcache", topology=LEAVES), tmp_path)) as rack:
+        await serves(rack)
+        cached = rack.cached_keys()
+        await rack.node("spine-0").kill()
+        await until_async(lambda: notes(rack), "the controllers have noticed it")
+        await serves(rack)
+        await sampled(rack, "a switch answers reads", lambda it: it.client.hits > 0)
+        assert cached
+        assert cached & rack.cached_keys(), "a spine has no cache"
+        await rack.node("spine-0").start()
+        for spine in ("spine-0", "spine-1"):
+            await carries_traffic(rack, spine)
+        counts = (await verify(rack)).client_statistics
+        assert (counts["stale_reads"], counts["acked_writes_lost"]) == (0, 0)
+        assert rack.failed is None
+        assert [text.partition(":")[0] for text in notes(rack)] == [
+            "spine-0 is out of service",
+            "spine-0 is in service again",
+        ]
+
+
+async def test_crashed_spine_is_routed_around(tmp_path: Path) -> None:
+    async with running(LiveRack(spec("nocache", topology=LEAVES), tmp_path)) as rack:
+        await serves(rack)
+        spine = rack.node("spine-1")
+        assert isinstance(spine, LiveSwitch)
+        assert spine.process is not None
+        assert spine.process.identity is not None
+        os.kill(spine.process.identity.pid, signal.SIGKILL)
+        await until_async(lambda: rack.failed, "the end of the process is noticed")
+        await until_async(lambda: notes(rack), "the controllers have noticed it")
+        await serves(rack)
+        # A switch that restarts meanwhile gets the routes of the moment.
+        await rack.node("leaf-1").kill()
+        await rack.node("leaf-1").start()
+        await serves(rack)
+        await spine.start()
+        await carries_traffic(rack, "spine-1")
+        assert (await verify(rack)).client_statistics["acked_writes_lost"] == 0
+
+
+async def test_new_controllers_notice_a_spine_that_is_down(tmp_path: Path) -> None:
+    async with running(LiveRack(spec("nocache", topology=LEAVES), tmp_path)) as rack:
+        await serves(rack)
+        await rack.node("controller").kill()
+        await rack.node("spine-0").kill()
+        await rack.node("controller").start()
+        await serves(rack)
+        assert any(text.startswith("spine-0 is out of service") for text in notes(rack))
+        await rack.node("spine-0").start()
+        await carries_traffic(rack, "spine-0")
+        assert (await verify(rack)).client_statistics["acked_writes_lost"] == 0
 
 
 async def test_new_controller_sets_all_switches_up(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from netkv.control.base import (
     Action,
     CloneSession,
-    ControlPlane,
     Event,
     InsertEntry,
     Nanoseconds,
@@ -28,7 +27,7 @@ from netkv.control.base import (
 )
 from netkv.control.cache_index import CacheIndex
 from netkv.control.epochs import Epochs
-from netkv.control.forwarding import ForwardingTables
+from netkv.control.forwarding import ForwardingControlPlane
 from netkv.control.message_numbers import MessageNumbers
 from netkv.control.messages import (
     CONTROLLER_SENDER,
@@ -66,7 +65,7 @@ from netkv.schemes.farreach.validity import Validity
 PORTS = "NetkvIngress.ingress_pipeline.ports"
 
 
-class FarReach(ControlPlane):
+class FarReach(ForwardingControlPlane):
     """Cache management, snapshots and recovery (FarReach, sections III-B to III-D).
 
     Rules, in addition to those of the parts
@@ -79,9 +78,8 @@ class FarReach(ControlPlane):
 
     def __init__(self, topology: Topology, parameters: FarReachParameters | None = None) -> None:
         """`topology`: the hosts and their ports; `parameters`: None for the defaults."""
-        self.topology = topology
+        super().__init__(topology)
         self.parameters = parameters = parameters or FarReachParameters()
-        self.forwarding = ForwardingTables(topology)
         self._counts: Counter[str] = Counter()
         self._next_snapshot: Nanoseconds | None = None
         numbers = MessageNumbers(parameters.numbers_per_second)

@@ -16,7 +16,6 @@ from typing import ClassVar
 
 from netkv.control.base import (
     Action,
-    ControlPlane,
     Digest,
     Event,
     Nanoseconds,
@@ -27,7 +26,7 @@ from netkv.control.base import (
     TableWrite,
     TableWritten,
 )
-from netkv.control.forwarding import ForwardingTables
+from netkv.control.forwarding import ForwardingControlPlane
 from netkv.control.message_numbers import MessageNumbers
 from netkv.control.messages import (
     CONTROLLER_SENDER,
@@ -52,7 +51,7 @@ __all__ = ["LOOKUP", "SAMPLING", "TRIES", "NetCache"]
 SAMPLING = "NetkvIngress.sampling.settings"
 
 
-class NetCache(ControlPlane):
+class NetCache(ForwardingControlPlane):
     """Cache management (NetCache, slides "Cache Update" and "Query Statistics").
 
     Rules, in addition to those of `Lifecycle` and `Popularity`
@@ -70,9 +69,8 @@ class NetCache(ControlPlane):
 
     def __init__(self, topology: Topology, parameters: NetCacheParameters | None = None) -> None:
         """`topology`: the hosts and their ports; `parameters`: None for the defaults."""
-        self.topology = topology
+        super().__init__(topology)
         self.parameters = parameters or NetCacheParameters()
-        self.forwarding = ForwardingTables(topology)
         self._numbers = MessageNumbers(self.parameters.numbers_per_second)
         self._outstanding = Outstanding(self._numbers, self.parameters.timeouts)
         self._records = Records(self.parameters.capacity, self.parameters.rows)

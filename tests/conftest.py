@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from netkv.fpga import build
+
 TESTS = Path(__file__).parent
 
 LIVE_FOLDERS = {
@@ -25,8 +27,10 @@ LIVE_FOLDERS = {
 
 
 def pytest_configure() -> None:
-    """Unset COLUMNS. pytest-xdist sets it to 80 for its workers, and tables would be cut."""
+    """Unset COLUMNS: pytest-xdist sets it to 80 for its workers, and tables would be cut. Build
+    designs quickly: most run for seconds."""
     os.environ.pop("COLUMNS", None)
+    os.environ[build.QUICK] = "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -31,7 +31,7 @@ def test_second_build_is_cached(wire: Library) -> None:
     assert build.built([wire.manifest]) == {"wire": True}
 
 
-def test_hash_follows_from_everything(tmp_path: Path) -> None:
+def test_hash_follows_from_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "rtl"
     folder.mkdir()
     source = Path(__file__).parent / "rtl" / "faulty_top.sv"
@@ -44,11 +44,16 @@ def test_hash_follows_from_everything(tmp_path: Path) -> None:
     assert build.key(manifest.override(design, ["clock_mhz=250"]), trace=False) in keys
     copy.write_text(copy.read_text() + "\n")
     assert build.key(design, trace=False) not in keys
+    if tools.is_gcc(tools.compiler()):
+        quick = build.key(design, trace=False)
+        monkeypatch.delenv(build.QUICK)
+        assert build.key(design, trace=False) != quick
 
 
 @pytest.mark.skipif(not tools.is_gcc(tools.compiler()), reason="only GCC gets counts")
 def test_branches_are_counted_in_a_build(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not empty_home.exists()
+    monkeypatch.delenv(build.QUICK)
     counted, train = list[str](), build._train
 
     def watched(library: Path, design: Manifest) -> bool:
@@ -69,6 +74,7 @@ def test_design_that_fails_under_the_load_is_built(
     empty_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not empty_home.exists()
+    monkeypatch.delenv(build.QUICK)
     monkeypatch.setattr(build, "TRAINING", Path("no_such_training.py"))
     monkeypatch.setattr(build, "key", lambda *_args, **_kwargs: "untrained")
     found = build.build(manifest.find("wire"))

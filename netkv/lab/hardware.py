@@ -33,7 +33,8 @@ Pipelines = Literal[1, 2, 4]
 
 
 class TopologySpec(Spec):
-    """Switches and their connections."""
+    """Switches and their connections. What is left out is that of the scheme (`netkv scheme show`);
+    the defaults are those of most schemes."""
 
     kind: Literal["rack", "racks", "spine-leaf"] = "rack"
     """`rack`: one switch for all hosts. `racks`: several racks, each with a switch, joined by a
@@ -45,6 +46,17 @@ class TopologySpec(Spec):
     """`spine-leaf`: layers of switches between clients and servers."""
     switches: Annotated[int, Field(ge=1, le=16)] = 2
     """`spine-leaf`: switches in each layer."""
+
+    def describe(self) -> str:
+        """In words: `2 layers of 2 switches`."""
+        return {
+            "rack": "one switch",
+            "racks": f"{self.racks} rack{'s' if self.racks > 1 else ''}",
+            "spine-leaf": (
+                f"{self.layers} layer{'s' if self.layers > 1 else ''} of {self.switches} "
+                f"switch{'es' if self.switches > 1 else ''}"
+            ),
+        }[self.kind]
 
     @property
     def switches_of_servers(self) -> int:
@@ -163,7 +175,7 @@ class GenericLab(Spec):
     `veth`: a network namespace for each host, in which any program can use the network across the
     switch (docs/veth.md); needs root and `target: engine`."""
     topology: TopologySpec = TopologySpec()
-    """Switches and their connections."""
+    """Switches and their connections; what is left out is that of the scheme."""
     profile: str = "this-machine"
     """Simulated only: the model of hosts, links and switches. The name of a profile
     (`this-machine`, `a-cloud-machine`, or the testbed of a scheme's paper) or of a file that ends

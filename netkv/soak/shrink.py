@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from netkv.control.network import names_of_layers
 from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import ClosedLoop, LabSpec, Poisson, WorkloadSpec
 from netkv.rack.nodes import Switch, kind_of
@@ -20,6 +21,7 @@ def candidates(case: Case) -> Iterator[Case]:
     lab, workload = case.rack.lab, case.rack.workload
     if lab.topology.kind != "rack":
         yield _one_switch(case)
+    yield from _fewer_switches(case)
     if lab.pipelines > 1:
         yield _lab(case, pipelines=1)
     if lab.pipelines > 2:
@@ -82,7 +84,45 @@ def _one_switch(case: Case) -> Case:
         return event.model_copy(update={event.action: Switch.NAME})
 
     faults = tuple(_changed(fault, at_the_switch) for fault in case.faults)
-    return _lab(case, topology=TopologySpec()).model_copy(update={"faults": faults})
+    one = TopologySpec(kind="rack")
+    return _lab(case, topology=one).model_copy(update={"faults": faults})
+
+
+def _fewer_switches(case: Case) -> Iterator[Case]:
+    """Fewer layers, or fewer switches in each.
+
+    A fault of a switch that is left out hits the one in the same place of the nearest layer.
+    """
+    topology = case.rack.lab.topology
+    if topology.kind != "spine-leaf":
+        return
+    smaller = [{"layers": layers} for layers in _less(topology.layers, 1)]
+    smaller += [{"switches": switches} for switches in _less(topology.switches, 1)]
+    for sizes in smaller:
+        other = topology.model_copy(update=sizes)
+        names = _replacements(topology, other)
+        change = functools.partial(_at_other_switch, names=names)
+        faults = tuple(_changed(fault, change) for fault in case.faults)
+        yield _lab(case, topology=other).model_copy(update={"faults": faults})
+
+
+def _replacements(topology: TopologySpec, smaller: TopologySpec) -> dict[str, str]:
+    """Name of each switch of a spine-leaf network → that of the switch in a smaller one."""
+    rows = names_of_layers(topology.layers, topology.switches)
+    kept = names_of_layers(smaller.layers, smaller.switches)
+    # Layers are left out above the last, which has the servers; the switch of clients stays.
+    left_out = len(rows) - len(kept)
+    found = {name: name for name in rows[0]}
+    for layer, row in enumerate(rows[1:], start=1):
+        into = kept[max(layer - left_out, 1)]
+        found |= {name: into[min(place, len(into) - 1)] for place, name in enumerate(row)}
+    return found
+
+
+def _at_other_switch(event: TimelineEvent, names: Mapping[str, str]) -> TimelineEvent:
+    if event.node is None or event.node not in names:
+        return event
+    return event.model_copy(update={event.action: names[event.node]})
 
 
 def _sooner(case: Case) -> Iterator[Case]:

@@ -17,7 +17,7 @@ from tests.schemes import foreign
 from tests.schemes.foreign import source
 
 OWN = [
-    *("nocache", "netcache", "farreach", "netmc", "climc", "coordimc"),
+    *("nocache", "netcache", "farreach", "distnocache", "netmc", "climc", "coordimc"),
     *("memcached", "emu", "lake", "client-nic", "client-cache"),
 ]
 

@@ -33,8 +33,7 @@ Pipelines = Literal[1, 2, 4]
 
 
 class TopologySpec(Spec):
-    """Switches and their connections. What is left out is that of the scheme (`netkv scheme show`);
-    the defaults are those of most schemes."""
+    """Switches and their connections. What is left out is that of the scheme."""
 
     kind: Literal["rack", "racks", "spine-leaf"] = "rack"
     """`rack`: one switch for all hosts. `racks`: several racks, each with a switch, joined by a
@@ -175,7 +174,7 @@ class GenericLab(Spec):
     `veth`: a network namespace for each host, in which any program can use the network across the
     switch (docs/veth.md); needs root and `target: engine`."""
     topology: TopologySpec = TopologySpec()
-    """Switches and their connections; what is left out is that of the scheme."""
+    """Switches and their connections."""
     profile: str = "this-machine"
     """Simulated only: the model of hosts, links and switches. The name of a profile
     (`this-machine`, `a-cloud-machine`, or the testbed of a scheme's paper) or of a file that ends

@@ -39,7 +39,7 @@ from netkv.report import style
 from netkv.runs import RunHead, RunRecord, Store, walltime
 from netkv.runs.compare import Comparison, compare
 from netkv.runs.records import columns
-from netkv.scenarios import loader
+from netkv.scenarios import loader, scheme_options
 from netkv.scenarios.model import Scenario
 from netkv.schemes import all_schemes
 
@@ -261,7 +261,8 @@ def _add_scenarios(app: FastAPI, store: Store) -> None:
         history = walltime.History(store.timings(scenario.name))
         return ScenarioDetails(
             **_summary(scenario, history).model_dump(),
-            options=scenario.model_dump(mode="json"),
+            options=scheme_options.document(scenario),
+            topologies=scheme_options.topologies(scenario),
         )
 
 

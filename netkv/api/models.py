@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from netkv.lab.hardware import TopologySpec
 from netkv.runs.records import RunHead
 from netkv.scenarios.results import RunEvent, RunSample, Threshold
 
@@ -44,6 +45,9 @@ class ScenarioDetails(ScenarioSummary):
     """A scenario with all its options, defaults included."""
 
     options: dict[str, Any]
+    """Without those of `lab.topology` in which its schemes differ."""
+    topologies: dict[str, TopologySpec]
+    """The switches of each scheme's racks."""
 
 
 class RunRequest(Model):

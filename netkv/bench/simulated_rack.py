@@ -43,7 +43,8 @@ class Case(BaseModel):
     zipf: float = 0.99
     writes: float = 0.0
     """Share of writes in the requests."""
-    topology: TopologySpec = TopologySpec()
+    topology: TopologySpec = TopologySpec(kind="rack")
+    """Its switches, whatever the default of the scheme."""
     cache_entries: int = CACHE_ENTRIES
     window: int | None = None
     """Requests outstanding; None: `OUTSTANDING_PER_SERVER` for each server."""

@@ -130,11 +130,8 @@ class Row:
         words += [f"{case.keys:,} keys", f"Zipf {case.zipf:g}" if case.zipf else "uniform"]
         if case.writes:
             words.append("writes")
-        match case.topology.kind:
-            case "racks":
-                words.append(f"{case.topology.racks} racks")
-            case "spine-leaf":
-                words.append(f"{case.topology.layers} layers of {case.topology.switches} switches")
+        if case.topology.kind != "rack":
+            words.append(case.topology.describe())
         if case.window is not None:
             words.append(f"{case.window:,} outstanding")
         return ", ".join(words)

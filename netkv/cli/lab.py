@@ -62,8 +62,8 @@ def up(
     topology: Annotated[
         Literal["rack", "racks", "spine-leaf"] | None,
         typer.Option(
-            help="Switches of the rack: one (default), one for each of several racks, or layers; "
-            "'lab.topology' has their numbers."
+            help="Switches of the rack: one, one for each of several racks, or layers (default: "
+            "the scheme's); 'lab.topology' has their numbers."
         ),
     ] = None,
     foreground: Annotated[

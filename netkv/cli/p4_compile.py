@@ -40,7 +40,8 @@ def compile_(
     chosen = [schemes.get(name) for name in names] if names else list(schemes.all_schemes())
     found: list[dict[str, Any]] = []
     for scheme in chosen:
-        lab = loader.override(Scenario(name="lab", schemes=[scheme.name]), changes or ()).lab
+        about = loader.override(Scenario(name="lab", schemes=[scheme.name]), changes or ())
+        lab = about.of_scheme(scheme.name).lab
         compiled = compile_scheme(scheme, lab)
         found.append(
             {

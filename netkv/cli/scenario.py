@@ -90,36 +90,43 @@ def list_scenarios(json: Json = False) -> None:
 @app.command()
 def show(name: Name, changes: Changes = None, json: Json = False) -> None:
     """Show a scenario as it would run: every default, but of events and plots only what is set."""
-    from netkv.scenarios import loader
-    from netkv.scenarios.scheme_options import applies
+    from netkv.scenarios import loader, scheme_options
 
     file = loader.find(name)
     scenario = loader.load(file, changes or [])
     from netkv.runs import walltime
 
     wall_time = walltime.of_scenario(scenario, walltime.stored(scenario.name))
+    topologies = scheme_options.topologies(scenario)
+    document = scheme_options.document(scenario)
     if json:
-        print_json({"file": str(file), **_time(wall_time), **scenario.model_dump(mode="json")})
+        switches = {name: each.model_dump(mode="json") for name, each in topologies.items()}
+        about = {"file": str(file), **_time(wall_time), "topologies": switches}
+        print_json({**about, **document})
         return
     import io
 
     from rich.syntax import Syntax
     from ruamel.yaml import YAML
 
-    document = io.StringIO()
+    shown = io.StringIO()
     yaml = YAML()
     yaml.indent(mapping=2, sequence=4, offset=2)
     # Most options do not apply to a given event or plot: only those that are set are shown.
     given = scenario.model_dump(mode="json", include={"events", "plots"}, exclude_unset=True)
     # Options of schemes that do not run are left out.
-    every = type(scenario.lab).model_fields
-    others = {option for option in every if not applies(option, scenario.schemes)}
-    shown = scenario.model_dump(mode="json", exclude={"lab": others})
-    yaml.dump({**shown, **given}, document)
+    lab = {
+        option: value
+        for option, value in document["lab"].items()
+        if scheme_options.applies(option, scenario.schemes)
+    }
+    yaml.dump({**document, "lab": lab, **given}, shown)
+    differ = len(set(topologies.values())) > 1
+    different = [f"{name}: {each.describe()}" for name, each in topologies.items() if differ]
     out = stdout()
-    for line in (file, _sentence(wall_time)):
+    for line in (file, _sentence(wall_time), *different):
         out.print(f"# {line}", style="dim", markup=False, highlight=False, soft_wrap=True)
-    out.print(Syntax(document.getvalue(), "yaml", background_color="default", word_wrap=True))
+    out.print(Syntax(shown.getvalue(), "yaml", background_color="default", word_wrap=True))
 
 
 @app.command()

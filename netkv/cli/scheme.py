@@ -83,7 +83,7 @@ def _print(scheme: Scheme, about: dict[str, Any]) -> None:
         ("client role", about["client_role"]),
         ("coordinator", "yes" if about["limits"]["coordinator"] else "no"),
         ("multigets", "yes" if about["limits"]["multigets"] else "no"),
-        ("switches", "one" if about["limits"]["one_switch"] else "one or several"),
+        ("switches", _switches(scheme)),
         ("pipelines", f"up to {about['limits']['pipelines']}"),
         ("clients", f"up to {about['limits']['clients']:,}"),
     ):
@@ -100,6 +100,10 @@ def _print(scheme: Scheme, about: dict[str, Any]) -> None:
         default = _text(option["default"])
         table.add_row(option["option"], option["type"], default, option["unit"], option["meaning"])
     out.print(table)
+
+
+def _switches(scheme: Scheme) -> str:
+    return "one" if scheme.one_switch else f"one or several; default: {scheme.topology.describe()}"
 
 
 def _text(value: Any) -> str:

@@ -33,7 +33,7 @@ Pipelines = Literal[1, 2, 4]
 
 
 class TopologySpec(Spec):
-    """Switches and their connections."""
+    """Switches and their connections. What is left out is that of the scheme."""
 
     kind: Literal["rack", "racks", "spine-leaf"] = "rack"
     """`rack`: one switch for all hosts. `racks`: several racks, each with a switch, joined by a
@@ -45,6 +45,17 @@ class TopologySpec(Spec):
     """`spine-leaf`: layers of switches between clients and servers."""
     switches: Annotated[int, Field(ge=1, le=16)] = 2
     """`spine-leaf`: switches in each layer."""
+
+    def describe(self) -> str:
+        """In words: `2 layers of 2 switches`."""
+        return {
+            "rack": "one switch",
+            "racks": f"{self.racks} rack{'s' if self.racks > 1 else ''}",
+            "spine-leaf": (
+                f"{self.layers} layer{'s' if self.layers > 1 else ''} of {self.switches} "
+                f"switch{'es' if self.switches > 1 else ''}"
+            ),
+        }[self.kind]
 
     @property
     def switches_of_servers(self) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, create_model, model_validator
+from pydantic import Field, ValidationInfo, create_model, field_validator, model_validator
 
 from netkv.errors import FieldError
 from netkv.lab.hardware import GenericLab
 from netkv.options import BYTES, RATE, SECONDS, Spec
-from netkv.schemes import all_schemes
+from netkv.schemes import all_schemes, registry
 
 MAX_STORED_KEYS = 100_000_000
 """Limit of the keys of a store that must be loaded."""
@@ -223,7 +223,8 @@ class RackSpec(Spec):
     """The specification of a rack and its load."""
 
     scheme: str
-    lab: LabSpec = LabSpec()
+    lab: Annotated[LabSpec, Field(validate_default=True)] = LabSpec()
+    """With the whole topology: what was left out is that of the scheme."""
     workload: WorkloadSpec = WorkloadSpec()
     seed: int = 1
     deadline: Annotated[float, Field(gt=0, le=300), SECONDS] = 2.0
@@ -231,6 +232,13 @@ class RackSpec(Spec):
     retry: Annotated[float, Field(gt=0), SECONDS] = 0.05
     """First retry time-out; doubles up to eight times that. It grows to about twice the time that
     answers take."""
+
+    @field_validator("lab")
+    @classmethod
+    def _topology_of_scheme(cls, lab: LabSpec, info: ValidationInfo) -> LabSpec:
+        # A scheme that is not installed is reported when the rack is used.
+        scheme = registry.catalogue().schemes.get(info.data.get("scheme", ""))
+        return lab if scheme is None else scheme.with_topology(lab)
 
     @model_validator(mode="after")
     def _fits(self) -> RackSpec:

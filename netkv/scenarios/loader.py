@@ -206,9 +206,10 @@ def _check_schemes(scenario: Scenario, names: Sequence[str], locate: Locate) -> 
         for name in names:
             try:
                 scheme = schemes.get(name)
-                scheme.check(applied.lab, applied.workload)
+                lab = applied.of_scheme(name).lab
+                scheme.check(lab, applied.workload)
                 if applied.mode == "live":
-                    scheme.check_live(applied.lab)
+                    scheme.check_live(lab)
             except MisfitError as wrong:
                 swept = next((p for p in params if dotted(wrong.path).startswith(p)), None)
                 at = wrong.path if swept is None else ("sweep", swept)

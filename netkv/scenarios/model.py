@@ -5,13 +5,14 @@ Times are seconds from the start of the measured part, rates operations per seco
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from netkv import schemes
 from netkv.errors import FieldError, UsageError
+from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import (
     HeavyTail,
     LabSpec,
@@ -22,7 +23,7 @@ from netkv.lab.spec import (
     check_load,
 )
 from netkv.options import SECONDS, Spec
-from netkv.rack.nodes import OPTIONAL, kind_of
+from netkv.rack.nodes import OPTIONAL, Node, kind_of
 from netkv.scenarios import event_validation, faults
 from netkv.scenarios.event_validation import FieldPath
 from netkv.scenarios.events import LinkFault, RandomFaults, SlowFault, TimelineEvent
@@ -105,21 +106,44 @@ class Scenario(Spec):
 
     @model_validator(mode="after")
     def _possible_timeline(self) -> Scenario:
-        kinds = {kind for name in self.schemes for kind in schemes.get(name).node_kinds}
+        self.check_timeline(self.schemes)
+        return self
+
+    def check_timeline(self, names: Sequence[str]) -> None:
+        """Raises `FieldError` if the racks of these schemes do not support the events."""
+        kinds = {kind for name in {*self.schemes, *names} for kind in schemes.get(name).node_kinds}
+        labs: dict[TopologySpec, tuple[str, LabSpec]] = {}
+        for name in names:
+            lab = self.of_scheme(name).lab
+            labs.setdefault(lab.topology, (name, lab))
+        for name, lab in labs.values():
+            try:
+                self._check_nodes(lab, kinds)
+            except FieldError as error:
+                if len(labs) == 1:
+                    raise
+                # An event can be possible with the switches of one scheme, but not of another.
+                where = f"That is the lab of '{name}'; other schemes have other switches"
+                text = f"{error}. {where}, unless 'lab.topology.kind' is set"
+                raise FieldError(text, *error.path) from None
+        event_validation.check_schemes(names, self.client_crash_option)
+        event_validation.check_nodes(names, self.optional_nodes)
+
+    def _check_nodes(self, lab: LabSpec, kinds: Collection[type[Node]]) -> None:
+        """Raises `FieldError` if a rack with this lab does not support the events."""
         try:
-            event_validation.check(
-                self.events, self.lab, self.workload, self.duration, optional=kinds
-            )
+            event_validation.check(self.events, lab, self.workload, self.duration, optional=kinds)
         except FieldError as error:
             raise error.below("events") from None
         if (drawn := self.random_faults) is not None:
             try:
-                faults.check(self.lab, drawn.kinds, drawn.nodes, optional=kinds)
+                faults.check(lab, drawn.kinds, drawn.nodes, optional=kinds)
             except FieldError as error:
                 raise error.below("random_faults") from None
-        event_validation.check_schemes(self.schemes, self.client_crash_option)
-        event_validation.check_nodes(self.schemes, self.optional_nodes)
-        return self
+
+    def of_scheme(self, name: str) -> Scenario:
+        """The scenario as it runs for one of its schemes, which may have switches of its own."""
+        return self.model_copy(update={"lab": schemes.get(name).with_topology(self.lab)})
 
     def timeline(self) -> list[TimelineEvent]:
         """The events in the order of their times."""

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from netkv import schemes
-from netkv.lab.hardware import GenericLab
+from netkv.lab.hardware import GenericLab, TopologySpec
 from netkv.lab.spec import LabSpec
 from netkv.metrics import Metric
 from netkv.options import Spec, Unit
@@ -123,8 +123,18 @@ def _table(path: str, model: type[Spec]) -> Iterator[str]:
     yield "| option | type | default | unit | meaning |"
     yield "|---|---|---|---|---|"
     for name, field in model.model_fields.items():
-        yield _row(*option_row(path, name, field))
+        row = option_row(path, name, field)
+        if model is TopologySpec:
+            row = row._replace(default=_of_schemes(row.default, name))
+        yield _row(*row)
     yield ""
+
+
+def _of_schemes(default: str, name: str) -> str:
+    """The default of an option of `lab.topology`, and that of each scheme with another one."""
+    own = {each.name: f"`{getattr(each.topology, name)}`" for each in all_schemes()}
+    others = [f"{value} for `{scheme}`" for scheme, value in own.items() if value != default]
+    return ", ".join((default, *others))
 
 
 def _phases() -> str:

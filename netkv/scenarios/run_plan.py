@@ -8,7 +8,7 @@ from typing import Any
 
 from netkv import schemes
 from netkv.errors import UsageError
-from netkv.scenarios import event_validation, faults, loader, thresholds
+from netkv.scenarios import faults, loader, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.plot import misfit
 
@@ -18,7 +18,7 @@ class PlannedRun:
     """One run: one repeat of a scheme at one point of the sweep."""
 
     scenario: Scenario
-    """With the sweep point applied and random faults drawn."""
+    """With the sweep point applied, the switches of the scheme, and random faults drawn."""
     scheme: str
     params: dict[str, Any]
     """Path → value at this sweep point; empty without a sweep."""
@@ -34,18 +34,21 @@ def plan(scenario: Scenario) -> list[PlannedRun]:
     runs = []
     for params in loader.sweep_points(scenario):
         applied = loader.apply(scenario, params)
-        for scheme in scenario.schemes:
-            schemes.get(scheme).check(applied.lab, applied.workload)
+        own = {scheme: applied.of_scheme(scheme) for scheme in scenario.schemes}
+        for scheme, each in own.items():
+            schemes.get(scheme).check(each.lab, each.workload)
         for repeat in range(scenario.repeat):
             seed = scenario.seed + repeat
-            drawn = draw_faults(applied, seed)
-            for scheme in scenario.schemes:
-                runs.append(PlannedRun(drawn, scheme, params, repeat, seed))
+            for scheme, each in own.items():
+                runs.append(PlannedRun(draw_faults(each, seed), scheme, params, repeat, seed))
     return runs
 
 
 def draw_faults(scenario: Scenario, seed: int) -> Scenario:
-    """The scenario with its random faults as plain events; they are the same for every scheme."""
+    """The scenario with its random faults as plain events.
+
+    They are the same for every scheme with the same switches.
+    """
     if scenario.random_faults is None:
         return scenario
     drawn = faults.expand(
@@ -64,8 +67,7 @@ def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
     """
     chosen = list(dict.fromkeys(schemes.get(name).name for name in names))
     try:
-        event_validation.check_schemes(chosen, scenario.client_crash_option)
-        event_validation.check_nodes(chosen, scenario.optional_nodes)
+        scenario.check_timeline(chosen)
     except ValueError as wrong:
         raise UsageError(f"scenario '{scenario.name}': {wrong}.") from wrong
     known = {*chosen, *scenario.schemes}

@@ -1,11 +1,16 @@
-"""Options of schemes in a scenario: a value applies to the schemes that have the option."""
+"""Options of a scenario that depend on its schemes.
+
+A value applies to the schemes that have the option. Options of `lab.topology` have defaults of the
+scheme, so the racks of one scenario may have different switches.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from netkv import schemes
-from netkv.lab.hardware import GenericLab
+from netkv.lab.hardware import GenericLab, TopologySpec
 from netkv.scenarios.model import Scenario
 
 
@@ -14,6 +19,23 @@ def applies(option: str, names: Sequence[str]) -> bool:
     return option in GenericLab.model_fields or any(
         schemes.get(name).has_option(option) for name in names
     )
+
+
+def topologies(scenario: Scenario) -> dict[str, TopologySpec]:
+    """The switches of each scheme's racks, by name."""
+    return {name: scenario.of_scheme(name).lab.topology for name in scenario.schemes}
+
+
+def document(scenario: Scenario) -> dict[str, Any]:
+    """The scenario as data, as it would run: with every default, also of its schemes.
+
+    An option of `lab.topology` in which the schemes differ is left out. So the data is a scenario
+    with the same runs.
+    """
+    first, *others = [each.model_dump(mode="json") for each in topologies(scenario).values()]
+    shared = {name: it for name, it in first.items() if all(it == more[name] for more in others)}
+    data = scenario.model_dump(mode="json")
+    return {**data, "lab": {**data["lab"], "topology": shared}}
 
 
 def misplaced(

@@ -44,5 +44,6 @@ def describe(scheme: Scheme) -> dict[str, Any]:
             "conditional_writes": scheme.conditional_writes,
             "coordinator": scheme.coordinated,
         },
+        "topology": scheme.topology.model_dump(mode="json"),
         "options": options,
     }

@@ -135,6 +135,8 @@ def _load(point: metadata.EntryPoint) -> Scheme:
         raise ValueError(f"its own name is '{scheme.name}'")
     if not issubclass(scheme.options, SchemeOptions):
         raise TypeError(f"its options ({scheme.options.__name__}) are no SchemeOptions")
+    if scheme.one_switch and scheme.topology.kind != "rack":
+        raise ValueError(f"it supports one switch only, but its topology is {scheme.topology.kind}")
     return scheme
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from netkv import resources
 from netkv.errors import NetkvError
+from netkv.lab.hardware import TopologySpec
 from netkv.metrics.metric import Metric
 from netkv.schemes.options import SchemeOptions, SwitchCache
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 LIVE_CLOCK_MHZ = 2.0
 """Clock of a design in a live rack, at most: it is held back while idle cycles would be faster."""
+ONE_SWITCH = TopologySpec(kind="rack")
 PLAIN = "plain"
 """The role of servers and clients that only exchange requests and replies."""
 
@@ -132,6 +134,9 @@ class Scheme:
     """Number of clients that the switch and the servers can distinguish."""
     one_switch: bool = False
     """Whether it supports a single switch only."""
+    topology: TopologySpec = ONE_SWITCH
+    """Switches of a lab that does not say them: each option of `lab.topology` that is left out has
+    its value from here."""
     defines: Callable[[LabSpec], Mapping[str, str]] = _no_defines
     """Macros with which the program is compiled for a lab."""
     needs: Callable[[LabSpec], None] | None = None
@@ -180,6 +185,15 @@ class Scheme:
     def external_clients(self, lab: LabSpec) -> int:
         """How many external programs (`lab.external_clients`) fit beside the load's clients."""
         return max(0, min(lab.external_clients, self.max_clients - lab.clients))
+
+    def with_topology(self, lab: LabSpec) -> LabSpec:
+        """The lab with the switches that it has in runs of the scheme.
+
+        All options of its `topology` then count as written, so no other scheme changes them.
+        """
+        written = lab.topology.model_dump(exclude_unset=True)
+        whole = TopologySpec(**self.topology.model_dump() | written)
+        return lab.model_copy(update={"topology": whole})
 
     def has_option(self, name: str) -> bool:
         """Whether `lab.name` is an option of the scheme itself, not one of every lab."""

@@ -54,7 +54,7 @@ def race(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind], card: str) ->
     limited = draw.chance(0.15) and "slow" in kinds
     service_rate = round(draw.scale(0.8, 4) / gap, 1)
     lab = {
-        "topology": TopologySpec(),
+        "topology": TopologySpec(kind="rack"),
         "servers": 1,
         "server_processes": 1,
         "clients": draw.count(2, 8),

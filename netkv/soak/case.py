@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -76,5 +77,9 @@ def load(file: Path) -> Case:
 def save(case: Case, file: Path) -> None:
     """Writes a case to a file for `load`."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    text = case.model_dump_json(indent=2, exclude_defaults=True)
+    document = case.model_dump(mode="json", exclude_defaults=True)
+    # The whole topology: what is left out of it has the default of the scheme, not of the model.
+    lab = document["rack"].setdefault("lab", {})
+    lab["topology"] = case.rack.lab.topology.model_dump(mode="json")
+    text = json.dumps(document, indent=2, ensure_ascii=False)
     file.write_text(text + "\n", encoding="utf-8")

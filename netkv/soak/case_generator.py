@@ -5,8 +5,9 @@ Rules
 1. The same scheme, seed and kinds of faults give the same case on every machine. The same seed
    gives all schemes the same rack, load and faults, within the limits of the scheme: a scheme for
    one switch gets one switch, no scheme gets more pipelines than it supports, and clients crash
-   only if they keep records. A scheme may have a share of cases of its own (`Scheme.soak_case`).
-   A mutant changes no draw.
+   only if they keep records. A scheme for several switches (`Scheme.topology`) gets a network of
+   its kind in every case, and faults of these switches. A scheme may have a share of cases of its
+   own (`Scheme.soak_case`). A mutant changes no draw.
 2. Keys are few and hot, the cache is small, thresholds are low and epochs short. So conflicts,
    admissions, evictions and moves are frequent.
 3. A run has some thousand operations, whether links are fast or slow. Faults are frequent enough to
@@ -55,6 +56,8 @@ USUAL_KINDS = tuple(kind for kind in FAULT_KINDS if kind != "client-crash")
 crash within a short time."""
 MAX_VALUE_BYTES = 200
 """More than a cache entry holds, so some values do not fit."""
+_SEEDS = 1 << 32
+"""More than the seeds of a search."""
 
 
 def generate(
@@ -70,7 +73,7 @@ def generate(
     draw = RandomDraw(seed)
     duration = draw.between(0.5, 2.5)
     operations = draw.scale(2_000, 40_000)
-    lab = _fit(_lab(draw, operations / duration, slow="slow" in kinds), scheme)
+    lab = _fit(_lab(draw, operations / duration, slow="slow" in kinds), scheme, seed)
     workload = _workload(draw, operations / duration)
     profile = _profile(draw, lab, workload, operations / duration)
     # In most cases the first retry comes after the round trip; in the others, slow replies cause
@@ -102,11 +105,22 @@ def generate(
     return _with_detection_time(draw, case if adapt is None else adapt(draw, case, kinds))
 
 
-def _fit(lab: LabSpec, scheme: str) -> LabSpec:
-    """The lab, without the options that the scheme does not support."""
-    if not schemes.get(scheme).one_switch:
+def _fit(lab: LabSpec, scheme: str, seed: int) -> LabSpec:
+    """The lab, without options that the scheme does not support, and with its kind of network."""
+    chosen = schemes.get(scheme)
+    if chosen.one_switch:
+        return lab.model_copy(update={"cache_rows": None, "topology": TopologySpec(kind="rack")})
+    kind = chosen.topology.kind
+    if kind == "rack":
         return lab
-    return lab.model_copy(update={"cache_rows": None, "topology": TopologySpec()})
+    # A source of its own: other schemes of the same seed have the same draws after this one.
+    draw = RandomDraw(seed + _SEEDS)
+    drawn = (
+        TopologySpec(kind="racks", racks=draw.count(1, 3))
+        if kind == "racks"
+        else TopologySpec(kind="spine-leaf", layers=draw.count(1, 3), switches=draw.count(1, 3))
+    )
+    return lab.model_copy(update={"topology": drawn})
 
 
 def _lab(draw: RandomDraw, rate: float, *, slow: bool) -> LabSpec:
@@ -114,7 +128,7 @@ def _lab(draw: RandomDraw, rate: float, *, slow: bool) -> LabSpec:
     emulated = draw.chance(0.5) and slow
     service_rate = round(rate / servers * draw.scale(0.8, 8), 1)
     entries = draw.scale_count(2, 64)
-    topology = TopologySpec()
+    topology = TopologySpec(kind="rack")
     if draw.chance(0.25):
         several = (
             TopologySpec(kind="racks", racks=draw.count(2, 3)),

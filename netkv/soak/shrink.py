@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from netkv.control.network import names_of_layers
 from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import ClosedLoop, LabSpec, Poisson, WorkloadSpec
-from netkv.rack.nodes import Switch, kind_of
+from netkv.rack import layout
+from netkv.rack.nodes import Servers, Switch, kind_of, partitions
 from netkv.scenarios.events import TimelineEvent
+from netkv.scenarios.faults import Target, target_of
 from netkv.schemes.options import SwitchCache
 from netkv.sim.models import HostModel, Profile, Time
 from netkv.soak.case import Case, Fault
@@ -18,8 +21,7 @@ from netkv.soak.case import Case, Fault
 def candidates(case: Case) -> Iterator[Case]:
     """Simpler cases, the most effective simplifications first. They need not show the violation."""
     lab, workload = case.rack.lab, case.rack.workload
-    if lab.topology.kind != "rack":
-        yield _one_switch(case)
+    yield from _fewer_switches(case)
     if lab.pipelines > 1:
         yield _lab(case, pipelines=1)
     if lab.pipelines > 2:
@@ -73,16 +75,74 @@ def _less(value: int, least: int) -> Iterator[int]:
             yield other
 
 
-def _one_switch(case: Case) -> Case:
-    """All hosts at one switch, which has the faults of all switches."""
+def _fewer_switches(case: Case) -> Iterator[Case]:
+    """All hosts at one switch; fewer layers, or fewer switches in each."""
+    topology = case.rack.lab.topology
+    if topology.kind == "rack":
+        return
+    names = dict.fromkeys(layout.switches(case.rack.lab), Switch.NAME)
+    yield _with_switches(case, TopologySpec(kind="rack"), names)
+    if topology.kind != "spine-leaf":
+        return
+    sizes = [{"layers": layers} for layers in _less(topology.layers, 1)]
+    sizes += [{"switches": switches} for switches in _less(topology.switches, 1)]
+    for size in sizes:
+        smaller = topology.model_copy(update=size)
+        yield _with_switches(case, smaller, _replacements(topology, smaller))
 
-    def at_the_switch(event: TimelineEvent) -> TimelineEvent:
-        if event.node is None or kind_of(event.node) is not Switch:
-            return event
-        return event.model_copy(update={event.action: Switch.NAME})
 
-    faults = tuple(_changed(fault, at_the_switch) for fault in case.faults)
-    return _lab(case, topology=TopologySpec()).model_copy(update={"faults": faults})
+def _replacements(topology: TopologySpec, smaller: TopologySpec) -> dict[str, str]:
+    """Name of each switch of a spine-leaf network → that of the switch in a smaller one."""
+    rows = names_of_layers(topology.layers, topology.switches)
+    kept = names_of_layers(smaller.layers, smaller.switches)
+    # Layers are left out above the last, which has the servers; the switch of clients stays.
+    left_out = len(rows) - len(kept)
+    found = {name: name for name in rows[0]}
+    for layer, row in enumerate(rows[1:], start=1):
+        into = kept[max(layer - left_out, 1)]
+        found |= {name: into[min(place, len(into) - 1)] for place, name in enumerate(row)}
+    return found
+
+
+def _with_switches(case: Case, topology: TopologySpec, names: Mapping[str, str]) -> Case:
+    """The case with other switches; `names`: switch → the one that gets its faults.
+
+    Server processes may become fewer, too: the last one then gets the faults of the others. Of two
+    faults of one node at a time, the first is kept.
+    """
+    smaller = _lab(case, topology=topology)
+    last = len(partitions(smaller.rack.lab)) - 1
+
+    def moved(node: str) -> str:
+        if kind_of(node) is Servers:
+            return f"{Servers.NAME}{min(int(node.removeprefix(Servers.NAME)), last)}"
+        return names.get(node, node)
+
+    faults = (_changed(fault, functools.partial(_at_node, moved=moved)) for fault in case.faults)
+    return smaller.model_copy(update={"faults": tuple(_one_at_a_time(faults))})
+
+
+def _at_node(event: TimelineEvent, moved: Callable[[str], str]) -> TimelineEvent:
+    """The event at another node."""
+    update: dict[str, Any] = {}
+    if event.node is not None:
+        update[event.action] = moved(event.node)
+    if event.link is not None:
+        update["link"] = event.link.model_copy(update={"node": moved(event.link.node)})
+    if event.slow is not None:
+        update["slow"] = event.slow.model_copy(update={"node": moved(event.slow.node)})
+    return event.model_copy(update=update)
+
+
+def _one_at_a_time(faults: Iterable[Fault]) -> Iterator[Fault]:
+    """Faults in the order of their beginnings, without those that meet an open one of a target."""
+    ends: dict[Target, float] = {}
+    for fault in faults:
+        target = target_of(fault.begin)
+        assert target is not None, "every fault has a target"
+        if fault.begin.at >= ends.get(target, 0.0):
+            ends[target] = fault.begin.at if fault.end is None else fault.end.at
+            yield fault
 
 
 def _sooner(case: Case) -> Iterator[Case]:

@@ -19,12 +19,6 @@ def case_lines(case: Case, began: float) -> Iterator[str]:
     changed = f", program {case.program}" if case.program else ""
     changed += f", mutant {case.mutant}" if case.mutant else ""
     yield f"scheme   {case.rack.scheme}{changed}"
-    topology = lab.topology
-    switches = {
-        "rack": "one switch",
-        "racks": f"{topology.racks} racks",
-        "spine-leaf": f"{topology.layers} layers of {topology.switches} switches",
-    }[topology.kind]
     options = WriteBackCache.of(lab)
     cache = (
         f"; cache of {options.cache_entries}, hot at {options.hot_threshold} reads in "
@@ -34,7 +28,7 @@ def case_lines(case: Case, began: float) -> Iterator[str]:
         period = options.snapshot_period
         cache += f", a snapshot every {period:g} s" if period else ", no snapshots"
     yield (
-        f"rack     {switches}, {_count(lab.servers, 'server')} in "
+        f"rack     {lab.topology.describe()}, {_count(lab.servers, 'server')} in "
         f"{_count(min(lab.server_processes, lab.servers), 'process')}, "
         f"{_count(lab.clients, 'client')}{cache}{', preloaded' if options.preload else ''}"
     )

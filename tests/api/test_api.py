@@ -200,6 +200,8 @@ def test_scenarios_are_listed_with_their_duration(served: Served) -> None:
     assert "seconds" not in skew, "a field without 'wall' or 'virtual' would be ambiguous"
     details = get(f"{served.url}/api/scenarios/quickstart").json()
     assert details["options"]["workload"]["zipf"] == 0.99
+    kinds = {scheme: each["kind"] for scheme, each in details["topologies"].items()}
+    assert kinds == {"nocache": "rack", "netcache": "rack"}
     missing = get(f"{served.url}/api/scenarios/quickstrat")
     assert missing.status_code == 404
     assert "quickstart" in missing.json()["error"]

@@ -327,9 +327,14 @@ def test_up_status_logs_and_down_leave_nothing_behind(netkv: Netkv, home: Path) 
     assert netkv("status").out == ""
 
 
-def test_status_shows_every_switch_of_a_lab(netkv: Netkv) -> None:
-    sets = ["--scheme", "nocache", "--set", "lab.servers=2", "--set", "workload.keys=1000"]
-    up = netkv("up", "leaves", "--topology", "spine-leaf", *sets, "--json")
+@pytest.mark.parametrize(
+    "chosen",
+    [["--scheme", "nocache", "--topology", "spine-leaf"], ["--scheme", "distnocache"]],
+    ids=["topology", "scheme"],
+)
+def test_status_shows_every_switch_of_a_lab(netkv: Netkv, chosen: list[str]) -> None:
+    sets = [*chosen, "--set", "lab.servers=2", "--set", "workload.keys=1000"]
+    up = netkv("up", "leaves", *sets, "--json")
     assert up.status == 0, up.err
     switches = {"edge-0", "spine-0", "spine-1", "leaf-0", "leaf-1"}
     assert switches < set(up.document["nodes"])
@@ -339,3 +344,11 @@ def test_status_shows_every_switch_of_a_lab(netkv: Netkv) -> None:
     for name, switch in known.items():
         assert f"P4Runtime  {name}  {switch['p4runtime']}, device 1" in shown
     assert netkv("down", "leaves").status == 0
+
+
+def test_topology_that_was_chosen_wins_over_that_of_the_scheme(netkv: Netkv) -> None:
+    sets = ["--set", "lab.servers=2", "--set", "workload.keys=1000"]
+    up = netkv("up", "one", "--scheme", "distnocache", "--topology", "rack", *sets, "--json")
+    assert up.status == 0, up.err
+    assert set(up.document["controller"]["switches"]) == {"switch"}
+    assert netkv("down", "one").status == 0

@@ -81,3 +81,23 @@ def test_shown_scenario_can_be_loaded(netkv_in_process: Netkv, tmp_path: Path) -
     file = tmp_path / "shown.yaml"
     file.write_text(result.out)
     assert loader.load(file) == loader.load(loader.find("lossy-fabric"))
+
+
+def test_shown_scenario_has_the_switches_of_each_scheme(
+    netkv_in_process: Netkv, tmp_path: Path
+) -> None:
+    file = tmp_path / "layers.yaml"
+    file.write_text("name: layers\nschemes: [nocache, distnocache]\nlab: {servers: 4}\n")
+    shown = netkv_in_process("scenario", "show", str(file), COLUMNS="400").out
+    assert "\n# nocache: one switch\n# distnocache: 2 layers of 2 switches\nname: layers\n" in shown
+    assert YAML(typ="safe").load(shown)["lab"]["topology"] == {
+        "racks": 2,
+        "layers": 2,
+        "switches": 2,
+    }
+    document = netkv_in_process("scenario", "show", str(file), "--json").document
+    kinds = {scheme: each["kind"] for scheme, each in document["topologies"].items()}
+    assert kinds == {"nocache": "rack", "distnocache": "spine-leaf"}
+    alone = netkv_in_process("scenario", "show", str(file), "--set", "schemes=[distnocache]").out
+    assert "# distnocache" not in alone
+    assert YAML(typ="safe").load(alone)["lab"]["topology"]["kind"] == "spine-leaf"

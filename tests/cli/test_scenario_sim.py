@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.cli.commands import Netkv, assert_wrong_usage
@@ -59,6 +61,50 @@ def test_rack_of_several_switches_is_simulated(netkv: Netkv) -> None:
         "scenario", "run", "quickstart", *SHORT, *racks, "--scheme", "netcache", "--json"
     )
     assert result.status == 0, result.err
+
+
+LAYERS = """\
+name: layers
+schemes: [nocache, distnocache]
+lab: {servers: 4}
+workload: {keys: 1000, arrivals: {rate: 1000}}
+mode: sim
+duration: 1
+warmup: 0
+expect: [each.linearizable == 1]
+"""
+
+
+def test_each_scheme_runs_on_its_switches(netkv: Netkv, tmp_path: Path) -> None:
+    file = tmp_path / "layers.yaml"
+    file.write_text(LAYERS)
+    kinds = {"nocache": "rack", "distnocache": "spine-leaf"}
+    result = netkv("scenario", "run", str(file), "--json")
+    assert result.status == 0, result.err
+    for run in result.document["runs"]:
+        stored = netkv("runs", "show", run["id"], "--json").document
+        assert stored["parameters"]["lab"]["topology"]["kind"] == kinds[run["scheme"]]
+        by_switch = set(run["control_plane_mib_per_s_by_switch"])
+        layers = {"edge-0", "spine-0", "spine-1", "leaf-0", "leaf-1"}
+        assert by_switch == ({"switch"} if run["scheme"] == "nocache" else layers)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["lab.topology.layers=0"], "lab.topology.layers"),
+        (["lab.topology.spines=2"], "'lab.topology.spines' is not an option"),
+        (["events=[{at: 0.5, kill: switch}]"], "there is no node 'switch' in this lab"),
+        (["mode=live", "lab.target=bmv2"], "topology 'spine-leaf' needs 'lab.target: engine'"),
+    ],
+)
+def test_what_layers_do_not_support_is_refused(
+    netkv: Netkv, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    file = tmp_path / "layers.yaml"
+    file.write_text(LAYERS)
+    sets = [text for change in arguments for text in ("--set", change)]
+    assert_wrong_usage(netkv("scenario", "run", str(file), *sets), message)
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,22 @@ def test_show_has_the_default_of_the_scheme(netkv: Netkv) -> None:
         assert options["lab.epoch"]["unit"] == "s"
 
 
+@pytest.mark.parametrize(
+    ("name", "shown", "kind"),
+    [
+        ("nocache", "one or several; default: one switch", "rack"),
+        ("farreach", "one", "rack"),
+        ("distnocache", "one or several; default: 2 layers of 2 switches", "spine-leaf"),
+    ],
+)
+def test_show_has_the_switches_of_the_scheme(
+    netkv: Netkv, name: str, shown: str, kind: str
+) -> None:
+    assert netkv("scheme", "show", name, "--json").document["topology"]["kind"] == kind
+    lines = [line.split(maxsplit=1) for line in netkv("scheme", "show", name).out.splitlines()]
+    assert [it[1].rstrip() for it in lines if it[:1] == ["switches"]] == [shown]
+
+
 def test_show_of_an_unknown_scheme_suggests_a_name(netkv: Netkv) -> None:
     result = netkv("scheme", "show", "netcash")
     assert result.status == 2

@@ -14,7 +14,7 @@ from tests.soak.planted import program_that_serves_deleted_values
 from tests.waiting import PATIENCE_S, until
 
 
-@pytest.mark.parametrize("scheme", ["nocache", "netcache"])
+@pytest.mark.parametrize("scheme", ["nocache", "netcache", "distnocache"])
 def test_shipped_schemes_have_no_violation(netkv: Netkv, scheme: str) -> None:
     result = netkv("soak", scheme, "--seeds", "25", "--json")
     assert result.status == 0, result.out

@@ -45,6 +45,26 @@ async def test_all_servers_are_reached_and_keys_are_cached(
     assert rack.failed is None
 
 
+async def test_scheme_for_layers_serves_all_keys_through_both(tmp_path: Path) -> None:
+    """Without `lab.topology`: spines and leaves share the frames between clients and servers."""
+    rack = LiveRack(spec("distnocache", server_processes=4), tmp_path)
+    switches = {node.name: node for node in rack.switch_nodes}
+    assert list(switches) == ["edge-0", "spine-0", "spine-1", "leaf-0", "leaf-1"]
+    async with running(rack):
+        await serves(rack)
+        sample = await verify(rack)
+        assert sample.client_statistics["linearizable"] is True
+        counts = {name: await node.statistics() for name, node in switches.items()}
+        sent = {name: each["sent"] for name, each in counts.items()}
+        assert min(sent.values()) > 100
+        assert not any(each["unrouted"] for each in counts.values())
+        # Frames may be lost between processes, but few.
+        assert sent["edge-0"] == pytest.approx(sent["spine-0"] + sent["spine-1"], rel=0.05)
+        for place in (0, 1):
+            assert sent[f"spine-{place}"] == pytest.approx(sent[f"leaf-{place}"], rel=0.05)
+    assert rack.failed is None
+
+
 async def test_leaf_that_was_killed_serves_again(tmp_path: Path) -> None:
     async with running(LiveRack(spec("nocache", topology=LEAVES), tmp_path)) as rack:
         await serves(rack)

@@ -31,9 +31,9 @@ def test_both_drivers_have_the_nodes_of_the_lab(scheme: str, tmp_path: Path) -> 
     # A card is before a process of one server.
     processes = 4 if nodes.Card in kinds else 2
     lab = LabSpec(servers=4, server_processes=processes, profile="farreach-testbed")
-    expected = nodes.of_lab(lab, kinds)
     # A load that every scheme takes.
     spec = RackSpec(scheme=scheme, lab=lab, workload=WorkloadSpec(keys=1000, value_size=32))
+    expected = nodes.of_lab(spec.lab, kinds)
     assert_has(LiveRack(spec, tmp_path), expected)
     assert_has(SimRack(spec), expected)
 

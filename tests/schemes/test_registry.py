@@ -17,9 +17,17 @@ from tests.schemes import foreign
 from tests.schemes.foreign import source
 
 OWN = [
-    *("nocache", "netcache", "farreach", "netmc", "climc", "coordimc"),
+    *("nocache", "netcache", "farreach", "distnocache", "netmc", "climc", "coordimc"),
     *("memcached", "emu", "lake", "client-nic", "client-cache"),
 ]
+
+
+LAYERS = """
+from dataclasses import replace
+from netkv.lab.hardware import TopologySpec
+SCHEME = replace(SCHEME, one_switch=True, topology=TopologySpec(kind="spine-leaf"))
+"""
+"""Makes the scheme of a module one for one switch, but with layers of switches."""
 
 
 class Packages:
@@ -82,6 +90,7 @@ def test_a_scheme_of_another_package_is_found(packages: Packages) -> None:
         (source(name="other"), "its own name is 'other'"),
         (source(option="epoch: float = 2.0", base="SwitchCache"), "in another way"),
         (source(option="servers: int = 2"), "'lab.servers' is an option of every lab"),
+        (source() + LAYERS, "it supports one switch only, but its topology is spine-leaf"),
     ],
 )
 def test_error_of_a_broken_scheme_names_its_package(

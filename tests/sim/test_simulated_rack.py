@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import re
 import threading
 import weakref
 from typing import Any
@@ -117,6 +118,23 @@ def test_every_topology_serves_every_key(scheme: str, topology: TopologySpec) ->
     assert sample.client_statistics["acked_writes_lost"] == 0
     assert sample.client_statistics["linearizable"] is True
     assert sample.switch["unrouted"] == 0
+
+
+def test_scheme_for_layers_passes_every_key_through_both() -> None:
+    rack = make("distnocache", servers=6, rate=5000)
+    assert rack.switches == ("edge-0", "spine-0", "spine-1", "leaf-0", "leaf-1")
+    rack.watch([], 100_000)
+    sample = run(rack, 0.3)
+    assert all(load > 0 for load in sample.server_load)
+    sample = run_phases(rack, "drain", "verify")
+    assert sample.client_statistics["linearizable"] is True
+    assert sample.client_statistics["acked_writes_lost"] == 0
+    senders = re.findall(r" switch (\d) port \d+ +→", "\n".join(rack.journal()))
+    edge, *spines, leaf, other_leaf = (senders.count(str(number)) for number in range(5))
+    # A request and its reply pass the spine with the number of the leaf.
+    assert spines == [leaf, other_leaf]
+    assert edge == sum(spines)
+    assert min(spines) > 1000
 
 
 @pytest.mark.parametrize("node", ["switch", "controller", "servers-2", "client"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from netkv import schemes
 from netkv.errors import UsageError
 from netkv.lab.spec import ClosedLoop
+from netkv.rack import nodes
 from netkv.scenarios.events import FAULT_KINDS
 from netkv.schemes import registry
 from netkv.sim.config import lay_out
@@ -33,6 +35,28 @@ def test_schemes_get_the_same_racks_loads_and_faults() -> None:
         lab = other.rack.lab.model_copy(update={"pipelines": one.rack.lab.pipelines})
         rack = other.rack.model_copy(update={"scheme": "nocache", "lab": lab})
         assert one == other.model_copy(update={"rack": rack})
+
+
+def test_scheme_for_layers_gets_layers_and_the_same_load() -> None:
+    sizes: Counter[tuple[int, int]] = Counter()
+    hit: Counter[str] = Counter()
+    for seed in SEEDS:
+        case, other = generate("distnocache", seed), generate("nocache", seed)
+        topology = case.rack.lab.topology
+        assert topology.kind == "spine-leaf"
+        sizes[topology.layers, topology.switches] += 1
+        assert case.rack.workload == other.rack.workload
+        assert case.rack.lab == other.rack.lab.model_copy(update={"topology": topology})
+        assert (case.duration, case.profile) == (other.duration, other.profile)
+        known = nodes.of_lab(case.rack.lab)
+        for fault in case.faults:
+            if fault.begin.node is not None:
+                hit[fault.begin.node.rstrip("0123456789")] += (
+                    known[fault.begin.node] is nodes.Switch
+                )
+    assert set(sizes) == set(itertools.product((1, 2, 3), repeat=2))
+    for layer in ("edge-", "spine-", "spine1-", "spine2-", "leaf-"):
+        assert hit[layer] > 5, layer
 
 
 def test_cases_have_several_pipelines_if_the_scheme_permits() -> None:
@@ -110,9 +134,10 @@ def test_only_requested_kinds_of_faults_are_drawn() -> None:
         assert all(fault.begin.slow for fault in generate("netcache", seed, ("slow",)).faults)
 
 
-def test_a_case_is_read_back_from_a_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scheme", ["netcache", "distnocache"])
+def test_a_case_is_read_back_from_a_file(scheme: str, tmp_path: Path) -> None:
     for seed in range(20):
-        case = generate("netcache", seed)
+        case = generate(scheme, seed)
         cases.save(case, tmp_path / "case.json")
         assert cases.load(tmp_path / "case.json") == case
 

@@ -1,0 +1,20 @@
+"""DistNoCache: NoCache in layers of switches, all of which only route."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from netkv.lab.hardware import TopologySpec
+from netkv.schemes.nocache import SCHEME as NOCACHE
+
+SCHEME = replace(
+    NOCACHE,
+    name="distnocache",
+    title="DistNoCache",
+    order=35,
+    paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
+    summary="Layers of switches only route requests to the owner of the key.",
+    # Section VI: four switches, two in each layer. It supports what NoCache supports, also one
+    # switch: that is the smallest case of a sweep, and of a reduction by `netkv soak`.
+    topology=TopologySpec(kind="spine-leaf", layers=2, switches=2),
+)

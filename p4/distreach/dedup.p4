@@ -26,10 +26,14 @@ control Dedup(inout headers_t hdr, inout metadata_t meta) {
             } else if (same && meta.previous != 0 && cell[39:32] == meta.previous[7:0]) {
                 meta.repeated = true;
                 meta.own_incarnation = meta.previous;
-            } else if (cell[41:41] == 1 && ahead != 0 && ahead < 0x40000) {
+            } else if (same) {
+                // No switch takes its sequence any more, and a new one could have a second effect.
+                // A client without an incarnation has its writes at the server, which knows copies.
+                meta.past = hdr.version_stamp.incarnation != 0;
+                meta.storable = false;
+            } else if (cell[41:41] == 1 && ahead < 0x40000) {
                 meta.drop_reason = DROP_LATE; // older by less than 2^28 requests
             } else {
-                // A sequence from before a loss is of no use: no switch takes it any more.
                 meta.first_copy = true;
                 cells.write(meta.dedup_index,
                             hdr.kv.request[31:10] ++ 1w1 ++ (bit<1>) meta.storable

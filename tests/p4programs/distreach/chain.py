@@ -94,11 +94,8 @@ class Switch:
         params = {"sample_below": below, "hot_threshold": threshold, "epoch": 1, "mode": mode}
         self.write(base.SetDefault(0, table, action, params))
 
-    def incarnation(
-        self, incarnation: int, *, head: bool, previous: int = 0, loss: int | None = None
-    ) -> None:
+    def incarnation(self, incarnation: int, *, head: bool, loss: int, previous: int = 0) -> None:
         table, action = "NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set"
-        loss = incarnation if loss is None else loss
         params = {"incarnation": incarnation, "previous": previous, "last_loss": loss}
         self.write(base.SetDefault(0, table, action, params | {"head": int(head)}))
 
@@ -200,6 +197,8 @@ class Chain:
     frames: list[Frame] = field(default_factory=list)
     number: int = 40
     """The incarnation."""
+    loss: int = 40
+    """That of the last loss of a switch."""
     generation: int = 0
 
     @classmethod
@@ -207,7 +206,8 @@ class Chain:
         """A chain of so many switches, open; `link`, `tail`: defects."""
         bundles = [program("link", link)] * (length - 1) + [program("tail", tail)]
         chain = cls([Switch(bundle) for bundle in bundles])
-        chain.begin(chain.number)
+        for _ in chain.begin():
+            pass
         for switch in chain.switches:
             switch.mode(OPEN)
         return chain
@@ -224,11 +224,22 @@ class Chain:
     def tail(self) -> Switch:
         return self.switches[-1]
 
-    def begin(self, incarnation: int) -> None:
-        """A new incarnation, after a loss."""
-        self.number = incarnation
-        for place in self.live:
-            self.switches[place].incarnation(incarnation, head=place == self.live[0])
+    def begin(self) -> Iterator[str]:
+        """The incarnation of the chain after a loss, in steps: one switch after another."""
+        self.loss = self.number
+        for place in reversed(self.live):
+            switch = self.switches[place]
+            switch.incarnation(self.number, head=place == self.live[0], loss=self.loss)
+            yield "a new incarnation"
+
+    def raise_incarnation(self) -> Iterator[str]:
+        """The next incarnation, without a loss. The tail is the first to know it, so what the
+        others stamp is never of an incarnation that the next switch does not know."""
+        previous, self.number = self.number, self.number + 1
+        for place in reversed(self.live):
+            switch, head = self.switches[place], place == self.live[0]
+            switch.incarnation(self.number, head=head, previous=previous, loss=self.loss)
+            yield "a new incarnation"
 
     # ------------------------------------------------------------------------------ frames
 
@@ -365,8 +376,8 @@ class Chain:
         for place in restart:
             self.switches[place].restart()
             yield "restarting"
-        self.begin(self.number + 2)
-        yield "a new incarnation"
+        self.number += 2
+        yield from self.begin()
         if len(self.live) == len(self.switches):
             # A switch that has just started is closed; the others hold.
             for key, entry, record, latest in loaded:

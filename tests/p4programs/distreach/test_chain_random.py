@@ -193,6 +193,9 @@ class Run:
             return
         if quiet:
             return
+        if self.random.random() < 0.01:
+            self.work = self.chain.raise_incarnation()
+            return
         key = self.random.choice(KEYS)
         if key in self.chain.tail.lookup:
             if self.random.random() < 0.1:

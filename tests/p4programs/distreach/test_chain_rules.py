@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from netkv.control import base
 from netkv.control.messages import Bit, Message, Op, Stamp, Status, decode, encode
-from netkv.control.topology import SERVICE_IP, client_ip, server_ip
+from netkv.control.topology import SERVICE_IP, client_ip, key_hash, server_ip
 from netkv.p4rt import entities, p4info
 from tests.p4programs.distreach.chain import (
     CLIENT,
@@ -432,13 +433,14 @@ def reply_of_an_earlier_incarnation_outdates_what_a_recovery_filled(chain: Chain
     ),
 )
 def write_first_sent_before_the_loss_is_past(chain: Chain) -> None:
+    """The head lost its state, so it does not know the request."""
     cached(chain)
     chain.send(put(b"second", 2))
     chain.step()
     chain.step()
-    lose(chain, 0 if chain.frames[0].to == 0 else CLIENT)  # the answer
-    chain.crash(1)
-    chain.recover(restart=[1])
+    lose(chain, 0)  # the answer
+    chain.crash(0)
+    chain.recover(restart=[0])
     chain.ask(put(b"third", 1, client=2, incarnation=42))
     (reply,) = chain.ask(put(b"second", 2))
     assert reply.status is Status.UNKNOWN
@@ -498,6 +500,89 @@ def request_for_another_chain_is_only_routed(chain: Chain) -> None:
     ((port, out),) = head.engine.process(UP, frame)
     assert port == DOWN
     assert out == encode(put(b"second", 2), client_ip(1), owner.ip)
+
+
+@rule(
+    2,
+    (
+        "link",
+        (
+            "distreach/dedup.p4",
+            "meta.own_incarnation = meta.previous;",
+            "meta.own_incarnation = meta.incarnation;",
+        ),
+    ),
+    ("tail", ("distreach/incarnation.p4", "== meta.previous);", "== 0);")),
+)
+def next_incarnation_without_a_loss_continues_the_sequence(chain: Chain) -> None:
+    cached(chain)
+    chain.send(put(b"second", 2))
+    chain.step()
+    chain.frames.append(replace(chain.frames[0]))
+    copy = chain.frames.pop()
+    lose(chain, 1)
+    for _ in chain.raise_incarnation():
+        pass
+    # A frame that the head stamped before, and a request that it numbered before.
+    chain.frames.append(copy)
+    (reply,) = chain.settle()
+    assert (reply.cache_hit, reply.stamp) == (True, Stamp(40, 2))
+    (reply,) = chain.ask(put(b"second", 2))
+    assert (reply.cache_hit, reply.stamp) == (True, Stamp(40, 2))
+    # The copy has used a number up.
+    (reply,) = chain.ask(put(b"third", 3))
+    assert (reply.cache_hit, reply.stamp) == (True, Stamp(41, 4))
+    assert numbers(chain) == [Stamp(41, 4)] * 2
+    assert value_of(chain, 2) == b"third"
+
+
+@rule(2, ("link", ("distreach/dedup.p4", "} else if (same) {", "} else if (false) {")))
+def request_of_an_incarnation_before_the_previous_one_is_past(chain: Chain) -> None:
+    cached(chain)
+    (reply,) = chain.ask(put(b"second", 2))
+    assert reply.cache_hit
+    for _ in (*chain.raise_incarnation(), *chain.raise_incarnation()):
+        pass
+    (reply,) = chain.ask(put(b"third", 3, incarnation=42))
+    assert reply.cache_hit
+    for _ in range(2):
+        (reply,) = chain.ask(put(b"second", 2))
+        assert reply.status is Status.UNKNOWN
+    assert value_of(chain, 2) == b"third"
+
+
+@rule(2, ("both", ("farreach/serial_numbers.p4", "a - b < 0x80000000", "a > b")))
+def numbers_wrap(chain: Chain) -> None:
+    register = "NetkvEgress.sequence.counters"
+    schema = entities.Names(p4info.from_bundle(chain.head.bundle)).schema
+    index = key_hash(KEY) & 0x7FFF
+    chain.head.engine.write_register(
+        schema.registers.named(register).id, index, (0xFFFFFFFD).to_bytes(4)
+    )
+    cached(chain)
+    for request, number in ((2, 0xFFFFFFFF), (3, 1), (4, 2)):
+        (reply,) = chain.ask(put(b"%d" % request, request))
+        assert (reply.cache_hit, reply.stamp) == (True, Stamp(40, number))
+        assert numbers(chain) == [Stamp(40, number)] * 2
+        assert value_of(chain, request) == b"%d" % request
+
+
+@rule(
+    2,
+    ("tail", ("distreach/switch.p4", "meta.sampled && !meta.serving", "false")),
+    ("tail", ("farreach/forward_to_server.p4", "hdr.version_stamp.bits = BIT_HOT;", "")),
+)
+def tail_tells_the_server_of_hot_keys(chain: Chain) -> None:
+    for switch in chain.switches:
+        switch.mode(OPEN, below=65_536, threshold=3)
+    for request in range(1, 5):
+        chain.send(get(request))
+        while chain.frames[0].to != SERVER:
+            chain.step()
+        forwarded = decode(chain.frames[0].data).message
+        assert forwarded.stamp is not None
+        assert bool(forwarded.stamp.bits & Bit.HOT) == (request >= 3)
+        chain.settle()
 
 
 @rule(2, ("both", ("farreach/entry_flags.p4", "++ (bit<1>) meta.incoming.deleted", "++ 1w0")))

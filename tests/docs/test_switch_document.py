@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import json
 import os
@@ -72,8 +73,19 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
         until(lambda: not any(each.exists() for each in servers), "the servers in h2 end")
 
 
+def listens(network: Sandbox, port: int) -> bool:
+    """Whether a program in h2 listens at a TCP port."""
+    return f":{port} " in network.run("ip netns exec h2 ss -ltn")
+
+
 def test_traffic_crosses_the_switch_and_is_learned(network: Sandbox) -> None:
-    out = network.run(script("ip netns exec h1 ping"))
+    out = ""
+    for command in script("ip netns exec h1 ping").splitlines():
+        out += network.run(command)
+        for server, port in (("iperf3 --server", 5201), ("redis-server", 6379)):
+            if server in command:
+                # It listens a moment after its command has ended.
+                until(functools.partial(listens, network, port), f"{server} listens")
     assert "bytes from 10.0.0.2" in out
     assert "iperf Done." in out
     assert out.endswith("OK\nhello\n")

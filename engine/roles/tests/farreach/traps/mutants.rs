@@ -35,9 +35,9 @@ pub const OUTDATED_STAYS_DIRTY: Mutant = Mutant::program(
     "meta.stored.dirty",
 );
 pub const FILLED_IS_LATEST: Mutant = Mutant::program(
-    "entry_flags.p4 makes the record of FILL the latest",
-    "(bit<1>) !meta.filled",
-    "1w1",
+    "entry.p4 makes the record of FILL the latest",
+    "meta.incoming.latest = !meta.filled;",
+    "meta.incoming.latest = true;",
 );
 pub const REPLIES_PASS_BY: Mutant = Mutant::program(
     "reply_port.p4 forwards replies to writes without passing their entry",
@@ -104,7 +104,7 @@ pub const APPLY_PAST: Mutant = Mutant::program(
 );
 pub const PAST_NOT_SET: Mutant = Mutant::program(
     "forward_to_server.p4 does not set PAST in a write of a past incarnation",
-    "if (hdr.version_stamp.incarnation != 0 && !meta.same_incarnation) {",
+    "if (meta.past) {",
     "if (false) {",
 );
 pub const REPORT_AGAIN: Mutant = Mutant::program(

@@ -78,7 +78,7 @@ def _print(scheme: Scheme, about: dict[str, Any]) -> None:
     for what, value in (
         ("paper", about["paper"]),
         ("package", about["package"]),
-        ("program", about["program"]),
+        ("program", _programs(scheme)),
         ("server role", about["server_role"]),
         ("client role", about["client_role"]),
         ("coordinator", "yes" if about["limits"]["coordinator"] else "no"),
@@ -100,6 +100,11 @@ def _print(scheme: Scheme, about: dict[str, Any]) -> None:
         default = _text(option["default"])
         table.add_row(option["option"], option["type"], default, option["unit"], option["meaning"])
     out.print(table)
+
+
+def _programs(scheme: Scheme) -> str:
+    others = (f"{path} (switches at place '{at}')" for at, path in scheme.other_programs.items())
+    return ", ".join((scheme.program, *others))
 
 
 def _switches(scheme: Scheme) -> str:

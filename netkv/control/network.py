@@ -22,6 +22,7 @@ Pure functions turn a description into a `Network`. Rules:
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, repeat
+from typing import Literal, TypeAlias
 
 from netkv.control.paths import Paths
 from netkv.control.spreading import spread
@@ -66,6 +67,11 @@ class Link:
     b_port: int
 
 
+Place: TypeAlias = Literal["clients", "between", "servers"]
+"""Where a switch is. `servers`: it has servers, and possibly clients; `clients`: it has clients
+only; `between`: it has neither."""
+
+
 @dataclass(frozen=True, slots=True)
 class SwitchPlan:
     """A switch: the topology for its control plane, and its cables."""
@@ -74,6 +80,7 @@ class SwitchPlan:
     topology: Topology
     ports: Mapping[int, str]
     """Port → name of the host or switch at the other end of the cable."""
+    place: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,4 +396,7 @@ def _plan(
     ports = {at.host.port: at.name for at in attached if at.switch == name}
     ports |= {link.a_port: link.b for link in links if link.a == name}
     ports |= {link.b_port: link.a for link in links if link.b == name}
-    return SwitchPlan(name, topology, ports)
+    place: Place = "servers" if topology.local else "between"
+    if place == "between" and any(at.switch == name for at in attached):
+        place = "clients"
+    return SwitchPlan(name, topology, ports, place)

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from netkv import _engine
 from netkv.control import topology
-from netkv.control.network import Network, with_ports
+from netkv.control.network import Network, Place, with_ports
 from netkv.control.topology import Topology
 from netkv.lab import ports, target
 from netkv.lab.spec import RackSpec
@@ -84,6 +84,7 @@ class SwitchCabling:
     """Its ports, as in `_engine.SwitchNode`: number, bind and peer, or ring and interface."""
     p4runtime: str
     """Address of its P4Runtime server."""
+    place: Place = "servers"
 
 
 @dataclass(frozen=True)
@@ -218,6 +219,7 @@ def plug(
                 topology=each.topology,
                 ports=tuple(ends[names[each.name]]),
                 p4runtime=target.elsewhere(spec.lab) or next(free),
+                place=each.place,
             )
             for each in network.switches
         ),

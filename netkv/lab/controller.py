@@ -81,6 +81,7 @@ class Controller:
         self.candidate = Candidate(switch.p4runtime, target.device_id, self._note)
         self._address = switch.p4runtime
         self._target = target
+        self._place = switch.place
         self._channel = channel
         self._preload = tuple(preload)
         self._save_file = SaveFile(saved)
@@ -202,7 +203,8 @@ class Controller:
                 self._out_of_service()
             if self._target.keeps_replication:
                 await client.clear_replication()
-            await client.set_pipeline(*await asyncio.to_thread(self._target.program().read))
+            program = self._target.program(self._place)
+            await client.set_pipeline(*await asyncio.to_thread(program.read))
             session = ControlSession(
                 client,
                 self._channel,

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from netkv import schemes
+from netkv import resources, schemes
 from netkv.errors import NetkvError
 from netkv.lab import ports, state, veth
 from netkv.lab.bmv2 import toolchain
@@ -107,17 +107,19 @@ def _programs() -> Check:
     lab = LabSpec()
     # Several schemes may share a program, and one program may be compiled in several ways.
     variants = {
-        (scheme.program, *sorted(scheme.defines(lab).items())): scheme
+        (program, tuple(sorted(scheme.defines(lab).items())))
         for scheme in schemes.all_schemes()
+        for program in (scheme.program, *scheme.other_programs.values())
     }
-    for scheme in variants.values():
+    for program, defines in sorted(variants):
+        path = resources.path("p4") / program
         try:
-            scheme.compile(lab)
+            schemes.compile_program(path, dict(defines))
         except Exception as error:
             first = str(error).splitlines()[0]
-            hint = f"'netkv p4 check {scheme.program_path}' has the details."
-            return Check("programs", "fail", f"{scheme.program} does not compile: {first}", hint)
-    names = dict.fromkeys(scheme.program for scheme in variants.values())
+            hint = f"'netkv p4 check {path}' has the details."
+            return Check("programs", "fail", f"{program} does not compile: {first}", hint)
+    names = sorted({program for program, _ in variants})
     return Check("programs", "ok", f"{', '.join(names)} compile")
 
 

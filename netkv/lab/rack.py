@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from netkv import schemes
+from netkv.control.network import Place
 from netkv.lab import cabling, cards, target
 from netkv.lab.cabling import Cabling
 from netkv.lab.process import BusyPortError, NodeProcess
@@ -42,6 +43,7 @@ from netkv.rack import layout
 from netkv.rack.base import Rack
 from netkv.rack.nodes import partitions, redis_servers
 from netkv.rack.report import COMPILER, RackEvent, RackSample
+from netkv.schemes.programs import Programs
 
 _ADDRESS_TRIES = 5
 """Attempts to choose addresses, for when another process takes one."""
@@ -73,8 +75,7 @@ class LiveRack(Rack):
         super().__init__(spec, schemes.of(spec), on_event)
         self.scheme.check_live(spec.lab)
         self.directory = directory
-        self.bundle = directory / "program.bundle"
-        self.target = target.of(spec.lab, self.bundle)
+        self.target = target.of(spec.lab, self._bundle)
         # Checked before anything is compiled.
         external = self.scheme.external_clients(spec.lab)
         network = cabling.plan(spec, external, self.scheme.coordinated)
@@ -130,10 +131,16 @@ class LiveRack(Rack):
         """Where a node may keep files."""
         return self.directory / "data" / name
 
-    def take_program(self, bundle: bytes) -> None:
+    def take_programs(self, programs: Programs) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
-        self.bundle.write_bytes(bundle)
-        super().take_program(bundle)
+        for place in ("servers", *programs.others):
+            self._bundle(place).write_bytes(programs.at(place))
+        super().take_programs(programs)
+
+    def _bundle(self, place: Place) -> Path:
+        """The file with the program of the switches at a place."""
+        own = place in self.scheme.other_programs
+        return self.directory / (f"program-{place}.bundle" if own else "program.bundle")
 
     async def compile(self) -> None:
         await super().compile()

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from netkv.control.topology import CPU_PORT
 from netkv.errors import NetkvError, UsageError
@@ -22,10 +22,14 @@ from netkv.lab.hardware import ELSEWHERE, GenericLab, SwitchSpec
 if TYPE_CHECKING:
     from finsy.proto import p4i
 
+    from netkv.control.network import Place
     from netkv.lab.cabling import SwitchCabling
     from netkv.lab.process import Kind
     from netkv.lab.spec import LabSpec
     from netkv.schemes import Scheme
+
+
+Bundles: TypeAlias = "Callable[[Place], Path]"
 
 
 @dataclass(frozen=True)
@@ -64,8 +68,9 @@ class Target(ABC):
     to delete them before it loads another."""
     device_id = DEVICE_ID
 
-    def __init__(self, bundle: Path) -> None:
-        """`bundle` is the file of the program as netkv's own front end has compiled it."""
+    def __init__(self, bundle: Bundles) -> None:
+        """`bundle` returns the file of the program of the switches at a place, as netkv's own front
+        end has compiled it."""
         self._bundle = bundle
 
     @abstractmethod
@@ -78,8 +83,8 @@ class Target(ABC):
         """
 
     @abstractmethod
-    def program(self) -> Program:
-        """The program that the controller loads; call `prepare` before."""
+    def program(self, place: Place) -> Program:
+        """The program that the controller loads into a switch; call `prepare` before."""
 
     @abstractmethod
     def switch_config(
@@ -95,7 +100,7 @@ class EngineTarget(Target):
     kind = "switch"
     keeps_replication = False
 
-    def __init__(self, bundle: Path, lab: GenericLab) -> None:
+    def __init__(self, bundle: Bundles, lab: GenericLab) -> None:
         super().__init__(bundle)
         self._lab = lab
 
@@ -104,14 +109,14 @@ class EngineTarget(Target):
     ) -> None:
         pass
 
-    def program(self) -> Program:
-        return Program(self._bundle)
+    def program(self, place: Place) -> Program:
+        return Program(self._bundle(place))
 
     def switch_config(
         self, switch: SwitchCabling, seed: int, links: list[dict[str, Any]]
     ) -> dict[str, Any]:
         return {
-            "bundle": str(self._bundle),
+            "bundle": str(self._bundle(switch.place)),
             "seed": seed,
             "executor": self._lab.executor,
             "pipelines": self._lab.pipelines,
@@ -123,13 +128,13 @@ class EngineTarget(Target):
 
 
 class _ExternalTarget(Target):
-    """A switch that is not netkv's own."""
+    """A switch that is not netkv's own; it is the only one of its rack."""
 
-    def __init__(self, bundle: Path) -> None:
+    def __init__(self, bundle: Bundles) -> None:
         super().__init__(bundle)
         self._program: Program | None = None
 
-    def program(self) -> Program:
+    def program(self, place: Place) -> Program:  # noqa: ARG002 (there is one)
         assert self._program is not None, "the target was prepared"
         return self._program
 
@@ -191,7 +196,7 @@ class ElsewhereTarget(_ExternalTarget):
 
     kind = "external-switch"
 
-    def __init__(self, bundle: Path, switch: SwitchSpec) -> None:
+    def __init__(self, bundle: Bundles, switch: SwitchSpec) -> None:
         super().__init__(bundle)
         self._switch = switch
         self.device_id = switch.device_id
@@ -200,7 +205,7 @@ class ElsewhereTarget(_ExternalTarget):
         self, scheme: Scheme, lab: LabSpec, source_hash: str, note: Callable[[str], None]
     ) -> None:
         if self._switch.config == "bundle":
-            self._program = Program(self._bundle)
+            self._program = Program(self._bundle("servers"))
         elif self._switch.config == "bmv2":
             await self._compile(scheme, lab, source_hash, note)
         else:
@@ -222,8 +227,8 @@ class ElsewhereTarget(_ExternalTarget):
         return {**self._bridge_config(switch, seed, links), "via": via}
 
 
-def of(lab: GenericLab, bundle: Path) -> Target:
-    """The target of a lab."""
+def of(lab: GenericLab, bundle: Bundles) -> Target:
+    """The target of a lab; `bundle` as for `Target`."""
     if lab.target == "engine":
         return EngineTarget(bundle, lab)
     if lab.target == "bmv2":

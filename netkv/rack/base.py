@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -15,6 +14,7 @@ from netkv.rack.nodes import Client, Controller, Coordinator, LinkedNode, Node, 
 from netkv.rack.report import EventKind, RackEvent, RackSample
 from netkv.rack.sampling import Sampler
 from netkv.schemes import Scheme
+from netkv.schemes.programs import Programs
 
 _N = TypeVar("_N", bound=Node)
 
@@ -38,7 +38,7 @@ class Rack(ABC):
         self.failed: RackEvent | None = None
         """The first unexpected end of a node."""
         self.program_hash = ""
-        """Hash of the P4 program's source and its includes."""
+        """`Programs.source_hash` of the P4 programs."""
         self._on_event = on_event
         self.sampler = Sampler(spec.lab, scheme.card(spec.lab).hits if scheme.card else None)
 
@@ -53,15 +53,15 @@ class Rack(ABC):
         """Whether a controller runs, or has set up every running switch."""
 
     async def compile(self) -> None:
-        """Compiles the scheme's program; `start` does it if this was not called.
+        """Compiles the scheme's programs; `start` does it if this was not called.
 
         Raises `NetkvError` with the compiler's report.
         """
-        self.take_program(await asyncio.to_thread(self.scheme.compile, self.spec.lab))
+        self.take_programs(await asyncio.to_thread(self.scheme.compile_all, self.spec.lab))
 
-    def take_program(self, bundle: bytes) -> None:
-        """Uses a compiled program instead of `compile`."""
-        self.program_hash = json.loads(bundle.split(b"\n", 1)[1])["source_hash"]
+    def take_programs(self, programs: Programs) -> None:
+        """Uses compiled programs instead of `compile`."""
+        self.program_hash = programs.source_hash
 
     @abstractmethod
     async def start(self) -> None:

@@ -33,6 +33,7 @@ def describe(scheme: Scheme) -> dict[str, Any]:
         "paper": scheme.paper,
         "package": registry.catalogue().packages.get(scheme.name),
         "program": scheme.program,
+        "other_programs": dict(scheme.other_programs),
         "server_role": scheme.server_role,
         "client_role": scheme.client_role,
         "recovery_phases": list(scheme.recovery_phases),

@@ -7,7 +7,7 @@ reads the properties of a scheme from its `Scheme`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,9 +16,11 @@ from netkv.errors import NetkvError
 from netkv.lab.hardware import TopologySpec
 from netkv.metrics.metric import Metric
 from netkv.schemes.options import SchemeOptions, SwitchCache
+from netkv.schemes.programs import Programs
 
 if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
+    from netkv.control.network import Place
     from netkv.control.topology import Topology
     from netkv.fpga.manifest import Manifest
     from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
@@ -134,6 +136,9 @@ class Scheme:
     """Number of clients that the switch and the servers can distinguish."""
     one_switch: bool = False
     """Whether it supports a single switch only."""
+    other_programs: Mapping[Place, str] = field(default_factory=dict)
+    """Paths of programs, as `program`, for switches without servers, by their place in the network;
+    at a place that is left out a switch runs `program`."""
     topology: TopologySpec = ONE_SWITCH
     """Switches of a lab that does not say them: each option of `lab.topology` that is left out has
     its value from here."""
@@ -206,12 +211,35 @@ class Scheme:
 
     @property
     def program_path(self) -> Path:
-        """The P4 source of the scheme."""
+        """The P4 source of the scheme, for switches with servers."""
         return resources.path("p4") / self.program
+
+    @property
+    def other_paths(self) -> dict[Place, Path]:
+        """The P4 sources of `other_programs`."""
+        return {place: resources.path("p4") / path for place, path in self.other_programs.items()}
+
+    def with_program(self, file: Path) -> Scheme:
+        """The scheme with another file for one of its programs: for the one with the same file
+        name, else for `program`."""
+        changed = {
+            place: str(file)
+            for place, path in self.other_programs.items()
+            if Path(path).name == file.name != self.program_path.name
+        }
+        if changed:
+            return replace(self, other_programs={**self.other_programs, **changed})
+        return replace(self, program=str(file))
 
     def compile(self, lab: LabSpec) -> bytes:
         """Compile the program for a lab; raises `NetkvError` with the compiler's report."""
         return compile_program(self.program_path, self.defines(lab))
+
+    def compile_all(self, lab: LabSpec) -> Programs:
+        """Compile the programs of all places; raises `NetkvError` with the compiler's report."""
+        defines = self.defines(lab)
+        others = {place: compile_program(path, defines) for place, path in self.other_paths.items()}
+        return Programs(self.compile(lab), others)
 
     def check(self, lab: LabSpec, workload: WorkloadSpec) -> None:
         """Raises `MisfitError` if the scheme does not support the lab or the load."""

@@ -22,6 +22,7 @@ from netkv.rack import layout
 from netkv.rack.base import Rack, hottest_keys
 from netkv.rack.nodes import NodeError, client_shares, partitions
 from netkv.rack.report import RackEvent, RackSample
+from netkv.schemes.programs import Programs
 from netkv.sim import config, profiles
 from netkv.sim.controller import SwitchControl
 from netkv.sim.disk import Disk
@@ -108,7 +109,7 @@ class SimRack(Rack):
         """Processor time that `advance` has spent in the engine, in seconds."""
         self._on_write = on_write
         self._watched: tuple[list[bytes], int] | None = None
-        self._bundle = b""
+        self._programs = Programs(b"")
         self._nanoseconds = 0
         """Virtual time after the last step."""
         self.switch_nodes = tuple(
@@ -150,13 +151,13 @@ class SimRack(Rack):
         """Names of the switches."""
         return layout.names(self.network)
 
-    def take_program(self, bundle: bytes) -> None:
-        self._bundle = bundle
-        super().take_program(bundle)
+    def take_programs(self, programs: Programs) -> None:
+        self._programs = programs
+        super().take_programs(programs)
 
     def load_program(self, switch: int) -> None:
         """Loads the program into a switch again, which empties it."""
-        self.engines[switch].load(self._bundle)
+        self.engines[switch].load(self._bundle(switch))
 
     async def start(self) -> None:
         if not self.program_hash:
@@ -173,7 +174,7 @@ class SimRack(Rack):
                 "note", "rack", "This machine was not measured; 'netkv calibrate' measures it."
             )
         self.engines = [
-            _engine.Switch(self._bundle, spec.seed + number, lab.executor, lab.pipelines)
+            _engine.Switch(self._bundle(number), spec.seed + number, lab.executor, lab.pipelines)
             for number in range(len(self.network.switches))
         ]
         document = config.rack_config(spec, self.scheme, self.network, self.profile, self._cards())
@@ -191,7 +192,7 @@ class SimRack(Rack):
                 SwitchControl(
                     self.simulation,
                     number,
-                    Tables(self.engines[number], self._bundle),
+                    Tables(self.engines[number], self._bundle(number)),
                     Disk(self.profile.control),
                     functools.partial(self._control_plane, self.switches[number]),
                     functools.partial(self._handle_notice, self.switches[number]),
@@ -347,6 +348,10 @@ class SimRack(Rack):
 
     def _now(self) -> float:
         return self.now
+
+    def _bundle(self, switch: int) -> bytes:
+        """The program of a switch."""
+        return self._programs.at(self.network.switches[switch].place)
 
     def _control_of(self, switch: str) -> SwitchControl:
         return self.control[self.switches.index(switch)]

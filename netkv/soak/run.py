@@ -25,9 +25,11 @@ from typing import Any
 from netkv import schemes
 from netkv.control import base
 from netkv.errors import NetkvError, UsageError, suggest
+from netkv.lab.spec import LabSpec
 from netkv.rack.report import RackEvent
 from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.timeline import carry_out
+from netkv.schemes.programs import Programs
 from netkv.sim.rack import SECOND, SimRack
 from netkv.soak.case import Case, Fault
 from netkv.soak.verdict import CRASH, LOST, RULE, STUCK, Judge, Violation
@@ -104,12 +106,13 @@ class _Run:
         scheme = scheme or schemes.of(case.rack)
         if case.mutant is not None:
             scheme = with_mutant(scheme, case.mutant)
-        program = case.program or scheme.program_path
-        self._bundle = _compiled(program, tuple(scheme.defines(case.rack.lab).items()))
+        if case.program is not None:
+            scheme = scheme.with_program(case.program)
+        self._programs = _compiled(scheme, case.rack.lab)
         self._rack = SimRack(
             case.rack,
             profile=case.profile,
-            scheme=replace(scheme, program=str(program)),
+            scheme=scheme,
             on_event=hooks.on_event,
             on_write=hooks.on_write,
         )
@@ -146,7 +149,7 @@ class _Run:
 
     async def _play(self) -> None:
         rack, case = self._rack, self._case
-        rack.take_program(self._bundle)
+        rack.take_programs(self._programs)
         self._hooks.on_rack(rack)
         rack.bring_up()
         rack.advance(rack.nanoseconds + round(case.idle * SECOND))
@@ -297,8 +300,14 @@ class _Run:
         return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:16]
 
 
+def _compiled(scheme: schemes.Scheme, lab: LabSpec) -> Programs:
+    defines = tuple(scheme.defines(lab).items())
+    others = {place: _bundle(path, defines) for place, path in scheme.other_paths.items()}
+    return Programs(_bundle(scheme.program_path, defines), others)
+
+
 @functools.cache
-def _compiled(program: Path, defines: tuple[tuple[str, str], ...]) -> bytes:
+def _bundle(program: Path, defines: tuple[tuple[str, str], ...]) -> bytes:
     return schemes.compile_program(program, dict(defines))
 
 

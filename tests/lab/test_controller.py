@@ -215,7 +215,7 @@ class Running:
         )
         bundle = path / "bundle"
         bundle.write_text("program")
-        engine = target.of(spec.lab, bundle)
+        engine = target.of(spec.lab, lambda _: bundle)
         self.notes: list[str] = []
         self.recovered: list[base.Recovering | base.Recovered] = []
         self.failures: list[str] = []

@@ -52,7 +52,7 @@ def test_external_clients_are_numbered_after_those_of_the_load(
     assert [config["bind"] for config in configs] == [
         cable.peer for cable in plugged.external_clients
     ]
-    switch = target.of(requested.lab, Path("x")).switch_config(plugged.switches[0], 1, [])
+    switch = target.of(requested.lab, lambda _: Path("x")).switch_config(plugged.switches[0], 1, [])
     assert len({port for port, _, _ in switch["ports"]}) == 2 + got
 
 

@@ -17,6 +17,7 @@ from netkv.sim.controller import SwitchControl
 from netkv.sim.disk import Disk
 from netkv.sim.rack import SimRack
 from netkv.sim.tables import Tables
+from tests.sim.driving import started
 
 MICROSECOND = 1000
 GAP = 300 * MICROSECOND
@@ -205,11 +206,7 @@ def test_table_write_is_in_all_pipelines_or_none_after_a_kill(
 
 def test_a_rack_of_several_pipelines_serves_every_key() -> None:
     lab = LabSpec(servers=4, server_processes=4, clients=4, pipelines=4, profile="farreach-testbed")
-    rack = SimRack(RackSpec(scheme="nocache", lab=lab))
-    rack.take_program(
-        _engine.compile_p4(str(rack.scheme.program_path), [str(resources.path("p4"))])
-    )
-    rack.bring_up()
+    rack = started(RackSpec(scheme="nocache", lab=lab))
     rack.command({"do": "phase", "name": "measure"})
     rack.advance(rack.nanoseconds + 50_000_000)
     sample = rack.take_sample()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,12 +46,19 @@ def test_bmv2_without_thrift_has_short_queues(
     assert "64 packets" in found.hint
 
 
+@pytest.mark.parametrize("main", [True, False], ids=["its program", "another program"])
 def test_program_that_does_not_compile_is_a_failure(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, main: bool
 ) -> None:
     broken = tmp_path / "broken.p4"
     broken.write_text("control {")
-    monkeypatch.setattr(schemes.Scheme, "program_path", broken)
+    scheme = schemes.get("nocache")
+    changed = (
+        replace(scheme, program=str(broken))
+        if main
+        else replace(scheme, other_programs={"between": str(broken)})
+    )
+    monkeypatch.setitem(registry.catalogue().schemes, scheme.name, changed)
     check = {check.name: check for check in doctor.run()}["programs"]
     assert check.status == "fail"
     assert "does not compile" in check.text

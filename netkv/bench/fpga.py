@@ -7,13 +7,14 @@ of two days, cannot be compared.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netkv._engine import FpgaDesign
 from netkv.fpga import build, tester
 from netkv.fpga.build import Progress
 from netkv.fpga.manifest import Manifest
 
+LOADED_CYCLES = 200_000
 SPARSE_CYCLES = 2_000_000
 IDLE_CYCLES = 100_000_000
 SETTLE_CYCLES = 4_096
@@ -34,15 +35,18 @@ class Speed:
     """Cycles a second without frames."""
 
 
-def run(manifest: Manifest, cycles: int, progress: Progress | None = None) -> Speed:
-    """Builds a design and measures it over `cycles` cycles under load.
+def run(manifest: Manifest, cycles: int | None = None, progress: Progress | None = None) -> Speed:
+    """Builds a design and measures it over `cycles` cycles under load; None: `LOADED_CYCLES`, or as
+    many as a load of the design can have.
 
     Raises `NetkvError`: the design cannot be built, or does not answer memcached's GETs.
     """
     tester.check_protocol(manifest)
     library = build.build(manifest, progress=progress)
     ports = range(len(manifest.client_ports))
-    design, _ = tester.offer(library, tester.Load(ports=ports, cycles=cycles, warmup_cycles=0))
+    load = tester.Load(ports=ports, cycles=LOADED_CYCLES, warmup_cycles=0)
+    cycles = cycles or min(LOADED_CYCLES, tester.most_cycles(manifest, load))
+    design, _ = tester.offer(library, replace(load, cycles=cycles))
     loaded = _rate(design, cycles)
     few = tester.Load(share=0.001, cycles=SPARSE_CYCLES)
     design, presented = tester.offer(library, few)

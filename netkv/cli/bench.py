@@ -352,8 +352,13 @@ def fpga(
         typer.Argument(metavar="DESIGN", help="A design.", autocompletion=completion.designs),
     ],
     cycles: Annotated[
-        int, typer.Option(min=1_000, max=500_000, help="Cycles under load.")
-    ] = 200_000,
+        int | None,
+        typer.Option(
+            min=1_000,
+            max=500_000,
+            help="Cycles under load (default: 200,000, or as many as its queries can fill).",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Measure how many cycles of a simulated FPGA design one processor runs in a second.

@@ -324,6 +324,19 @@ def _value(number: int, load: Load) -> bytes:
     return bytes((number + each) & 0xFF for each in range(load.value_bytes))
 
 
+def most_cycles(manifest: Manifest, load: Load) -> int:
+    """How many cycles such a load can have: its queries are limited."""
+    gaps = (_interval(manifest, load) / load.share_of(client) for client in load.ports)
+    return int(min(gaps) * (_MAX_QUERIES - 8)) - load.warmup_cycles
+
+
+def _interval(manifest: Manifest, load: Load) -> float:
+    """Cycles between two queries of a port at the line rate."""
+    rates = [rate or 0 for rate in _rates(manifest, load)]
+    bits = (max(60, load.query_bytes() - 4) + LINE_OVERHEAD_BYTES) * 8
+    return bits * manifest.clock_mhz / 1e3 / min(rates)
+
+
 def _times(load: Load, every: float) -> list[tuple[float, int]]:
     """When each query begins, in cycles from the first, and its client.
 
@@ -344,11 +357,8 @@ def _times(load: Load, every: float) -> list[tuple[float, int]]:
 
 def _queue(manifest: Manifest, design: FpgaDesign, load: Load) -> list[int]:
     """Queues the queries; the cycle in which each is presented, by its opaque."""
-    rates = [rate or 0 for rate in _rates(manifest, load)]
-    bits = (max(60, load.query_bytes() - 4) + LINE_OVERHEAD_BYTES) * 8
-    every = bits * manifest.clock_mhz / 1e3 / min(rates)
     begin, presented, draw = design.cycle + _LEAD_CYCLES, list[int](), random.Random(load.seed)
-    for when, client in _times(load, every):
+    for when, client in _times(load, _interval(manifest, load)):
         number = draw.randrange(load.keys)
         number = number if draw.random() < load.hits else number | _ABSENT
         frame = get_frame(client, _key(number, load), len(presented))

@@ -373,7 +373,7 @@ class BenchLoad(TypedDict):
     compiled_s: float
 
 def bench_paths() -> dict[str, list[str]]:
-    """The programs (without ending) that the benchmark knows, each with its paths."""
+    """The programs that the benchmark knows (`FILE`, `FOLDER-FILE`), each with its paths."""
 
 def bench_measure(
     program: str,

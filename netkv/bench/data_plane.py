@@ -46,7 +46,7 @@ class Program:
     """A program to measure."""
 
     name: str
-    """File name without its suffix."""
+    """File name without its suffix; `FOLDER-FILE` if a folder of `p4/` has several programs."""
     file: Path | None
     """None for a program that is built into the benchmark."""
     paths: tuple[str, ...]
@@ -125,26 +125,45 @@ class _Found:
     writes: list[TableWrites] = field(default_factory=list)
 
 
+def files() -> dict[str, Path]:
+    """The files of the programs that ship, by the names that the benchmark uses."""
+    found = resources.programs()
+    for name in _engine.bench_paths():
+        folder, several, file = name.partition("-")
+        if several:
+            found[name] = resources.path("p4") / folder / f"{file}.p4"
+    return dict(sorted(found.items()))
+
+
 def programs(wanted: Sequence[str]) -> list[Program]:
     """The programs of these names or files; without any, all that ship and the yardstick.
 
-    Raises `UsageError` for an unknown name.
+    The name of a folder with several programs stands for all of them. Raises `UsageError` for an
+    unknown name.
     """
     known = _engine.bench_paths()
-    shipped = resources.programs()
+    shipped = files()
     built_in = [name for name in known if name not in shipped]
     found = []
     for each in wanted or [*built_in, *shipped]:
         file = Path(each)
         name = file.name.removesuffix(".p4")
         if file.is_file():
+            in_folder = f"{file.resolve().parent.name}-{name}"
+            name = in_folder if in_folder in known else name
             found.append(Program(name, file, tuple(known.get(name, ()))))
-        elif each in (name, f"{name}.p4") and (name in shipped or name in known):
-            found.append(Program(name, shipped.get(name), tuple(known.get(name, ()))))
-        else:
+            continue
+        names = [other for other in (*built_in, *shipped) if name in (other, _folder(other))]
+        if each not in (name, f"{name}.p4") or not names:
             options = suggest(name, {*known, *shipped}, label="Programs")
             raise UsageError(f"There is no P4 program '{each}'. {options}")
+        found += [Program(one, shipped.get(one), tuple(known.get(one, ()))) for one in names]
     return found
+
+
+def _folder(program: str) -> str:
+    """The folder of a program of this name."""
+    return program.partition("-")[0]
 
 
 def plan(

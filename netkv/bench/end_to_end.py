@@ -190,12 +190,13 @@ def paired(own: Sequence[Turn], other: Sequence[Turn], of: Callable[[Turn], floa
 def _datagrams(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iterator[Contender]:
     """Echo and switch, each with single datagrams and with trains."""
     from netkv import _engine
+    from netkv.bench import data_plane
 
     able = [name for name, paths in _engine.bench_paths().items() if PATH in paths]
     if plan.program not in able:
         options = suggest(plan.program, able, label="Programs that do")
         raise UsageError(f"No P4 program '{plan.program}' answers reads. {options}")
-    file = resources.programs().get(plan.program)
+    file = data_plane.files().get(plan.program)
     folders = [str(resources.path("p4"))]
     try:
         switch, traffic = _engine.filled_switch(

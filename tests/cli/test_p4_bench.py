@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from netkv import _engine, resources
+from netkv import _engine
+from netkv.bench import data_plane
 from tests.cli.commands import ROOT, Netkv
 
 
@@ -24,7 +25,8 @@ def test_every_path_is_measured_with_every_executor(netkv: Netkv) -> None:
     assert document["machine"]["cores"] >= 1
     assert document["machine"]["processor"]
     known = _engine.bench_paths()
-    shipped = set(resources.programs())
+    shipped = set(data_plane.files())
+    assert {"distreach-link", "distreach-tail", "farreach", "netmc"} <= shipped
     found = cases(document)
     assert set(found) == {(program, path) for program in known for path in known[program]}
     for (program, path), of in found.items():
@@ -63,6 +65,18 @@ def test_sweep_and_figures(netkv: Netkv, tmp_path: Path) -> None:
     drawn = page.read_text(encoding="utf-8")
     for text in ("Plotly.newPlot", "packets per second, one core", "not measured beside"):
         assert text in drawn
+
+
+def test_folder_with_several_programs_stands_for_all_of_them(netkv: Netkv) -> None:
+    options = ("--path", "write-cached", "--seconds", "0.01", "--json")
+    both = {("distreach-link", "write-cached"), ("distreach-tail", "write-cached")}
+    result = netkv("p4", "bench", "distreach", *options)
+    assert result.status == 0, result.err
+    assert set(cases(result.document)) == both
+    for wanted in ("distreach-tail", "p4/distreach/tail.p4"):
+        result = netkv("p4", "bench", wanted, *options)
+        assert result.status == 0, result.err
+        assert set(cases(result.document)) == {("distreach-tail", "write-cached")}
 
 
 def test_program_without_benchmark_paths_is_only_loaded(netkv: Netkv) -> None:

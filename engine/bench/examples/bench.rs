@@ -2,8 +2,9 @@
 //!
 //! `cargo run --release -p netkv-bench --example bench -- [PROGRAM] [PATH] [SECONDS] [PIPELINES]`
 //!
-//! PROGRAM is `yardstick` (the default), a program in `p4/` or `all`. PATH is one path or `all`
-//! (the default). SECONDS are for each executor and path (default 1). PIPELINES is 1, 2 or 4.
+//! PROGRAM is `yardstick` (the default), a program in `p4/` (`farreach`, `distreach-tail`) or `all`.
+//! PATH is one path or `all` (the default). SECONDS are for each executor and path (default 1).
+//! PIPELINES is 1, 2 or 4.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -43,7 +44,8 @@ fn report(
 ) -> Result<(), BenchError> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4");
     let name = subject.name();
-    let file = folder.join(format!("{name}/{name}.p4")).canonicalize().ok();
+    let (directory, stem) = name.split_once('-').unwrap_or((name, name));
+    let file = folder.join(format!("{directory}/{stem}.p4")).canonicalize().ok();
     let case = |path: &str| Case {
         file: file.clone(),
         include_dirs: vec![folder.clone()],

@@ -31,7 +31,7 @@ impl Executor {
 /// One path through one program, with its sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
-    /// Name of the program's file without its extension.
+    /// Name of the program ([`crate::Subject::name`]).
     pub program: String,
     /// Its file; none for a program that is part of the benchmark.
     pub file: Option<PathBuf>,

@@ -1,16 +1,22 @@
 //! The frames of each path of netkv's programs have the result that the path's name says.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use netkv_bench::{Case, Contender, Executor, measure, subject};
 use netkv_dataplane::{Output, Switch};
 use netkv_p4::{Options, compile_file};
-use netkv_wire::{FrameView, Op, flags};
+use netkv_wire::{FrameView, Op, bits, flags};
+
+/// Bits of a request's stamp between the switches of a chain.
+const STORED: u8 = bits::LATEST;
+const SEQUENCED: u8 = bits::VALID;
 
 fn case(program: &str, path: &str) -> Case {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4");
-    let file = Some(folder.join(format!("{program}/{program}.p4")));
+    let (directory, stem) = program.split_once('-').unwrap_or((program, program));
+    let file = Some(folder.join(format!("{directory}/{stem}.p4")));
     Case { file, include_dirs: vec![folder], entries: 100, ..Case::new(program, path) }
 }
 
@@ -98,25 +104,32 @@ fn nocache_forwards_requests_to_the_server_of_the_key() {
 }
 
 #[test]
-fn farreach_replies_to_reads_and_writes_of_cached_keys() {
-    for (path, sampled) in [("read-hit", false), ("read-hit-sampled", true)] {
-        let (contender, replies) = run(&case("farreach", path));
-        for (port, reply) in &replies {
-            let reply = FrameView::parse(reply).unwrap();
-            assert!(reply.cache_hit() && *port == 1 && reply.value().len() == 128);
+fn write_back_caches_reply_to_reads_of_cached_keys() {
+    for program in ["farreach", "distreach-tail"] {
+        for (path, sampled) in [("read-hit", false), ("read-hit-sampled", true)] {
+            let (contender, replies) = run(&case(program, path));
+            for (port, reply) in &replies {
+                let reply = FrameView::parse(reply).unwrap();
+                assert!(reply.cache_hit() && *port == 1 && reply.value().len() == 128);
+            }
+            let switch = contender.into_switch().unwrap();
+            let counts = cells(&switch, "NetkvEgress.frequency.cells");
+            let counted: u64 = counts.iter().map(|cell| cell & 0xffff).sum();
+            let expected = if sampled { replies.len() as u64 } else { 0 };
+            assert_eq!(counted, expected, "{program} {path}");
         }
-        let switch = contender.into_switch().unwrap();
-        let counts = cells(&switch, "NetkvEgress.frequency.cells");
-        let counted: u64 = counts.iter().map(|cell| cell & 0xffff).sum();
-        assert_eq!(counted, if sampled { replies.len() as u64 } else { 0 }, "{path}");
     }
+}
+
+#[test]
+fn farreach_replies_to_writes_of_cached_keys() {
     // The sequence is sent twice: no write is treated as a duplicate.
     let (mut contender, replies) = run(&case("farreach", "write-cached"));
     let traffic = subject("farreach").unwrap().traffic(&case("farreach", "write-cached")).unwrap();
     let mut out = Output::new();
     contender.process(0, traffic.port, &traffic.frames.slices(), &mut out);
     assert_eq!(out.frames().count(), replies.len());
-    let mut last = std::collections::HashMap::new();
+    let mut last = HashMap::new();
     let again = out.frames().map(|(port, frame)| (port, frame.to_vec()));
     for (port, reply) in replies.into_iter().chain(again) {
         let reply = FrameView::parse(&reply).unwrap();
@@ -126,28 +139,112 @@ fn farreach_replies_to_reads_and_writes_of_cached_keys() {
     }
 }
 
+/// The sequence numbers of the last write of each key in these frames, sorted.
+fn last_numbers<'a>(frames: impl Iterator<Item = &'a [u8]>) -> Vec<u64> {
+    let mut last = HashMap::new();
+    for frame in frames {
+        let frame = FrameView::parse(frame).unwrap();
+        last.insert(frame.key(), u64::from(frame.stamp().unwrap().sequence.number));
+    }
+    let mut numbers: Vec<u64> = last.into_values().collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+/// The sequence numbers of the records of the 100 entries, sorted.
+fn record_numbers(contender: &mut Contender) -> Vec<u64> {
+    let cells = cells(contender.switch().unwrap(), "NetkvEgress.entry.record_sequence.cells");
+    let mut numbers = cells[..100].to_vec();
+    numbers.sort_unstable();
+    numbers
+}
+
 #[test]
-fn farreach_forwards_all_other_frames() {
-    for (path, op) in [("read-miss", Op::Get), ("count-min", Op::Get), ("write-uncached", Op::Put)]
-    {
-        let (_, forwarded) = run(&case("farreach", path));
+fn distreach_tail_stores_every_write_of_a_cached_key() {
+    let case = case("distreach-tail", "write-cached");
+    let (mut contender, replies) = run(&case);
+    for (port, reply) in &replies {
+        let reply = FrameView::parse(reply).unwrap();
+        assert!(reply.cache_hit() && *port == 1 && reply.op() == Op::PutReply);
+    }
+    let traffic = subject("distreach-tail").unwrap().traffic(&case).unwrap();
+    let frames = traffic.frames.slices();
+    assert_eq!(record_numbers(&mut contender), last_numbers(frames.iter().copied()));
+    // The sequence is sent again: the writes of each turn are newer than those of the turn before.
+    for turn in frames.chunks(frames.len() / 3) {
+        contender.process(0, traffic.port, turn, &mut Output::new());
+        assert_eq!(record_numbers(&mut contender), last_numbers(turn.iter().copied()));
+    }
+}
+
+#[test]
+fn distreach_link_stores_writes_and_passes_them_on() {
+    for (path, cached) in [("write-cached", true), ("write-uncached", false)] {
+        let case = case("distreach-link", path);
+        let (mut contender, mut forwarded) = run(&case);
+        let traffic = subject("distreach-link").unwrap().traffic(&case).unwrap();
+        let mut out = Output::new();
+        contender.process(0, traffic.port, &traffic.frames.slices(), &mut out);
+        forwarded.extend(out.frames().map(|(port, frame)| (port, frame.to_vec())));
+        let mut last = HashMap::new();
         for (port, frame) in &forwarded {
             let request = FrameView::parse(frame).unwrap();
-            assert!(request.op() == op && *port == 100 && request.destination()[..2] == [10, 2]);
+            assert!(request.op() == Op::Put && *port == 100 && request.value().len() == 128);
+            let stamp = request.stamp().unwrap();
+            assert_eq!(stamp.bits, SEQUENCED | if cached { STORED } else { 0 });
+            let number = stamp.sequence.number;
+            assert!(number > last.insert(request.key(), number).unwrap_or(0), "a new write");
+        }
+        if cached {
+            let frames = forwarded.iter().map(|(_, frame)| frame.as_slice());
+            assert_eq!(record_numbers(&mut contender), last_numbers(frames));
         }
     }
-    for path in ["reply-cached", "reply-uncached"] {
-        let (_, replies) = run(&case("farreach", path));
-        for (port, reply) in &replies {
-            let reply = FrameView::parse(reply).unwrap();
-            assert!(!reply.cache_hit() && reply.op() == Op::GetReply && *port == 1, "{path}");
+}
+
+#[test]
+fn distreach_link_passes_reads_on() {
+    let (_, forwarded) = run(&case("distreach-link", "read"));
+    for (port, frame) in &forwarded {
+        let request = FrameView::parse(frame).unwrap();
+        assert!(request.op() == Op::Get && *port == 100 && request.destination()[..2] == [10, 2]);
+        assert_eq!(request.stamp().unwrap().bits, SEQUENCED);
+    }
+}
+
+#[test]
+fn write_back_caches_forward_requests_for_uncached_keys() {
+    for program in ["farreach", "distreach-tail"] {
+        for (path, op) in
+            [("read-miss", Op::Get), ("count-min", Op::Get), ("write-uncached", Op::Put)]
+        {
+            let (_, forwarded) = run(&case(program, path));
+            for (port, frame) in &forwarded {
+                let request = FrameView::parse(frame).unwrap();
+                assert!(request.op() == op && *port == 100, "{program} {path}");
+                assert_eq!(request.destination()[..2], [10, 2]);
+                assert_eq!(request.stamp().unwrap().bits, 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn write_back_caches_forward_replies_of_servers() {
+    for program in ["farreach", "distreach-tail", "distreach-link"] {
+        for path in ["reply-cached", "reply-uncached"] {
+            let (_, replies) = run(&case(program, path));
+            for (port, reply) in &replies {
+                let reply = FrameView::parse(reply).unwrap();
+                assert!(!reply.cache_hit() && reply.op() == Op::GetReply && *port == 1, "{path}");
+            }
         }
     }
 }
 
 #[test]
 fn every_path_can_be_measured_with_every_executor() {
-    for program in ["farreach", "netcache", "nocache"] {
+    for program in ["distreach-link", "distreach-tail", "farreach", "netcache", "nocache"] {
         for path in subject(program).unwrap().paths() {
             let case = case(program, path);
             let results = measure(&case, &Executor::ALL, 0.0).unwrap_or_else(|e| panic!("{e}"));

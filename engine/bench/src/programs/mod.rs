@@ -1,12 +1,14 @@
 //! The programs of the benchmark: how to fill their tables, and the frames of their paths.
 //!
-//! A new program needs a module here with its [`Subject`], and a line in [`subjects`].
+//! A new program needs a module here with its [`Subject`], and a line in `SUBJECTS`.
 
 mod cache_read;
+mod distreach;
 mod farreach;
 mod netcache;
 mod nocache;
 mod rack;
+mod write_back;
 
 use std::sync::Arc;
 
@@ -21,7 +23,8 @@ use crate::traffic::Traffic;
 
 /// A program of the benchmark, with its paths.
 pub trait Subject: Sync {
-    /// Name of the program's file without its extension.
+    /// Name of the program's file without its extension; `FOLDER-FILE` if its folder has several
+    /// programs.
     fn name(&self) -> &'static str;
 
     /// The paths, e.g. `read-hit`.
@@ -65,9 +68,18 @@ pub trait Subject: Sync {
     }
 }
 
+static SUBJECTS: [&dyn Subject; 6] = [
+    &cache_read::CacheRead,
+    &distreach::LINK,
+    &distreach::TAIL,
+    &farreach::FARREACH,
+    &netcache::NetCache,
+    &nocache::NoCache,
+];
+
 /// All programs of the benchmark.
 pub fn subjects() -> &'static [&'static dyn Subject] {
-    &[&cache_read::CacheRead, &farreach::FarReach, &netcache::NetCache, &nocache::NoCache]
+    &SUBJECTS
 }
 
 /// The program with this name.

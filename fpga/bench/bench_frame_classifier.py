@@ -18,9 +18,9 @@ REQUEST = frames.udp_frame(QUESTION)
 REPLY = frames.udp_frame(QUESTION, response=True)
 
 
-async def kind(dut: Any, data: bytes, *, from_network: bool = False, mask: int = 0) -> int:
+async def kind(dut: Any, data: bytes, *, from_server: bool = False, mask: int = 0) -> int:
     dut.enable.value = 1
-    dut.from_network.value = from_network
+    dut.from_server.value = from_server
     dut.memcached_port.value = PORT
     dut.port_mask.value = mask
     dut.header.value = int.from_bytes(data[:64].ljust(64, b"\0"), "little")
@@ -88,7 +88,7 @@ async def frames_from_the_network(dut: Any) -> None:
             (frames.arp(), NORMAL),
         ]
     ):
-        assert await kind(dut, data, from_network=True) == wanted, number
+        assert await kind(dut, data, from_server=True) == wanted, number
 
 
 @cocotb.test()

@@ -31,7 +31,7 @@ module kv_controller_mutants #(
     input  logic [511:0]                        s_data,
     input  logic                                s_last,
     input  net_pkg::meta_t                      s_meta,         // source: the function, one-hot
-    input  client_cache_pkg::kind_t             s_kind,
+    input  memcached_pkg::kind_t             s_kind,
 
     output logic                                m_valid,
     input  logic                                m_ready,

@@ -64,7 +64,7 @@ module client_cache_core #(
     output logic [15:0]                     tx_meta_length
 );
   localparam int C = CONTROLLERS == 0 ? 1 : CONTROLLERS;  // elements of arrays
-  localparam int KV_META_BITS = net_pkg::META_BITS + client_cache_pkg::KIND_BITS;
+  localparam int KV_META_BITS = net_pkg::META_BITS + memcached_pkg::KIND_BITS;
   localparam int DEPTH = 512;        // words of a queue
   localparam int REPLY_DEPTH = 128;
   // Three frames of a function may be on their way to its queue.
@@ -518,7 +518,7 @@ module client_cache_core #(
           .m_port  (reply_from)
       );
       assign in_meta[2*KV_META_BITS-1:KV_META_BITS] =
-          {client_cache_pkg::KIND_RESPONSE, reply_in_meta};
+          {memcached_pkg::KIND_RESPONSE, reply_in_meta};
 
       frame_mux #(
           .PORTS(2),
@@ -568,7 +568,7 @@ module client_cache_core #(
           .s_data        (frame_data),
           .s_last        (frame_last),
           .s_meta        (frame_meta[net_pkg::META_BITS-1:0]),
-          .s_kind        (client_cache_pkg::kind_t'(frame_meta[KV_META_BITS-1:net_pkg::META_BITS])),
+          .s_kind        (memcached_pkg::kind_t'(frame_meta[KV_META_BITS-1:net_pkg::META_BITS])),
           .m_valid       (out_valid[c]),
           .m_ready       (out_ready[c]),
           .m_data        (out_data[c]),

@@ -1,15 +1,5 @@
 // Types of the client-side cache.
 package client_cache_pkg;
-  // What a frame is to the cache.
-  typedef enum logic [2:0] {
-    KIND_NORMAL,    // nothing: it does not pass a controller
-    KIND_QUERY,     // from a function: memcached's request, which the controller can read
-    KIND_RESPONSE,  // from the network: memcached's reply
-    KIND_OPAQUE,    // from a function: may change data of a server, but cannot be read
-    KIND_ORDERED    // from a function: changes nothing, but keeps its place among OPAQUE frames
-  } kind_t;
-  localparam int KIND_BITS = 3;
-
   localparam int WORD_BITS = 512;
   localparam int FRAME_WORDS = 32;         // of the longest frame that a controller reads
   localparam int MAX_FRAME_WORDS = 144;    // of the longest frame: 9,216 bytes

@@ -52,7 +52,7 @@ module kv_controller #(
     input  logic [511:0]                        s_data,
     input  logic                                s_last,
     input  net_pkg::meta_t                      s_meta,         // source: the function, one-hot
-    input  client_cache_pkg::kind_t             s_kind,
+    input  memcached_pkg::kind_t             s_kind,
 
     output logic                                m_valid,
     input  logic                                m_ready,
@@ -128,8 +128,8 @@ module kv_controller #(
     number_of = {hot[7:4] != '0, (hot & 8'hcc) != '0, (hot & 8'haa) != '0};
   endfunction
 
-  assign passes     = s_kind == client_cache_pkg::KIND_OPAQUE
-      || s_kind == client_cache_pkg::KIND_ORDERED;
+  assign passes     = s_kind == memcached_pkg::KIND_OPAQUE
+      || s_kind == memcached_pkg::KIND_ORDERED;
   assign offered    = state == RECEIVE && s_valid && initialized && words == '0;
   assign receive    = state == RECEIVE && s_valid && initialized && !passes;
   assign s_ready    = (state == RECEIVE && initialized && !passes)
@@ -669,15 +669,15 @@ module kv_controller #(
         passed_last <= 1'b0;
         if (offered) begin
           meta             <= s_meta;
-          response         <= s_kind == client_cache_pkg::KIND_RESPONSE;
+          response         <= s_kind == memcached_pkg::KIND_RESPONSE;
           source           <= number_of(s_meta.source);
           group            <= GROUP_BITS'(groups[GROUP_BITS'(number_of(s_meta.source))]);
           events_source    <= s_meta.source;
-          events.query     <= s_kind == client_cache_pkg::KIND_QUERY;
-          events.response  <= s_kind == client_cache_pkg::KIND_RESPONSE;
+          events.query     <= s_kind == memcached_pkg::KIND_QUERY;
+          events.response  <= s_kind == memcached_pkg::KIND_RESPONSE;
           events.forwarded <= passes;
           // The epoch advances when the frame has its turn, behind all frames before it.
-          events.advance_epoch <= s_kind == client_cache_pkg::KIND_OPAQUE && mutant_pkg::ID != 63;
+          events.advance_epoch <= s_kind == memcached_pkg::KIND_OPAQUE && mutant_pkg::ID != 63;
           if (passes) state <= PASS;
         end
         if (receive) begin

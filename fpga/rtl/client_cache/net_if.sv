@@ -37,7 +37,7 @@ module net_if #(
     output logic                       m_last,
     output net_pkg::meta_t             m_meta
 );
-  client_cache_pkg::kind_t kind;
+  memcached_pkg::kind_t    kind;
   logic                    first;       // the next word begins a frame
   logic [FUNCTIONS-1:0]    owner;       // has the address
   logic [FUNCTIONS-1:0]    takers;
@@ -54,7 +54,7 @@ module net_if #(
 
   frame_classifier classifier (
       .enable      (enable != '0 && s_valid && first),
-      .from_network(1'b1),
+      .from_server (1'b1),
       .memcached_port,
       .port_mask,
       .header      (s_data),
@@ -69,7 +69,7 @@ module net_if #(
   always_comb begin
     takers = s_data[0] ? '1 : owner | promiscuous;
     reader = '0;
-    if (kind == client_cache_pkg::KIND_RESPONSE && !s_data[0]) begin
+    if (kind == memcached_pkg::KIND_RESPONSE && !s_data[0]) begin
       if (owner != '0) reader = owner & (~owner + 1'b1);
       else if ((promiscuous & (promiscuous - 1'b1)) == '0) reader = promiscuous;
       reader = reader & enable;

@@ -10,7 +10,7 @@
 // Queues offer whole frames, so what takes them never waits for the function.
 module transmit_path #(
     parameter int DEPTH = 512,  // words of a queue; more than the longest frame
-    localparam int META_BITS = net_pkg::META_BITS + client_cache_pkg::KIND_BITS
+    localparam int META_BITS = net_pkg::META_BITS + memcached_pkg::KIND_BITS
 ) (
     input  logic                    clk,
     input  logic                    rst,
@@ -53,20 +53,20 @@ module transmit_path #(
   localparam int LEVEL_BITS = $clog2(DEPTH) + 1;
 
   // ---- a word with the kind of its frame -------------------------------------------------------
-  client_cache_pkg::kind_t kind;
+  memcached_pkg::kind_t    kind;
   logic                    next_first;  // the next word from s_ begins a frame
   logic                    held_valid;
   logic                    held_first;
   logic [511:0]            held_data;
   logic                    held_last;
   net_pkg::meta_t          held_meta;
-  client_cache_pkg::kind_t held_kind;
+  memcached_pkg::kind_t    held_kind;
   logic                    held_taken;
   logic                    to_cache;
 
   frame_classifier classifier (
       .enable      (enable && s_valid && next_first),
-      .from_network(1'b0),
+      .from_server (1'b0),
       .memcached_port,
       .port_mask,
       .header      (s_data),
@@ -75,7 +75,7 @@ module transmit_path #(
   );
 
   assign s_ready  = !held_valid || held_taken;
-  assign to_cache = held_kind != client_cache_pkg::KIND_NORMAL;
+  assign to_cache = held_kind != memcached_pkg::KIND_NORMAL;
 
   always_ff @(posedge clk) begin
     if (s_ready) begin

@@ -1,13 +1,6 @@
-// Types of the LaKe module: kinds of frames, memory lines, and the requests of processing elements
+// Types of the LaKe module: memory lines, and the requests of processing elements
 // (PEs) to the shared services.
 package lake_pkg;
-  typedef enum logic [1:0] {
-    KIND_NORMAL,    // not for LaKe
-    KIND_QUERY,     // memcached request from the network
-    KIND_RESPONSE,  // memcached response from the host
-    KIND_OPAQUE     // may change data of the server, but cannot be parsed
-  } kind_t;
-
   localparam int LINE_BYTES = 64;
   localparam int LINE_BITS = 8 * LINE_BYTES;
   localparam int WINDOW_BYTES = 32;  // a PE handles keys and values in windows of this size

@@ -83,7 +83,6 @@ module lake_top #(
     output logic [31:0]                       sram_wdata,
     input  logic [31:0]                       sram_rdata
 );
-  localparam logic [15:0] MAX_FRAME = 16'd2048;  // longest that a PE can hold
 
   // ---- registers -------------------------------------------------------------------------------
   localparam int CONTROLS = 10;
@@ -136,7 +135,7 @@ module lake_top #(
   logic [8*BYTES-1:0]     class_data;
   logic                   class_last;
   net_pkg::meta_t         class_meta;
-  lake_pkg::kind_t        class_kind;
+  memcached_pkg::kind_t   class_kind;
   logic                   cache_on;
   logic [31:0]            rate;
   logic                   opaque_write;
@@ -187,19 +186,12 @@ module lake_top #(
       .m_kind        (class_kind)
   );
 
-  // A frame that is too long for a PE takes the normal path; what it changes is not seen.
-  logic for_lake;
-  logic too_long;
   logic to_lake;
-  logic long_write;
   logic foreign_write;
 
-  assign for_lake   = class_kind == lake_pkg::KIND_QUERY || class_kind == lake_pkg::KIND_RESPONSE;
-  assign too_long   = class_meta.length > MAX_FRAME;
-  assign to_lake    = for_lake && !too_long;
-  assign long_write = class_valid && class_ready && class_last && too_long
-      && class_kind == lake_pkg::KIND_QUERY && mutant_pkg::ID != 27;
-  assign foreign_write = opaque_write || long_write || invalidate;
+  assign to_lake       = class_kind == memcached_pkg::KIND_QUERY
+      || class_kind == memcached_pkg::KIND_RESPONSE;
+  assign foreign_write = opaque_write || invalidate;
 
   // ---- normal path -----------------------------------------------------------------------------
   logic           normal_in_ready;

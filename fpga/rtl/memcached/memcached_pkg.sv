@@ -1,6 +1,16 @@
-// What caches of memcached's items share: the binary protocol, and the requests to guard table and
-// miss table.
+// What caches of memcached's items share: kinds of frames, the binary protocol, and the requests to
+// guard table and miss table.
 package memcached_pkg;
+  // What a frame is to a cache between clients and servers.
+  typedef enum logic [2:0] {
+    KIND_NORMAL,    // nothing
+    KIND_QUERY,     // of a client: memcached's request, which the cache can read
+    KIND_RESPONSE,  // of a server: memcached's reply
+    KIND_OPAQUE,    // of a client: may change data of a server, but cannot be read
+    KIND_ORDERED    // of a client: changes nothing, but keeps its place among OPAQUE frames
+  } kind_t;
+  localparam int KIND_BITS = 3;
+
   localparam int MAX_KEY_BYTES = 250;
   localparam int GUARD_BITS = 12;
   localparam int VERSION_BITS = 24;

@@ -13,6 +13,7 @@ MUTANTS = (
     Mutant(14, "forget-untracked-tags", "3"),
     Mutant(22, "store-conditional", "6"),
     Mutant(23, "store-expiring", "5"),
+    Mutant(25, "ignore-fragments", "4"),
     Mutant(28, "forget-unanswered", "2"),
     Mutant(40, "fill-after-mutation", "2"),
     Mutant(41, "fill-during-mutation", "2"),
@@ -40,7 +41,6 @@ MUTANTS = (
     Mutant(63, "ignore-opaque-frames", "4"),
     Mutant(64, "keep-when-switched-on", "4"),
     Mutant(65, "keep-when-reconfigured", "4"),
-    Mutant(66, "ignore-fragments", "4"),
     Mutant(67, "fill-behind-unseen-mutation", "4"),
 )
 

@@ -1,27 +1,28 @@
 // Says what a frame is to the cache, from its first 64 bytes. Combinational. Without `enable` the
 // kind is NORMAL, and a simulation skips the work.
 //
-//   from a function
+//   from a client
 //     QUERY    UDP to memcached, at most 2,048 bytes
-//     OPAQUE   may change the data of a server, but the controller cannot read it: TCP payload to
-//              memcached, UDP to it in a VLAN, to a group address or in a long frame, any fragment
+//     OPAQUE   may change the data of a server, but the cache cannot read it: TCP payload to
+//              memcached, UDP to it in a VLAN, to a group address or in a longer frame, any fragment
 //              of TCP or UDP over IPv4, IPv4 options or IPv6 before TCP or UDP to memcached, headers
 //              that hide the port (IPv6 extensions, two VLAN tags)
-//     ORDERED  TCP without payload to memcached: it must not overtake a segment that is OPAQUE
-//   from the network
+//     ORDERED  TCP without payload to memcached: where frames are queued by kind, it must not
+//              overtake a segment that is OPAQUE
+//   from a server
 //     RESPONSE UDP from memcached, at most 2,048 bytes
 //   all others are NORMAL
 //
 // QUERY and RESPONSE are Ethernet II frames with IPv4 and without options. A port is memcached's if
 // it differs from `memcached_port` in bits of `port_mask` only.
 module frame_classifier (
-    input  logic                    enable,
-    input  logic                    from_network,
-    input  logic [15:0]             memcached_port,
-    input  logic [15:0]             port_mask,
-    input  logic [511:0]            header,  // the first 64 bytes of the frame
-    input  logic [15:0]             length,
-    output client_cache_pkg::kind_t kind
+    input  logic                 enable,
+    input  logic                 from_server,
+    input  logic [15:0]          memcached_port,
+    input  logic [15:0]          port_mask,
+    input  logic [511:0]         header,  // the first 64 bytes of the frame
+    input  logic [15:0]          length,
+    output memcached_pkg::kind_t kind
 );
   localparam logic [15:0] TYPE_IPV4 = 16'h0800;
   localparam logic [15:0] TYPE_IPV6 = 16'h86dd;
@@ -31,7 +32,7 @@ module frame_classifier (
   localparam logic [7:0] PROTOCOL_UDP = 8'd17;
   localparam logic [7:0] PROTOCOL_ICMPV6 = 8'd58;
   localparam logic [15:0] UDP_HEADERS = 16'd42;  // Ethernet, IPv4, UDP
-  localparam logic [15:0] MAX_LENGTH = 16'd2048;
+  localparam logic [15:0] MAX_LENGTH = 16'd2048;  // of a frame that a cache reads
 
   function automatic logic [15:0] big_endian(input logic [15:0] bytes);
     big_endian = {bytes[7:0], bytes[15:8]};
@@ -53,11 +54,11 @@ module frame_classifier (
   logic [31:0]  ports;         // of TCP or UDP, as they are on the wire
   logic         to_memcached;
   logic         from_memcached;
-  logic         plain;         // nothing that the controller cannot read
+  logic         plain;         // nothing that the cache cannot read
   logic         tcp_payload;
 
   always_comb begin
-    kind           = client_cache_pkg::KIND_NORMAL;
+    kind           = memcached_pkg::KIND_NORMAL;
     vlan           = 1'b0;
     ethertype      = '0;
     packet         = '0;
@@ -99,27 +100,27 @@ module frame_classifier (
           && protocol == PROTOCOL_UDP && length >= UDP_HEADERS;
       tcp_payload    = big_endian(packet[2*8+:16]) > 16'd20 + {10'd0, packet[32*8+4+:4], 2'd0};
 
-      if (from_network) begin
-        if (plain && from_memcached && length <= MAX_LENGTH) kind = client_cache_pkg::KIND_RESPONSE;
+      if (from_server) begin
+        if (plain && from_memcached && length <= MAX_LENGTH) kind = memcached_pkg::KIND_RESPONSE;
       end else if (plain && to_memcached && !header[0] && length <= MAX_LENGTH) begin
-        kind = client_cache_pkg::KIND_QUERY;
+        kind = memcached_pkg::KIND_QUERY;
       end else if (ipv4 && over_ports && header_words >= 4'd5) begin
         if (fragment || header_words > 4'd10) begin
-          if (mutant_pkg::ID != 66) kind = client_cache_pkg::KIND_OPAQUE;
-        end else if (to_memcached) begin
+          if (mutant_pkg::ID != 25) kind = memcached_pkg::KIND_OPAQUE;
+        end else if (to_memcached && (length <= MAX_LENGTH || mutant_pkg::ID != 27)) begin
           kind = protocol == PROTOCOL_UDP || header_words > 4'd5 || tcp_payload
-              ? client_cache_pkg::KIND_OPAQUE : client_cache_pkg::KIND_ORDERED;
+              ? memcached_pkg::KIND_OPAQUE : memcached_pkg::KIND_ORDERED;
         end
       end else if (ipv6) begin
         case (protocol)
-          PROTOCOL_TCP, PROTOCOL_UDP: if (to_memcached) kind = client_cache_pkg::KIND_OPAQUE;
+          PROTOCOL_TCP, PROTOCOL_UDP: if (to_memcached) kind = memcached_pkg::KIND_OPAQUE;
           // Hop-by-hop options are common before ICMPv6.
-          8'd0: if (packet[40*8+:8] != PROTOCOL_ICMPV6) kind = client_cache_pkg::KIND_OPAQUE;
-          8'd43, 8'd44, 8'd60: kind = client_cache_pkg::KIND_OPAQUE;
+          8'd0: if (packet[40*8+:8] != PROTOCOL_ICMPV6) kind = memcached_pkg::KIND_OPAQUE;
+          8'd43, 8'd44, 8'd60: kind = memcached_pkg::KIND_OPAQUE;
           default: ;
         endcase
       end else if (vlan && is_vlan(ethertype)) begin
-        kind = client_cache_pkg::KIND_OPAQUE;
+        kind = memcached_pkg::KIND_OPAQUE;
       end
     end
   end

@@ -46,6 +46,7 @@ CORE = {
     "keep-when-switched-on": "nothing_old_is_served_after_the_cache_was_off",
     "keep-when-reconfigured": "nothing_old_is_served_after_a_group_was_not_cached",
     "ignore-fragments": "unseen_mutations_end_all_entries",
+    "ignore-long-frames": "unseen_mutations_end_all_entries",
 }
 FIRST = 40
 """The first number that is not LaKe's."""

@@ -362,26 +362,26 @@ module kv_controller #(
       .s_response_tag  (guard_tag)
   );
 
-  // What the answer of the guard table allows: functions, since they are asked in one state only.
-  function automatic logic fill_allowed();
-    fill_allowed = settings.fill
-        && (own_quiet || mutant_pkg::ID == 42)
-        && (!guard_response.uncacheable || mutant_pkg::ID == 43)
-        && (guard_response.version == entry.version || mutant_pkg::ID == 40);
-  endfunction
+  // What the answer of the guard table allows.
+  logic alone;
+  logic admits_get;
+  logic fill_allowed;
+  logic set_visible;
 
-  function automatic logic set_visible();
-    set_visible = (operation.status_ok || mutant_pkg::ID == 44)
-        && own_quiet && guard_response.version == entry.version;
-  endfunction
-
-  // No mutation of the key was on its way when the request passed, so the server gets those that
-  // passed before in front of it, and has answered them.
-  function automatic logic alone();
-    alone = !settings.safe_writes || (plan == PLAN_GET
-        ? guard_response.inflight == 8'd0 || mutant_pkg::ID == 41
-        : guard_response.inflight == 8'd1 || mutant_pkg::ID == 45);
-  endfunction
+  freshness_rules rules (
+      .enable     (state == GUARD_WAIT && guard_response_valid),
+      .of_get     (plan == PLAN_GET),
+      .fills      (settings.fill),
+      .safe_writes(settings.safe_writes),
+      .quiet      (own_quiet),
+      .status_ok  (operation.status_ok),
+      .version    (entry.version),
+      .guard      (guard_response),
+      .alone,
+      .admits_get,
+      .fill_allowed,
+      .set_visible
+  );
 
   // ---- miss table ------------------------------------------------------------------------------
   logic                         miss_valid;
@@ -790,12 +790,12 @@ module kv_controller #(
           version      <= guard_response.version;
           // A SET took the epoch of its arrival: a mutation that passed since may be the later one.
           if (response) stored_epoch <= epoch[group];
-          acknowledged <= set_visible();
+          acknowledged <= set_visible;
           case (plan)
             // No mutation is on its way, seen or unseen.
-            PLAN_GET: state <= alone() && (own_quiet || mutant_pkg::ID == 67) ? INSERT : MARK;
+            PLAN_GET: state <= admits_get ? INSERT : MARK;
             PLAN_SET: begin
-              if (alone()) begin
+              if (alone) begin
                 events.evicted <= item.valid && item.epoch == epoch[group] && !found;
                 state          <= store_lines == '0 ? HEAD_WRITE : STORE;
               end else begin
@@ -804,9 +804,9 @@ module kv_controller #(
               end
             end
             PLAN_FILL: begin
-              events.fill_refused <= !fill_allowed();
-              events.evicted      <= fill_allowed() && found;
-              state <= !fill_allowed() ? RELEASE : store_lines == '0 ? HEAD_WRITE : STORE;
+              events.fill_refused <= !fill_allowed;
+              events.evicted      <= fill_allowed && found;
+              state <= !fill_allowed ? RELEASE : store_lines == '0 ? HEAD_WRITE : STORE;
             end
             PLAN_ACKNOWLEDGE: state <= found ? HEAD_WRITE : RELEASE;
             default: state <= found && mutant_pkg::ID != 50 ? HEAD_WRITE : STORED;

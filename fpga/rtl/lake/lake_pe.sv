@@ -582,33 +582,26 @@ module lake_pe #(
   assign takes = decoded.ok && decoded.last && !decoded.quiet && (decoded.get || decoded.mutation);
   assign inserts = !several && !operation.quiet;
 
-  // What the answer of the guard table allows: functions, since they are asked in one state only.
-  function automatic logic fill_allowed();
-    fill_allowed = settings.fill
-        && (quiet || mutant_pkg::ID == 4)
-        && (!guard_response.uncacheable || mutant_pkg::ID == 5)
-        && (guard_response.version == entry.version || mutant_pkg::ID == 2);
-  endfunction
+  // What the answer of the guard table allows.
+  logic alone;
+  logic admits_get;
+  logic fill_allowed;
+  logic set_visible;
 
-  function automatic logic set_visible();
-    set_visible = (operation.status_ok || mutant_pkg::ID == 6)
-        && quiet && guard_response.version == entry.version;
-  endfunction
-
-  // No mutation of the key was on its way when the request passed, so the server gets those that
-  // passed before in front of it, and has answered them.
-  function automatic logic alone();
-    alone = !settings.safe_writes || (plan == PLAN_GET
-        ? guard_response.inflight == 8'd0 || mutant_pkg::ID == 3
-        : guard_response.inflight == 8'd1 || mutant_pkg::ID == 7);
-  endfunction
-
-  // Whether a GET may have an entry in the miss table, so that its reply may fill: not while an
-  // unseen mutation may be on its way. The server may get that behind this GET, and the reply may
-  // come when the quiet time is over.
-  function automatic logic nothing_unseen();
-    nothing_unseen = quiet || mutant_pkg::ID == 4 || mutant_pkg::ID == 29;
-  endfunction
+  freshness_rules rules (
+      .enable     (state == GUARD_WAIT && guard_response_valid),
+      .of_get     (plan == PLAN_GET),
+      .fills      (settings.fill),
+      .safe_writes(settings.safe_writes),
+      .quiet      (quiet),
+      .status_ok  (operation.status_ok),
+      .version    (entry.version),
+      .guard      (guard_response),
+      .alone,
+      .admits_get,
+      .fill_allowed,
+      .set_visible
+  );
 
   lake_pkg::descriptor_t leaving;    // the descriptor of `victim`
   lake_pkg::descriptor_t reused;     // one whose chunk has the size that is needed
@@ -762,16 +755,16 @@ module lake_pe #(
           version      <= guard_response.version;
           // A SET took the epoch of its arrival: a mutation that passed since may be the later one.
           if (response) stored_epoch <= epoch;
-          acknowledged <= set_visible();
+          acknowledged <= set_visible;
           case (plan)
-            PLAN_GET: state <= alone() && nothing_unseen() ? INSERT : MARK;
+            PLAN_GET: state <= admits_get ? INSERT : MARK;
             PLAN_SET: begin
-              if (!alone()) plan <= PLAN_INVALIDATE;
+              if (!alone) plan <= PLAN_INVALIDATE;
               state <= BUCKET;
             end
             PLAN_FILL: begin
-              events.fill_refused <= !fill_allowed();
-              state               <= fill_allowed() ? BUCKET : RELEASE;
+              events.fill_refused <= !fill_allowed;
+              state               <= fill_allowed ? BUCKET : RELEASE;
             end
             PLAN_ACKNOWLEDGE: state <= entry.kind == memcached_pkg::REQUEST_SET ? BUCKET : RELEASE;
             default: state <= BUCKET;

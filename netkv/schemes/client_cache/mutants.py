@@ -10,17 +10,19 @@ from netkv.fpga.manifest import Manifest
 from netkv.fpga.mutants import Mutant
 
 MUTANTS = (
+    Mutant(2, "fill-after-mutation", "2"),
+    Mutant(3, "fill-during-mutation", "2"),
+    Mutant(4, "fill-before-lifetime", "4"),
+    Mutant(5, "fill-of-expiring", "5"),
+    Mutant(6, "visible-though-refused", "2"),
+    Mutant(7, "visible-during-mutation", "2"),
     Mutant(14, "forget-untracked-tags", "3"),
     Mutant(22, "store-conditional", "6"),
     Mutant(23, "store-expiring", "5"),
     Mutant(25, "ignore-fragments", "4"),
+    Mutant(27, "ignore-long-frames", "4"),
     Mutant(28, "forget-unanswered", "2"),
-    Mutant(40, "fill-after-mutation", "2"),
-    Mutant(41, "fill-during-mutation", "2"),
-    Mutant(42, "fill-before-lifetime", "4"),
-    Mutant(43, "fill-of-expiring", "5"),
-    Mutant(44, "visible-though-refused", "2"),
-    Mutant(45, "visible-during-mutation", "2"),
+    Mutant(29, "fill-behind-unseen-mutation", "4"),
     Mutant(46, "serve-pending", "2"),
     Mutant(47, "serve-old-epoch", "4"),
     Mutant(48, "serve-after-delayed-flush", "4"),
@@ -41,7 +43,6 @@ MUTANTS = (
     Mutant(63, "ignore-opaque-frames", "4"),
     Mutant(64, "keep-when-switched-on", "4"),
     Mutant(65, "keep-when-reconfigured", "4"),
-    Mutant(67, "fill-behind-unseen-mutation", "4"),
 )
 
 

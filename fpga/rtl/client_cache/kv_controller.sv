@@ -153,16 +153,6 @@ module kv_controller #(
     below = ~(~512'd0 << {rest > 16'd64 ? 7'd64 : rest[6:0], 3'd0});
   endfunction
 
-  function automatic logic [15:0] add(input logic [15:0] left, input logic [15:0] right);
-    logic [16:0] both;
-    both = {1'b0, left} + {1'b0, right};
-    add  = both[15:0] + {15'd0, both[16]};
-  endfunction
-
-  function automatic logic [15:0] swapped(input logic odd, input logic [15:0] value);
-    swapped = odd ? {value[7:0], value[15:8]} : value;
-  endfunction
-
   // The buffer holds the frame; after a hit the value, from its first byte on.
   logic                 line_write;
   logic [LINE_BITS-1:0] line_written;
@@ -822,7 +812,7 @@ module kv_controller #(
         store_line   <= shown_line[LINE_BITS-1:0];
         store_window <= frame_window & below(value_length, 16'({shown_line, 6'd0}));
         if (store_write) begin
-          value_sum <= add(value_sum, window_total);
+          value_sum <= net_pkg::add(value_sum, window_total);
           if ((LINE_BITS + 1)'(store_line) + 1'b1 == store_lines) state <= HEAD_WRITE;
         end
       end
@@ -903,10 +893,10 @@ module kv_controller #(
         sum_step <= sum_step + 2'd1;
         case (sum_step)
           // The pseudo header has the addresses, the protocol and the length.
-          2'd0: udp_sum <= add(window_total, add(16'd17, reply_length - 16'd34));
+          2'd0: udp_sum <= net_pkg::add(window_total, net_pkg::add(16'd17, reply_length - 16'd34));
           2'd1: begin
-            udp_sum <= add(add(udp_sum, window_total), operation.echoes_key
-                ? add(key_sum, swapped(key_length[0], item.value_sum)) : item.value_sum);
+            udp_sum <= net_pkg::add(net_pkg::add(udp_sum, window_total), operation.echoes_key
+                ? net_pkg::add(key_sum, net_pkg::swapped(key_length[0], item.value_sum)) : item.value_sum);
           end
           default: begin
             ip_sum <= window_total;

@@ -14,12 +14,6 @@ module checksum_adder #(
   logic [TOTAL_BITS-1:0] total;
   logic [15:0]           own;  // sum of these bytes as if at an even offset
 
-  function automatic logic [15:0] add(input logic [15:0] left, input logic [15:0] right);
-    logic [16:0] both;
-    both = {1'b0, left} + {1'b0, right};
-    add  = both[15:0] + {15'd0, both[16]};
-  endfunction
-
   always_comb begin
     total = '0;
     own   = '0;
@@ -30,9 +24,9 @@ module checksum_adder #(
             i < 32'(bytes) ? data[8*i+:8] : 8'd0, i + 1 < 32'(bytes) ? data[8*i+8+:8] : 8'd0
         });
       end
-      own = add(total[15:0], 16'(total[TOTAL_BITS-1:16]));
+      own = net_pkg::add(total[15:0], 16'(total[TOTAL_BITS-1:16]));
       // The sum of swapped bytes is the swapped sum.
-      next = add(sum, odd ? {own[7:0], own[15:8]} : own);
+      next = net_pkg::add(sum, net_pkg::swapped(odd, own));
     end
   end
 endmodule

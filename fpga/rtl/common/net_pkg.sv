@@ -1,4 +1,4 @@
-// Types that every stream of frames shares.
+// What every stream of frames shares: the data beside a word, and arithmetic of IP checksums.
 package net_pkg;
   localparam int META_BITS = 32;  // of meta_t
 
@@ -8,4 +8,16 @@ package net_pkg;
     logic [7:0]  source;       // one bit for each port: where the frame arrived
     logic [7:0]  destination;  // one bit for each port: where it goes; 0 until the lookup
   } meta_t;
+
+  // The sum of two 16-bit words with the carry added, as in IP checksums.
+  function automatic logic [15:0] add(input logic [15:0] left, input logic [15:0] right);
+    logic [16:0] both;
+    both = {1'b0, left} + {1'b0, right};
+    add  = both[15:0] + {15'd0, both[16]};
+  endfunction
+
+  // The sum of bytes that begin at an odd offset, from their sum at an even one.
+  function automatic logic [15:0] swapped(input logic odd, input logic [15:0] value);
+    swapped = odd ? {value[7:0], value[15:8]} : value;
+  endfunction
 endpackage

@@ -218,12 +218,6 @@ module emu_core #(
     summed[320+:16]   = udp_sum == 16'hffff ? 16'hffff : {~udp_sum[7:0], ~udp_sum[15:8]};
   end
 
-  function automatic logic [15:0] add(input logic [15:0] left, input logic [15:0] right);
-    logic [16:0] both;
-    both = {1'b0, left} + {1'b0, right};
-    add  = both[15:0] + {15'd0, both[16]};
-  endfunction
-
   assign m_valid = state == SEND;
   assign m_data  = summed[{send_word, 8'd0}+:256];
   assign m_last  = 16'({send_word, 5'd0}) + 16'd32 >= frame_length;
@@ -324,11 +318,11 @@ module emu_core #(
 
       SUM: begin
         sum_index <= sum_index + 7'd1;
-        if (sum_index >= 7'd7 && sum_index < 7'd17) ip_sum <= add(ip_sum, word);
+        if (sum_index >= 7'd7 && sum_index < 7'd17) ip_sum <= net_pkg::add(ip_sum, word);
         // Addresses, and the length once more: the pseudo header.
-        if (sum_index >= 7'd13) udp_sum <= add(udp_sum, word);
+        if (sum_index >= 7'd13) udp_sum <= net_pkg::add(udp_sum, word);
         if (16'({sum_index, 1'b0}) + 16'd2 >= frame_length) begin
-          udp_sum <= add(add(udp_sum, word), frame_length - 16'd34);
+          udp_sum <= net_pkg::add(net_pkg::add(udp_sum, word), frame_length - 16'd34);
           state   <= SEND;
         end
       end

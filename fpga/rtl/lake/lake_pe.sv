@@ -199,12 +199,6 @@ module lake_pe #(
     below = ~(~256'd0 << {rest > 16'd32 ? 6'd32 : rest[5:0], 3'd0});
   endfunction
 
-  function automatic logic [15:0] add(input logic [15:0] left, input logic [15:0] right);
-    logic [16:0] both;
-    both = {1'b0, left} + {1'b0, right};
-    add  = both[15:0] + {15'd0, both[16]};
-  endfunction
-
   // ---- hash table ------------------------------------------------------------------------------
   logic [lake_pkg::LINE_BITS-1:0]     bucket;      // eight descriptors
   lake_pkg::descriptor_t              probed;      // the descriptor of `way`
@@ -401,10 +395,6 @@ module lake_pe #(
       .window(sum_window),
       .sum   (window_total)
   );
-
-  function automatic logic [15:0] swapped(input logic odd, input logic [15:0] value);
-    swapped = odd ? {value[7:0], value[15:8]} : value;
-  endfunction
 
   // ---- sending ---------------------------------------------------------------------------------
   logic                   sending;
@@ -641,7 +631,7 @@ module lake_pe #(
         new_header.stored_time  = now;
         new_header.epoch        = stored_epoch;
         new_header.store_id     = {id, store_count};
-        new_header.value_sum    = swapped(key_length[0], value_sum);
+        new_header.value_sum    = net_pkg::swapped(key_length[0], value_sum);
       end
     end
   end
@@ -720,7 +710,7 @@ module lake_pe #(
 
       KEY_LATCH: begin
         key_rest <= frame_window;
-        key_sum  <= add(key_sum, window_total);
+        key_sum  <= net_pkg::add(key_sum, window_total);
         key_step <= '0;
         state    <= KEY_CRC;
       end
@@ -899,7 +889,7 @@ module lake_pe #(
       WINDOW: state <= WINDOW_LATCH;
 
       WINDOW_LATCH: begin
-        value_sum   <= add(value_sum, window_total);
+        value_sum   <= net_pkg::add(value_sum, window_total);
         merged_line <= merged;
         if (store_window == 4'd0) first_window <= merged;
         if (store_window[0]) low_window <= merged;
@@ -1011,11 +1001,11 @@ module lake_pe #(
         sum_step <= sum_step + 2'd1;
         case (sum_step)
           // The pseudo header has the addresses, the protocol and the length.
-          2'd0: udp_sum <= add(window_total, 16'd17);
-          2'd1: udp_sum <= add(add(udp_sum, window_total), reply_length - 16'd34);
+          2'd0: udp_sum <= net_pkg::add(window_total, 16'd17);
+          2'd1: udp_sum <= net_pkg::add(net_pkg::add(udp_sum, window_total), reply_length - 16'd34);
           2'd2: begin
-            udp_sum <= add(add(udp_sum, window_total), operation.echoes_key
-                ? add(key_sum, swapped(key_length[0], item.value_sum)) : item.value_sum);
+            udp_sum <= net_pkg::add(net_pkg::add(udp_sum, window_total), operation.echoes_key
+                ? net_pkg::add(key_sum, net_pkg::swapped(key_length[0], item.value_sum)) : item.value_sum);
           end
           default: begin
             ip_sum <= window_total;

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
-from netkv.lab.spec import RackSpec
+from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.rack.nodes import Storage
 from netkv.rack.report import RackSample
 from netkv.schemes import Scheme
 from netkv.sim.models import Profile
@@ -19,6 +21,38 @@ def started(
     asyncio.run(rack.compile())
     rack.bring_up()
     return rack
+
+
+def small(scheme: str, *, seed: int = 1, workload: dict[str, Any], **lab: Any) -> SimRack:
+    """A small rack with a small cache, up and idle; `lab` and `workload` are further options."""
+    spec = RackSpec(
+        scheme=scheme,
+        seed=seed,
+        retry=0.01,
+        deadline=2,
+        lab=LabSpec(
+            **{
+                "servers": 4,
+                "server_processes": 4,
+                "clients": 4,
+                "cache_entries": 50,
+                "hot_threshold": 8,
+                "profile": "farreach-testbed",
+                "executor": "interpreter",
+                **lab,
+            }
+        ),
+        workload=WorkloadSpec(**{"keys": 2000, "writes": 0.2, **workload}),
+    )
+    return started(spec)
+
+
+def kill(rack: SimRack, node: str) -> None:
+    asyncio.run(rack.node(node).kill())
+
+
+def start(rack: SimRack, node: str, storage: Storage | None = None) -> None:
+    asyncio.run(rack.node(node).start(storage))
 
 
 def advance(rack: SimRack, seconds: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -10,10 +9,10 @@ import pytest
 from netkv import schemes
 from netkv.errors import UsageError
 from netkv.lab.hardware import TopologySpec
-from netkv.lab.spec import LabSpec, Poisson, RackSpec, WorkloadSpec
+from netkv.lab.spec import Poisson
 from netkv.sim import profiles
 from netkv.sim.rack import SimRack
-from tests.sim.driving import advance, run, run_phases, started
+from tests.sim.driving import advance, kill, run, run_phases, small, start
 
 LEAVES = TopologySpec(kind="spine-leaf", layers=2, switches=2)
 DETECTION_S = 0.15
@@ -23,40 +22,9 @@ SCHEMES = ["nocache", "netcache", "netmc", "climc", "coordimc"]
 
 
 def make(scheme: str = "nocache", topology: TopologySpec = LEAVES, **lab: Any) -> SimRack:
-    spec = RackSpec(
-        scheme=scheme,
-        retry=0.01,
-        deadline=2,
-        lab=LabSpec(
-            **{
-                "servers": 4,
-                "server_processes": 4,
-                "clients": 4,
-                "cache_entries": 50,
-                "hot_threshold": 8,
-                "topology": topology,
-                "profile": "farreach-testbed",
-                "executor": "interpreter",
-                **lab,
-            }
-        ),
-        workload=WorkloadSpec(
-            keys=2000,
-            zipf=0.5,
-            writes=0.2,
-            arrivals=Poisson(rate=4000),
-            multiget=8 if schemes.get(scheme).multigets else None,
-        ),
-    )
-    return started(spec)
-
-
-def kill(rack: SimRack, node: str) -> None:
-    asyncio.run(rack.node(node).kill())
-
-
-def start(rack: SimRack, node: str) -> None:
-    asyncio.run(rack.node(node).start())
+    multiget = 8 if schemes.get(scheme).multigets else None
+    workload = {"zipf": 0.5, "arrivals": Poisson(rate=4000), "multiget": multiget}
+    return small(scheme, workload=workload, topology=topology, **lab)
 
 
 def packets(rack: SimRack, switch: str) -> int:

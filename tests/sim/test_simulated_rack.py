@@ -14,53 +14,18 @@ import pytest
 
 from netkv.errors import UsageError
 from netkv.lab.hardware import TopologySpec
-from netkv.lab.spec import LabSpec, Poisson, RackSpec, WorkloadSpec
-from netkv.rack.nodes import Direction, Storage
+from netkv.lab.spec import Poisson
+from netkv.rack.nodes import Direction
 from netkv.sim.rack import SECOND, SimRack
-from tests.sim.driving import run, run_phases, started
+from tests.sim.driving import kill, run, run_phases, small, start
 
 MILLISECOND = SECOND // 1000
 
 
 def make(scheme: str = "netcache", *, seed: int = 1, rate: float = 20_000, **lab: Any) -> SimRack:
     """A small rack that is up and idle."""
-    workload = lab.pop("workload", {})
-    spec = RackSpec(
-        scheme=scheme,
-        seed=seed,
-        retry=0.01,
-        deadline=2,
-        lab=LabSpec(
-            **{
-                "servers": 4,
-                "server_processes": 4,
-                "clients": 4,
-                "cache_entries": 50,
-                "hot_threshold": 8,
-                "profile": "farreach-testbed",
-                "executor": "interpreter",
-                **lab,
-            }
-        ),
-        workload=WorkloadSpec(
-            **{
-                "keys": 2000,
-                "writes": 0.2,
-                "deletes": 0.02,
-                "arrivals": Poisson(rate=rate),
-                **workload,
-            }
-        ),
-    )
-    return started(spec)
-
-
-def kill(rack: SimRack, node: str) -> None:
-    asyncio.run(rack.node(node).kill())
-
-
-def start(rack: SimRack, node: str, storage: Storage | None = None) -> None:
-    asyncio.run(rack.node(node).start(storage))
+    workload = {"deletes": 0.02, "arrivals": Poisson(rate=rate), **lab.pop("workload", {})}
+    return small(scheme, seed=seed, workload=workload, **lab)
 
 
 def impair(rack: SimRack, node: str, direction: Direction, **impairment: float) -> None:

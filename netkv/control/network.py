@@ -94,7 +94,7 @@ class Network:
     """Clients 1, 2, …, then servers 0, 1, …"""
     coordinator: Attachment | None = None
     """The host that splits multiget requests, if there is one; it is not in `hosts`."""
-    places: Mapping[str, int] = field(default_factory=dict)
+    positions: Mapping[str, int] = field(default_factory=dict)
     """Positions of the switches that are in a layer (rule 2)."""
 
     def switch(self, name: str) -> SwitchPlan:
@@ -117,7 +117,7 @@ class Network:
             raise ValueError(
                 f"'{unknown[0]}' is no switch of the network; it has {', '.join(names)}."
             )
-        paths = Paths(names, self.links, self.places, down)
+        paths = Paths(names, self.links, self.positions, down)
         clients, servers = (
             [at.switch for at in self.hosts if at.is_server == is_server]
             for is_server in (False, True)
@@ -209,7 +209,7 @@ def spine_leaf(
     if client_switches < 1:
         raise ValueError(f"{client_switches} switches for clients: there must be at least 1.")
     rows = names_of_layers(layers, switches, client_switches)
-    places = {name: place for row in rows[1:] for place, name in enumerate(row)}
+    positions = {name: position for row in rows[1:] for position, name in enumerate(row)}
     cables = [
         (above, below) for upper, lower in pairwise(rows) for above in upper for below in lower
     ]
@@ -219,7 +219,7 @@ def spine_leaf(
         _spread(clients, rows[0]),
         _spread(servers, rows[-1]),
         rows[0][0] if coordinator else None,
-        places,
+        positions,
     )
 
 
@@ -236,12 +236,12 @@ def lay_out(
     clients: Sequence[str],
     servers: Sequence[str],
     coordinator: str | None = None,
-    places: Mapping[str, int] | None = None,
+    positions: Mapping[str, int] | None = None,
 ) -> Network:
     """Any network: names of switches, cables between them, and the switch of each host.
 
     `clients`: the switch of client 1, 2, …; `servers`: of server 0, 1, …; `coordinator`: of the
-    coordinator, if there is to be one. `places`: positions of the switches that are in layers, each
+    coordinator, if there is to be one. `positions`: those of the switches that are in layers, each
     joined to all of the next one (rule 2). Several cables between two switches are allowed. Raises
     ValueError, with the reason, for an invalid network.
     """
@@ -252,10 +252,10 @@ def lay_out(
     splitter = None
     if coordinator is not None:
         splitter = Attachment("coordinator", coordinator_at(_COORDINATOR_PORT), coordinator, False)
-    paths = Paths(switches, links, places or {})
+    paths = Paths(switches, links, positions or {})
     racks = [name for name in switches if name in servers]
     plans = (_plan(name, paths, hosts, splitter, links, racks) for name in switches)
-    return Network(tuple(plans), links, hosts, splitter, dict(places or {}))
+    return Network(tuple(plans), links, hosts, splitter, dict(positions or {}))
 
 
 def behind_cards(network: Network, shares: Sequence[Sequence[int]]) -> Network:

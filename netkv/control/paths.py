@@ -46,12 +46,12 @@ class Paths:
         self,
         switches: Sequence[str],
         links: Sequence[Link],
-        places: Mapping[str, int],
+        positions: Mapping[str, int],
         down: Collection[str] = (),
     ) -> None:
-        """`places`: positions of the switches that are in a layer; `down`: the switches that are
+        """`positions`: those of the switches that are in a layer; `down`: the switches that are
         out of service."""
-        self._places = places
+        self._positions = positions
         self._down = frozenset(down)
         self._cables: dict[str, list[_Cable]] = {name: [] for name in switches}
         for link in links:
@@ -72,8 +72,8 @@ class Paths:
             raise ValueError(f"No cables lead from switch '{switch}' to '{goal}'.")
         cables = self._cables[switch]
         nearer = [cable for cable in cables if whole[cable.to] < whole[switch]]
-        place = self._places.get(switch, self._places.get(goal, number))
-        first = place % len(nearer)
+        position = self._positions.get(switch, self._positions.get(goal, number))
+        first = position % len(nearer)
         left = self._distances_to(goal, self._down)
         if switch not in left:
             return nearer[first]
@@ -86,17 +86,17 @@ class Paths:
             if usable(cable):
                 return cable
         detours = list(filter(usable, cables))
-        return detours[place % len(detours)]
+        return detours[position % len(detours)]
 
     def _reversed_ports(self, goal: str) -> dict[str, int]:
         """By switch, the port towards `goal` by rule 3."""
-        if not self._down or goal not in self._places:
+        if not self._down or goal not in self._positions:
             return {}
         ports = self._reversed.get(goal)
         if ports is None:
             ports = self._reversed[goal] = {}
             for switch in self._distances_to(goal, self._down):
-                if switch not in self._places:
+                if switch not in self._positions:
                     for name, port in self._back(goal, switch):
                         ports.setdefault(name, port)
         return ports
@@ -107,7 +107,7 @@ class Paths:
         found: list[tuple[str, int]] = []
         here = start
         while here != end:
-            if here not in self._places:
+            if here not in self._positions:
                 return []
             cable = self._next(here, end, 0)
             found.append((cable.to, cable.far_port))

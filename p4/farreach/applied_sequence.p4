@@ -1,4 +1,4 @@
-/* The sequence numbers of applied writes in the deduplication window. */
+/* Sequence numbers in the deduplication window: a repeated write gets that of its first copy. */
 
 control AppliedSequence(inout metadata_t meta) {
     register<bit<32>>(65536) cells;

@@ -26,7 +26,7 @@ def test_every_path_is_measured_with_every_executor(netkv: Netkv) -> None:
     assert document["machine"]["processor"]
     known = _engine.bench_paths()
     shipped = set(data_plane.files())
-    assert {"distreach-link", "distreach-tail", "farreach", "netmc"} <= shipped
+    assert {"distreach-upper", "distreach-tail", "farreach", "netmc"} <= shipped
     found = cases(document)
     assert set(found) == {(program, path) for program in known for path in known[program]}
     for (program, path), of in found.items():
@@ -69,7 +69,7 @@ def test_sweep_and_figures(netkv: Netkv, tmp_path: Path) -> None:
 
 def test_folder_with_several_programs_stands_for_all_of_them(netkv: Netkv) -> None:
     options = ("--path", "write-cached", "--seconds", "0.01", "--json")
-    both = {("distreach-link", "write-cached"), ("distreach-tail", "write-cached")}
+    both = {("distreach-upper", "write-cached"), ("distreach-tail", "write-cached")}
     result = netkv("p4", "bench", "distreach", *options)
     assert result.status == 0, result.err
     assert set(cases(result.document)) == both

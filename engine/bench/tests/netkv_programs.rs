@@ -178,11 +178,11 @@ fn distreach_tail_stores_every_write_of_a_cached_key() {
 }
 
 #[test]
-fn distreach_link_stores_writes_and_passes_them_on() {
+fn distreach_upper_stores_writes_and_passes_them_on() {
     for (path, cached) in [("write-cached", true), ("write-uncached", false)] {
-        let case = case("distreach-link", path);
+        let case = case("distreach-upper", path);
         let (mut contender, mut forwarded) = run(&case);
-        let traffic = subject("distreach-link").unwrap().traffic(&case).unwrap();
+        let traffic = subject("distreach-upper").unwrap().traffic(&case).unwrap();
         let mut out = Output::new();
         contender.process(0, traffic.port, &traffic.frames.slices(), &mut out);
         forwarded.extend(out.frames().map(|(port, frame)| (port, frame.to_vec())));
@@ -203,8 +203,8 @@ fn distreach_link_stores_writes_and_passes_them_on() {
 }
 
 #[test]
-fn distreach_link_passes_reads_on() {
-    let (_, forwarded) = run(&case("distreach-link", "read"));
+fn distreach_upper_passes_reads_on() {
+    let (_, forwarded) = run(&case("distreach-upper", "read"));
     for (port, frame) in &forwarded {
         let request = FrameView::parse(frame).unwrap();
         assert!(request.op() == Op::Get && *port == 100 && request.destination()[..2] == [10, 2]);
@@ -231,7 +231,7 @@ fn write_back_caches_forward_requests_for_uncached_keys() {
 
 #[test]
 fn write_back_caches_forward_replies_of_servers() {
-    for program in ["farreach", "distreach-tail", "distreach-link"] {
+    for program in ["farreach", "distreach-tail", "distreach-upper"] {
         for path in ["reply-cached", "reply-uncached"] {
             let (_, replies) = run(&case(program, path));
             for (port, reply) in &replies {
@@ -244,7 +244,7 @@ fn write_back_caches_forward_replies_of_servers() {
 
 #[test]
 fn every_path_can_be_measured_with_every_executor() {
-    for program in ["distreach-link", "distreach-tail", "farreach", "netcache", "nocache"] {
+    for program in ["distreach-upper", "distreach-tail", "farreach", "netcache", "nocache"] {
         for path in subject(program).unwrap().paths() {
             let case = case(program, path);
             let results = measure(&case, &Executor::ALL, 0.0).unwrap_or_else(|e| panic!("{e}"));

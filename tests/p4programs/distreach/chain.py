@@ -44,7 +44,7 @@ Patch = tuple[str, str, str]
 
 @cache
 def program(name: str, defect: Patch | None = None) -> bytes:
-    """`link` or `tail`, compiled, with a defect."""
+    """`upper` or `tail`, compiled, with a defect."""
     if defect is None:
         return _engine.compile_p4(str(PROGRAMS / f"distreach/{name}.p4"), [str(PROGRAMS)])
     file, old, new = defect
@@ -202,9 +202,9 @@ class Chain:
     generation: int = 0
 
     @classmethod
-    def of(cls, length: int, link: Patch | None = None, tail: Patch | None = None) -> Chain:
-        """A chain of so many switches, open; `link`, `tail`: defects."""
-        bundles = [program("link", link)] * (length - 1) + [program("tail", tail)]
+    def of(cls, length: int, upper: Patch | None = None, tail: Patch | None = None) -> Chain:
+        """A chain of so many switches, open; `upper`, `tail`: defects."""
+        bundles = [program("upper", upper)] * (length - 1) + [program("tail", tail)]
         chain = cls([Switch(bundle) for bundle in bundles])
         for _ in chain.begin():
             pass

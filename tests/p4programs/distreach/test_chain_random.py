@@ -227,8 +227,8 @@ class Run:
 
 
 def run(length: int, seed: int, steps: int, *defects: Patch | None) -> Run:
-    link, tail = defects or (None, None)
-    done = Run(length, seed, (link, tail))
+    upper, tail = defects or (None, None)
+    done = Run(length, seed, (upper, tail))
     for _ in range(steps):
         done.step()
     done.finish()
@@ -247,7 +247,7 @@ def test_nothing_acknowledged_is_lost(length: int, seed: int) -> None:
 
 DEFECTS: dict[str, tuple[str, Patch]] = {
     "a spine stores nothing": (
-        "link",
+        "upper",
         ("distreach/entry.p4", "meta.stores = meta.applied ||", "meta.stores ="),
     ),
     "frames from before a recovery count": (
@@ -260,10 +260,10 @@ DEFECTS: dict[str, tuple[str, Patch]] = {
 @pytest.mark.parametrize("name", DEFECTS)
 def test_random_runs_find_the_defect(name: str) -> None:
     where, defect = DEFECTS[name]
-    link, tail = (defect, None) if where == "link" else (None, defect)
+    upper, tail = (defect, None) if where == "upper" else (None, defect)
     for seed in range(40):
         try:
-            run(2, seed, 10_000, link, tail)
+            run(2, seed, 10_000, upper, tail)
         except AssertionError:
             return
     pytest.fail(f"no seed finds: {name}")

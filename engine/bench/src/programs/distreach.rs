@@ -1,5 +1,5 @@
-//! The two programs of DistReach: `tail.p4` answers requests that have passed the chain, `link.p4`
-//! passes requests on. The link is the head of its chain: it gives every write its sequence.
+//! The two programs of DistReach: `tail.p4` answers requests that have passed the chain, `upper.p4`
+//! passes requests on. The upper switch is the head of its chain: it gives every write its sequence.
 //!
 //! The records of the entries are from an earlier incarnation, so every write is newer.
 
@@ -34,9 +34,9 @@ pub(super) static TAIL: WriteBack = WriteBack {
     turns: |path| if path.frame == Frame::Write && path.cached { TURNS } else { 1 },
 };
 
-/// The program `link.p4`.
-pub(super) static LINK: WriteBack = WriteBack {
-    name: "distreach-link",
+/// The program `upper.p4`.
+pub(super) static UPPER: WriteBack = WriteBack {
+    name: "distreach-upper",
     paths: &[
         Path { name: "read", frame: Frame::Read, cached: true, sampled: false },
         Path { name: "write-cached", frame: Frame::Write, cached: true, sampled: false },

@@ -70,8 +70,8 @@ pub trait Subject: Sync {
 
 static SUBJECTS: [&dyn Subject; 6] = [
     &cache_read::CacheRead,
-    &distreach::LINK,
     &distreach::TAIL,
+    &distreach::UPPER,
     &farreach::FARREACH,
     &netcache::NetCache,
     &nocache::NoCache,

@@ -1,0 +1,262 @@
+"""Losses, recoveries, incarnations and modes of a chain of DistReach's switches: rules, each with
+programs that break them (docs/distreach.md)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from netkv.control import base
+from netkv.control.messages import Message, Op, Stamp, Status, encode
+from netkv.control.topology import SERVICE_IP, client_ip, server_ip
+from tests.p4programs.distreach.chain import (
+    CLOSED,
+    DOWN,
+    HOLD,
+    OPEN,
+    SERVER,
+    TOPOLOGY,
+    UP,
+    Chain,
+)
+from tests.p4programs.distreach.chain_rules import (
+    ENTRY,
+    KEY,
+    Case,
+    Rules,
+    cached,
+    get,
+    lose,
+    numbers,
+    put,
+    value_of,
+)
+
+rule = Rules()
+
+
+@rule(
+    2,
+    ("tail", ("distreach/incarnation.p4", "meta.drop_reason = DROP_LATE;", "")),
+)
+def requests_from_before_a_recovery_do_not_reach_the_server(chain: Chain) -> None:
+    """A read passed the spine before the leaf lost its state; the server lacks the value."""
+    cached(chain)
+    chain.ask(put(b"second", 2))
+    chain.send(get(5))
+    chain.step()
+    chain.crash(1)
+    for phase in chain.recovering(restart=[1]):
+        assert phase
+    chain.evict(KEY)
+    chain.server.records[KEY].value = b"a later value"
+    assert chain.settle() == []
+
+
+@rule(2, ("both", ("distreach/entry.p4", "(hdr.version_stamp.bits & BIT_LATEST) != 0;", "false;")))
+@rule(
+    2, ("tail", ("farreach/entry_state.p4", "meta.validity != INVALID;", "meta.validity == VALID;"))
+)
+def recovery_keeps_the_state_of_records(chain: Chain) -> None:
+    cached(chain)
+    chain.ask(put(b"second", 2))
+    chain.crash(1)
+    chain.recover(restart=[1])
+    chain.send(get(9, incarnation=42))
+    (reply,) = chain.settle()
+    assert reply.cache_hit
+    assert reply.value[: reply.length] == b"second"
+    assert chain.server.stored(KEY).stamp == Stamp(40, 2), "the real sequence"
+    # Frozen records answer reads, too.
+    entry, generation = chain.tail.lookup[KEY]
+    chain.tail.control(Op.EVICT, KEY, entry, Stamp(generation=generation))
+    (reply,) = chain.ask(get(10, incarnation=42))
+    assert reply.cache_hit
+
+
+@rule(
+    2,
+    (
+        "tail",
+        (
+            "distreach/max_sequence.p4",
+            "meta.outdates = newest || (maximum",
+            "meta.outdates = newest || (false && maximum",
+        ),
+    ),
+)
+def reply_of_an_earlier_incarnation_outdates_what_a_recovery_filled(chain: Chain) -> None:
+    """A write passed uncached, the key was admitted, then the leaf died. The server applies the
+    write after the recovery."""
+    chain.ask(put(b"first", 1))
+    chain.send(put(b"second", 2))
+    while chain.frames[0].to != SERVER:
+        chain.step()
+    straggler = chain.frames.pop(0)
+    chain.admit(KEY, ENTRY)
+    assert value_of(chain, 1) == b"first"
+    chain.crash(0)
+    chain.recover(restart=[0])
+    (reply,) = chain.ask(get(2, incarnation=42))
+    assert reply.cache_hit
+    chain.frames.append(straggler)
+    (reply,) = chain.settle()
+    assert (reply.op, reply.status) == (Op.PUT_REPLY, Status.OK)
+    assert value_of(chain, 3, incarnation=42) == b"second"
+
+
+@rule(
+    2,
+    (
+        "both",
+        (
+            "distreach/incarnation.p4",
+            "meta.past = hdr.version_stamp.incarnation != 0 && !knows;",
+            "",
+        ),
+    ),
+)
+def write_first_sent_before_the_loss_is_past(chain: Chain) -> None:
+    """The head lost its state, so it does not know the request."""
+    cached(chain)
+    chain.send(put(b"second", 2))
+    chain.step()
+    chain.step()
+    lose(chain, 0)  # the answer
+    chain.crash(0)
+    chain.recover(restart=[0])
+    chain.ask(put(b"third", 1, client=2, incarnation=42))
+    (reply,) = chain.ask(put(b"second", 2))
+    assert reply.status is Status.UNKNOWN
+    assert value_of(chain, 3, incarnation=42) == b"third"
+
+
+@rule(
+    2, ("tail", ("farreach/entry_state.p4", "new[31:24] = TO_BE_EVICTED;", "new[31:24] = VALID;"))
+)
+def leaf_dies_between_the_two_steps_of_an_eviction(chain: Chain) -> None:
+    """Writes arrive meanwhile; the server gets them, and the spine's older record does not win."""
+    cached(chain)
+    chain.ask(put(b"second", 2))
+    steps = chain.evicting(KEY)
+    assert next(steps) == "frozen"
+    (reply,) = chain.ask(put(b"third", 3))
+    assert not reply.cache_hit
+    assert next(steps) == "restored"
+    assert next(steps) == "gone from the tail"
+    chain.crash(1)
+    chain.recover(restart=[1])
+    assert chain.server.stored(KEY).value == b"third"
+    assert value_of(chain, 4, incarnation=42) == b"third"
+
+
+@rule(2, ("both", ("distreach/mode.p4", "(meta.mode == MODE_HOLD && meta.cached)", "false")))
+@rule(
+    2,
+    (
+        "both",
+        ("distreach/mode.p4", "(meta.mode == MODE_HOLD && meta.cached)", "meta.mode == MODE_HOLD"),
+    ),
+)
+@rule(2, ("both", ("distreach/mode.p4", "meta.mode == MODE_CLOSED ||", "")))
+def modes_drop_what_must_wait(chain: Chain) -> None:
+    cached(chain)
+    other = Message(Op.GET, (8).to_bytes(16), 5, 1, stamp=Stamp(40))
+    chain.head.mode(HOLD)
+    assert chain.ask(get(2)) == []
+    assert chain.ask(put(b"second", 2)) == []
+    assert len(chain.ask(other)) == 1
+    chain.head.mode(CLOSED)
+    assert chain.ask(get(3)) == []
+    assert chain.ask(other) == []
+    chain.head.mode(OPEN)
+    assert value_of(chain, 4) == b"first"
+
+
+@rule(2, ("upper", ("distreach/chain.p4", "meta.role = ROLE_NONE;", "")))
+def request_for_another_chain_is_only_routed(chain: Chain) -> None:
+    cached(chain)
+    head = chain.head
+    table, match = "NetkvIngress.chain.servers", {"address": server_ip(0)}
+    head.write(base.DeleteEntry(0, table, match))
+    frame = encode(put(b"second", 2), client_ip(1), SERVICE_IP)
+    owner = TOPOLOGY.owner(KEY)
+    ((port, out),) = head.engine.process(UP, frame)
+    assert port == DOWN
+    assert out == encode(put(b"second", 2), client_ip(1), owner.ip)
+
+
+@rule(
+    2,
+    (
+        "upper",
+        (
+            "distreach/dedup.p4",
+            "meta.own_incarnation = meta.previous;",
+            "meta.own_incarnation = meta.incarnation;",
+        ),
+    ),
+    ("tail", ("distreach/incarnation.p4", "== meta.previous);", "== 0);")),
+)
+def next_incarnation_without_a_loss_continues_the_sequence(chain: Chain) -> None:
+    cached(chain)
+    chain.send(put(b"second", 2))
+    chain.step()
+    chain.frames.append(replace(chain.frames[0]))
+    copy = chain.frames.pop()
+    lose(chain, 1)
+    for _ in chain.raise_incarnation():
+        pass
+    # A frame that the head stamped before, and a request that it numbered before.
+    chain.frames.append(copy)
+    (reply,) = chain.settle()
+    assert (reply.cache_hit, reply.stamp) == (True, Stamp(40, 2))
+    (reply,) = chain.ask(put(b"second", 2))
+    assert (reply.cache_hit, reply.stamp) == (True, Stamp(40, 2))
+    # The copy has used a number up.
+    (reply,) = chain.ask(put(b"third", 3))
+    assert (reply.cache_hit, reply.stamp) == (True, Stamp(41, 4))
+    assert numbers(chain) == [Stamp(41, 4)] * 2
+    assert value_of(chain, 2) == b"third"
+
+
+@rule(2, ("upper", ("distreach/dedup.p4", "} else if (same) {", "} else if (false) {")))
+def request_of_an_incarnation_before_the_previous_one_is_past(chain: Chain) -> None:
+    cached(chain)
+    (reply,) = chain.ask(put(b"second", 2))
+    assert reply.cache_hit
+    for _ in (*chain.raise_incarnation(), *chain.raise_incarnation()):
+        pass
+    (reply,) = chain.ask(put(b"third", 3, incarnation=42))
+    assert reply.cache_hit
+    for _ in range(2):
+        (reply,) = chain.ask(put(b"second", 2))
+        assert reply.status is Status.UNKNOWN
+    assert value_of(chain, 2) == b"third"
+
+
+@rule(3)
+def chain_survives_the_loss_of_all_but_one_switch(chain: Chain) -> None:
+    cached(chain)
+    chain.ask(put(b"second", 2))
+    chain.crash(0)
+    chain.crash(2)
+    chain.recover(restart=[0, 2])
+    assert numbers(chain) == [Stamp()] * 3
+    assert value_of(chain, 2, incarnation=42) == b"second"
+    (reply,) = chain.ask(put(b"third", 3, incarnation=42))
+    assert reply.cache_hit
+    chain.crash(0)
+    chain.crash(1)
+    chain.recover()  # they stay down: the tail is the head now
+    assert chain.server.stored(KEY).value == b"third"
+    assert value_of(chain, 4, incarnation=44) == b"third"
+    (reply,) = chain.ask(put(b"fourth", 4, incarnation=44))
+    assert reply.status is Status.OK
+    assert chain.server.stored(KEY).stamp == Stamp(44, 1)
+
+
+@pytest.mark.parametrize("case", rule.cases, ids=str)
+def test_rule(case: Case) -> None:
+    case.check()

@@ -1,27 +1,39 @@
 """The interface of control planes: events in, actions out, no I/O, no clock.
 
-A driver (the lab live, the simulator in virtual time) owns the switch's P4Runtime stream and the
-clock. It passes events to the control plane (`handle`) and carries out the returned actions in
-order. The driver guarantees:
+A driver (the lab live, the simulator in virtual time) owns the P4Runtime streams of the switches
+and the clock. It passes events to the control plane (`handle`) and carries out the returned actions
+in order. A control plane is of one switch (`SwitchControlPlane`) or of all switches of a rack
+(`NetworkControlPlane`). The driver guarantees:
 
 1. Every table write (`InsertEntry`, `ModifyEntry`, `DeleteEntry`, `SetDefault`, `CloneSession`,
    `MulticastGroup`) is answered by exactly one `TableWritten` with the same `write` number, unless
-   the switch restarts first. Writes are carried out in order, so one list may go into one
-   P4Runtime batch. Writes and saves begin only after the frames before them are sent.
-   The driver refuses a write while `MAX_WRITES` others are unanswered.
+   the switch restarts first. Writes to a switch are carried out in order, so one list may go into
+   one P4Runtime batch. They begin only after the frames before them to the switch are sent.
+   The driver refuses a write while `MAX_WRITES` others to the switch are unanswered.
    In a switch of several pipelines the pipelines get a write one after the other. Meanwhile some
    packets match the new entry and others do not; `TableWritten` means that all pipelines have it.
 2. When `deadline()` is reached, the driver calls `handle(now, Timer())`. An early or superfluous
    timer has no effect.
-3. After the switch has lost its state (restart, new pipeline), the driver sends `SwitchRestarted`
-   before any later event.
-4. The successor of a crashed control plane is a new object. The driver loads the program, which
-   empties the switch, and sends `Started`. From then on it carries out no action of the
-   predecessor. The successor's clock is not behind the predecessor's. docs/architecture.md, "When
-   a controller dies", explains why the switch is emptied.
+3. After a switch has lost its state (restart, new pipeline), the driver sends `SwitchRestarted`
+   before any later event about this switch.
+4. The successor of a crashed control plane is a new object. From its first event (`Started`) on the
+   driver carries out no action of the predecessor. The successor's clock is not behind the
+   predecessor's. With one switch, the driver loads the program before, which empties the switch;
+   docs/architecture.md, "When a controller dies", explains why.
 5. When other switches go out of service or return, the driver sends `TopologyChanged`. If that
    happens while this switch is down, it follows `SwitchRestarted` directly, before any answer.
    docs/architecture.md, "A switch fails", defines "in service".
+
+For a control plane of several switches, furthermore:
+
+6. `Started` comes before any switch is connected. A switch is *up* from `SwitchRestarted` or
+   `SwitchFound` until `SwitchLost`, or until it restarts. Actions about a switch that is not up
+   have no effect, and its unanswered writes and reads will not be answered.
+7. If the control plane keeps the state of running switches (`keeps_switches`), a successor gets
+   `SwitchFound` for a switch that still has the program and the state that a predecessor has left.
+   Otherwise, and for a switch that has restarted meanwhile, it gets `SwitchRestarted`. Writes and
+   frames of the predecessor that are still under way arrive before any action of the successor.
+8. Every `ReadTable` is answered by one `TableRead`, in order with the writes to the same switch.
 
 Frames may be lost, duplicated and reordered; the control plane handles that itself.
 """
@@ -53,7 +65,8 @@ TOO_MANY_WRITES = f"{MAX_WRITES:,} table writes are under way already"
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The switch runs the scheme's program, with empty tables and zeroed registers.
+    """The control plane starts; with one switch, this switch runs the scheme's program, with empty
+    tables and zeroed registers.
 
     The first event of every control plane, also of the successor of a crashed one.
     """
@@ -64,10 +77,27 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class SwitchRestarted:
-    """The switch runs the program again and has lost every table entry and register.
+    """The switch runs its program, without table entries and with zeroed registers.
 
     Earlier writes and messages without an answer will not be answered.
     """
+
+    switch: str = ""
+    """Its name; empty in a control plane of one switch, as in all events and actions."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchFound:
+    """The switch runs its program with the state that an earlier controller has left."""
+
+    switch: str
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchLost:
+    """The switch does not run, as far as the driver knows. Of several switches only."""
+
+    switch: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +120,7 @@ class Digest:
     """Name of the type in P4Info, such as `hot_key_t`."""
     members: Mapping[str, int]
     """Its fields by name."""
+    switch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +129,7 @@ class PacketIn:
 
     ingress_port: int
     frame: bytes
+    switch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +151,26 @@ class TableWritten:
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """A table entry as the switch has it. `match` is empty for the default action."""
+
+    match: Mapping[str, "MatchValue"]
+    action: str
+    params: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class TableRead:
+    """The answer to `ReadTable` number `read`: all entries, and the default action."""
+
+    read: int
+    entries: tuple[Entry, ...] = ()
+    default: Entry | None = None
+    error: str = ""
+    """Why the switch has refused it; empty if it has not."""
+
+
+@dataclass(frozen=True, slots=True)
 class TopologyChanged:
     """From now on this is the topology of the switch, also after restarts.
 
@@ -127,16 +179,20 @@ class TopologyChanged:
     """
 
     topology: "Topology"
+    switch: str = ""
 
 
 Event: TypeAlias = (
     Started
     | SwitchRestarted
+    | SwitchFound
+    | SwitchLost
     | Timer
     | Preload
     | Digest
     | PacketIn
     | TableWritten
+    | TableRead
     | Saved
     | TopologyChanged
 )
@@ -170,6 +226,7 @@ class InsertEntry:
     action: str
     params: Mapping[str, int]
     priority: int = 0
+    switch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +239,7 @@ class ModifyEntry:
     action: str
     params: Mapping[str, int]
     priority: int = 0
+    switch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +249,7 @@ class CloneSession:
     write: int
     session: int
     port: int
+    switch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +259,7 @@ class MulticastGroup:
     write: int
     group: int
     ports: tuple[int, ...]
+    switch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +270,7 @@ class DeleteEntry:
     table: str
     match: Mapping[str, MatchValue]
     priority: int = 0
+    switch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +281,25 @@ class SetDefault:
     table: str
     action: str
     params: Mapping[str, int]
+    switch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTable:
+    """Read all entries of a table with exact matches, and its default action."""
+
+    read: int
+    """Unique among the numbers of table writes, too."""
+    table: str
+    switch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ResetSwitch:
+    """Load the program of a switch that is up, which empties it. Answered by `SwitchRestarted`; of
+    several switches only."""
+
+    switch: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,14 +308,15 @@ class SendFrame:
 
     frame: bytes
     egress_port: int = 0
+    switch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Save:
     """Replace the saved data atomically and durably.
 
-    Answered by `Saved`; after a restart of the switch, in its next session. Saved data outlives
-    switch and controller. At most one save is under way.
+    Answered by `Saved`; with one switch that has restarted, in its next session. Saved data
+    outlives switch and controller. At most one save is under way.
     """
 
     save: int
@@ -244,11 +325,15 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class Recovering:
-    """A recovery begins: the switch has lost its state, and the control plane restores it.
+    """A recovery begins: a switch has lost its state, and the control plane restores it.
 
     `Recovered` is its end. Another `Recovering` means that switch or controller stopped meanwhile
     and that the recovery begins again.
     """
+
+    switch: str = ""
+    """With several switches, the one that names the recovery; recoveries of different switches are
+    independent."""
 
     def describe(self) -> str:
         """For the list of events."""
@@ -264,6 +349,8 @@ class Recovered:
 
     phases: tuple[tuple[str, float], ...]
     counts: Mapping[str, int]
+    switch: str = ""
+    """As in `Recovering`."""
 
     @property
     def seconds(self) -> float:
@@ -296,7 +383,9 @@ TableWrite: TypeAlias = (
 )
 HostAction: TypeAlias = Save | Recovering | Recovered | Note
 """Actions that the driver carries out without the switch."""
-Action: TypeAlias = TableWrite | SendFrame | HostAction
+SwitchAction: TypeAlias = TableWrite | ReadTable | ResetSwitch | SendFrame
+"""Actions that are about one switch."""
+Action: TypeAlias = SwitchAction | HostAction
 
 # -------------------------------------------------------------------------- control plane
 
@@ -318,7 +407,7 @@ class RegistersClients(Protocol):
 
 
 class ControlPlane(ABC):
-    """Takes events and returns actions; a subclass for each scheme that needs one.
+    """Takes events and returns actions. Schemes extend one of its two subclasses.
 
     A subclass implements the `on_…` methods it needs as generators. `handle` runs each to its end,
     so a state change never depends on whether the caller consumes the actions.
@@ -326,6 +415,8 @@ class ControlPlane(ABC):
 
     digests: ClassVar[tuple[str, ...]] = ()
     """Digests (P4Info names) that the driver must enable and turn into events (`Digest`)."""
+    keeps_switches: ClassVar[bool] = False
+    """Whether a new control plane continues with the state of switches that run (`SwitchFound`)."""
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         """Handle one event at time `now`; return the actions to carry out, in order."""
@@ -335,8 +426,6 @@ class ControlPlane(ABC):
         match event:
             case Started(saved):
                 return self.on_started(now, saved)
-            case SwitchRestarted():
-                return self.on_switch_restarted(now)
             case Timer():
                 return self.on_timer(now)
             case Preload(keys):
@@ -347,18 +436,28 @@ class ControlPlane(ABC):
                 return self.on_packet_in(now, event)
             case TableWritten():
                 return self.on_table_written(now, event)
+            case TableRead():
+                return self.on_table_read(now, event)
             case Saved():
                 return self.on_saved(now, event)
-            case TopologyChanged(topology):
-                return self.on_topology_changed(now, topology)
+            case _:
+                return self._on_switch_event(now, event)
 
     @abstractmethod
-    def tables(self) -> Iterator[TableWrite]:
-        """The writes that a switch with empty tables needs before the first request."""
+    def _on_switch_event(
+        self,
+        now: Nanoseconds,
+        event: SwitchRestarted | SwitchFound | SwitchLost | TopologyChanged,
+    ) -> Iterable[Action]:
+        """A switch has changed its state or its topology."""
 
     @abstractmethod
     def ready(self) -> bool:
         """True once the initial tables are in and every preloaded key is cached or given up."""
+
+    def switch_ready(self, switch: str) -> bool:
+        """Whether other switches may send frames through this one: it has its tables."""
+        return self.ready()
 
     def deadline(self) -> Nanoseconds | None:
         """When to send `Timer`, if no event happens before; None if no timer is needed."""
@@ -368,13 +467,9 @@ class ControlPlane(ABC):
         """Counters and gauges since the start, by name."""
         return {}
 
+    @abstractmethod
     def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
-        """The switch is up for the first time; `saved` as in `Started`."""
-        yield from self.tables()
-
-    def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
-        """The switch is up again, without its state."""
-        yield from self.tables()
+        """The control plane starts; `saved` as in `Started`."""
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
         """`deadline()` has passed."""
@@ -396,11 +491,84 @@ class ControlPlane(ABC):
         """A table write has been answered."""
         return iter(())
 
+    def on_table_read(self, now: Nanoseconds, read: TableRead) -> Iterator[Action]:
+        """A table has been read."""
+        return iter(())
+
     def on_saved(self, now: Nanoseconds, saved: Saved) -> Iterator[Action]:
         """A save has been answered."""
         return iter(())
+
+
+class SwitchControlPlane(ControlPlane):
+    """A control plane of one switch."""
+
+    def _on_switch_event(
+        self,
+        now: Nanoseconds,
+        event: SwitchRestarted | SwitchFound | SwitchLost | TopologyChanged,
+    ) -> Iterable[Action]:
+        match event:
+            case SwitchRestarted():
+                return self.on_switch_restarted(now)
+            case TopologyChanged(topology):
+                return self.on_topology_changed(now, topology)
+            case _:
+                raise TypeError(f"{type(event).__name__} is for control planes of several switches")
+
+    @abstractmethod
+    def tables(self) -> Iterator[TableWrite]:
+        """The writes that a switch with empty tables needs before the first request."""
+
+    def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
+        """The switch is up for the first time; `saved` as in `Started`."""
+        yield from self.tables()
+
+    def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
+        """The switch is up again, without its state."""
+        yield from self.tables()
 
     def on_topology_changed(self, now: Nanoseconds, topology: "Topology") -> Iterator[Action]:
         """Ports towards hosts at other switches have changed. By default nothing: a scheme for one
         switch has no such hosts. `ForwardingControlPlane` changes the routes."""
         return iter(())
+
+
+class NetworkControlPlane(ControlPlane):
+    """A control plane of several switches (guarantees 6 to 8)."""
+
+    def _on_switch_event(
+        self,
+        now: Nanoseconds,
+        event: SwitchRestarted | SwitchFound | SwitchLost | TopologyChanged,
+    ) -> Iterable[Action]:
+        match event:
+            case SwitchRestarted(switch):
+                return self.on_switch_restarted(now, switch)
+            case SwitchFound(switch):
+                return self.on_switch_found(now, switch)
+            case SwitchLost(switch):
+                return self.on_switch_lost(now, switch)
+            case TopologyChanged(topology, switch):
+                return self.on_topology_changed(now, topology, switch)
+
+    @abstractmethod
+    def switch_ready(self, switch: str) -> bool: ...
+
+    @abstractmethod
+    def on_switch_restarted(self, now: Nanoseconds, switch: str) -> Iterator[Action]:
+        """A switch is up, without state."""
+
+    def on_switch_found(self, now: Nanoseconds, switch: str) -> Iterator[Action]:
+        """A switch is up, with the state that an earlier controller has left."""
+        raise NotImplementedError("a control plane that keeps switches implements this")
+
+    @abstractmethod
+    def on_switch_lost(self, now: Nanoseconds, switch: str) -> Iterator[Action]:
+        """A switch does not run."""
+
+    @abstractmethod
+    def on_topology_changed(
+        self, now: Nanoseconds, topology: "Topology", switch: str
+    ) -> Iterator[Action]:
+        """Ports of a switch towards hosts at other switches have changed."""

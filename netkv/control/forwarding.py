@@ -12,16 +12,18 @@ forwards.
 # Handlers have the parameters of the interface, whether they use them or not.
 # ruff: noqa: ARG002
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator
 
 from netkv.control.base import (
     Action,
-    ControlPlane,
+    Entry,
     InsertEntry,
     ModifyEntry,
     Nanoseconds,
     Note,
     Range,
+    SwitchControlPlane,
     TableWrite,
     TableWritten,
 )
@@ -49,11 +51,19 @@ class ForwardingTables:
     5. If the change of a route is refused, the next topology writes it again.
     """
 
-    def __init__(self, topology: Topology) -> None:
-        """`topology`: the hosts and their ports."""
+    def __init__(
+        self,
+        topology: Topology,
+        switch: str = "",
+        next_write: Callable[[], int] | None = None,
+    ) -> None:
+        """`topology`: the hosts and their ports. `switch`: its name in actions. `next_write`: new
+        numbers for table writes; None for numbers of its own."""
         self.topology = topology
         """The present one."""
-        self._last_write = 0
+        self.switch = switch
+        self._numbers = itertools.count(1)
+        self._next_write = next_write
         self._pending: set[int] = set()
         self._started = False
         self._incomplete = False
@@ -68,8 +78,7 @@ class ForwardingTables:
 
     def next_write(self) -> int:
         """A new number for a table write."""
-        self._last_write += 1
-        return self._last_write
+        return next(self._numbers) if self._next_write is None else self._next_write()
 
     def partition(self) -> Iterator[TableWrite]:
         """An entry for each server, with the range of key hashes that it owns."""
@@ -81,6 +90,7 @@ class ForwardingTables:
                 action="NetkvIngress.partition.to_owner",
                 params={"mac": partition.owner.mac, "address": partition.owner.ip},
                 priority=1,
+                switch=self.switch,
             )
 
     def routes(self, others: Iterable[Host] = ()) -> Iterator[TableWrite]:
@@ -93,6 +103,7 @@ class ForwardingTables:
                 match={"dst": ip},
                 action="NetkvIngress.route.forward",
                 params={"port": port},
+                switch=self.switch,
             )
 
     def install(self, writes: Iterable[TableWrite]) -> Iterator[Action]:
@@ -104,6 +115,24 @@ class ForwardingTables:
         self._ports.clear()
         self._changes.clear()
         yield from self.add(writes)
+
+    def stop(self) -> None:
+        """The switch is down: its tables are not installed."""
+        self._started = False
+        self._pending.clear()
+        self._changes.clear()
+
+    def adopt(self, routes: Iterable[Entry]) -> Iterator[Action]:
+        """The switch has its initial entries from an earlier controller: change those of `routes`,
+        read from the switch, whose port is not that of the present topology."""
+        self.stop()
+        self._started, self._incomplete = True, False
+        self._ports = {}
+        for entry in routes:
+            address = entry.match["dst"]
+            assert isinstance(address, int), "routes match exactly"
+            self._ports[address] = entry.params["port"]
+        yield from self.change(self.topology)
 
     def add(self, writes: Iterable[TableWrite]) -> Iterator[Action]:
         """Further initial writes, such as those of preloaded keys."""
@@ -135,6 +164,7 @@ class ForwardingTables:
                 match={"dst": host.ip},
                 action="NetkvIngress.route.forward",
                 params={"port": host.port},
+                switch=self.switch,
             )
             for host in changed
         ]
@@ -181,7 +211,7 @@ def _check_change(old: Topology, new: Topology) -> None:
         )
 
 
-class ForwardingControlPlane(ControlPlane):
+class ForwardingControlPlane(SwitchControlPlane):
     """Base of control planes with forwarding tables: changes of the topology change the routes.
 
     A subclass installs the tables (`tables`) and passes the answers to writes to `forwarding`. If

@@ -27,12 +27,14 @@ ANSWERS = frozenset((Status.OK, Status.NOT_FOUND, Status.STALE, Status.TOO_LARGE
 class To:
     """A receiver. Without a name its silence is not noted.
 
-    `lane`: its number in `Outstanding`, if it has a deduplication window.
+    `lane`: its number in `Outstanding`, if it has a deduplication window. `switch`: the switch that
+    gets the frame from the controller; empty in a control plane of one switch.
     """
 
     name: str = ""
     address: int = SERVICE_IP
     lane: int | None = None
+    switch: str = ""
 
 
 TO_SWITCH = To("switch")
@@ -119,7 +121,7 @@ class PendingRequests:
     def ready(self, now: Nanoseconds) -> Iterator[SendFrame]:
         """The requests to be sent now for the first time."""
         for message in self._outstanding.ready(now):
-            yield SendFrame(self._outstanding.frame(message))
+            yield self._frame(message, self._waiting[message.request])
 
     def on_reply(self, now: Nanoseconds, reply: Message) -> Iterator[Action]:
         """A reply to a message of the controller."""
@@ -138,7 +140,7 @@ class PendingRequests:
         """Retransmit requests, and give up those without a try left."""
         for message, again in self._outstanding.expired(now):
             if again:
-                yield SendFrame(self._outstanding.frame(message))
+                yield self._frame(message, self._waiting[message.request])
                 continue
             self._counts["messages_given_up"] += 1
             pending_request = self._waiting.pop(message.request)
@@ -150,6 +152,9 @@ class PendingRequests:
                 self._add(pending_request)
             else:
                 yield from pending_request.then(now, None)
+
+    def _frame(self, message: Message, request: PendingRequest) -> SendFrame:
+        return SendFrame(self._outstanding.frame(message), switch=request.to.switch)
 
     def _add(self, pending_request: PendingRequest) -> None:
         pending_request.request = self._outstanding.add(

@@ -10,7 +10,7 @@ Done: TypeAlias = Callable[[Nanoseconds, bool], Iterable[Action]]
 
 
 class TableWrites:
-    """Table writes without an answer.
+    """Table writes to a switch without an answer.
 
     Rules
     -----
@@ -18,9 +18,11 @@ class TableWrites:
     2. A refused write is noted and not repeated: the program or the topology is wrong.
     """
 
-    def __init__(self, next_write: Callable[[], int]) -> None:
+    def __init__(self, next_write: Callable[[], int], switch: str = "") -> None:
         """`next_write` returns a new number for each write."""
         self.next = next_write
+        self.switch = switch
+        """Name of the switch, for actions."""
         self._waiting: dict[int, tuple[str, Done]] = {}
         self.refused = 0
 

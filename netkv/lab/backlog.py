@@ -1,4 +1,4 @@
-"""Bounded queues of a controller: events for its control plane, and actions of the control plane.
+"""Bounded queues of a controller: events for its control plane, and actions for a switch.
 
 Rules
 -----
@@ -7,13 +7,15 @@ Rules
    an answer waits for them.
 3. Answers to table writes and saves are never dropped: there is one for each, and both are limited.
 4. A table write beyond the limit is refused, with an answer to the control plane.
-5. The queues belong to one connection to the switch, and end with it.
+5. The queue of actions belongs to one session with a switch, and ends with it; that of events
+   belongs to the controller.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
+from collections.abc import Sequence
 
 from netkv.control import base
 from netkv.control.messages import is_report
@@ -25,7 +27,6 @@ MAX_REPORTS = 16_384
 MAX_FRAMES = 65_536
 """Frames that wait to be sent, without acknowledgements of reports."""
 MAX_ACKNOWLEDGEMENTS = 1024
-MAX_NOTES = 1024
 
 
 class Events:
@@ -39,7 +40,14 @@ class Events:
         self._packets = 0
         """Number of packets in `_events`."""
         self._reports: deque[base.Event] = deque()
+        self._first = 0
+        """Number of events at the head that `put_first` has queued."""
         self._arrived = asyncio.Event()
+
+    @property
+    def begins(self) -> bool:
+        """Whether events of `put_first` wait."""
+        return self._first > 0
 
     def __len__(self) -> int:
         return len(self._events) + len(self._reports)
@@ -60,6 +68,12 @@ class Events:
             self._events.append(event)
         self._arrived.set()
 
+    def put_first(self, events: Sequence[base.Event]) -> None:
+        """Queues events before all others; none of them is a packet."""
+        self._events.extendleft(reversed(events))
+        self._first += len(events)
+        self._arrived.set()
+
     async def get(self) -> base.Event:
         """Waits for the next event."""
         while not self:
@@ -69,11 +83,16 @@ class Events:
             return self._reports.popleft()
         event = self._events.popleft()
         self._packets -= isinstance(event, base.PacketIn)
+        self._first -= self._first > 0
         return event
 
-    def answers_to_saves(self) -> list[base.Saved]:
-        """Queued answers to saves."""
-        return [event for event in self._events if isinstance(event, base.Saved)]
+    def clear(self) -> list[base.Saved]:
+        """Drops all events but answers to saves, which it returns."""
+        answers = [event for event in self._events if isinstance(event, base.Saved)]
+        self._events.clear()
+        self._reports.clear()
+        self._packets = self._first = 0
+        return answers
 
 
 def _is_report(event: base.Event) -> bool:
@@ -87,13 +106,12 @@ def _is_report(event: base.Event) -> bool:
 
 
 class Actions:
-    """Actions of the control plane that are not carried out yet, in order."""
+    """Actions for a switch that are not carried out yet, in order."""
 
     def __init__(self, dropped: Counter[str]) -> None:
-        """`dropped`: counters of dropped actions, `frames_dropped`, `acknowledgements_dropped` and
-        `notes_dropped`."""
+        """`dropped`: counters of dropped actions: `frames_dropped`, `acknowledgements_dropped`."""
         self._dropped = dropped
-        self._actions: deque[tuple[int, base.Action]] = deque()
+        self._actions: deque[tuple[int, base.SwitchAction]] = deque()
         self._waiting: Counter[str] = Counter()
         """Number of queued actions of each limited kind."""
         self._writes = 0
@@ -104,7 +122,7 @@ class Actions:
     def __bool__(self) -> bool:
         return bool(self._actions)
 
-    def add(self, cuts: int, action: base.Action) -> base.TableWritten | None:
+    def add(self, cuts: int, action: base.SwitchAction) -> base.TableWritten | None:
         """Queues an action, or drops it; `cuts`: number of cuts of the channel so far.
 
         Returns the answer to a refused table write.
@@ -123,7 +141,7 @@ class Actions:
         self.added.set()
         return None
 
-    def pop(self) -> tuple[int, base.Action]:
+    def pop(self) -> tuple[int, base.SwitchAction]:
         """Removes and returns the next action."""
         cuts, action = self._actions.popleft()
         if (kind := _kind(action)) is not None:
@@ -142,19 +160,19 @@ class Actions:
         """`writes` table writes are answered."""
         self._writes -= writes
 
-    def saves(self) -> list[base.Save]:
-        """Queued saves."""
-        return [action for _, action in self._actions if isinstance(action, base.Save)]
+    def clear(self) -> None:
+        """Drops all actions."""
+        self._actions.clear()
+        self._waiting.clear()
+        self._writes = 0
 
 
-def _kind(action: base.Action) -> tuple[str, int] | None:
+def _kind(action: base.SwitchAction) -> tuple[str, int] | None:
     """The limited kind of an action, and its limit; None if the action has another limit."""
     match action:
         case base.SendFrame(frame):
             if is_report(frame):
                 return "acknowledgements", MAX_ACKNOWLEDGEMENTS
             return "frames", MAX_FRAMES
-        case base.Note():
-            return "notes", MAX_NOTES
         case _:
             return None

@@ -9,7 +9,7 @@ import shutil
 import time
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
@@ -25,7 +25,9 @@ from netkv.rack.report import EventKind
 from netkv.rack.rerouting import Rerouting
 
 if TYPE_CHECKING:
+    from netkv.control import base
     from netkv.control.topology import Topology
+    from netkv.lab.cabling import SwitchCabling
     from netkv.lab.rack import LiveRack
 
 _REBIND_TIMEOUT = 5.0
@@ -301,8 +303,8 @@ class LiveController(nodes.Controller):
         self.name = self.NAME
         self._rack = rack
         self._channel = ControlChannel()
-        self._controllers: dict[str, Controller] = {}
-        """By name of the switch; empty if it was stopped."""
+        self._controllers: list[Controller] = []
+        """One for each switch, or one for all; empty if it was stopped."""
         self._set_up: set[str] = set()
         """The switches whose present process has had a controller."""
         self._bytes_of_ended: Counter[str] = Counter()
@@ -310,7 +312,7 @@ class LiveController(nodes.Controller):
 
     @property
     def running(self) -> bool:
-        return self.present and all(each.running for each in self._controllers.values())
+        return self.present and all(each.running for each in self._controllers)
 
     @property
     def present(self) -> bool:
@@ -356,46 +358,73 @@ class LiveController(nodes.Controller):
             self._change,
             lambda text: rack.emit("control", self.name, text),
         )
-        for switch in rack.cabling.switches:
-            self._controllers[switch.name] = Controller(
-                rack.scheme,
-                rack.spec,
-                switch,
-                rack.target,
-                channel=self._channel,
-                # A switch caches keys of its own servers only.
-                preload=tuple(filter(switch.topology.is_local, preload)),
-                saved=self._saved(switch.name),
-                on_note=lambda text: rack.emit("control", self.name, text),
-                on_recovery=functools.partial(rack.emit_recovery, switch.name),
-                on_failure=lambda text: rack.fail(self.name, text),
-                on_service=functools.partial(rerouting.set_service, switch.name),
+        for group in self._groups():
+            local = [it.topology.is_local for it in group.values()]
+            self._controllers.append(
+                Controller(
+                    self._control_plane(group),
+                    group,
+                    rack.target,
+                    channel=self._channel,
+                    # A switch caches keys of its own servers only.
+                    preload=[key for key in preload if any(at(key) for at in local)],
+                    saved=self._saved(group),
+                    on_note=lambda text: rack.emit("control", self.name, text),
+                    on_recovery=functools.partial(self._recovery, group),
+                    on_failure=lambda text: rack.fail(self.name, text),
+                    on_service=rerouting.set_service,
+                )
             )
-            self._set_up.add(switch.name)
-        await asyncio.gather(*(each.start() for each in self._controllers.values()))
+        self._set_up.update(switch.name for switch in rack.cabling.switches)
+        await asyncio.gather(*(each.start() for each in self._controllers))
+
+    def _groups(self) -> Iterator[dict[str, SwitchCabling]]:
+        """The switches of each controller, by the names that its control plane uses."""
+        cabling = self._rack.cabling
+        if self._rack.scheme.network_control_plane is None:
+            for switch in cabling.switches:
+                yield {"": switch}
+            return
+        plans = (plan.name for plan in cabling.network.switches)
+        yield dict(zip(plans, cabling.switches, strict=True))
+
+    def _control_plane(self, group: Mapping[str, SwitchCabling]) -> base.ControlPlane:
+        scheme, spec = self._rack.scheme, self._rack.spec
+        if scheme.network_control_plane is not None:
+            return scheme.network_control_plane(spec, self._rack.cabling.network)
+        (switch,) = group.values()
+        return scheme.control_plane(spec, switch.topology)
+
+    def _recovery(
+        self, group: Mapping[str, SwitchCabling], it: base.Recovering | base.Recovered
+    ) -> None:
+        self._rack.emit_recovery(group[it.switch].name, it)
 
     def _change(self, switch: str, topology: Topology) -> None:
         """The topology of a switch has changed."""
         # While controllers end, one of them may still notice that its switch has failed.
-        if (controller := self._controllers.get(switch)) is not None:
-            controller.change(topology)
+        for controller in self._controllers:
+            for name, connection in controller.connections.items():
+                if connection.node == switch:
+                    controller.change(name, topology)
 
     async def ready(self, timeout: float) -> None:  # noqa: ASYNC109
         """Waits until all control planes are ready; raises `NetkvError` after `timeout` seconds."""
-        await asyncio.gather(*(each.ready(timeout) for each in self._controllers.values()))
+        await asyncio.gather(*(each.ready(timeout) for each in self._controllers))
 
     async def quit(self) -> None:
         """Ends the controllers, if there are any."""
-        ended, self._controllers = self._controllers, {}
-        for name, controller in ended.items():
-            self._bytes_of_ended[name] += controller.bytes
+        ended, self._controllers = self._controllers, []
+        for controller in ended:
+            for connection in controller.connections.values():
+                self._bytes_of_ended[connection.node] += connection.bytes
             with contextlib.suppress(Exception):
                 await controller.stop()
 
     def forget(self) -> None:
         """Deletes the saved state of an earlier rack's controllers in this directory."""
-        for switch in self._rack.switch_nodes:
-            self._saved(switch.name).unlink(missing_ok=True)
+        for file in self._rack.data(self.name).glob("saved*"):
+            file.unlink(missing_ok=True)
 
     def switch_launched(self, switch: str) -> None:
         """Handles the start of a switch, which is set up only if a controller is present."""
@@ -406,34 +435,38 @@ class LiveController(nodes.Controller):
 
     def cached_keys(self) -> set[bytes]:
         """The keys that the control planes consider cached."""
-        return {key for each in self._controllers.values() for key in each.cached_keys()}
+        return {key for each in self._controllers for key in each.cached_keys()}
 
     def registered_clients(self) -> list[int]:
         """The clients whose deregistration a control plane waits for."""
-        return sorted({n for each in self._controllers.values() for n in each.clients_present()})
+        return sorted({n for each in self._controllers for n in each.clients_present()})
 
     def arbitration(self) -> dict[str, dict[str, Any]]:
         """For each switch whose controller runs, its role among the P4Runtime clients
         (`Candidate.to_json`)."""
         return {
-            name: each.candidate.to_json()
-            for name, each in self._controllers.items()
-            if each.running
+            connection.node: connection.candidate.to_json()
+            for controller in self._controllers
+            if controller.running
+            for connection in controller.connections.values()
         }
 
     @property
     def bytes(self) -> dict[str, int]:
         """Bytes between all controllers so far and each switch."""
-        running = Counter({name: each.bytes for name, each in self._controllers.items()})
+        connections = (it for each in self._controllers for it in each.connections.values())
+        running = Counter({it.node: it.bytes for it in connections})
         return dict(self._bytes_of_ended + running)
 
     def dropped(self) -> dict[str, int]:
         """Messages dropped because their queues were full (`Controller.dropped`)."""
-        return dict(sum((Counter(it.dropped()) for it in self._controllers.values()), Counter()))
+        return dict(sum((Counter(it.dropped()) for it in self._controllers), Counter()))
 
-    def _saved(self, switch: str) -> Path:
+    def _saved(self, group: Mapping[str, SwitchCabling]) -> Path:
         folder = self._rack.data(self.name)
-        return folder / ("saved" if switch == LiveSwitch.NAME else f"saved-{switch}")
+        first, *others = (switch.name for switch in group.values())
+        one_of_several = not others and first != LiveSwitch.NAME
+        return folder / (f"saved-{first}" if one_of_several else "saved")
 
     async def _end(self, how: EventKind) -> None:
         if not self.present:

@@ -1,22 +1,24 @@
-"""A session of a control plane with a switch: one connection, events in, actions out.
+"""A session with a switch: one connection, its messages as events, actions carried out.
 
 Rules
 -----
 1. Actions are carried out in order. Consecutive table writes go into one Write request.
-2. Queues are limited, and answers have priority over reports of hot records (`backlog`).
-3. Unanswered writes and unhandled packets are dropped at the end of a session. Saves and their
-   answers belong to the controller (`saves_left`, `answers_left`).
+2. The queue of actions is limited (`backlog`).
+3. A session accepts actions from the moment at which the control plane handles the event that
+   opens it, until its end or a reset of the switch. Actions before that are about the state that
+   the switch has lost.
+4. Actions that are not carried out are dropped at the end of a session.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from netkv.control import base
-from netkv.lab.backlog import Actions, Events
+from netkv.lab.backlog import Actions
 from netkv.lab.channel import ControlChannel
 from netkv.p4rt import entities, updates
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
@@ -28,33 +30,57 @@ _DIGEST_ACK_NS = 1_000_000_000
 """After this long without acknowledgement the switch may report the same key again."""
 
 
-class ControlSession:
-    """One connection: messages of the switch become events, actions are carried out."""
+class SwitchSession:
+    """One connection."""
 
     def __init__(
         self,
+        switch: str,
         client: P4RuntimeClient,
         channel: ControlChannel,
-        control_plane: base.ControlPlane,
+        *,
+        put: Callable[[base.Event], None],
+        reset: Callable[[], Awaitable[None]],
         note_bytes: Callable[[int], None],
-        carry_out: Callable[[base.HostAction], None],
-        on_handled: Callable[[], None],
         dropped: Counter[str],
     ) -> None:
-        """`carry_out` carries out actions without the switch. `on_handled` is called after each
-        event that the control plane has handled. `dropped`: counters of drops."""
+        """`switch`: its name in events. `put` queues an event for the control plane; `reset` loads
+        the program again. `dropped`: counters of drops."""
+        self._switch = switch
         self._client = client
         self._channel = channel
         self._names = client.names
-        self._control_plane = control_plane
+        self._put = put
+        self._reset = reset
         self._note_bytes = note_bytes
-        self._carry_out_on_host = carry_out
-        self._on_handled = on_handled
-        self._events = Events(dropped)
+        self._dropped = dropped
         self._actions = Actions(dropped)
+        self._opened_by: base.Event | None = None
+        self._open = False
 
-    async def enable_digests(self) -> None:
-        """Enables the digests of the control plane in the switch."""
+    def opens_with(self, event: base.Event) -> None:
+        """This event, which is queued for the control plane, opens the session."""
+        self._open = False
+        self._opened_by = event
+
+    def handling(self, event: base.Event) -> None:
+        """The control plane is about to handle an event."""
+        if event is self._opened_by:
+            self._open = True
+
+    def add(self, action: base.SwitchAction) -> None:
+        """Queues an action of the control plane, or drops it."""
+        if not self._open or (isinstance(action, base.SendFrame) and self._channel.loses()):
+            return
+        if isinstance(action, base.ResetSwitch):
+            self._open = False
+            self._actions.clear()
+        refused = self._actions.add(self._channel.cuts, action)
+        if refused is not None:
+            self._put(refused)
+
+    async def enable_digests(self, names: Sequence[str]) -> None:
+        """Enables digests in the switch."""
         wanted = [
             entities.insert(
                 self._names.digest(
@@ -64,27 +90,14 @@ class ControlSession:
                     ack_timeout_ns=_DIGEST_ACK_NS,
                 )
             )
-            for digest in self._control_plane.digests
+            for digest in names
         ]
         if wanted:
             await self._client.write(wanted)
 
-    def put(self, event: base.Event) -> None:
-        """Queues an event for the control plane."""
-        self._events.put(event)
-
-    def saves_left(self) -> list[base.Save]:
-        """Saves that were not carried out before the end of the session."""
-        return self._actions.saves()
-
-    def answers_left(self) -> list[base.Saved]:
-        """Answers to saves that were not handled before the end of the session."""
-        return self._events.answers_to_saves()
-
-    async def run(self, first: Sequence[base.Event]) -> None:
+    async def run(self) -> None:
         """Runs until the stream breaks; raises `ControllerError`."""
-        tasks = [
-            asyncio.create_task(self._decide(first)),
+        tasks: list[asyncio.Task[Any]] = [
             asyncio.create_task(self._carry_out()),
             asyncio.create_task(self._receive_packets()),
             asyncio.create_task(self._receive_digests()),
@@ -92,6 +105,7 @@ class ControlSession:
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self._open = False
             for task in tasks:
                 task.cancel()
             results = await asyncio.gather(*tasks, return_exceptions=True)
@@ -101,38 +115,6 @@ class ControlSession:
         if errors:
             raise (faults or errors)[0]
         assert done
-
-    async def _decide(self, first: Sequence[base.Event]) -> None:
-        """Passes events and timers to the control plane; no other code calls `handle`."""
-        timed = False
-        # The first events precede a timer that became due while the switch was down.
-        beginning = deque(first)
-        while True:
-            event = beginning.popleft() if beginning else await self._next_event(timed)
-            timed = isinstance(event, base.Timer)
-            for action in self._control_plane.handle(time.monotonic_ns(), event):
-                if isinstance(action, base.SendFrame) and self._channel.loses():
-                    continue
-                refused = self._actions.add(self._channel.cuts, action)
-                if refused is not None:
-                    self.put(refused)
-            self._on_handled()
-            # Many events, or a timer that is always due, must not starve the other tasks.
-            await asyncio.sleep(0)
-
-    async def _next_event(self, timed: bool) -> base.Event:
-        """A timer, if it is due and was not the last event (`timed`); else the next event."""
-        deadline = self._control_plane.deadline()
-        rest = None if deadline is None else (deadline - time.monotonic_ns()) / 1e9
-        if rest is not None and rest <= 0:
-            if not timed:
-                return base.Timer()
-            rest = 0.001
-        try:
-            async with asyncio.timeout(rest):
-                return await self._events.get()
-        except TimeoutError:
-            return base.Timer()
 
     async def _carry_out(self) -> None:
         while True:
@@ -151,8 +133,14 @@ class ControlSession:
                     packet = self._names.packet_out(frame, {"egress_port": egress_port, "pad": 0})
                     self._note_bytes(packet.ByteSize())
                     await self._client.packet_out(packet)
-                case base.Save() | base.Recovering() | base.Recovered() | base.Note():
-                    self._carry_out_on_host(action)
+                case base.ReadTable():
+                    await self._read(action)
+                case base.ResetSwitch():
+                    await self._channel.connected()
+                    await self._reset()
+                    restarted = base.SwitchRestarted(self._switch)
+                    self.opens_with(restarted)
+                    self._put(restarted)
 
     async def _write(self, writes: Sequence[base.TableWrite]) -> None:
         """Carries out consecutive table writes and answers each."""
@@ -173,8 +161,22 @@ class ControlSession:
         self._actions.answered(len(writes))
         for index, write in enumerate(writes):
             error = failed.get(index, "")
-            written = base.TableWritten(write.write, index not in failed, error)
-            self.put(written)
+            self._put(base.TableWritten(write.write, index not in failed, error))
+
+    async def _read(self, request: base.ReadTable) -> None:
+        """Reads a table and answers."""
+        await self._channel.connected()
+        try:
+            wanted = updates.reads(self._names, request.table)
+            found = [entity async for entity in self._client.read(*wanted)]
+            answer = updates.table_read(self._names, request, found)
+        except ControllerError as refused:
+            if refused.disconnected or refused.not_primary:
+                raise
+            found, answer = [], base.TableRead(request.read, error=str(refused))
+        await self._channel.connected()
+        self._note_bytes(sum(entity.ByteSize() for entity in found))
+        self._put(answer)
 
     async def _receive_packets(self) -> None:
         async for packet in self._client.packets():
@@ -182,7 +184,7 @@ class ControlSession:
                 continue
             self._note_bytes(packet.ByteSize())
             port = self._names.packet_metadata(packet).get("ingress_port", 0)
-            self.put(base.PacketIn(port, packet.payload))
+            self._put(base.PacketIn(port, packet.payload, self._switch))
 
     async def _receive_digests(self) -> None:
         async for message in self._client.digests():
@@ -192,4 +194,4 @@ class ControlSession:
             await self._client.acknowledge(message)
             name = self._names.schema.digests.get(message.digest_id).name
             for members in self._names.digest_members(message):
-                self.put(base.Digest(name, members))
+                self._put(base.Digest(name, members, self._switch))

@@ -1,6 +1,8 @@
-"""Table writes of a control plane as P4Runtime updates, for both drivers."""
+"""Table writes and reads of a control plane as P4Runtime messages."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from finsy.proto import p4r
 
@@ -36,6 +38,34 @@ def update(names: entities.Names, write: base.TableWrite) -> p4r.Update:
         case base.MulticastGroup():
             replicas = [(port, _INSTANCE) for port in write.ports]
             return entities.insert(entities.multicast_group(write.group, replicas))
+
+
+def reads(names: entities.Names, table: str) -> tuple[p4r.Entity, p4r.Entity]:
+    """The entities that select all entries of a table, and its default action."""
+    return names.table_entries(table), names.default_entry(table)
+
+
+def table_read(
+    names: entities.Names, request: base.ReadTable, found: Sequence[p4r.Entity]
+) -> base.TableRead:
+    """The answer to `request`, from the entities that the switch has returned."""
+    table = names.schema.tables.named(request.table)
+    keys = {key.id: key.name for key in table.keys}
+    entries: list[base.Entry] = []
+    default: base.Entry | None = None
+    for entity in found:
+        entry = entity.table_entry
+        match = {keys[it.field_id]: int.from_bytes(it.exact.value) for it in entry.match}
+        call = entry.action.action
+        action = names.schema.actions.get(call.action_id)
+        params = {param.id: param.name for param in action.params}
+        values = {params[it.param_id]: int.from_bytes(it.value) for it in call.params}
+        read = base.Entry(match, action.name, values)
+        if entry.is_default_action:
+            default = read
+        else:
+            entries.append(read)
+    return base.TableRead(request.read, tuple(entries), default)
 
 
 def _matches(

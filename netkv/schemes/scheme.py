@@ -19,8 +19,8 @@ from netkv.schemes.options import SchemeOptions, SwitchCache
 from netkv.schemes.programs import Programs
 
 if TYPE_CHECKING:
-    from netkv.control.base import ControlPlane
-    from netkv.control.network import Place
+    from netkv.control.base import NetworkControlPlane, SwitchControlPlane
+    from netkv.control.network import Network, Place
     from netkv.control.topology import Topology
     from netkv.fpga.manifest import Manifest
     from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
@@ -87,7 +87,7 @@ def _no_mutants() -> Mapping[str, Callable[[LabSpec], CardDesign]]:
 def forwarding_only(
     spec: RackSpec,  # noqa: ARG001 (a fixed signature)
     topology: Topology,
-) -> ControlPlane:
+) -> SwitchControlPlane:
     """The control plane of a switch that only forwards."""
     from netkv.control.forwarding import ForwardingOnly
 
@@ -115,10 +115,12 @@ class Scheme:
     """The paper that describes the scheme."""
     summary: str
     """One sentence for lists."""
-    control_plane: Callable[[RackSpec, Topology], ControlPlane] = forwarding_only
+    control_plane: Callable[[RackSpec, Topology], SwitchControlPlane] = forwarding_only
     """Creates the control plane for a rack and the topology of a switch. The default one only fills
     the forwarding tables. The function imports the control plane, so that listing schemes does not
     import it."""
+    network_control_plane: Callable[[RackSpec, Network], NetworkControlPlane] | None = None
+    """Creates one control plane for all switches of a rack, in place of `control_plane`."""
     options: type[SchemeOptions] = SchemeOptions
     """Its options, which users write under `lab`; their docstrings are the descriptions."""
     order: int = 1000

@@ -1,25 +1,30 @@
-"""Drives the control plane of one switch in virtual time.
+"""Drives a control plane in virtual time.
 
 Rules
 -----
 1. The control plane (netkv/schemes/NAME) is the same class as live. This module passes events to it
-   and carries out its actions, through the modelled control channel.
-2. A session begins with an empty switch and ends when switch or controller stops. Answers of an
-   earlier session are ignored. Messages that a controller sent before it stopped still reach the
-   switch, unless the next controller loads the program first.
-3. A table write takes effect when it reaches the switch: in the first pipeline at once, in the
-   others one after the other. Then its answer returns through the channel.
-4. Saves go to a disk that outlives controllers (`disk`). If a save is answered while the switch is
-   down, the answer is handled in the next session, as live.
-5. A changed topology is handled at once while the switch is up, else after its restart.
-6. A controller may stop between any two actions: `may_act` is called before each frame, table write
-   and save.
+   and carries out its actions, through the modelled control channels. A `Controller` has one
+   control plane, and a `SwitchControl` for each of its switches.
+2. With one switch, a session begins with an empty switch and ends when switch or controller stops:
+   between sessions nothing is handled. With several, the control plane runs as long as the
+   controller does, and the sessions of its switches are independent.
+3. Answers of an earlier session are ignored. Messages that a controller sent before it stopped
+   still reach the switch, unless the next controller loads the program first.
+4. A table write takes effect when it reaches the switch: in the first pipeline at once, in the
+   others one after the other. Then its answer returns through the channel. A table is read when the
+   request reaches the switch.
+5. Saves go to a disk that outlives controllers (`disk`). With one switch, the answer to a save that
+   arrives while the switch is down is handled in the next session, as live.
+6. A changed topology is handled at once; with one switch that is down, after its restart.
+7. A controller may stop between any two actions: `may_act` is called before each frame, table
+   write, read, reset and save.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from netkv.control import base
@@ -32,194 +37,321 @@ if TYPE_CHECKING:
 
 
 class SwitchControl:
-    """The controller of one switch."""
+    """The control channel to one switch, and its sessions."""
 
     def __init__(
         self,
-        simulation: _engine.Simulation,
-        switch: int,
+        number: int,
+        name: str,
         tables: Tables,
-        disk: Disk,
-        make: Callable[[], base.ControlPlane],
-        on_report: Callable[[base.Note | base.Recovering | base.Recovered], object],
+        controller: Controller,
         on_write: Callable[[base.TableWrite, str], object],
-        may_act: Callable[[], bool] = lambda: True,
+        load: Callable[[], object],
     ) -> None:
-        """`make` creates the control plane with the present topology of the switch, again after the
-        controller has stopped. `on_write` is called with each table write that all pipelines have,
-        or that was refused, and the reason. `may_act` returns whether the controller may carry out
-        its next action; it returns False after it has called `controller_stopped`."""
-        self._simulation = simulation
-        self._switch = switch
-        self._tables = tables
-        self._disk = disk
-        self._saved: list[base.Saved] = []
-        """Answers of the disk that arrived while the switch was down."""
-        self._make = make
-        self._on_report = on_report
-        self._on_write = on_write
-        self._may_act = may_act
-        self._writes: dict[int, base.TableWrite] = {}
-        """Table writes that not all pipelines have yet, by token."""
-        self._answers: dict[int, base.TableWritten] = {}
-        """Answers on their way to the controller, by token."""
-        self._token = 0
-        self._alive = True
-        self._died = False
-        """Whether its control plane belongs to a controller that has stopped."""
-        self._due: int | None = None
-        self._topology: Topology | None = None
-        """The last changed topology, if any; the control plane was made with the one before."""
-        self.control_plane = make()
+        """`name`: as the control plane knows it, empty in that of one switch. `on_write` is called
+        with each table write that all pipelines have, or that was refused, and the reason. `load`
+        loads the program, which empties the switch."""
+        self.number = number
+        self.name = name
+        self.tables = tables
+        # Without a cycle, the engine's memory is freed at once.
+        self._controller = weakref.ref(controller)
         self.bytes = 0
         """Bytes of P4Runtime messages between controller and switch so far, both directions."""
+        self.runs = True
+        """Whether the switch runs."""
+        self.blank = True
+        """Whether no controller has handled the present start of the switch."""
+        self.topology: Topology | None = None
+        """The last changed topology, if any; the control plane was made with the one before."""
+        self._on_write = on_write
+        self.load = load
+        self._requests: dict[int, base.TableWrite | base.ReadTable] = {}
+        """Table writes that not all pipelines have yet and reads, by token."""
+        self._answers: dict[int, base.TableWritten | base.TableRead] = {}
+        """Answers on their way to the controller, by token."""
+        controller.switches[name] = self
 
     @property
-    def deadline(self) -> int | None:
-        """When to call `timer`, if no event happens before."""
-        dues = [due for due in (self._due, self._disk.deadline) if due is not None]
-        return min(dues, default=None)
+    def controller(self) -> Controller:
+        """Its controller."""
+        controller = self._controller()
+        assert controller is not None, "the rack has it"
+        return controller
+
+    @property
+    def control_plane(self) -> base.ControlPlane:
+        """That of its controller."""
+        return self.controller.control_plane
 
     @property
     def ready(self) -> bool:
         """Whether the switch is set up."""
-        return self._alive and self.control_plane.ready()
+        return self.in_session and self.control_plane.switch_ready(self.name)
 
     @property
-    def alive(self) -> bool:
+    def in_session(self) -> bool:
         """Whether controller and switch run."""
-        return self._alive
+        return self.runs and self.controller.runs
+
+    def request(self, token: int, action: base.TableWrite | base.ReadTable) -> None:
+        """A write or read is on its way to the switch."""
+        self._requests[token] = action
+        if not isinstance(action, base.ReadTable):
+            self.bytes += self.tables.write_message_bytes(action)
+
+    def arrived(self, token: int, pipeline: int) -> bool:
+        """A write or read has reached a pipeline of the switch; pipelines get it in order. Returns
+        whether the answer is on its way now."""
+        request = self._requests.get(token)
+        if request is None:
+            return False  # it is of an earlier session, or an earlier pipeline has answered it
+        if isinstance(request, base.ReadTable):
+            del self._requests[token]
+            self._answers[token] = answer = self.tables.read(request)
+            self.bytes += self.tables.read_message_bytes(request, answer)
+            return True
+        error = self.tables.carry_out(request, pipeline)
+        if not error and pipeline + 1 < self.tables.pipelines:
+            return False
+        del self._requests[token]
+        self._on_write(request, error)
+        self._answers[token] = base.TableWritten(request.write, not error, error)
+        return True
+
+    def answer(self, token: int) -> base.TableWritten | base.TableRead | None:
+        """The answer that has reached the controller; None if it is of an earlier session."""
+        return self._answers.pop(token, None)
+
+    def started_alone(self) -> None:
+        """The switch is up again, with empty tables, while there is no controller."""
+        self.runs = self.blank = True
+
+    def end_session(self, *, requests: bool) -> None:
+        """Answers are lost, and also `requests`, unless they still reach the switch."""
+        self._answers.clear()
+        if requests:
+            self._requests.clear()
+
+
+class Controller:
+    """A control plane and its switches."""
+
+    def __init__(
+        self,
+        simulation: _engine.Simulation,
+        disk: Disk,
+        make: Callable[[], base.ControlPlane],
+        on_report: Callable[[base.Note | base.Recovering | base.Recovered], object],
+        may_act: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`make` creates the control plane with the present topology, again after the controller
+        has stopped. `may_act` returns whether the controller may carry out its next action; it
+        returns False after it has called `stopped`."""
+        self._simulation = simulation
+        self.disk = disk
+        self._make = make
+        self._on_report = on_report
+        self._may_act = may_act
+        self._token = 0
+        self._due: int | None = None
+        self._saved: list[base.Saved] = []
+        """Answers of the disk that arrived while the only switch was down."""
+        self._refused: deque[base.Event] = deque()
+        """Answers to actions that were not sent."""
+        self.runs = True
+        """Whether the controller runs. With one switch, it starts with the switch at the latest."""
+        self.control_plane = make()
+        self._several = isinstance(self.control_plane, base.NetworkControlPlane)
+        self.switches: dict[str, SwitchControl] = {}
+        """By the names that the control plane uses."""
+
+    @property
+    def deadline(self) -> int | None:
+        """When to call `timer`, if no event happens before."""
+        dues = [due for due in (self._due, self.disk.deadline) if due is not None]
+        return min(dues, default=None)
+
+    @property
+    def ready(self) -> bool:
+        """Whether every switch is up, and the control plane is ready."""
+        return all(it.in_session for it in self.switches.values()) and self.control_plane.ready()
 
     def cached_keys(self) -> list[bytes]:
-        """The keys that the control plane has cached; none while it or the switch is down."""
-        if not self._alive or not isinstance(self.control_plane, base.Caches):
+        """The keys that the control plane has cached; none while nothing is handled."""
+        if not self._handles or not isinstance(self.control_plane, base.Caches):
             return []
         return list(self.control_plane.cached_keys())
 
     def start(self, preload: Sequence[bytes]) -> None:
-        """Begin the first session; `preload`: keys to cache."""
-        self._handle(base.Started(self._disk.saved))
+        """Begin; `preload`: keys to cache."""
+        self._begin()
         if preload:
-            self._handle(base.Preload(tuple(preload)))
+            self.handle(base.Preload(tuple(preload)))
 
-    def switch_stopped(self) -> None:
-        """The switch is down: it neither sends nor receives messages."""
-        self._writes.clear()
-        self._end()
+    # ------------------------------------------------------------- changes of switches
 
-    def switch_started(self) -> None:
-        """The switch is up again, with empty tables."""
-        if self._died:
-            # The new controller has no state of this switch.
+    def switch_stopped(self, switch: SwitchControl) -> None:
+        """A switch is down: it neither sends nor receives messages."""
+        switch.runs = False
+        switch.end_session(requests=True)
+        if not self._several:
+            self._due = None
+
+    def switch_lost(self, switch: SwitchControl) -> None:
+        """The controller notices that a switch is down."""
+        if self._several and not switch.runs:
+            self.handle(base.SwitchLost(switch.name))
+
+    def switch_started(self, switch: SwitchControl) -> None:
+        """A switch is up again, with empty tables; a controller is present."""
+        switch.started_alone()
+        if not self.runs:
+            # The new controller has no state of this switch, which is its only one.
             self.replace()
             return
-        self._alive = True
-        self._handle(base.SwitchRestarted())
-        if self._topology is not None:
-            self._handle(base.TopologyChanged(self._topology))
-        answers, self._saved = self._saved, []
-        for answer in answers:
-            self._handle(answer)
+        self._restarted(switch)
+        if not self._several:
+            if switch.topology is not None:
+                self.handle(base.TopologyChanged(switch.topology))
+            answers, self._saved = self._saved, []
+            for answer in answers:
+                self.handle(answer)
 
-    def change(self, topology: Topology) -> None:
-        """The topology of the switch has changed."""
-        self._topology = topology
-        self._handle(base.TopologyChanged(topology))
+    def change(self, switch: SwitchControl, topology: Topology) -> None:
+        """The topology of a switch has changed."""
+        switch.topology = topology
+        self.handle(base.TopologyChanged(topology, switch.name))
 
-    def controller_stopped(self) -> None:
+    # ---------------------------------------------------------- changes of controllers
+
+    def stopped(self) -> None:
         """The controller stops and loses its state, except what it has saved."""
-        self._died = True
-        self._simulation.connect(self._switch, False)
-        self._disk.controller_stopped(self._simulation.now())
+        self.runs = False
+        self._due = None
+        self.disk.controller_stopped(self._simulation.now())
         self._saved.clear()
-        self._end()
+        for switch in self.switches.values():
+            self._simulation.connect(switch.number, False)
+            switch.end_session(requests=False)
 
     def replace(self) -> None:
-        """A new controller takes over; the program has been loaded again."""
+        """A new controller takes over; with one switch that is down, when the switch is up."""
+        if not (self._several or all(it.runs for it in self.switches.values())):
+            return
         self.control_plane = self._make()
-        self._topology = None
-        self._writes.clear()
-        self._answers.clear()
-        self._alive = True
-        self._died = False
-        self._simulation.connect(self._switch, True)
-        self._handle(base.Started(self._disk.saved))
+        self.runs = True
+        for switch in self.switches.values():
+            switch.topology = None
+            if not (switch.runs and self.control_plane.keeps_switches and not switch.blank):
+                switch.end_session(requests=True)
+                if switch.runs:
+                    switch.load()
+            if switch.runs:
+                self._simulation.connect(switch.number, True)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.handle(base.Started(self.disk.saved))
+        for switch in self.switches.values():
+            if not self._several:
+                switch.blank = False
+            elif switch.runs and (switch.blank or not self.control_plane.keeps_switches):
+                self._restarted(switch)
+            elif switch.runs:
+                self.handle(base.SwitchFound(switch.name))
+
+    def _restarted(self, switch: SwitchControl) -> None:
+        switch.blank = False
+        self._simulation.connect(switch.number, True)
+        self.handle(base.SwitchRestarted(switch.name))
+
+    # ------------------------------------------------------------ messages and timers
 
     def timer(self, now: int) -> None:
         """Passes on a deadline or the end of a save, if it is due."""
-        for answer in self._disk.advance(now):
-            if self._alive:
-                self._handle(answer)
+        for answer in self.disk.advance(now):
+            if self._handles:
+                self.handle(answer)
             else:
                 self._saved.append(answer)
         if self._due is not None and self._due <= now:
-            self._handle(base.Timer())
+            self.handle(base.Timer())
 
-    def packet_in(self, frame: bytes) -> None:
-        """A frame of the switch, which begins with the packet-in header."""
-        self.bytes += self._tables.frame_message_bytes(frame)
+    def packet_in(self, switch: SwitchControl, frame: bytes) -> None:
+        """A frame of a switch, which begins with the packet-in header."""
+        switch.bytes += switch.tables.frame_message_bytes(frame)
         port = int.from_bytes(frame[:PACKET_HEADER_BYTES], "big") >> 7
-        self._handle(base.PacketIn(port, frame[PACKET_HEADER_BYTES:]))
+        self.handle(base.PacketIn(port, frame[PACKET_HEADER_BYTES:], switch.name))
 
-    def digest(self, message: _engine.DigestMessage) -> None:
-        """A digest of the switch."""
-        self.bytes += self._tables.digest_message_bytes(message)
-        self._handle(self._tables.digest(message))
+    def digest(self, switch: SwitchControl, message: _engine.DigestMessage) -> None:
+        """A digest of a switch."""
+        switch.bytes += switch.tables.digest_message_bytes(message)
+        self.handle(switch.tables.digest(message, switch.name))
 
-    def write_arrived(self, token: int, pipeline: int) -> None:
-        """A table write has reached a pipeline of the switch; pipelines get it in order."""
-        write = self._writes.get(token)
-        if write is None:
-            return  # it is of an earlier session, or an earlier pipeline has refused it
-        error = self._tables.carry_out(write, pipeline)
-        if not error and pipeline + 1 < self._tables.pipelines:
-            return
-        del self._writes[token]
-        self._on_write(write, error)
-        self._answers[token] = base.TableWritten(write.write, not error, error)
-        self._simulation.answer(self._switch, token)
+    def arrived(self, switch: SwitchControl, token: int, pipeline: int) -> None:
+        """A table write or read has reached a pipeline of a switch."""
+        if switch.arrived(token, pipeline):
+            self._simulation.answer(switch.number, token)
 
-    def answered(self, token: int) -> None:
-        """The answer to a table write has arrived."""
-        answer = self._answers.pop(token, None)
+    def answered(self, switch: SwitchControl, token: int) -> None:
+        """The answer to a table write or read has arrived."""
+        answer = switch.answer(token)
         if answer is not None:
-            self._handle(answer)
+            self.handle(answer)
 
-    def _end(self) -> None:
-        self._alive = False
-        self._due = None
-        self._answers.clear()
+    def handle(self, event: base.Event) -> None:
+        """Passes an event to the control plane and carries out its actions."""
+        self._carry_out(event)
+        while self._refused:
+            self._carry_out(self._refused.popleft())
 
-    def _handle(self, event: base.Event) -> None:
-        refused = self._carry_out(event)
-        while refused:
-            refused += self._carry_out(refused.popleft())
+    @property
+    def _handles(self) -> bool:
+        """Whether events are handled now."""
+        return self.runs and (self._several or all(it.runs for it in self.switches.values()))
 
-    def _carry_out(self, event: base.Event) -> deque[base.Event]:
-        """Handles an event and carries out the actions; returns answers to writes not sent."""
-        refused: deque[base.Event] = deque()
-        if not self._alive:
-            return refused
-        now = self._simulation.now()
-        for action in self.control_plane.handle(now, event):
+    def _carry_out(self, event: base.Event) -> None:
+        if not self._handles:
+            return
+        for action in self._actions(event):
+            if not isinstance(action, base.Save):
+                self._at_switch(action)
+                continue
+            self.disk.save(self._simulation.now(), action)
+        if self._handles:
+            self._due = self.control_plane.deadline()
+
+    def _actions(self, event: base.Event) -> Iterable[base.SwitchAction | base.Save]:
+        """The actions to carry out, until the controller stops."""
+        for action in self.control_plane.handle(self._simulation.now(), event):
             if isinstance(action, base.Note | base.Recovering | base.Recovered):
                 self._on_report(action)
-                continue
-            if not self._may_act():
-                return refused
-            match action:
-                case base.SendFrame(frame, egress_port):
-                    header = (egress_port << 7).to_bytes(PACKET_HEADER_BYTES, "big")
-                    self.bytes += self._tables.frame_message_bytes(frame)
-                    self._simulation.packet_out(self._switch, header + frame)
-                case base.Save():
-                    self._disk.save(now, action)
-                case _:
-                    self._token += 1
-                    if self._simulation.write(self._switch, self._token):
-                        self._writes[self._token] = action
-                        self.bytes += self._tables.write_message_bytes(action)
-                    else:
-                        refused.append(base.TableWritten(action.write, False, base.TOO_MANY_WRITES))
-        self._due = self.control_plane.deadline()
-        return refused
+            elif self._may_act():
+                yield action
+            else:
+                return
+
+    def _at_switch(self, action: base.SwitchAction) -> None:
+        switch = self.switches[action.switch]
+        if not switch.runs:
+            return
+        match action:
+            case base.SendFrame(frame, egress_port):
+                header = (egress_port << 7).to_bytes(PACKET_HEADER_BYTES, "big")
+                switch.bytes += switch.tables.frame_message_bytes(frame)
+                self._simulation.packet_out(switch.number, header + frame)
+            case base.ResetSwitch():
+                switch.end_session(requests=True)
+                switch.load()
+                self._refused.append(base.SwitchRestarted(switch.name))
+            case _:
+                self._token += 1
+                if self._simulation.write(switch.number, self._token):
+                    switch.request(self._token, action)
+                elif isinstance(action, base.ReadTable):
+                    error = base.TableRead(action.read, error=base.TOO_MANY_WRITES)
+                    self._refused.append(error)
+                else:
+                    error_of_write = base.TableWritten(action.write, False, base.TOO_MANY_WRITES)
+                    self._refused.append(error_of_write)

@@ -33,11 +33,14 @@ class Failover:
         is_ready: Callable[[str], bool],
         on_change: Callable[[str, Topology], object],
         on_note: Callable[[str], object],
+        on_lost: Callable[[str], object],
     ) -> None:
         """`detection`: the detection time in nanoseconds. `is_ready` returns whether a switch is
-        set up. `on_change` and `on_note`: as for `Rerouting`."""
+        set up. `on_change` and `on_note`: as for `Rerouting`. `on_lost` is called when it is
+        noticed that a switch has stopped."""
         self._detection = detection
         self._is_ready = is_ready
+        self._on_lost = on_lost
         self._new = functools.partial(Rerouting, network, on_change, on_note)
         self._rerouting = self._new()
         self._due: dict[str, int] = {}
@@ -74,6 +77,7 @@ class Failover:
         """Handles what is due by now."""
         for switch in [switch for switch, due in self._due.items() if due <= now]:
             del self._due[switch]
+            self._on_lost(switch)
             self._rerouting.set_service(switch, False)
         for switch in sorted(self._rerouting.out_of_service):
             if self._is_ready(switch):

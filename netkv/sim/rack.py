@@ -24,7 +24,7 @@ from netkv.rack.nodes import NodeError, client_shares, partitions
 from netkv.rack.report import RackEvent, RackSample
 from netkv.schemes.programs import Programs
 from netkv.sim import config, profiles
-from netkv.sim.controller import SwitchControl
+from netkv.sim.controller import Controller, SwitchControl
 from netkv.sim.disk import Disk
 from netkv.sim.failover import Failover
 from netkv.sim.models import Profile
@@ -41,6 +41,7 @@ from netkv.sim.tables import Tables
 
 if TYPE_CHECKING:
     from netkv import _engine
+    from netkv.control.topology import Topology
 
 SECOND = 1_000_000_000
 READY_TIMEOUT = 600 * SECOND
@@ -96,14 +97,17 @@ class SimRack(Rack):
         self.network: Network = config.of_scheme(spec, self.scheme)
         self.engines: list[_engine.Switch] = []
         """The program and state of each switch; empty before `bring_up`."""
+        self.controllers: list[Controller] = []
+        """One for each switch, or one for all; empty before `bring_up`."""
         self.control: list[SwitchControl] = []
-        """The controller of each switch; empty before `bring_up`."""
+        """The control channel of each switch; empty before `bring_up`."""
         self.failover = Failover(
             self.network,
             round(profile.control.detection_time * 1000),
             lambda switch: self._control_of(switch).ready,
-            lambda switch, topology: self._control_of(switch).change(topology),
+            self._change,
             lambda text: self.emit("control", self.controller.name, text),
+            self._lost,
         )
         self.engine_cpu = 0.0
         """Processor time that `advance` has spent in the engine, in seconds."""
@@ -187,21 +191,11 @@ class SimRack(Rack):
         hottest: list[bytes] = []
         if count := self.scheme.preloaded(lab):
             hottest = hottest_keys(self.command(self._hottest_command(count)))
-        for number in range(len(self.network.switches)):
-            self.control.append(
-                SwitchControl(
-                    self.simulation,
-                    number,
-                    Tables(self.engines[number], self._bundle(number)),
-                    Disk(self.profile.control),
-                    functools.partial(self._control_plane, self.switches[number]),
-                    functools.partial(self._handle_notice, self.switches[number]),
-                    functools.partial(self._on_write, self.switches[number]),
-                    self.controller.may_act,
-                )
-            )
-        for controller, plan in zip(self.control, self.network.switches, strict=True):
-            controller.start([key for key in hottest if plan.topology.is_local(key)])
+        self._make_controllers()
+        for controller in self.controllers:
+            plans = [self.network.switches[it.number] for it in controller.switches.values()]
+            local = [key for key in hottest if any(it.topology.is_local(key) for it in plans)]
+            controller.start(local)
         while not self.ready:
             if self.simulation.now() > READY_TIMEOUT:
                 raise NetkvError(
@@ -246,12 +240,12 @@ class SimRack(Rack):
         next garbage collection, whose time does not depend on the memory of the engine.
         """
         if self.control:
-            self.control = []
+            self.control, self.controllers = [], []
             del self.simulation, self.engines
 
     def advance(self, until: int) -> None:
         """Advances virtual time to `until` (nanoseconds)."""
-        simulation, controllers = self.simulation, self.control
+        simulation, switches, controllers = self.simulation, self.control, self.controllers
         while True:
             deadlines = (self.failover.deadline, *(each.deadline for each in controllers))
             dues = [due for due in deadlines if due is not None]
@@ -263,15 +257,16 @@ class SimRack(Rack):
             self._nanoseconds = simulation.now()
             self.engine_cpu += time.thread_time() - before
             for notice in notices:
+                switch = switches[notice[1]]
                 match notice:
-                    case ("packet-in", switch, frame):
-                        controllers[switch].packet_in(frame)
-                    case ("digest", switch, digest):
-                        controllers[switch].digest(digest)
-                    case ("write", switch, token, pipeline):
-                        controllers[switch].write_arrived(token, pipeline)
-                    case ("answered", switch, token):
-                        controllers[switch].answered(token)
+                    case ("packet-in", _, frame):
+                        switch.controller.packet_in(switch, frame)
+                    case ("digest", _, digest):
+                        switch.controller.digest(switch, digest)
+                    case ("write", _, token, pipeline):
+                        switch.controller.arrived(switch, token, pipeline)
+                    case ("answered", _, token):
+                        switch.controller.answered(switch, token)
             now = simulation.now()
             for controller in controllers:
                 controller.timer(now)
@@ -282,16 +277,16 @@ class SimRack(Rack):
     @property
     def controlled(self) -> bool:
         pairs = zip(self.control, self.switch_nodes, strict=True)
-        return all(control.alive for control, switch in pairs if switch.running)
+        return all(control.in_session for control, switch in pairs if switch.running)
 
     @property
     def ready(self) -> bool:
         """Whether every switch is up and its control plane is ready."""
-        return all(control.ready for control in self.control)
+        return all(controller.ready for controller in self.controllers)
 
     def control_statistics(self) -> list[dict[str, int]]:
-        """The counters of the control plane of each switch (`ControlPlane.statistics`)."""
-        return [dict(control.control_plane.statistics()) for control in self.control]
+        """The counters of each control plane (`ControlPlane.statistics`)."""
+        return [dict(each.control_plane.statistics()) for each in self.controllers]
 
     def command(self, command: dict[str, Any]) -> dict[str, Any]:
         """Sends a command to the load generator; raises `UsageError` for an invalid one."""
@@ -322,11 +317,11 @@ class SimRack(Rack):
                 for name, control in zip(self.switches, self.control, strict=True)
             },
             drops={"rack": statistics},
-            cached=sum(len(control.cached_keys()) for control in self.control),
+            cached=sum(len(each.cached_keys()) for each in self.controllers),
         )
 
     def cached_keys(self) -> set[bytes]:
-        return {key for control in self.control for key in control.cached_keys()}
+        return {key for each in self.controllers for key in each.cached_keys()}
 
     @property
     def statistics(self) -> dict[str, Any]:
@@ -356,9 +351,47 @@ class SimRack(Rack):
     def _control_of(self, switch: str) -> SwitchControl:
         return self.control[self.switches.index(switch)]
 
+    def _make_controllers(self) -> None:
+        """One controller for each switch, or one for all."""
+        whole = self.scheme.network_control_plane
+        controllers: dict[str, Controller] = {}
+        for number, (switch, plan) in enumerate(
+            zip(self.switches, self.network.switches, strict=True)
+        ):
+            if whole is None or not controllers:
+                controllers[switch] = Controller(
+                    self.simulation,
+                    Disk(self.profile.control),
+                    functools.partial(self._control_plane, switch),
+                    functools.partial(self._handle_notice, switch),
+                    self.controller.may_act,
+                )
+            controller = controllers[switch if whole is None else self.switches[0]]
+            self.control.append(
+                SwitchControl(
+                    number,
+                    "" if whole is None else plan.name,
+                    Tables(self.engines[number], self._bundle(number)),
+                    controller,
+                    functools.partial(self._on_write, switch),
+                    functools.partial(self.load_program, number),
+                )
+            )
+        self.controllers = list(controllers.values())
+
     def _control_plane(self, switch: str) -> base.ControlPlane:
-        """A new control plane for a switch."""
+        """A new control plane for a switch, or for all."""
+        if self.scheme.network_control_plane is not None:
+            return self.scheme.network_control_plane(self.spec, self.network)
         return self.scheme.control_plane(self.spec, self.failover.topology(switch))
+
+    def _change(self, switch: str, topology: Topology) -> None:
+        control = self._control_of(switch)
+        control.controller.change(control, topology)
+
+    def _lost(self, switch: str) -> None:
+        control = self._control_of(switch)
+        control.controller.switch_lost(control)
 
     def _handle_notice(
         self, switch: str, action: base.Note | base.Recovering | base.Recovered
@@ -366,4 +399,6 @@ class SimRack(Rack):
         if isinstance(action, base.Note):
             self.emit("control", self.controller.name, action.describe())
         else:
-            self.emit_recovery(switch, action)
+            plans = [plan.name for plan in self.network.switches]
+            named = self.switches[plans.index(action.switch)] if action.switch else switch
+            self.emit_recovery(named, action)

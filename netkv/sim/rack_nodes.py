@@ -69,22 +69,20 @@ class SimSwitch(SimNode, nodes.Switch):
         rack = self._rack
         rack.load_program(self._number)
         rack.simulation.start_switch(self._number)
+        control = rack.control[self._number]
         if rack.controller.running:
             rack.failover.switch_started(self.name)
-            rack.control[self._number].switch_started()
+            control.controller.switch_started(control)
+        else:
+            control.started_alone()
 
     def _power_off(self) -> None:
         rack = self._rack
         rack.simulation.stop_switch(self._number)
-        rack.control[self._number].switch_stopped()
+        control = rack.control[self._number]
+        control.controller.switch_stopped(control)
         if rack.controller.running:
             rack.failover.switch_stopped(self.name, rack.simulation.now())
-
-    def replace_controller(self) -> None:
-        """A new controller takes over, if the switch runs."""
-        if self.running:
-            self._rack.load_program(self._number)
-            self._rack.control[self._number].replace()
 
 
 class SimLinkedNode(SimNode, nodes.LinkedNode):
@@ -225,14 +223,14 @@ class SimController(SimNode, nodes.Controller):
         rack = self._rack
         down = [switch.name for switch in rack.switch_nodes if not switch.running]
         rack.failover.controllers_started(down, rack.simulation.now())
-        for switch in rack.switch_nodes:
-            switch.replace_controller()
+        for controller in rack.controllers:
+            controller.replace()
 
     def _power_off(self) -> None:
         self._actions_left = None
         self._rack.failover.controllers_stopped()
-        for control in self._rack.control:
-            control.controller_stopped()
+        for controller in self._rack.controllers:
+            controller.stopped()
 
     def _cut(self, cut: bool) -> None:
         for switch in range(len(self._rack.switches)):

@@ -6,7 +6,7 @@ also computes the sizes of the P4Runtime messages, since control-plane bandwidth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -76,6 +76,14 @@ class Tables:
                 params = _params(action, write.params)
                 switch.set_default(table.id, action.id, params, pipeline=pipeline)
 
+    def read_message_bytes(self, request: base.ReadTable, read: base.TableRead) -> int:
+        """Bytes of the P4Runtime entities of a read table."""
+        if not read.entries:
+            return 0
+        first = read.entries[0]
+        insert = base.InsertEntry(0, request.table, first.match, first.action, first.params)
+        return len(read.entries) * self.write_message_bytes(insert)
+
     def write_message_bytes(self, write: base.TableWrite) -> int:
         """Bytes of the P4Runtime update."""
         names = (getattr(write, name, "") for name in ("table", "action"))
@@ -92,13 +100,47 @@ class Tables:
             self._sizes["packet",] = packet.ByteSize() + 3
         return self._sizes["packet",] + len(frame)
 
-    def digest(self, message: _engine.DigestMessage) -> base.Digest:
+    def read(self, request: base.ReadTable) -> base.TableRead:
+        """Reads a table of the first pipeline."""
+        from netkv import _engine
+
+        try:
+            table = self._schema.tables.named(request.table)
+            found = self._switch.read_entries(table.id, pipeline=0)
+            entries = tuple(self._entry(table, each) for each in found)
+            default = self._default(table)
+        except (_engine.ControlError, KeyError) as error:
+            return base.TableRead(request.read, error=str(error))
+        return base.TableRead(request.read, entries, default)
+
+    def _entry(self, table: Table, entry: _engine.TableEntry) -> base.Entry:
+        names = {key.id: key.name for key in table.keys}
+        match: dict[str, base.MatchValue] = {}
+        for each in entry["matches"]:
+            assert each[1] == "exact", "tables that are read have exact matches"
+            match[names[each[0]]] = int.from_bytes(each[2])
+        action = entry["action"]
+        assert action[0] == "action", "tables that are read have no action profile"
+        return self._called(match, action[1], action[2])
+
+    def _default(self, table: Table) -> base.Entry:
+        return self._called({}, *self._switch.get_default(table.id, pipeline=0))
+
+    def _called(
+        self, match: dict[str, base.MatchValue], number: int, values: Sequence[bytes]
+    ) -> base.Entry:
+        action = self._schema.actions.get(number)
+        pairs = zip(action.params, values, strict=True)
+        params = {param.name: int.from_bytes(value) for param, value in pairs}
+        return base.Entry(match, action.name, params)
+
+    def digest(self, message: _engine.DigestMessage, switch: str = "") -> base.Digest:
         """A digest of the switch, its members by name."""
         number, values = message
         digest = self._schema.digests.get(number)
         names = (member.name for member in digest.members)
         numbers = (int.from_bytes(value, "big") for value in values)
-        return base.Digest(digest.name, dict(zip(names, numbers, strict=True)))
+        return base.Digest(digest.name, dict(zip(names, numbers, strict=True)), switch)
 
     def digest_message_bytes(self, message: _engine.DigestMessage) -> int:
         """Bytes of a digest list with one digest, and of its acknowledgement."""

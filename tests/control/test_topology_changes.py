@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -15,6 +15,7 @@ from netkv.control.base import (
     ModifyEntry,
     Note,
     Started,
+    SwitchControlPlane,
     SwitchRestarted,
     TableWrite,
     TableWritten,
@@ -236,9 +237,9 @@ def test_topology_with_other_hosts_is_refused(other: Topology) -> None:
 
 
 def test_control_plane_without_forwarding_tables_ignores_topologies() -> None:
-    class Plain(ControlPlane):
-        def tables(self) -> Iterable[TableWrite]:  # type: ignore[override]
-            return ()
+    class Plain(SwitchControlPlane):
+        def tables(self) -> Iterator[TableWrite]:
+            return iter(())
 
         def ready(self) -> bool:
             return True

@@ -56,20 +56,32 @@ async def test_event_wakes_a_waiting_task() -> None:
     assert await waiting == hot(1)
 
 
-def test_saves_and_their_answers_outlive_a_connection() -> None:
-    events, actions = Events(Counter()), Actions(Counter())
+async def test_cleared_events_leave_room_and_the_answers_to_saves() -> None:
+    events, answer = Events(Counter()), base.Saved(1, ok=True)
+    for event in (answer, hot(1), base.PacketIn(1, frame(Op.GET_REPLY))):
+        events.put(event)
+    events.put_first([base.Started(), base.Preload(())])
+    assert events.begins
+    assert events.clear() == [answer]
+    assert not events.begins
+    events.put(answer)
+    assert await all_events(events) == [answer]
+
+
+async def test_first_events_precede_those_that_wait() -> None:
+    events = Events(Counter())
     events.put(base.Saved(1, ok=True))
-    events.put(hot(1))
-    actions.add(0, base.Save(2, b""))
-    actions.add(0, base.Note("n"))
-    assert events.answers_to_saves() == [base.Saved(1, ok=True)]
-    assert actions.saves() == [base.Save(2, b"")]
+    first: list[base.Event] = [base.Started(), base.Preload(())]
+    events.put_first(first)
+    assert [await events.get() for _ in first] == first
+    assert not events.begins
+    assert await all_events(events) == [base.Saved(1, ok=True)]
 
 
 def test_table_writes_beyond_the_limit_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in ("MAX_FRAMES", "MAX_ACKNOWLEDGEMENTS", "MAX_NOTES"):
+    for name in ("MAX_FRAMES", "MAX_ACKNOWLEDGEMENTS"):
         monkeypatch.setattr(backlog, name, 1)
     monkeypatch.setattr(base, "MAX_WRITES", 2)
     dropped: Counter[str] = Counter()
@@ -78,15 +90,14 @@ def test_table_writes_beyond_the_limit_are_refused(
     for number in range(3):
         actions.add(0, base.SendFrame(frame(Op.COLLECT)))
         actions.add(0, base.SendFrame(frame(Op.OFFER_REPLY)))
-        actions.add(0, base.Note("n"))
         refused.append(actions.add(0, base.SetDefault(number, "t", "a", {})))
-    assert dropped == {"frames_dropped": 2, "acknowledgements_dropped": 2, "notes_dropped": 2}
+    assert dropped == {"frames_dropped": 2, "acknowledgements_dropped": 2}
     assert refused == [None, None, base.TableWritten(2, ok=False, error=base.TOO_MANY_WRITES)]
     kinds = []
     while actions:
         writes = actions.pop_writes()
         kinds += ["write"] * len(writes) if writes else [type(actions.pop()[1]).__name__]
-    assert kinds == ["SendFrame", "SendFrame", "Note", "write", "write"]
+    assert kinds == ["SendFrame", "SendFrame", "write", "write"]
     assert actions.add(0, base.SetDefault(3, "t", "a", {})) is not None, "no write is answered yet"
     actions.answered(2)
     assert actions.add(0, base.SetDefault(3, "t", "a", {})) is None

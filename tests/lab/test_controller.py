@@ -19,14 +19,13 @@ from finsy.proto import p4i, p4r
 from netkv.control import base
 from netkv.control.topology import Topology
 from netkv.errors import NetkvError
-from netkv.lab import backlog, cabling, controller, target
+from netkv.lab import backlog, cabling, connection, target
 from netkv.lab.channel import ControlChannel
 from netkv.lab.controller import Controller
 from netkv.lab.saving import SaveFile
 from netkv.lab.spec import LabSpec, RackSpec
 from netkv.p4rt.client import ControllerError, NotPrimaryError
 from netkv.p4rt.errors import Code, RpcError
-from netkv.schemes import Scheme
 from tests.waiting import PATIENCE_S, until_async
 
 
@@ -113,7 +112,7 @@ class Client:
         if self in self.switch.clients:
             self.switch.clients.remove(self)
 
-    async def set_pipeline(self, bundle: bytes, info: p4i.P4Info | None) -> None:
+    async def set_pipeline(self, bundle: bytes, info: p4i.P4Info | None, *, cookie: int) -> None:
         assert info is None
         self.switch.log.append(f"load {bundle.decode()}")
 
@@ -147,7 +146,7 @@ class Client:
         yield None
 
 
-class Script(base.ControlPlane):
+class Script(base.SwitchControlPlane):
     """Records all events and emits the actions that a test sets."""
 
     def __init__(self) -> None:
@@ -188,7 +187,7 @@ class Script(base.ControlPlane):
 def switch(monkeypatch: pytest.MonkeyPatch) -> Switch:
     made = Switch()
     Client.switch = made
-    monkeypatch.setattr(controller, "P4RuntimeClient", Client)
+    monkeypatch.setattr(connection, "P4RuntimeClient", Client)
     return made
 
 
@@ -202,17 +201,6 @@ class Running:
 
     def __init__(self, script: Script, path: Path, preload: Sequence[bytes] = ()) -> None:
         spec = RackSpec(scheme="script", lab=LabSpec(servers=2))
-        scheme = Scheme(
-            name="script",
-            title="",
-            program="",
-            server_role="",
-            client_role="plain",
-            caches=False,
-            paper="",
-            summary="",
-            control_plane=lambda *_: script,
-        )
         bundle = path / "bundle"
         bundle.write_text("program")
         engine = target.of(spec.lab, lambda _: bundle)
@@ -224,9 +212,8 @@ class Running:
         self.saved = path / "saved"
         self.channel = ControlChannel()
         self.controller = Controller(
-            scheme,
-            spec,
-            cabling.plug(spec).switches[0],
+            script,
+            {"": cabling.plug(spec).switches[0]},
             engine,
             channel=self.channel,
             preload=preload,
@@ -234,8 +221,9 @@ class Running:
             on_note=self.notes.append,
             on_recovery=self.recovered.append,
             on_failure=self.failures.append,
-            on_service=self.service.append,
+            on_service=lambda _, in_service: self.service.append(in_service),
         )
+        self.connection = self.controller.connections[""]
 
     async def __aenter__(self) -> Running:
         await self.controller.start()
@@ -310,7 +298,7 @@ async def test_events_reach_the_control_plane(
         assert expected in script.events
         assert base.Timer() in script.events
         assert running.notes == ["received (n 1)"]
-        assert running.controller.bytes > 0
+        assert running.connection.bytes > 0
 
 
 async def test_broken_stream_loads_the_program_and_emits_restarted(
@@ -359,7 +347,7 @@ async def test_switch_that_breaks_its_stream_is_out_of_service_until_it_is_set_u
 async def test_new_controller_notices_a_switch_that_does_not_answer(
     switch: Switch, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(controller, "UNREACHABLE_AFTER", 0.01)
+    monkeypatch.setattr(connection, "UNREACHABLE_AFTER", 0.01)
     answers = asyncio.Event()
 
     async def connect(self: Client, *_: object) -> None:
@@ -380,10 +368,10 @@ async def test_switch_of_another_client_stays_in_service(
     switch: Switch, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It answers, so it does not count as unreachable, however soon that would be."""
-    monkeypatch.setattr(controller, "UNREACHABLE_AFTER", 0)
+    monkeypatch.setattr(connection, "UNREACHABLE_AFTER", 0)
     async with Running(script, tmp_path) as running:
         switch.take_over(noticed=True)
-        state = running.controller.candidate
+        state = running.connection.candidate
         await until_async(lambda: state.to_json()["state"] == "backup", "the controller yields")
         await settle()
         assert running.service == []
@@ -397,12 +385,12 @@ async def test_changed_topology_reaches_this_session_and_the_next_ones(
 ) -> None:
     first, second = (Topology.of_ports([1], [2, port]) for port in (3, 4))
     async with Running(script, tmp_path) as running:
-        running.controller.change(first)
+        running.controller.change("", first)
         await until_async(
             lambda: base.TopologyChanged(first) in script.events, "the first topology is an event"
         )
         await switch.go_down()
-        running.controller.change(second)
+        running.controller.change("", second)
         await settle()
         assert base.TopologyChanged(second) not in script.events, "the switch is down"
         switch.down = False
@@ -417,7 +405,7 @@ async def test_controller_yields_to_another_client_and_comes_back(
 ) -> None:
     script.at_start = [insert(1, "a")]
     async with Running(script, tmp_path) as running:
-        candidate = running.controller.candidate
+        candidate = running.connection.candidate
         assert candidate.to_json()["primary"]
         assert candidate.to_json()["election_id"] == 1
         script.respond = lambda event: (
@@ -552,7 +540,7 @@ def saves(script: Script) -> list[base.Saved]:
     return [event for event in script.events if isinstance(event, base.Saved)]
 
 
-async def test_save_waits_for_earlier_actions_and_blocks_no_later_ones(
+async def test_saves_and_actions_of_a_switch_do_not_wait_for_each_other(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     script.at_start = [
@@ -562,19 +550,27 @@ async def test_save_waits_for_earlier_actions_and_blocks_no_later_ones(
         base.Save(2, b"two"),
     ]
     async with Running(script, tmp_path) as running:
-        await until_async(lambda: bool(saves(script)), "the save is answered")
+        await until_async(lambda: len(saves(script)) == 2, "both saves are answered")
         assert switch.log == ["load program", "send x", "write hang"]
-        assert saves(script) == [base.Saved(1, ok=True)]
-        assert running.saved.read_bytes() == b"one"
+        assert saves(script) == [base.Saved(1, ok=True), base.Saved(2, ok=True)]
+        assert running.saved.read_bytes() == b"two"
 
 
 async def test_save_is_answered_in_the_next_session(
-    switch: Switch, script: Script, tmp_path: Path
+    switch: Switch, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script.at_start = [insert(1, "hang"), base.Save(7, b"kept")]
+    go_on, real = threading.Event(), SaveFile.write
+
+    def slow(self: SaveFile, data: bytes) -> bool:
+        assert go_on.wait(PATIENCE_S)
+        return real(self, data)
+
+    monkeypatch.setattr(SaveFile, "write", slow)
+    script.at_start = [base.Save(7, b"kept")]
     async with Running(script, tmp_path) as running:
         script.at_start = []
         await switch.go_down()
+        go_on.set()
         await until_async(running.saved.exists, "the save of the ended session is written")
         await settle()
         assert running.saved.read_bytes() == b"kept"

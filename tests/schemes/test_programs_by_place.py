@@ -95,7 +95,7 @@ def test_simulated_switches_run_the_program_of_their_place(mixed: str) -> None:
     rack = started(RackSpec(scheme=mixed, lab=lab))
     assert len(rack.program_hash) == 64
     own = {
-        name: NETCACHE_ONLY in {table.name for table in control._tables._names.schema.tables}
+        name: NETCACHE_ONLY in {table.name for table in control.tables._names.schema.tables}
         for name, control in zip(rack.switches, rack.control, strict=True)
     }
     assert own == {
@@ -130,10 +130,12 @@ async def test_live_switches_run_the_program_of_their_place(mixed: str, tmp_path
     async with running(rack):
         await serves(rack)
         own = {}
-        for name, controller in rack.controller._controllers.items():
-            session = controller._session
+        for controller in rack.controller._controllers:
+            (connection,) = controller.connections.values()
+            session = connection._session
             assert session is not None
-            own[name] = NETCACHE_ONLY in {each.name for each in session._names.schema.tables}
+            tables = {each.name for each in session._names.schema.tables}
+            own[connection.node] = NETCACHE_ONLY in tables
         assert {name for name, has in own.items() if has} == {"spine-0", "spine-1"}
         sample = await verify(rack)
         assert sample.client_statistics["linearizable"] is True

@@ -114,13 +114,15 @@ def test_control_channel_is_bounded_and_emptied_by_restarts() -> None:
         engine.packet_out(0, offer(number))
     asyncio.run(rack.node("controller").kill())
     asyncio.run(rack.node("controller").start())
-    tables = sum(1 for _ in rack.control[0].control_plane.tables())
+    control_plane = rack.control[0].control_plane
+    assert isinstance(control_plane, base.SwitchControlPlane)
+    tables = sum(1 for _ in control_plane.tables())
     assert rack.statistics["control_waiting"] <= tables + 1, "only those of the new controller"
 
 
 def test_table_writes_beyond_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rack = make("nocache")
-    engine, controller = rack.simulation, rack.control[0]
+    engine, controller = rack.simulation, rack.controllers[0]
     first = 1 << 32
     taken = [engine.write(0, first + number) for number in range(base.MAX_WRITES + 2)]
     assert taken == [True] * base.MAX_WRITES + [False] * 2
@@ -131,10 +133,10 @@ def test_table_writes_beyond_the_limit_are_refused(monkeypatch: pytest.MonkeyPat
         return [base.CloneSession(7, session=9, port=3)] if event == base.Timer() else []
 
     monkeypatch.setattr(controller.control_plane, "handle", handle)
-    controller._handle(base.Timer())
+    controller.handle(base.Timer())
     assert handled[1:] == [base.TableWritten(7, ok=False, error=base.TOO_MANY_WRITES)]
     asyncio.run(rack.node("switch").kill())
     asyncio.run(rack.node("switch").start())
-    controller._handle(base.Timer())
+    controller.handle(base.Timer())
     advance(rack, 0.1)
     assert handled[-1] == base.TableWritten(7, ok=True), "accepted after the restart"

@@ -13,7 +13,7 @@ from netkv.control import base
 from netkv.errors import UsageError
 from netkv.lab.spec import LabSpec, RackSpec
 from netkv.sim import config, profiles
-from netkv.sim.controller import SwitchControl
+from netkv.sim.controller import Controller, SwitchControl
 from netkv.sim.disk import Disk
 from netkv.sim.rack import SimRack
 from netkv.sim.tables import Tables
@@ -29,7 +29,7 @@ def bundle() -> bytes:
     return _engine.compile_p4(str(schemes.get("nocache").program_path), [str(resources.path("p4"))])
 
 
-class Writer(base.ControlPlane):
+class Writer(base.SwitchControlPlane):
     """Sends the given writes at the start, and records events."""
 
     name = "writer"
@@ -65,7 +65,8 @@ class SwitchUnderTest:
 
     simulation: _engine.Simulation
     switch: _engine.Switch
-    controller: SwitchControl
+    controller: Controller
+    control: SwitchControl
     writer: Writer
     states: list[tuple[int, list[int]]] = field(default_factory=list)
     """After each write that reaches the switch: time, and number of entries by pipeline."""
@@ -75,10 +76,10 @@ class SwitchUnderTest:
         while self.simulation.now() < until:
             for notice in self.simulation.run(until):
                 if notice[0] == "write":
-                    self.controller.write_arrived(notice[2], notice[3])
+                    self.controller.arrived(self.control, notice[2], notice[3])
                     self.states.append((self.simulation.now(), self.entries()))
                 elif notice[0] == "answered":
-                    self.controller.answered(notice[2])
+                    self.controller.answered(self.control, notice[2])
 
     def entries(self) -> list[int]:
         pipelines = range(self.switch.pipelines)
@@ -97,16 +98,11 @@ def make_switch(bundle: bytes) -> Callable[[int, Writer], SwitchUnderTest]:
         document = config.rack_config(spec, schemes.get("nocache"), config.lay_out(spec), profile)
         simulation = _engine.Simulation(json.dumps(document), [switch])
         tables = Tables(switch, bundle)
-        controller = SwitchControl(
-            simulation,
-            0,
-            tables,
-            Disk(profile.control),
-            lambda: writer,
-            lambda _: None,
-            lambda *_: None,
+        controller = Controller(simulation, Disk(profile.control), lambda: writer, lambda _: None)
+        control = SwitchControl(
+            0, "", tables, controller, lambda *_: None, lambda: switch.load(bundle)
         )
-        return SwitchUnderTest(simulation, switch, controller, writer)
+        return SwitchUnderTest(simulation, switch, controller, control, writer)
 
     return make
 
@@ -180,13 +176,13 @@ def test_switch_killed_between_two_pipelines_starts_empty(
         found.run(10e-6)
     assert found.entries() == [1, 0]
     found.simulation.stop_switch(0)
-    found.controller.switch_stopped()
+    found.controller.switch_stopped(found.control)
     found.run()
     assert found.entries() == [1, 0], "a stopped switch"
     found.switch.load(bundle)
     found.simulation.start_switch(0)
     found.writer.writes.clear()
-    found.controller.switch_started()
+    found.controller.switch_started(found.control)
     found.run()
     assert found.entries() == [0, 0]
 
@@ -198,7 +194,7 @@ def test_table_write_is_in_all_pipelines_or_none_after_a_kill(
     found.controller.start([])
     while not found.states:
         found.run(10e-6)
-    found.controller.controller_stopped()
+    found.controller.stopped()
     found.run()
     assert found.entries() == [1, 1, 1, 1]
     assert found.writer.answers == []

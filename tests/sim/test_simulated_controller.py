@@ -54,7 +54,7 @@ def test_writes_of_all_kinds_reach_the_switch_and_are_counted() -> None:
     (session,) = [engine.read_clone_sessions() for engine in rack.engines]
     assert session[SESSION]["replicas"] == [(510, 0)]
     assert rack.take_sample().control_plane_bytes > 0
-    tables = rack.control[0]._tables
+    tables = rack.control[0].tables
     again = base.CloneSession(write=1, session=SESSION, port=3)
     forward = "NetkvIngress.route.forward"
     nowhere = base.ModifyEntry(2, ROUTE, {"dst": 1}, forward, {"port": 1})
@@ -172,7 +172,7 @@ def test_controller_can_be_killed_between_any_two_actions() -> None:
     rack.control[0]._on_write = lambda write, _: arrived.append(write)
     for actions in range(len(steps) + 1):
         kill(rack, "switch")
-        saved = rack.control[0]._disk.saved
+        saved = rack.controllers[0].disk.saved
         arrived.clear()
         rack.controller.kill_after(actions)
         start(rack, "switch")
@@ -180,7 +180,7 @@ def test_controller_can_be_killed_between_any_two_actions() -> None:
         advance(rack, 1)
         assert tables_of(arrived) == tables_of(writes[:actions])
         assert len(arrived) == min(actions, len(writes))
-        assert (rack.control[0]._disk.saved != saved) is (actions == len(steps))
+        assert (rack.controllers[0].disk.saved != saved) is (actions == len(steps))
         start(rack, "controller")
         advance(rack, 1)
         assert rack.ready

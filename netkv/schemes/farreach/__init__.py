@@ -10,7 +10,7 @@ from netkv.schemes.farreach.options import FarReachOptions
 from netkv.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
-    from netkv.control.base import ControlPlane
+    from netkv.control.base import SwitchControlPlane
     from netkv.control.topology import Topology
     from netkv.lab.spec import RackSpec
     from netkv.sim.models import Profile
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 RECOVERY_PHASES = ("collect", "update servers", "re-admit")
 
 
-def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
+def _control_plane(spec: RackSpec, topology: Topology) -> SwitchControlPlane:
     from netkv.schemes.farreach.control_plane import FarReach
     from netkv.schemes.farreach.parameters import of_rack
 

@@ -1,30 +1,17 @@
 """The checkpoint of the controller: incarnation, client processes, and the snapshot in force."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
-from netkv.control.base import SECOND, Action, Nanoseconds, Note, Save, Saved
+from netkv.control.saves import Saves
 from netkv.schemes.farreach.checkpoint_format import Client, State, to_bytes
 from netkv.schemes.farreach.record import Record
 
-RETRY_DELAY = SECOND
-"""Time to the next attempt after a save has failed."""
 
-OnSaved: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
-"""Called when the state is saved."""
-
-
-class Checkpoint:
-    """Saves the state, one save at a time.
-
-    Rules
-    -----
-    1. A change takes effect when it is saved: the callback is called then, and not before.
-    2. At most one save is under way. The next save contains the changes made meanwhile.
-    3. A failed save is repeated, and the first failure is noted. The previous state stays saved.
-    """
+class Checkpoint(Saves):
+    """The state that the next controller needs."""
 
     def __init__(self) -> None:
+        super().__init__(self._bytes)
         self.incarnation = 0
         """The latest incarnation that is saved or is being saved."""
         self.snapshot = 0
@@ -35,13 +22,6 @@ class Checkpoint:
         """The incarnation of the last recovery whose records the servers have."""
         self.clients: dict[int, bool] = {}
         """Address of each client process → whether it answered the last request."""
-        self.saves = 0
-        self._under_way = False
-        self._wanted = False
-        self._after_this: list[OnSaved] = []
-        self._after_next: list[OnSaved] = []
-        self._retry: Nanoseconds | None = None
-        self._failing = False
 
     def restore(self, state: State) -> None:
         """Begin with the saved state."""
@@ -49,52 +29,7 @@ class Checkpoint:
         self.snapshot, self.records = state.snapshot, state.records
         self.clients = dict(state.clients)
 
-    def save(self, then: OnSaved | None = None) -> None:
-        """Save the current state, then call `then`."""
-        self._wanted = True
-        if then is not None:
-            self._after_next.append(then)
-
-    @property
-    def busy(self) -> bool:
-        """Whether anything is not saved yet."""
-        return self._under_way or self._wanted
-
-    def forget(self) -> None:
-        """Drop the callbacks; pending changes are saved nevertheless."""
-        self._after_this.clear()
-        self._after_next.clear()
-
-    def deadline(self) -> Nanoseconds | None:
-        """When to repeat a failed save."""
-        return self._retry
-
-    def pump(self, now: Nanoseconds) -> Iterator[Action]:
-        """Begin a save if there are unsaved changes and no save is under way."""
-        if not self._wanted or self._under_way or (self._retry is not None and now < self._retry):
-            return
-        self._retry = None
-        self._wanted, self._under_way = False, True
-        self._after_this, self._after_next = self._after_next, []
-        self.saves += 1
+    def _bytes(self) -> bytes:
         clients = tuple(Client(*client) for client in self.clients.items())
         state = State(self.incarnation, self.recovered, self.snapshot, clients, tuple(self.records))
-        yield Save(self.saves, to_bytes(state))
-
-    def on_saved(self, now: Nanoseconds, saved: Saved) -> Iterator[Action]:
-        """A save is answered."""
-        if saved.save != self.saves or not self._under_way:
-            return
-        self._under_way = False
-        after, self._after_this = self._after_this, []
-        if not saved.ok:
-            self._wanted = True
-            self._after_next = [*after, *self._after_next]
-            self._retry = now + RETRY_DELAY
-            if not self._failing:
-                self._failing = True
-                yield Note("nothing can be saved", {"error": saved.error})
-            return
-        self._failing = False
-        for then in after:
-            yield from then(now)
+        return to_bytes(state)

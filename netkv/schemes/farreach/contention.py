@@ -60,6 +60,7 @@ class Contention:
                 Op.COUNT,
                 entry.key,
                 partial(self._counted, contest, entry.generation),
+                to=context.last.to,
                 stamp=Stamp(generation=entry.generation),
                 slot=Slot(entry.entry),
                 tries=COUNT_TRIES,

@@ -2,34 +2,69 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from netkv.control.base import DeleteEntry, InsertEntry, TableWrite
 from netkv.control.cache_index import CacheIndex
 from netkv.control.message_numbers import MessageNumbers, wire
 from netkv.control.pending_requests import PendingRequests, To
-from netkv.control.table_writes import TableWrites
+from netkv.control.table_writes import Done, TableWrites
 from netkv.control.topology import Host, Topology
 from netkv.schemes.farreach.entries import Entry
-from netkv.schemes.farreach.parameters import FarReachParameters
+from netkv.schemes.farreach.parameters import WriteBackParameters
+
+LOOKUP = "NetkvIngress.lookup.cache"
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSwitch:
+    """A switch with the entries of the cache, and its lookup table."""
+
+    to: To
+    writes: TableWrites
+
+    def insert(self, entry: Entry, done: Done) -> TableWrite:
+        """Insert the lookup entry, in all ingress pipelines."""
+        write = InsertEntry(
+            write=self.writes.next(),
+            table=LOOKUP,
+            match={"key": int.from_bytes(entry.key)},
+            action="NetkvIngress.lookup.cached",
+            params={"entry": entry.entry, "generation": entry.generation},
+            switch=self.writes.switch,
+        )
+        return self.writes.give(write, done)
+
+    def delete(self, key: bytes, done: Done) -> TableWrite:
+        """Delete the lookup entry of a key, in all ingress pipelines."""
+        match = {"key": int.from_bytes(key)}
+        write = DeleteEntry(self.writes.next(), LOOKUP, match, switch=self.writes.switch)
+        return self.writes.give(write, done)
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """Cache index, requests, table writes, message numbers and counters."""
 
-    parameters: FarReachParameters
+    parameters: WriteBackParameters
     topology: Topology
     index: CacheIndex[Entry]
     pending: PendingRequests
-    writes: TableWrites
+    switches: tuple[CacheSwitch, ...]
+    """The switches that cache the same records: one, or a chain in the order of its requests."""
     numbers: MessageNumbers
     counts: Counter[str]
     observe_incarnation: Callable[[int], None]
     """Called with each incarnation that a record or reply carries."""
 
+    @property
+    def last(self) -> CacheSwitch:
+        """The switch next to the servers, which counts requests."""
+        return self.switches[-1]
+
     def owner(self, key: bytes) -> To:
         """The receiver for messages about a key: the switch forwards them to its owner."""
-        return to_owner(self.topology.owner(key))
+        return replace(to_owner(self.topology.owner(key)), switch=self.last.to.switch)
 
     def generation(self) -> int:
         """A new generation.

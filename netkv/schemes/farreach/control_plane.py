@@ -39,7 +39,7 @@ from netkv.control.messages import (
     encode,
 )
 from netkv.control.outstanding import Outstanding
-from netkv.control.pending_requests import PendingRequests
+from netkv.control.pending_requests import TO_SWITCH, PendingRequests
 from netkv.control.table_writes import TableWrites
 from netkv.control.topology import CPU_PORT, Topology
 from netkv.schemes.farreach import loading
@@ -49,7 +49,7 @@ from netkv.schemes.farreach.checkpoint import Checkpoint
 from netkv.schemes.farreach.checkpoint_format import SavedError, from_bytes
 from netkv.schemes.farreach.clients import Clients, client_of
 from netkv.schemes.farreach.contention import Contention
-from netkv.schemes.farreach.context import Context
+from netkv.schemes.farreach.context import CacheSwitch, Context
 from netkv.schemes.farreach.entries import State
 from netkv.schemes.farreach.eviction import Eviction
 from netkv.schemes.farreach.gc_watermark import GcWatermark
@@ -58,6 +58,7 @@ from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.record import record_of
 from netkv.schemes.farreach.recovery import Recovery, Step
 from netkv.schemes.farreach.release import Releases
+from netkv.schemes.farreach.removal import Removal
 from netkv.schemes.farreach.snapshot import Snapshots, Taken
 from netkv.schemes.farreach.switch_settings import SwitchSettings
 from netkv.schemes.farreach.validity import Validity
@@ -84,13 +85,13 @@ class FarReach(ForwardingControlPlane):
         self._next_snapshot: Nanoseconds | None = None
         numbers = MessageNumbers(parameters.numbers_per_second)
         self._outstanding = Outstanding(numbers, parameters.timeouts)
-        writes = TableWrites(self.forwarding.next_write)
+        self._writes = writes = TableWrites(self.forwarding.next_write)
         self._context = context = Context(
             parameters,
             topology,
             CacheIndex(parameters.capacity),
             PendingRequests(self._outstanding, parameters.tries, self._counts),
-            writes,
+            (CacheSwitch(TO_SWITCH, writes),),
             numbers,
             self._counts,
             lambda incarnation: self._incarnations.observe(incarnation),
@@ -103,14 +104,16 @@ class FarReach(ForwardingControlPlane):
             self._checkpoint, self._settings, parameters.incarnation_length
         )
         self._validity = Validity(context.pending)
-        self._snapshots = Snapshots(context, self._validity, self._taken)
+        self._snapshots = Snapshots(context, parameters, writes, self._validity, self._taken)
         self._queue = AdmissionQueue(
             context, lambda key, cached: self._recovery.settled(key, cached=cached)
         )
-        self._admission = Admission(context, self._validity, self._queue)
+        removal = Removal(context, self._validity)
+        self._admission = Admission(context, self._validity, removal, self._queue)
         self._eviction = Eviction(
             context,
             self._validity,
+            removal,
             on_frozen=self._snapshots.on_frozen,
             admit=self._admission.begin,
         )
@@ -127,6 +130,7 @@ class FarReach(ForwardingControlPlane):
         self._watermark = GcWatermark(context, self._clients.present, self._queue.evict)
         self._recovery = Recovery(
             context,
+            parameters.collect_patience,
             self._checkpoint,
             self._settings,
             self._clients,
@@ -174,7 +178,7 @@ class FarReach(ForwardingControlPlane):
         """Gauges of the cache, and counters of its events since the start."""
         return {
             **self._counts,
-            "writes_refused": self.forwarding.refused + self._context.writes.refused,
+            "writes_refused": self.forwarding.refused + self._writes.refused,
             "cached": self._index.cached,
             "in_flight": self._index.in_flight,
             "waiting": len(self._queue),
@@ -183,7 +187,7 @@ class FarReach(ForwardingControlPlane):
             "epoch": self._epochs.current,
             "incarnation": self._settings.incarnation,
             "clients": len(self._clients.present()),
-            "saves": self._checkpoint.saves,
+            "saves": self._checkpoint.count,
             "snapshot_records": len(self._checkpoint.records),
             "snapshot_duration_us": self._snapshots.duration // 1000,
             "recoveries": self._recovery.completed,
@@ -229,7 +233,7 @@ class FarReach(ForwardingControlPlane):
         self._releases.pause()
         for part in (
             self._pending,
-            self._context.writes,
+            self._writes,
             self._index,
             self._validity,
             self._snapshots,
@@ -252,7 +256,7 @@ class FarReach(ForwardingControlPlane):
         """An initial write or a write of a part is answered."""
         was_installed = self.forwarding.installed
         yield from self.forwarding.on_written(written)
-        yield from self._context.writes.on_written(now, written)
+        yield from self._writes.on_written(now, written)
         if self.forwarding.installed and not was_installed:
             yield from self._recovery.tables_installed(now)
 

@@ -22,7 +22,8 @@ class Candidate:
 class State(Enum):
     """State of an entry. In each state but CACHED the control plane waits for one answer.
 
-    VALIDATE, EVICT and RETIRE may also wait until `Validity` sends them.
+    VALIDATE, EVICT and RETIRE may also wait until `Validity` sends them. With several switches,
+    FILLING to VALIDATING and RETIRING to DELETING are repeated for each of them.
     """
 
     FETCHING = auto()  # FETCH: the server returns the record
@@ -49,6 +50,9 @@ class Entry:
     """The record of the reply to EVICT, which is final."""
     successor: Candidate | None = None
     """The key to admit after this eviction."""
+    switch: int = 0
+    """Index of the switch (`Context.switches`) that is changed, while the entry is admitted or
+    removed."""
 
     @property
     def is_restoring(self) -> bool:

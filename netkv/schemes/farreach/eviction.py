@@ -1,17 +1,17 @@
 """Eviction of an entry from the cache (docs/farreach.md, "Eviction"; the paper's III-C)."""
 
 # Callbacks have the parameters of their type, whether they use them or not.
-# ruff: noqa: ARG001, ARG002
+# ruff: noqa: ARG001
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.messages import Message, Op, Status
-from netkv.schemes.farreach.admission import remove
 from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Candidate, Entry, State
 from netkv.schemes.farreach.record import record_of
+from netkv.schemes.farreach.removal import Removal
 from netkv.schemes.farreach.validity import Validity
 
 
@@ -20,21 +20,22 @@ class Eviction:
 
     Rules
     -----
-    1. EVICT → RESTORE to the owner, if the record is dirty → RETIRE → delete the lookup entry in
-       all ingress pipelines → the entry is free. Until RETIRE the switch answers reads with the
-       record or embeds it in them; from then on the server has it.
-    2. RETIRE comes before the deletion of the lookup entries. Otherwise a write could pass an
-       ingress pipeline without the lookup entry, and a later read one that still has it.
+    1. EVICT → RESTORE to the owner, if the record is dirty → removal (`Removal`) → the entry is
+       free. Until the removal the switch answers reads with the record or embeds it in them; from
+       then on the server has it.
+    2. With several switches, EVICT goes to the last one, which answers requests. The others still
+       store writes, but no request is answered with their records.
     3. The record in the reply to EVICT is final: no write changes it afterwards.
     4. A server that is down delays the evictions of its own keys only.
     5. If the controller crashes between two steps, no record is lost: until RESTORE is answered the
-       record is in the snapshot in force or with a client.
+       record is in the snapshot in force, with a client, or in the switches.
     """
 
     def __init__(
         self,
         context: Context,
         validity: Validity,
+        removal: Removal,
         *,
         on_frozen: Callable[[Nanoseconds, Entry, Message], Iterable[Action]],
         admit: Callable[[Candidate], None],
@@ -42,6 +43,7 @@ class Eviction:
         """`on_frozen` is called with the reply to EVICT; `admit` admits a successor."""
         self._context = context
         self._validity = validity
+        self._removal = removal
         self._on_frozen = on_frozen
         self._admit = admit
         self._restoring: Counter[str] = Counter()
@@ -59,19 +61,19 @@ class Eviction:
         entry.successor = successor
         entry.state = State.EVICTING
         self._context.index.mark_cached(entry.generation, cached=False)
-        self._validity.change(Op.EVICT, entry, self._frozen)
+        self._validity.change(Op.EVICT, entry, self._context.last.to, self._frozen)
 
     def _frozen(self, now: Nanoseconds, entry: Entry, reply: Message) -> Iterator[Action]:
         """EVICT is answered: the record is final."""
         record = record_of(reply)
         if reply.status is not Status.OK or record is None:
             # The entry has another generation, which should be impossible: nothing to restore.
-            yield from self._remove(entry)
+            self._remove(entry)
             return
         entry.frozen = record
         yield from self._on_frozen(now, entry, reply)
         if not record.dirty:
-            self._retire(entry)
+            self._remove(entry)
             return
         entry.state = State.RESTORING
         owner = self._context.owner(entry.key)
@@ -82,7 +84,7 @@ class Eviction:
                 self._context.observe_incarnation(reply.stamp.incarnation)
             self._restoring[owner.name] -= 1
             self._context.counts["records_restored"] += 1
-            self._retire(entry)
+            self._remove(entry)
             return iter(())
 
         self._context.pending.send(
@@ -95,16 +97,9 @@ class Eviction:
             insist=True,
         )
 
-    def _retire(self, entry: Entry) -> None:
-        """The server has the record: the switch may stop serving the entry."""
-        entry.state = State.RETIRING
-        self._validity.change(Op.RETIRE, entry, self._retired)
+    def _remove(self, entry: Entry) -> None:
+        """The server has the record: the switches may stop serving the entry."""
 
-    def _retired(self, now: Nanoseconds, entry: Entry, reply: Message) -> Iterator[Action]:
-        """The switch serves no request from the entry: delete its lookup entry."""
-        yield from self._remove(entry)
-
-    def _remove(self, entry: Entry) -> Iterator[Action]:
         def removed(ok: bool) -> Iterator[Action]:
             context, successor = self._context, entry.successor
             context.counts["evictions"] += 1
@@ -112,4 +107,4 @@ class Eviction:
                 self._admit(successor)
             return iter(())
 
-        yield from remove(self._context, entry, removed)
+        self._removal.begin(entry, len(self._context.switches) - 1, removed)

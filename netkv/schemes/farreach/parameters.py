@@ -17,25 +17,16 @@ COLLECT_PATIENCE: Nanoseconds = 5 * SECOND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FarReachParameters(CacheParameters):
-    """Parameters that a rack or a test sets. The defaults are the paper's (VI-A), where it has any.
+class WriteBackParameters(CacheParameters):
+    """Parameters of every write-back cache. The defaults are the paper's (VI-A), where it has any.
 
-    `snapshot_period`: ns from the beginning of one snapshot to the next, 0 for no snapshots.
-    `pipelines`: of the switch, 1, 2 or 4. `original_patience`: ns to wait for originals after the
-    last entry is loaded. `collect_patience`: ns without an answer after which a recovery gives up a
-    client. `incarnation_length`: ns for which the switch keeps its incarnation. `tries`:
-    transmissions of a request before its receiver is reported as silent. `max_bulk`: like
-    `max_in_flight`, for snapshots and recoveries.
+    `incarnation_length`: ns for which a switch keeps its incarnation. `tries`: transmissions of a
+    request before its receiver is reported as silent. `max_bulk`: like `max_in_flight`, for
+    snapshots and recoveries.
     """
-
-    options: ClassVar[type[FarReachOptions]] = FarReachOptions
 
     sample_rate: float = 0.5
     hot_threshold: int = 20
-    snapshot_period: Nanoseconds = 10 * SECOND
-    pipelines: int = 1
-    original_patience: Nanoseconds = 500 * MILLISECOND
-    collect_patience: Nanoseconds = COLLECT_PATIENCE
     incarnation_length: Nanoseconds = 600 * SECOND
     tries: int = 12
     max_bulk: int = 256
@@ -44,14 +35,37 @@ class FarReachParameters(CacheParameters):
         """Raises ValueError for an invalid parameter."""
         # Not super(): `dataclass(slots=True)` creates the class a second time.
         CacheParameters.__post_init__(self)
+        self.check_times("incarnation_length")
+        self.check_limits("tries", "max_bulk")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FarReachParameters(WriteBackParameters):
+    """Parameters that a rack or a test sets.
+
+    `snapshot_period`: ns from the beginning of one snapshot to the next, 0 for no snapshots.
+    `pipelines`: of the switch, 1, 2 or 4. `original_patience`: ns to wait for originals after the
+    last entry is loaded. `collect_patience`: ns without an answer after which a recovery gives up a
+    client.
+    """
+
+    options: ClassVar[type[FarReachOptions]] = FarReachOptions
+
+    snapshot_period: Nanoseconds = 10 * SECOND
+    pipelines: int = 1
+    original_patience: Nanoseconds = 500 * MILLISECOND
+    collect_patience: Nanoseconds = COLLECT_PATIENCE
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for an invalid parameter."""
+        WriteBackParameters.__post_init__(self)
         if self.snapshot_period < 0:
             raise ValueError(
                 f"snapshot_period {self.snapshot_period}: a time in ns, or 0 for no snapshots."
             )
         if self.pipelines not in PIPELINES:
             raise ValueError(f"pipelines {self.pipelines}: a switch has 1, 2 or 4.")
-        self.check_times("original_patience", "collect_patience", "incarnation_length")
-        self.check_limits("tries", "max_bulk")
+        self.check_times("original_patience", "collect_patience")
 
 
 def of_rack(spec: RackSpec) -> FarReachParameters:

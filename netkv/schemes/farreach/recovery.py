@@ -74,6 +74,7 @@ class Recovery:
     def __init__(
         self,
         context: Context,
+        patience: Nanoseconds,
         checkpoint: Checkpoint,
         settings: SwitchSettings,
         clients: Clients,
@@ -81,14 +82,15 @@ class Recovery:
         opened: Callable[[Nanoseconds], Iterable[Action]],
         readmit: Callable[[Candidate], None],
     ) -> None:
-        """`opened` is called when the switch serves; `readmit` queues keys of the snapshot."""
+        """`patience`: time without an answer after which a client is given up. `opened` is called
+        when the switch serves; `readmit` queues keys of the snapshot."""
         self._context = context
         self._checkpoint = checkpoint
         self._settings = settings
         self._clients = clients
         self._opened = opened
         self._readmit = readmit
-        interval = max(context.parameters.collect_patience // MAX_MISSED, 1)
+        interval = max(patience // MAX_MISSED, 1)
         self._heartbeat = Heartbeat(context.pending, interval)
         self._collection = Collection(context.pending, self._heartbeat)
         self.step = Step.OFF

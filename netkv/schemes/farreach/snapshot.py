@@ -10,9 +10,11 @@ from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds, Note
 from netkv.control.messages import Bit, Message
+from netkv.control.table_writes import TableWrites
 from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Entry, State
 from netkv.schemes.farreach.loading import Loaded, Loads
+from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.record import Record, is_later, record_of
 from netkv.schemes.farreach.snapshot_tables import SnapshotTables
 from netkv.schemes.farreach.validity import Validity
@@ -75,13 +77,19 @@ class Snapshots:
        snapshot incomplete. It is counted and dropped: the previous snapshot stays in force.
     """
 
-    def __init__(self, context: Context, validity: Validity, complete: Complete) -> None:
+    def __init__(
+        self,
+        context: Context,
+        parameters: FarReachParameters,
+        writes: TableWrites,
+        validity: Validity,
+        complete: Complete,
+    ) -> None:
         """`complete` is called with every complete snapshot."""
-        parameters = context.parameters
         self._context = context
         self._validity = validity
         self._complete = complete
-        self._rows = SnapshotTables(context.writes)
+        self._rows = SnapshotTables(writes)
         self._loads = Loads(parameters.timeouts, parameters.max_bulk, parameters.tries)
         self._others = tuple(range(1, parameters.pipelines))
         self._patience = parameters.original_patience

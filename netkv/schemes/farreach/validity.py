@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.messages import Message, Op, Slot, Stamp
-from netkv.control.pending_requests import PendingRequests
+from netkv.control.pending_requests import PendingRequests, To
 from netkv.schemes.farreach.entries import Entry
 
 Changed: TypeAlias = Callable[[Nanoseconds, Entry, Message], Iterable[Action]]
@@ -28,15 +28,15 @@ class Validity:
         self._pending = pending
         self._under_way = 0
         self._closed = False
-        self._held: list[tuple[Op, Entry, Changed]] = []
+        self._held: list[tuple[Op, Entry, To, Changed]] = []
         self._when_still: Callable[[Nanoseconds], Iterable[Action]] | None = None
         self.number = 0
         """The snapshot that is being taken; 0 for none."""
 
-    def change(self, op: Op, entry: Entry, then: Changed) -> None:
-        """Send the message, or hold it until the gate opens."""
+    def change(self, op: Op, entry: Entry, to: To, then: Changed) -> None:
+        """Send the message to a switch, or hold it until the gate opens."""
         if self._closed:
-            self._held.append((op, entry, then))
+            self._held.append((op, entry, to, then))
             return
         self._under_way += 1
 
@@ -50,6 +50,7 @@ class Validity:
             op,
             entry.key,
             changed,
+            to=to,
             stamp=Stamp(generation=entry.generation),
             slot=Slot(entry.entry, self.number if op is Op.EVICT else 0),
             insist=True,
@@ -68,8 +69,8 @@ class Validity:
         self._closed = False
         self._when_still = None
         held, self._held = self._held, []
-        for op, entry, then in held:
-            self.change(op, entry, then)
+        for op, entry, to, then in held:
+            self.change(op, entry, to, then)
 
     def clear(self) -> None:
         """The switch has restarted and lost its state."""

@@ -9,14 +9,14 @@ from netkv.schemes.netcache.options import NetCacheOptions
 from netkv.schemes.scheme import PLAIN, Scheme
 
 if TYPE_CHECKING:
-    from netkv.control.base import ControlPlane
+    from netkv.control.base import SwitchControlPlane
     from netkv.control.topology import Topology
     from netkv.lab.spec import LabSpec, RackSpec
     from netkv.sim.models import Profile
     from netkv.sim.probes import Probes
 
 
-def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
+def _control_plane(spec: RackSpec, topology: Topology) -> SwitchControlPlane:
     from netkv.schemes.netcache.control_plane import NetCache
     from netkv.schemes.netcache.parameters import of_rack
 

@@ -12,13 +12,13 @@ from netkv.schemes.multiget_metrics import METRICS
 from netkv.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
-    from netkv.control.base import ControlPlane
+    from netkv.control.base import SwitchControlPlane
     from netkv.control.topology import Topology
     from netkv.lab.spec import LabSpec, RackSpec
     from netkv.sim.models import Profile
 
 
-def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
+def _control_plane(spec: RackSpec, topology: Topology) -> SwitchControlPlane:
     from netkv.schemes.netmc.control_plane import NetMc
 
     return NetMc(topology, srv_fields(spec.lab))

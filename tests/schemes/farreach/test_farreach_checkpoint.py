@@ -7,7 +7,8 @@ import pytest
 
 from netkv.control.base import Note, Save, Saved
 from netkv.control.messages import Bit
-from netkv.schemes.farreach.checkpoint import RETRY_DELAY, Checkpoint
+from netkv.control.saves import RETRY_DELAY
+from netkv.schemes.farreach.checkpoint import Checkpoint
 from netkv.schemes.farreach.checkpoint_format import Client, SavedError, State, from_bytes, to_bytes
 from netkv.schemes.farreach.record import (
     MalformedRecordsError,

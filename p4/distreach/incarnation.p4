@@ -1,4 +1,4 @@
-/* The incarnation of the chain, and the place of this switch in it. One table has both: when a
+/* The incarnation of the chain, and the position of this switch in it. One table has both: when a
  * switch becomes the head, it stamps with the new incarnation from its first request on. */
 
 control Incarnation(inout headers_t hdr, inout metadata_t meta) {
@@ -7,17 +7,17 @@ control Incarnation(inout headers_t hdr, inout metadata_t meta) {
 
     /* previous: the incarnation before this one that continues the same sequence numbers; 0: none.
      * last_loss: the incarnation that began with the last loss of a switch's state.
-     * head: 1 if this switch is the first of the chain. */
-    action set(bit<32> incarnation, bit<32> previous, bit<32> last_loss, bit<8> head) {
+     * position: number of switches before this one in the chain; 0: this switch is the head. */
+    action set(bit<32> incarnation, bit<32> previous, bit<32> last_loss, bit<8> position) {
         meta.incarnation = incarnation;
         meta.previous = previous;
         lost = last_loss;
-        meta.head = head == 1;
+        meta.position = position;
     }
 
     table current {
         actions = { set; }
-        default_action = set(0, 0, 0, 0);
+        default_action = set(0, 0, 0, 255);
     }
 
     apply {
@@ -27,6 +27,7 @@ control Incarnation(inout headers_t hdr, inout metadata_t meta) {
                                     || hdr.version_stamp.incarnation == meta.previous);
         meta.own_incarnation = meta.incarnation;
         if (meta.role == ROLE_READ || meta.role == ROLE_WRITE) {
+            meta.head = meta.position == 0;
             if (meta.head) {
                 // The client's incarnation. It knows the last loss, or the write is from before it.
                 knows = hdr.version_stamp.incarnation != 0
@@ -36,7 +37,9 @@ control Incarnation(inout headers_t hdr, inout metadata_t meta) {
             } else if (meta.same_incarnation
                        && (hdr.version_stamp.bits & BIT_SEQUENCED) != 0) {
                 meta.past = (hdr.version_stamp.bits & BIT_PAST) != 0;
-                meta.storable = (hdr.version_stamp.bits & BIT_STORED) != 0;
+                // The frame has passed all switches before this one, and all of them have the write.
+                meta.storable = (hdr.version_stamp.bits & BIT_STORED) != 0
+                                && hdr.version_stamp.generation == (bit<32>) meta.position;
                 meta.superseded = (hdr.version_stamp.bits & BIT_SUPERSEDED) != 0;
                 meta.sequence = hdr.version_stamp.sequence;
                 meta.own_incarnation = hdr.version_stamp.incarnation;

@@ -42,6 +42,7 @@ struct metadata_t {
     bit<32>           previous;         // the one before it that continues the same sequence; 0: none
     bit<32>           sequence;         // of the write or of the version stamp; 0: older than all
     bit<32>           own_incarnation;  // of `sequence`, if the frame is a write
+    bit<8>            position;         // number of switches before this one in the chain
     bool              head;             // this switch stamps the requests of the chain
     bool              same_incarnation; // the version stamp is of this incarnation
     bool              past;             // a write first sent before the last loss of the chain

@@ -2,7 +2,8 @@
 
 const bit<8> MODE_CLOSED = 0; // requests of the chain are dropped
 const bit<8> MODE_OPEN = 1;
-const bit<8> MODE_HOLD = 2;   // requests for keys in the lookup table are dropped
+const bit<8> MODE_HOLD = 2;   // requests for keys in the lookup table are dropped; a switch above
+                              // the tail only routes the others
 
 control Settings(inout metadata_t meta) {
     /* sample_below: this many of 65536 requests are counted (0: none, 65536: all).

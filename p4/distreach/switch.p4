@@ -39,6 +39,7 @@ struct headers_t {
 #include "common/frame_check.p4"
 #include "farreach/arrival_port.p4"
 #include "distreach/settings.p4"
+#include "distreach/key_hash.p4"
 #include "common/partition.p4"
 #include "distreach/chain.p4"
 #include "distreach/mode.p4"
@@ -87,6 +88,7 @@ control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
     FrameCheck()       frame_check;
     ArrivalPort()      arrival_port;
     Settings()         settings;
+    KeyHash()          key_hash;
     Partition()        partition;
     Chain()            chain;
     EntryLookup()      lookup;
@@ -108,6 +110,9 @@ control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
             entry_access.apply(hdr, meta, std);
             frame_check.apply(hdr.ipv4, hdr.kv.isValid(), meta, std);
             if (meta.drop_reason == KEEP) {
+                if (meta.role == ROLE_READ || meta.role == ROLE_WRITE) {
+                    key_hash.apply(hdr, meta);
+                }
                 if (hdr.kv.isValid()) {
                     partition.apply(hdr, meta);
                 }

@@ -24,6 +24,9 @@ control EntryState(inout headers_t hdr, inout metadata_t meta) {
                 meta.filled = is_newer(meta.generation, old[63:32]);
                 if (meta.filled) {
                     new = meta.generation ++ INVALID ++ 24w0;
+                    if ((hdr.version_stamp.bits & BIT_VALID) != 0) {
+                        new[31:24] = VALID;
+                    }
                 }
             } else if (meta.same_generation && old[23:23] == 0) {
                 if (hdr.kv.op == OP_VALIDATE && meta.validity == INVALID) {

@@ -14,6 +14,7 @@
 //! | [`memcached`] | single keys in memcached's binary protocol over UDP |
 //! | [`netcache`] | single keys behind a write-through cache in the switch |
 //! | [`farreach`] | single keys behind a write-back cache in the switch |
+//! | [`distreach`] | single keys behind a write-back cache in a chain of switches |
 //! | [`multiget`] | several keys at once, in three architectures |
 //!
 //! [`single_key`] is shared by those of single keys, [`common`] by all.
@@ -24,6 +25,7 @@ use netkv_wire::Key;
 use netkv_workload::key_id;
 
 mod common;
+pub mod distreach;
 pub mod farreach;
 pub mod memcached;
 pub mod multiget;

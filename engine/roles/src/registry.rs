@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::records::Keying;
 use crate::{Applied, Backoff, Client, ClientConfig, Coordinator, Frames, Nanos, Server};
-use crate::{farreach, memcached, multiget, netcache, plain};
+use crate::{distreach, farreach, memcached, multiget, netcache, plain};
 
 /// The roles of servers.
 pub static SERVERS: &[ServerEntry] = &[
@@ -30,6 +30,7 @@ pub static CLIENTS: &[ClientEntry] = &[
     plain::CLIENT,
     memcached::CLIENT,
     farreach::client::CLIENT,
+    distreach::CLIENT,
     multiget::netmc::CLIENT,
     multiget::climc::CLIENT,
     multiget::coordimc::CLIENT,

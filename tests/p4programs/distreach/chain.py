@@ -67,11 +67,14 @@ class Switch:
         self.engine = _engine.Switch(bundle)
         self.tables = Tables(self.engine, bundle)
         self.alive = True
+        self.open = False
+        """Whether its mode is not CLOSED."""
         self.lookup: dict[bytes, tuple[int, int]] = {}
         self._set_up()
 
     def _set_up(self) -> None:
         self.lookup = {}
+        self.open = False
         for write in ForwardingOnly(TOPOLOGY).tables():
             self.write(write)
         for port in (UP, DOWN, CPU_PORT):
@@ -93,11 +96,12 @@ class Switch:
         table, action = "NetkvIngress.settings.settings", "NetkvIngress.settings.configure"
         params = {"sample_below": below, "hot_threshold": threshold, "epoch": 1, "mode": mode}
         self.write(base.SetDefault(0, table, action, params))
+        self.open = mode != CLOSED
 
-    def incarnation(self, incarnation: int, *, head: bool, loss: int, previous: int = 0) -> None:
+    def incarnation(self, incarnation: int, *, position: int, loss: int, previous: int = 0) -> None:
         table, action = "NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set"
         params = {"incarnation": incarnation, "previous": previous, "last_loss": loss}
-        self.write(base.SetDefault(0, table, action, params | {"head": int(head)}))
+        self.write(base.SetDefault(0, table, action, params | {"position": position}))
 
     def cache(self, key: bytes, entry: int, generation: int) -> None:
         """Insert a lookup entry."""
@@ -200,6 +204,10 @@ class Chain:
     loss: int = 40
     """That of the last loss of a switch."""
     generation: int = 0
+    requests_to: int = SERVICE_IP
+    """Address of requests: of the service, or of the server if another switch has rewritten it."""
+    bypassed: set[int] = field(default_factory=set)
+    """Switches above the tail that requests and replies do not pass, since others are down."""
 
     @classmethod
     def of(cls, length: int, upper: Patch | None = None, tail: Patch | None = None) -> Chain:
@@ -217,6 +225,11 @@ class Chain:
         return [number for number, switch in enumerate(self.switches) if switch.alive]
 
     @property
+    def path(self) -> list[int]:
+        """The switches that requests pass, in this order."""
+        return [place for place in self.live if place not in self.bypassed]
+
+    @property
     def head(self) -> Switch:
         return self.switches[self.live[0]]
 
@@ -224,29 +237,38 @@ class Chain:
     def tail(self) -> Switch:
         return self.switches[-1]
 
-    def begin(self) -> Iterator[str]:
-        """The incarnation of the chain after a loss, in steps: one switch after another."""
+    def begin(self, switches: Sequence[Switch] | None = None) -> Iterator[str]:
+        """The incarnation of the whole chain after a loss, for these switches (None: all), one
+        after another."""
         self.loss = self.number
-        for place in reversed(self.live):
-            switch = self.switches[place]
-            switch.incarnation(self.number, head=place == self.live[0], loss=self.loss)
+        for switch in self.switches if switches is None else switches:
+            position = self.switches.index(switch)
+            switch.incarnation(self.number, position=position, loss=self.loss)
             yield "a new incarnation"
+
+    def tail_begins(self) -> None:
+        """The next incarnation, in which the tail is the head."""
+        self.number += 1
+        self.loss = self.number
+        self.tail.incarnation(self.number, position=0, loss=self.loss)
 
     def raise_incarnation(self) -> Iterator[str]:
         """The next incarnation, without a loss. The tail is the first to know it, so what the
         others stamp is never of an incarnation that the next switch does not know."""
         previous, self.number = self.number, self.number + 1
         for place in reversed(self.live):
-            switch, head = self.switches[place], place == self.live[0]
-            switch.incarnation(self.number, head=head, previous=previous, loss=self.loss)
+            switch = self.switches[place]
+            switch.incarnation(self.number, position=place, previous=previous, loss=self.loss)
             yield "a new incarnation"
 
     # ------------------------------------------------------------------------------ frames
 
     def send(self, message: Message) -> None:
         """A client sends a request; it is at the first live switch next."""
-        frame = encode(message, client_ip(message.sender), SERVICE_IP)
-        self.frames.append(Frame(self.live[0], UP, frame))
+        frame = encode(message, client_ip(message.sender), self.requests_to)
+        # The servers are behind the tail.
+        first = self.path[0] if self.path else len(self.switches) - 1
+        self.frames.append(Frame(first, UP, frame))
 
     def deliver(self, frame: Frame) -> list[Message]:
         """Deliver a frame; return the messages that a client gets."""
@@ -272,9 +294,12 @@ class Chain:
         """What is at the other end of a port, and its port there."""
         assert port in (UP, DOWN)
         if port == DOWN:
-            below = [other for other in self.live if other > place]
-            return (below[0], UP) if below else (SERVER, 0)
-        above = [other for other in self.live if other < place]
+            below = [other for other in self.path if other > place]
+            if below:
+                return below[0], UP
+            last = len(self.switches) - 1
+            return (SERVER, 0) if place == last else (last, UP)
+        above = [other for other in self.path if other < place]
         return (above[-1], DOWN) if above else (CLIENT, 0)
 
     def step(self) -> list[Message]:
@@ -351,15 +376,17 @@ class Chain:
             pass
 
     def recovering(self, restart: Sequence[int] = ()) -> Iterator[str]:
-        """`recover` in steps: yields the names of the phases."""
+        """`recover` in steps (docs/distreach.md, "Recovery"): yields what was done."""
         survivors = [self.switches[place] for place in self.live]
         for switch in survivors:
             switch.mode(HOLD)
             yield "holding"
-        source = survivors[-1]
+        if self.tail in survivors:
+            self.tail_begins()
+            yield "the tail is the head"
         loaded: list[tuple[bytes, int, Record, bool]] = []
-        for key, (entry, generation) in source.lookup.items():
-            report = source.control(Op.LOAD, key, entry, Stamp(generation=generation))
+        for key, (entry, generation) in survivors[-1].lookup.items():
+            report = survivors[-1].control(Op.LOAD, key, entry, Stamp(generation=generation))
             assert report.stamp
             if report.status is Status.OK and report.stamp.bits & Bit.VALID:
                 latest = bool(report.stamp.bits & Bit.LATEST)
@@ -368,26 +395,59 @@ class Chain:
         for key, _, record, _ in loaded:
             self.server.restore(key, record)
             yield "updating the server"
-        for switch in survivors:
-            for key, (entry, generation) in list(switch.lookup.items()):
-                switch.control(Op.RETIRE, key, entry, Stamp(generation=generation))
-                switch.forget(key)
-                yield "removing"
         for place in restart:
             self.switches[place].restart()
+            if self.switches[place] is not self.tail:
+                self.switches[place].mode(HOLD)
             yield "restarting"
-        self.number += 2
-        yield from self.begin()
         if len(self.live) == len(self.switches):
-            # A switch that has just started is closed; the others hold.
-            for key, entry, record, latest in loaded:
+            yield from self._admitting_again(loaded)
+            return
+        for switch in survivors:
+            for key in list(switch.lookup):
+                switch.forget(key)
+                yield "removing"
+        if self.tail.alive:
+            if self.tail not in survivors:
+                self.tail_begins()
+            self.tail.mode(OPEN)
+            yield "open without a cache"
+
+    def _admitting_again(self, loaded: list[tuple[bytes, int, Record, bool]]) -> Iterator[str]:
+        """The last part of a recovery of a whole chain."""
+        fillings = {}
+        for key, entry, record, latest in loaded:
+            self.generation += 1
+            fillings[key] = (entry, self.generation, record, latest)
+        for switch in self.switches:
+            for key in [key for key in switch.lookup if key not in fillings]:
+                switch.forget(key)
+            for key, (entry, generation, _, _) in fillings.items():
+                if key in switch.lookup:
+                    switch.forget(key)
+                switch.cache(key, entry, generation)
+                yield "a lookup entry"
+        if not self.tail.open:
+            self.tail_begins()
+            self.tail.mode(HOLD)
+            yield "the tail is the head"
+        self.number += 1
+        # Before its entries are filled, so that they have no numbers of an earlier incarnation. The
+        # tail has an incarnation of its own.
+        yield from self.begin(self.switches[:-1])
+        for switch in self.switches:
+            for key, (entry, generation, record, latest) in fillings.items():
                 # The latest one only if the server, which has it by now, has no later one.
                 newest = record.stamp == self.server.stored(key).stamp != Stamp()
-                for _ in self.admitting(key, entry, record, latest=latest and newest):
-                    yield "admitting"
+                bits = Bit.VALID | (Bit.LATEST if latest and newest else Bit(0))
+                bits |= Bit.DELETED if record.value is None else Bit(0)
+                stamp = replace(record.stamp, generation=generation, bits=bits)
+                switch.control(Op.FILL, key, entry, stamp, record.value or b"")
+                yield "filled"
+        yield from self.begin([self.tail])
         # From the tail up: what a switch lets pass finds the next one open.
-        for place in reversed(self.live):
-            self.switches[place].mode(OPEN)
+        for switch in reversed(self.switches):
+            switch.mode(OPEN)
             yield "opening"
 
 

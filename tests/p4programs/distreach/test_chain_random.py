@@ -14,6 +14,7 @@ from random import Random
 import pytest
 
 from netkv.control.messages import Message, Op, Stamp, Status
+from netkv.control.topology import server_ip
 from tests.p4programs.distreach.chain import CLIENTS, Chain, Frame, Patch
 
 KEYS = [number.to_bytes(16) for number in range(1, 5)]
@@ -84,6 +85,7 @@ class Run:
     def __init__(self, length: int, seed: int, defects: tuple[Patch | None, Patch | None]) -> None:
         self.random = Random(seed)
         self.chain = Chain.of(length, *defects)
+        self.chain.requests_to = server_ip(0)
         self.clients = [Client(number) for number in range(1, CLIENTS + 1)]
         self.histories = Histories()
         self.now = 0
@@ -172,6 +174,12 @@ class Run:
         if len(live) > 1:
             self.chain.crash(self.random.choice(live))
             self.lost = True
+            self.reroute()
+
+    def reroute(self) -> None:
+        """Requests take another way, on which some switches of the chain may be missing."""
+        above = range(len(self.chain.switches) - 1)
+        self.chain.bypassed = {place for place in above if self.random.random() < 0.5}
 
     def controller_acts(self, *, quiet: bool) -> None:
         if self.lost:
@@ -187,7 +195,9 @@ class Run:
             return
         self.recovering = False
         whole = len(self.chain.live) == len(self.chain.switches)
-        if not whole:
+        if whole:
+            self.chain.bypassed.clear()
+        else:
             if quiet or self.random.random() < 0.1:
                 self.lost = True
             return

@@ -162,16 +162,36 @@ def leaf_dies_between_the_two_steps_of_an_eviction(chain: Chain) -> None:
 @rule(2, ("both", ("distreach/mode.p4", "meta.mode == MODE_CLOSED ||", "")))
 def modes_drop_what_must_wait(chain: Chain) -> None:
     cached(chain)
-    other = Message(Op.GET, (8).to_bytes(16), 5, 1, stamp=Stamp(40))
-    chain.head.mode(HOLD)
+    other = Message(Op.PUT, (8).to_bytes(16), 5, 1, stamp=Stamp(40), length=1, value=b"v")
+    for switch in chain.switches:
+        switch.mode(HOLD)
+    chain.tail_begins()
     assert chain.ask(get(2)) == []
     assert chain.ask(put(b"second", 2)) == []
-    assert len(chain.ask(other)) == 1
+    (reply,) = chain.ask(other)
+    assert reply.status is Status.UNKNOWN, "the tail gives it its sequence, and it is past"
     chain.head.mode(CLOSED)
     assert chain.ask(get(3)) == []
     assert chain.ask(other) == []
-    chain.head.mode(OPEN)
+    for _ in chain.begin():
+        pass
+    for switch in chain.switches:
+        switch.mode(OPEN)
     assert value_of(chain, 4) == b"first"
+
+
+@rule(2, ("upper", ("distreach/mode.p4", "meta.role = ROLE_NONE;", "")))
+def requests_pass_a_restarted_switch_before_the_chain_is_whole(chain: Chain) -> None:
+    """It has no incarnation yet: only the tail takes part in what passes."""
+    cached(chain)
+    chain.crash(0)
+    steps = chain.recovering(restart=[0])
+    while next(steps) != "restarting":
+        pass
+    other = Message(Op.PUT, (8).to_bytes(16), 5, 1, stamp=Stamp(41), length=1, value=b"v")
+    (reply,) = chain.ask(other)
+    assert (reply.status, reply.stamp) == (Status.OK, Stamp(41, 1))
+    assert chain.ask(get(2)) == [], "the key is held at the tail"
 
 
 @rule(2, ("upper", ("distreach/chain.p4", "meta.role = ROLE_NONE;", "")))
@@ -236,6 +256,17 @@ def request_of_an_incarnation_before_the_previous_one_is_past(chain: Chain) -> N
     assert value_of(chain, 2) == b"third"
 
 
+@rule(3, ("tail", ("distreach/incarnation.p4", "== (bit<32>) meta.position;", "!= 9;")))
+def write_that_bypassed_a_switch_goes_to_the_server(chain: Chain) -> None:
+    """The chain is open again, but some switch still routes around one that is in it."""
+    cached(chain)
+    chain.bypassed = {1}
+    (reply,) = chain.ask(put(b"second", 2))
+    assert not reply.cache_hit
+    assert chain.server.stored(KEY).value == b"second"
+    assert value_of(chain, 3) == b"second"
+
+
 @rule(3)
 def chain_survives_the_loss_of_all_but_one_switch(chain: Chain) -> None:
     cached(chain)
@@ -251,10 +282,10 @@ def chain_survives_the_loss_of_all_but_one_switch(chain: Chain) -> None:
     chain.crash(1)
     chain.recover()  # they stay down: the tail is the head now
     assert chain.server.stored(KEY).value == b"third"
-    assert value_of(chain, 4, incarnation=44) == b"third"
-    (reply,) = chain.ask(put(b"fourth", 4, incarnation=44))
+    assert value_of(chain, 4, incarnation=43) == b"third"
+    (reply,) = chain.ask(put(b"fourth", 4, incarnation=43))
     assert reply.status is Status.OK
-    assert chain.server.stored(KEY).stamp == Stamp(44, 1)
+    assert chain.server.stored(KEY).stamp == Stamp(43, 1)
 
 
 @pytest.mark.parametrize("case", rule.cases, ids=str)

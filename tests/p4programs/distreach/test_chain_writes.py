@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from netkv.control.messages import Bit, Message, Op, Stamp, Status, decode, encode
-from netkv.control.topology import SERVICE_IP, client_ip, key_hash
+from netkv.control.topology import SERVICE_IP, client_ip, key_hash, server_ip
 from netkv.p4rt import entities, p4info
 from tests.p4programs.distreach.chain import (
     CLIENT,
@@ -334,6 +334,19 @@ def delete_is_a_write(chain: Chain) -> None:
     assert chain.server.stored(KEY).value is None
     (reply,) = chain.ask(get(3, incarnation=42))
     assert (reply.status, reply.cache_hit) == (Status.NOT_FOUND, True)
+
+
+@rule(2, ("upper", ("distreach/key_hash.p4", "hash(meta.key_hash,", "hash(meta.swapped_hash,")))
+def keys_have_their_counters_also_behind_another_switch(chain: Chain) -> None:
+    """The switch of the clients has sent the requests to the owner of their keys."""
+    keys = [KEY, (8).to_bytes(16)]
+    assert key_hash(keys[0]) & 0x7FFF != key_hash(keys[1]) & 0x7FFF
+    for request, key in enumerate(keys, 1):
+        message = Message(Op.PUT, key, request, 1, stamp=Stamp(40), length=1, value=b"v")
+        frame = encode(message, client_ip(1), server_ip(0))
+        chain.frames.append(Frame(0, UP, frame))
+        (reply,) = chain.settle()
+        assert reply.stamp == Stamp(40, 1)
 
 
 @pytest.mark.parametrize("case", rule.cases, ids=str)

@@ -189,6 +189,8 @@ class Switch:
         reply = message.reply(stamp=stamp, slot=slot)
         if message.op is Op.FILL and newer(generation, entry.generation):
             self.entries[slot.entry] = entry = Entry(generation)
+            if stamp.bits & Bit.VALID:
+                entry.validity = VALID
             entry.store(
                 message,
                 stamp.number if self._is_current(stamp.incarnation) else 0,

@@ -12,10 +12,13 @@ const STORED: u8 = bits::LATEST;
 const SEQUENCED: u8 = bits::VALID;
 
 /// Parameters of the incarnation: the chain's, none before it that continues its numbers, that of
-/// the last loss, and whether the switch is the head.
-const fn incarnation(head: bool) -> [u128; 4] {
-    [INCARNATION as u128, 0, INCARNATION as u128, head as u128]
+/// the last loss, and the position of the switch.
+const fn incarnation(position: u32) -> [u128; 4] {
+    [INCARNATION as u128, 0, INCARNATION as u128, position as u128]
 }
+
+/// The tail is the second switch of its chain.
+const TAIL_POSITION: u32 = 1;
 
 /// How often the writes of cached keys are sent to the tail, with numbers a third of the range of
 /// serial numbers apart. So each write is newer than the one before it, also if the sequence is
@@ -28,7 +31,7 @@ pub(super) static TAIL: WriteBack = WriteBack {
     paths: ANSWERING_PATHS,
     answers: true,
     record_incarnation: INCARNATION - 1,
-    incarnation: &incarnation(false),
+    incarnation: &incarnation(TAIL_POSITION),
     chain: true,
     request_stamp: sequenced_stamp,
     turns: |path| if path.frame == Frame::Write && path.cached { TURNS } else { 1 },
@@ -46,7 +49,7 @@ pub(super) static UPPER: WriteBack = WriteBack {
     ],
     answers: false,
     record_incarnation: INCARNATION - 1,
-    incarnation: &incarnation(true),
+    incarnation: &incarnation(0),
     chain: true,
     request_stamp: |_, _, _| client_stamp(),
     turns: |_| 1,
@@ -59,5 +62,6 @@ fn sequenced_stamp(path: &Path, turn: u32, n: u32) -> Stamp {
         Frame::Read | Frame::Reply => (0, 0),
     };
     let sequence = Sequence { incarnation: INCARNATION, number };
-    Stamp { sequence, generation: 0, bits: SEQUENCED | stored }
+    // Between switches the generation counts those that the request has passed.
+    Stamp { sequence, generation: TAIL_POSITION, bits: SEQUENCED | stored }
 }

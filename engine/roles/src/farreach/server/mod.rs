@@ -30,7 +30,7 @@ mod writes;
 
 use std::convert::Infallible;
 
-use netkv_wire::{CONTROLLER_IP, FrameView, Key, Op, Stamp, Status, bits};
+use netkv_wire::{CONTROLLER_IP, FrameView, Key, Op, Sequence, Stamp, Status, bits};
 
 use super::mutation;
 use crate::common::stats::counts;
@@ -188,8 +188,11 @@ impl Protocol for FarReach {
         frame.stamp().is_some_and(numbered)
     }
 
+    /// The incarnation that the request has from the switch, and no number: it states nothing about
+    /// the record.
     fn refusal(frame: &FrameView<'_>) -> Option<Stamp> {
-        frame.stamp().map(|_| Stamp::default())
+        let incarnation = frame.stamp()?.sequence.incarnation;
+        Some(Stamp { sequence: Sequence { incarnation, number: 0 }, ..Stamp::default() })
     }
 
     fn on_get(server: &mut Server, _: Nanos, frame: &FrameView<'_>, out: &mut Actions) {

@@ -46,6 +46,9 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
         Verdict::Accept
     }
 
+    /// A request was answered, with any status.
+    fn on_answer(&mut self, _frame: &FrameView<'_>) {}
+
     /// A read of `key` was answered.
     fn on_read(&mut self, _key: &Key, _frame: &FrameView<'_>) {}
 

@@ -124,6 +124,7 @@ impl<P: Protocol> Client<P> {
             }
         }
         let Some(request) = self.requests[slot as usize].take() else { return };
+        self.protocol.on_answer(&frame);
         self.end_number(&request);
         self.timeouts.answered(request.attempts, now.saturating_sub(request.sent));
         self.on_reply(now, slot, request, &frame, out);

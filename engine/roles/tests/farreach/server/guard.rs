@@ -170,7 +170,7 @@ fn requests_that_no_switch_has_stamped_or_numbered_are_refused() {
     }
     for op in [Op::Put, Op::Delete] {
         let outgoing = rig.exchange(&Incoming::client(op, 1, 2, at(0))).unwrap();
-        assert_eq!((outgoing.status, outgoing.sequence()), (Status::Rejected, Sequence::default()));
+        assert_eq!((outgoing.status, outgoing.sequence()), (Status::Rejected, at(0)));
     }
     assert_eq!(rig.stored(), (INITIAL, Sequence::default()));
     // A refused request is not recorded: the same request with a number takes effect.

@@ -148,6 +148,7 @@ class TableWritten:
     write: int
     ok: bool
     error: str = ""
+    switch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,7 @@ class TableRead:
     default: Entry | None = None
     error: str = ""
     """Why the switch has refused it; empty if it has not."""
+    switch: str = ""
 
 
 @dataclass(frozen=True, slots=True)

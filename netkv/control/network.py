@@ -200,8 +200,9 @@ def spine_leaf(
     Servers are at the last layer (`leaf-0`, …), spread evenly. The layers above are `spine-0`, …
     or, if there are several such layers, `spine1-0`, …, `spine2-0`, …, beginning at the clients.
     Clients are at `client_switches` separate switches (`edge-0`, …), each joined to all of the
-    first layer, so that every request passes all layers (DistReach, section IV-A). A coordinator is
-    at the switch of client 1.
+    first layer, so that every request passes all layers (Sheng et al., "Toward Distributed
+    Write-back Caching in Programmable Switches", section IV-A). A coordinator is at the switch of
+    client 1.
     """
     for what, number in (("layers", layers), ("switches in a layer", switches)):
         if number < 1:

@@ -129,7 +129,8 @@ class Actions:
         """
         if isinstance(action, base.TableWrite):
             if self._writes >= base.MAX_WRITES:
-                return base.TableWritten(action.write, False, base.TOO_MANY_WRITES)
+                error = base.TOO_MANY_WRITES
+                return base.TableWritten(action.write, False, error, action.switch)
             self._writes += 1
         elif (kind := _kind(action)) is not None:
             name, limit = kind

@@ -161,7 +161,7 @@ class SwitchSession:
         self._actions.answered(len(writes))
         for index, write in enumerate(writes):
             error = failed.get(index, "")
-            self._put(base.TableWritten(write.write, index not in failed, error))
+            self._put(base.TableWritten(write.write, index not in failed, error, self._switch))
 
     async def _read(self, request: base.ReadTable) -> None:
         """Reads a table and answers."""
@@ -173,7 +173,8 @@ class SwitchSession:
         except ControllerError as refused:
             if refused.disconnected or refused.not_primary:
                 raise
-            found, answer = [], base.TableRead(request.read, error=str(refused))
+            error = base.TableRead(request.read, error=str(refused), switch=self._switch)
+            found, answer = [], error
         await self._channel.connected()
         self._note_bytes(sum(entity.ByteSize() for entity in found))
         self._put(answer)

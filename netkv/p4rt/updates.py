@@ -65,7 +65,7 @@ def table_read(
             default = read
         else:
             entries.append(read)
-    return base.TableRead(request.read, tuple(entries), default)
+    return base.TableRead(request.read, tuple(entries), default, switch=request.switch)
 
 
 def _matches(

@@ -155,6 +155,9 @@ class Scheme:
     """A further check at the end of a case of `netkv soak`: gets the rack, which is idle, and a
     function that reads back every written key and returns how many of these reads were sent again;
     returns a sentence about a violation, or None."""
+    soak_tolerates: Callable[[SimRack, str], bool] | None = None
+    """Whether the scheme tolerates that a switch fails now; `netkv soak` leaves out a fault that it
+    does not. None: it tolerates each."""
     max_staleness: Callable[[LabSpec], float | None] = _never_stale
     """Seconds for which reads of a rack may return a value that was replaced; None: never."""
     profiles: Callable[[], Mapping[str, Profile]] = _no_profiles

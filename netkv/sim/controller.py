@@ -108,7 +108,7 @@ class SwitchControl:
             return False  # it is of an earlier session, or an earlier pipeline has answered it
         if isinstance(request, base.ReadTable):
             del self._requests[token]
-            self._answers[token] = answer = self.tables.read(request)
+            self._answers[token] = answer = self.tables.read(request, self.name)
             self.bytes += self.tables.read_message_bytes(request, answer)
             return True
         error = self.tables.carry_out(request, pipeline)
@@ -116,7 +116,7 @@ class SwitchControl:
             return False
         del self._requests[token]
         self._on_write(request, error)
-        self._answers[token] = base.TableWritten(request.write, not error, error)
+        self._answers[token] = base.TableWritten(request.write, not error, error, self.name)
         return True
 
     def answer(self, token: int) -> base.TableWritten | base.TableRead | None:
@@ -350,8 +350,8 @@ class Controller:
                 if self._simulation.write(switch.number, self._token):
                     switch.request(self._token, action)
                 elif isinstance(action, base.ReadTable):
-                    error = base.TableRead(action.read, error=base.TOO_MANY_WRITES)
-                    self._refused.append(error)
+                    error, name = base.TOO_MANY_WRITES, switch.name
+                    self._refused.append(base.TableRead(action.read, error=error, switch=name))
                 else:
-                    error_of_write = base.TableWritten(action.write, False, base.TOO_MANY_WRITES)
-                    self._refused.append(error_of_write)
+                    error, name = base.TOO_MANY_WRITES, switch.name
+                    self._refused.append(base.TableWritten(action.write, False, error, name))

@@ -100,8 +100,8 @@ class Tables:
             self._sizes["packet",] = packet.ByteSize() + 3
         return self._sizes["packet",] + len(frame)
 
-    def read(self, request: base.ReadTable) -> base.TableRead:
-        """Reads a table of the first pipeline."""
+    def read(self, request: base.ReadTable, switch: str) -> base.TableRead:
+        """Reads a table of the first pipeline; `switch`: its name in the answer."""
         from netkv import _engine
 
         try:
@@ -110,8 +110,8 @@ class Tables:
             entries = tuple(self._entry(table, each) for each in found)
             default = self._default(table)
         except (_engine.ControlError, KeyError) as error:
-            return base.TableRead(request.read, error=str(error))
-        return base.TableRead(request.read, entries, default)
+            return base.TableRead(request.read, error=str(error), switch=switch)
+        return base.TableRead(request.read, entries, default, switch=switch)
 
     def _entry(self, table: Table, entry: _engine.TableEntry) -> base.Entry:
         names = {key.id: key.name for key in table.keys}

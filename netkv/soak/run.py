@@ -122,6 +122,9 @@ class _Run:
         self._began = 0.0
         self._open: list[Fault] = []
         """Faults that have begun and not ended."""
+        self._left_out: list[Fault] = []
+        """Faults that the scheme did not tolerate when they were to begin."""
+        self._tolerates = scheme.soak_tolerates
         self._sample: dict[str, Any] = {}
         """The newest sample of the load generator."""
         self._violations: list[Violation] = []
@@ -171,10 +174,17 @@ class _Run:
                 break
             if not self._load_until(event.at):
                 return False
-            await self._carry_out(event, fault)
+            if fault not in self._left_out:
+                await self._carry_out(event, fault)
         return self._load_until(self._case.duration)
 
     async def _carry_out(self, event: TimelineEvent, fault: Fault) -> None:
+        stopped = event.kill or event.stop
+        if stopped in self._rack.switches and self._tolerates is not None:
+            assert stopped is not None
+            if not self._tolerates(self._rack, stopped):
+                self._left_out.append(fault)
+                return
         self._hooks.on_fault(self._rack.now, event.describe())
         await carry_out(event, self._rack)
         if event is not fault.begin:

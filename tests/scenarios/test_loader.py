@@ -410,7 +410,7 @@ def test_replaced_sweep_drops_plots_over_the_old_one() -> None:
     [
         ("[nocache, netcache]", "snapshot_period: 2", "farreach"),
         ("[farreach]", "cache_rows: 8", "netcache"),
-        ("[nocache]", "hot_threshold: 8", "netcache, farreach"),
+        ("[nocache]", "hot_threshold: 8", "netcache, farreach, distreach"),
         ("[netmc, climc]", "coordinator_workers: 2", "coordimc"),
     ],
 )

@@ -17,8 +17,8 @@ from tests.schemes import foreign
 from tests.schemes.foreign import source
 
 OWN = [
-    *("nocache", "netcache", "farreach", "distnocache", "netmc", "climc", "coordimc"),
-    *("memcached", "emu", "lake", "client-nic", "client-cache"),
+    *("nocache", "netcache", "farreach", "distnocache", "distreach", "netmc", "climc"),
+    *("coordimc", "memcached", "emu", "lake", "client-nic", "client-cache"),
 ]
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from netkv.control.base import DeleteEntry, InsertEntry, TableWrite
+from netkv.control.base import DeleteEntry, InsertEntry, ModifyEntry, TableWrite
 from netkv.control.cache_index import CacheIndex
 from netkv.control.message_numbers import MessageNumbers, wire
 from netkv.control.pending_requests import PendingRequests, To
@@ -25,7 +25,10 @@ class CacheSwitch:
 
     def insert(self, entry: Entry, done: Done) -> TableWrite:
         """Insert the lookup entry, in all ingress pipelines."""
-        write = InsertEntry(
+        return self.writes.give(self._insert(entry), done)
+
+    def _insert(self, entry: Entry) -> InsertEntry:
+        return InsertEntry(
             write=self.writes.next(),
             table=LOOKUP,
             match={"key": int.from_bytes(entry.key)},
@@ -33,7 +36,12 @@ class CacheSwitch:
             params={"entry": entry.entry, "generation": entry.generation},
             switch=self.writes.switch,
         )
-        return self.writes.give(write, done)
+
+    def modify(self, entry: Entry, done: Done) -> TableWrite:
+        """Give the key of a lookup entry another entry or generation."""
+        insert = self._insert(entry)
+        write = ModifyEntry(insert.write, LOOKUP, insert.match, insert.action, insert.params)
+        return self.writes.give(replace(write, switch=self.writes.switch), done)
 
     def delete(self, key: bytes, done: Done) -> TableWrite:
         """Delete the lookup entry of a key, in all ingress pipelines."""

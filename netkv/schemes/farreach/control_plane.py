@@ -42,7 +42,6 @@ from netkv.control.outstanding import Outstanding
 from netkv.control.pending_requests import TO_SWITCH, PendingRequests
 from netkv.control.table_writes import TableWrites
 from netkv.control.topology import CPU_PORT, Topology
-from netkv.schemes.farreach import loading
 from netkv.schemes.farreach.admission import Admission
 from netkv.schemes.farreach.admission_queue import AdmissionQueue
 from netkv.schemes.farreach.checkpoint import Checkpoint
@@ -54,6 +53,7 @@ from netkv.schemes.farreach.entries import State
 from netkv.schemes.farreach.eviction import Eviction
 from netkv.schemes.farreach.gc_watermark import GcWatermark
 from netkv.schemes.farreach.incarnation import Incarnations
+from netkv.schemes.farreach.loading import read_loaded
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.record import record_of
 from netkv.schemes.farreach.recovery import Recovery, Step
@@ -271,7 +271,7 @@ class FarReach(ForwardingControlPlane):
 
     def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:
         """A frame of the switch, a server or a client."""
-        loaded = loading.read(packet.frame)
+        loaded = read_loaded(packet.frame)
         if loaded is not None:
             yield from self._snapshots.on_loaded(now, loaded)
             return

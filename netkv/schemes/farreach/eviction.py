@@ -37,10 +37,10 @@ class Eviction:
         validity: Validity,
         removal: Removal,
         *,
-        on_frozen: Callable[[Nanoseconds, Entry, Message], Iterable[Action]],
         admit: Callable[[Candidate], None],
+        on_frozen: Callable[[Nanoseconds, Entry, Message], Iterable[Action]] | None = None,
     ) -> None:
-        """`on_frozen` is called with the reply to EVICT; `admit` admits a successor."""
+        """`admit` admits a successor; `on_frozen`, if any, is called with the reply to EVICT."""
         self._context = context
         self._validity = validity
         self._removal = removal
@@ -71,7 +71,8 @@ class Eviction:
             self._remove(entry)
             return
         entry.frozen = record
-        yield from self._on_frozen(now, entry, reply)
+        if self._on_frozen is not None:
+            yield from self._on_frozen(now, entry, reply)
         if not record.dirty:
             self._remove(entry)
             return

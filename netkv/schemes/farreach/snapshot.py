@@ -9,11 +9,12 @@ from enum import Enum, auto
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds, Note
+from netkv.control.bulk import Bulk
 from netkv.control.messages import Bit, Message
 from netkv.control.table_writes import TableWrites
 from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Entry, State
-from netkv.schemes.farreach.loading import Loaded, Loads
+from netkv.schemes.farreach.loading import Loaded, write_load
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.record import Record, is_later, record_of
 from netkv.schemes.farreach.snapshot_tables import SnapshotTables
@@ -90,7 +91,7 @@ class Snapshots:
         self._validity = validity
         self._complete = complete
         self._rows = SnapshotTables(writes)
-        self._loads = Loads(parameters.timeouts, parameters.max_bulk, parameters.tries)
+        self._loads = Bulk(parameters.timeouts, parameters.max_bulk, parameters.tries)
         self._others = tuple(range(1, parameters.pipelines))
         self._patience = parameters.original_patience
         self._number = 0
@@ -119,7 +120,7 @@ class Snapshots:
         self._missing: set[int] = set()  # those of them whose original has not arrived
         self._originals: dict[int, Record] = {}
         self._ends: Nanoseconds | None = None
-        self._loads.begin(0, ())
+        self._loads.begin(0, self._load)
 
     @property
     def idle(self) -> bool:
@@ -194,13 +195,14 @@ class Snapshots:
         self._phase = Phase.LOADING
         self._validity.number = self._number
         self._validity.open()
-        needed = (
-            entry if record is None else None
-            for entry, record in zip(self._entries, self._records, strict=True)
-        )
-        self._loads.begin(self._number, list(needed))
+        unneeded = [at for at, record in enumerate(self._records) if record is not None]
+        self._loads.begin(len(self._entries), self._load, unneeded)
         yield from self._loads.send(now)
         yield from self._end_if_complete(now)
+
+    def _load(self, index: int) -> bytes:
+        entry = self._entries[index]
+        return write_load(index, entry.key, entry.entry, entry.generation, self._number)
 
     # ------------------------------------------------------------------------- records
 

@@ -967,13 +967,15 @@ class Simulation:
 
     def impair(
         self,
-        kind: Literal["client", "server", "coordinator", "card"],
+        kind: Literal["client", "server", "coordinator", "card", "switch"],
         number: int,
         to: str | None = None,
         from_: str | None = None,
+        port: int = 0,
     ) -> None:
-        """Set the impairments of frames to and from a host (JSON: "loss", "duplicate", "reorder",
-        "delay", "jitter", "reorder_span"; times in seconds); None: no change of this direction."""
+        """Set the impairments of frames to and from a host, or a port of a card or switch (JSON:
+        "loss", "duplicate", "reorder", "delay", "jitter", "reorder_span"; times in seconds); None:
+        no change of this direction."""
 
     def watch(self, keys: Sequence[bytes], limit: int) -> None:
         """Record the frames about these keys (none: all) in a journal of the latest `limit`

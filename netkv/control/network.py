@@ -174,7 +174,7 @@ def racks(
     core, *tors = names_of_racks(count)
     return lay_out(
         [core, *tors],
-        [(tor, core) for tor in tors],
+        cables_of_racks(count),
         _spread(clients, tors[:client_racks] or tors),
         _spread(servers, tors[client_racks:]),
         tors[0] if coordinator else None,
@@ -184,6 +184,12 @@ def racks(
 def names_of_racks(count: int) -> list[str]:
     """The switches of `racks`, of which there are at least 2."""
     return ["core", *(f"tor-{i}" for i in range(count))]
+
+
+def cables_of_racks(count: int) -> list[tuple[str, str]]:
+    """The cables of `racks`, of which there are at least 2: rack, core."""
+    core, *tors = names_of_racks(count)
+    return [(tor, core) for tor in tors]
 
 
 def spine_leaf(
@@ -211,12 +217,9 @@ def spine_leaf(
         raise ValueError(f"{client_switches} switches for clients: there must be at least 1.")
     rows = names_of_layers(layers, switches, client_switches)
     positions = {name: position for row in rows[1:] for position, name in enumerate(row)}
-    cables = [
-        (above, below) for upper, lower in pairwise(rows) for above in upper for below in lower
-    ]
     return lay_out(
         [name for row in rows for name in row],
-        cables,
+        cables_of_layers(rows),
         _spread(clients, rows[0]),
         _spread(servers, rows[-1]),
         rows[0][0] if coordinator else None,
@@ -229,6 +232,11 @@ def names_of_layers(layers: int, switches: int, client_switches: int = 1) -> lis
     spines = ["spine"] if layers == 2 else [f"spine{layer}" for layer in range(1, layers)]
     edges = [f"edge-{i}" for i in range(client_switches)]
     return [edges, *([f"{layer}-{i}" for i in range(switches)] for layer in (*spines, "leaf"))]
+
+
+def cables_of_layers(rows: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+    """The cables of `spine_leaf` between the switches of `names_of_layers`: upper, lower switch."""
+    return [(above, below) for upper, lower in pairwise(rows) for above in upper for below in lower]
 
 
 def lay_out(

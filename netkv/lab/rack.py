@@ -26,9 +26,11 @@ from netkv.lab import cabling, cards, target
 from netkv.lab.cabling import Cabling
 from netkv.lab.process import BusyPortError, NodeProcess
 from netkv.lab.rack_nodes import (
+    LiveCable,
     LiveClient,
     LiveController,
     LiveCoordinator,
+    LiveLink,
     LiveLinkedNode,
     LiveNode,
     LiveRedisServer,
@@ -57,6 +59,7 @@ class LiveRack(Rack):
     controller: LiveController
     servers: tuple[LiveServers, ...]
     coordinator: LiveCoordinator | None
+    links: tuple[LiveLink, ...]
 
     def __init__(
         self,
@@ -95,6 +98,7 @@ class LiveRack(Rack):
         self.client = LiveClient(LiveClient.NAME, self)
         self._redis = tuple(LiveRedisServer(server, self) for server in redis_servers(spec.lab))
         self.nodes = (*self.switch_nodes, *self.linked_nodes, self.controller, *self._redis)
+        self.links = (*self.linked_nodes, *(LiveCable(link, self) for link in network.links))
         self._on_processes = on_processes
         self._cabling: Cabling | None = None
         self._fabric: VethFabric | None = None

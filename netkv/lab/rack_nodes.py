@@ -19,13 +19,14 @@ from netkv.lab.cabling import Cable
 from netkv.lab.channel import ControlChannel
 from netkv.lab.controller import Controller
 from netkv.lab.process import BusyPortError, Kind, NodeProcess
-from netkv.rack import nodes
+from netkv.rack import layout, nodes
 from netkv.rack.nodes import Direction, NodeError, Storage
 from netkv.rack.report import EventKind
 from netkv.rack.rerouting import Rerouting
 
 if TYPE_CHECKING:
     from netkv.control import base
+    from netkv.control.network import Link
     from netkv.control.topology import Topology
     from netkv.lab.cabling import SwitchCabling
     from netkv.lab.rack import LiveRack
@@ -134,9 +135,7 @@ class LiveSwitch(LiveNode, nodes.Switch):
 
     def _configuration(self) -> dict[str, Any]:
         rack = self._rack
-        links = [
-            link for node in rack.linked_nodes if node.is_attached_to(self) for link in node.links()
-        ]
+        links = [impaired for link in rack.links for impaired in link.impaired(self)]
         rack.controller.switch_launched(self.name)
         seed = rack.spec.seed + self._number
         return rack.target.switch_config(rack.cabling.switch(self.name), seed, links)
@@ -161,30 +160,67 @@ class LiveRedisServer(LiveNode, nodes.RedisServer):
         raise AssertionError("a redis-server has none")
 
 
-class LiveLinkedNode(LiveNode, nodes.LinkedNode):
-    """A process at the end of a link."""
+class LiveLink(nodes.Link):
+    """A link, which is impaired by the switch at a port of which it is."""
 
-    def __init__(self, name: str, rack: LiveRack) -> None:
-        super().__init__(name, rack)
+    _rack: LiveRack
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._impairments: dict[Direction, dict[str, float]] = {}
 
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
         self._impairments[direction] = dict(impairment)
         for switch in self._rack.switch_nodes:
-            if self.is_attached_to(switch) and switch.running:
-                await switch.request("impair", self._link(direction))
+            if switch.name == self._at[0] and switch.running:
+                await switch.request("impair", self._settings(direction))
 
-    def is_attached_to(self, switch: LiveSwitch) -> bool:
-        """Whether its link leads to this switch."""
-        return self._cable.at == switch.name
+    def impaired(self, switch: LiveSwitch) -> list[dict[str, Any]]:
+        """Its impairments, for the configuration of a new process of this switch."""
+        if switch.name != self._at[0]:
+            return []
+        return [self._settings(direction) for direction in self._impairments]
 
-    def links(self) -> list[dict[str, Any]]:
-        """The impairments of its link, for the configuration of a new switch process."""
-        return [self._link(direction) for direction in self._impairments]
+    def _settings(self, direction: Direction) -> dict[str, Any]:
+        return {
+            "port": self._at[1],
+            "direction": self._seen_from_the_port(direction),
+            "impairment": self._impairments[direction],
+        }
 
-    def _link(self, direction: Direction) -> dict[str, Any]:
-        impairment = self._impairments[direction]
-        return {"port": self._cable.port, "direction": direction, "impairment": impairment}
+    def _seen_from_the_port(self, direction: Direction) -> Direction:
+        """The direction as the switch calls it: to or from what is at the port."""
+        return direction
+
+    @property
+    @abstractmethod
+    def _at(self) -> tuple[str, int]:
+        """Switch and port."""
+
+
+class LiveCable(LiveLink, nodes.Cable):
+    """A cable between two switches; the second one impairs it."""
+
+    def __init__(self, link: Link, rack: LiveRack) -> None:
+        super().__init__()
+        self.name = layout.cable_name(link.a, link.b)
+        self._rack = rack
+        self._link = link
+
+    def _seen_from_the_port(self, direction: Direction) -> Direction:
+        return "from" if direction == "to" else "to"
+
+    @property
+    def _at(self) -> tuple[str, int]:
+        return self._link.b, self._link.b_port
+
+
+class LiveLinkedNode(LiveLink, LiveNode, nodes.LinkedNode):
+    """A process at the end of a link."""
+
+    @property
+    def _at(self) -> tuple[str, int]:
+        return self._cable.at, self._cable.port
 
     @property
     @abstractmethod

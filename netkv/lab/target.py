@@ -91,7 +91,7 @@ class Target(ABC):
         self, switch: SwitchCabling, seed: int, links: list[dict[str, Any]]
     ) -> dict[str, Any]:
         """Configuration of the node process of a switch, whose `links` are impaired
-        (`LiveLinkedNode.links`)."""
+        (`LiveLink.impaired`)."""
 
 
 class EngineTarget(Target):

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 from netkv.control.base import Recovered, Recovering
 from netkv.errors import UsageError, suggest
 from netkv.lab.spec import RackSpec
-from netkv.rack.nodes import Client, Controller, Coordinator, LinkedNode, Node, Servers
+from netkv.rack.nodes import Client, Controller, Coordinator, Link, Node, Servers
 from netkv.rack.report import EventKind, RackEvent, RackSample
 from netkv.rack.sampling import Sampler
 from netkv.schemes import Scheme
 from netkv.schemes.programs import Programs
 
-_N = TypeVar("_N", bound=Node)
+_N = TypeVar("_N", Node, Link, Servers)
 
 
 class Rack(ABC):
@@ -24,6 +24,8 @@ class Rack(ABC):
 
     nodes: Sequence[Node]
     """All nodes, running or not."""
+    links: Sequence[Link]
+    """The links of nodes, and the cables between switches."""
     client: Client
     controller: Controller
     servers: Sequence[Servers]
@@ -93,22 +95,22 @@ class Rack(ABC):
         """The node of that name; raises `UsageError`."""
         return self._find(name, self.nodes, "node")
 
-    def linked_node(self, name: str) -> LinkedNode:
-        """The node of that name at the end of a link; raises `UsageError`."""
-        linked = [node for node in self.nodes if isinstance(node, LinkedNode)]
-        return self._find(name, linked, "node at the end of a link")
+    def link(self, name: str) -> Link:
+        """The link of the node of that name, or the cable between two switches; raises
+        `UsageError`."""
+        return self._find(name, self.links, "link", "Links")
 
     def server_process(self, name: str) -> Servers:
         """The server process of that name; raises `UsageError`."""
         return self._find(name, self.servers, "server process")
 
-    def _find(self, name: str, among: Sequence[_N], what: str) -> _N:
+    def _find(self, name: str, among: Sequence[_N], what: str, label: str = "Nodes") -> _N:
         for node in among:
             if node.name == name:
                 return node
         names = [node.name for node in among]
         raise UsageError(
-            f"There is no {what} '{name}' in this lab.\n  {suggest(name, names, label='Nodes')}"
+            f"There is no {what} '{name}' in this lab.\n  {suggest(name, names, label=label)}"
         )
 
     @abstractmethod

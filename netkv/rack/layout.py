@@ -9,7 +9,7 @@ from netkv.rack.nodes import Switch
 
 if TYPE_CHECKING:
     from netkv.control.network import Network
-    from netkv.lab.hardware import GenericLab
+    from netkv.lab.hardware import GenericLab, TopologySpec
 
 
 def of_lab(lab: GenericLab, *, clients: int, coordinator: bool) -> Network:
@@ -38,10 +38,15 @@ def names(network: Network) -> tuple[str, ...]:
     return (Switch.NAME,) if len(plans) == 1 else tuple(plan.name for plan in plans)
 
 
+def cable_name(a: str, b: str) -> str:
+    """Name of the cable between two switches, in the order of the network's links."""
+    return f"{a}:{b}"
+
+
 def switches(lab: GenericLab) -> list[str]:
     """Names of the switches of a lab, as `names` of its network."""
     topology = lab.topology
-    if topology.kind == "rack" or (topology.kind == "racks" and topology.racks == 1):
+    if _has_one_switch(topology):
         return [Switch.NAME]
     from netkv.control import network
 
@@ -49,3 +54,22 @@ def switches(lab: GenericLab) -> list[str]:
         return network.names_of_racks(topology.racks)
     layers = network.names_of_layers(topology.layers, topology.switches)
     return [name for layer in layers for name in layer]
+
+
+def cables(lab: GenericLab) -> list[str]:
+    """Names of the cables between the switches of a lab."""
+    topology = lab.topology
+    if _has_one_switch(topology):
+        return []
+    from netkv.control import network
+
+    if topology.kind == "racks":
+        ends = network.cables_of_racks(topology.racks)
+    else:
+        layers = network.names_of_layers(topology.layers, topology.switches)
+        ends = network.cables_of_layers(layers)
+    return [cable_name(a, b) for a, b in ends]
+
+
+def _has_one_switch(topology: TopologySpec) -> bool:
+    return topology.kind == "rack" or (topology.kind == "racks" and topology.racks == 1)

@@ -11,7 +11,10 @@
         Coordinator
         Client       command
 
-A driver has a subclass of each kind. Users, scenarios and stored runs write a node as its name.
+The link of a `LinkedNode` and a cable between switches are a `Link`, which can be impaired.
+
+A driver has a subclass of each kind. Users, scenarios and stored runs write a node as its name, and
+a cable between switches as the names of both with a colon: `spine-0:leaf-1`.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from netkv.lab.spec import LabSpec
 
 Direction = Literal["to", "from"]
-"""Direction of frames on a link, seen from the node."""
+"""Direction of frames on a link, seen from the node or the second of two switches."""
 Storage = Literal["kept", "lost"]
 
 
@@ -103,8 +106,11 @@ class RedisServer(Node):
     NAME = "redis-"
 
 
-class LinkedNode(Node):
-    """A node that is attached to a switch by a link."""
+class Link(ABC):
+    """The link between a node and a switch, or between two switches."""
+
+    name: str
+    """That of the node, or the names of both switches."""
 
     @abstractmethod
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
@@ -112,6 +118,14 @@ class LinkedNode(Node):
 
         It replaces the previous one and also holds after restarts of nodes. Raises `NodeError`.
         """
+
+
+class Cable(Link):
+    """A cable between two switches. Directions are seen from the second one."""
+
+
+class LinkedNode(Node, Link):
+    """A node that is attached to a switch by a link."""
 
 
 class Servers(LinkedNode):

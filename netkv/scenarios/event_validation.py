@@ -11,7 +11,7 @@ from typing import TypeAlias
 from netkv import schemes
 from netkv.errors import FieldError, suggest
 from netkv.lab.spec import LabSpec, WorkloadSpec, check_shift
-from netkv.rack import nodes
+from netkv.rack import layout, nodes
 from netkv.rack.nodes import Client, Controller, LinkedNode, Servers
 from netkv.scenarios.events import LinkFault, SlowFault, TimelineEvent
 
@@ -164,19 +164,18 @@ class _State:
             self._down[node] = index
 
     def _link(self, link: LinkFault, index: int, where: str) -> None:
-        if link.node in (nodes.Switch.NAME, Controller.NAME):
-            other = (
-                "; the control channel is cut by 'partition: controller'"
-                if link.node == Controller.NAME
-                else ""
-            )
+        cables = layout.cables(self._lab)
+        if self._nodes.get(link.node) in (nodes.Switch, Controller):
+            other = f", or by the two switches at its ends: {cables[0]}" if cables else ""
+            if link.node == Controller.NAME:
+                other = "; the control channel is cut by 'partition: controller'"
             raise FieldError(
                 f"{where} is about the link of '{link.node}'; a link is named by the node at its "
                 f"other end: {Client.NAME} or {self._servers[0]}{other}",
                 *("link", "node"),
             )
         linked = [name for name, kind in self._nodes.items() if issubclass(kind, LinkedNode)]
-        check_names([link.node], linked, where, "link", "node")
+        check_names([link.node], (*linked, *cables), where, "link", "node")
         for direction in link.directions:
             if link.loss >= 1:
                 self._cut[link.node, direction] = index

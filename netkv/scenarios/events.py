@@ -47,9 +47,10 @@ class LinkFault(Spec):
     """
 
     node: str
-    """The node at the end of the link: `client`, `servers-0`, `servers-1`, ..."""
+    """The node at the end of the link: `client`, `servers-0`, `servers-1`, ... The cable between
+    two switches has the names of both: `spine-0:leaf-1`."""
     direction: Direction = "both"
-    """Seen from the node: frames `to` it, `from` it, or `both`."""
+    """Seen from the node, or the second switch: frames `to` it, `from` it, or `both`."""
     loss: Probability = 0.0
     """Probability that a frame is lost; 1 cuts the link."""
     duplicate: Probability = 0.0
@@ -136,7 +137,8 @@ class TimelineEvent(Spec):
     """With `start` of servers: whether they still have their records. Left out: kept if the back
     end can keep them."""
     link: LinkFault | None = None
-    """From now on the link of a node loses, duplicates, reorders or delays frames."""
+    """From now on the link of a node, or a cable between switches, loses, duplicates, reorders or
+    delays frames."""
     partition: Literal["controller"] | None = None
     """Interrupt the control channel between controller and switch."""
     heal: Literal["controller"] | None = None
@@ -203,8 +205,8 @@ class RandomFaults(Spec):
     """Kinds of faults. Left out: all that are possible in the lab, without `controller-restart` and
     `client-crash`, which must be named."""
     nodes: list[str] | None = None
-    """Nodes of the faults. Left out: all; but the client's process is not stopped, and servers are
-    stopped only if their back end is persistent."""
+    """Nodes of the faults, and cables between switches. Left out: all; but the client's process is
+    not stopped, and servers are stopped only if their back end is persistent."""
 
 
 def _is(name: str | None, kind: type[nodes.Node]) -> bool:

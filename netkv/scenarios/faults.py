@@ -18,6 +18,7 @@ from typing import TypeAlias, TypeVar
 
 from netkv.errors import FieldError
 from netkv.lab.spec import LabSpec
+from netkv.rack import layout
 from netkv.rack.nodes import (
     Card,
     Client,
@@ -145,7 +146,7 @@ def check(
 
     The path of the error begins at the random faults.
     """
-    known = of_lab(lab, optional)
+    known = (*of_lab(lab, optional), *layout.cables(lab))
     for index, node in enumerate(nodes or ()):
         check_names([node], known, "'nodes' of random faults", "nodes", index)
     for index, kind in enumerate(kinds or ()):
@@ -173,7 +174,7 @@ def _targets(
     def of(*kinds: type[Node]) -> list[str]:
         return [name for wanted in kinds for name, it in known.items() if it is wanted]
 
-    where, possible = "link", of(Client, Servers, Coordinator, Card)
+    where, possible = "link", [*of(Client, Servers, Coordinator, Card), *layout.cables(lab)]
     if kind in ("stop", "kill"):
         keep = storage == "kept" or (storage is None and lab.backend != "memory")
         unnamed = (Switch, *((Servers,) if keep else ()), Controller, Coordinator, Card)

@@ -49,9 +49,9 @@ async def carry_out(event: TimelineEvent, rack: Rack) -> None:
     elif event.start is not None:
         await rack.node(event.start).start(event.storage)
     elif event.link is not None:
-        node = rack.linked_node(event.link.node)
+        link = rack.link(event.link.node)
         for direction in event.link.directions:
-            await node.impair(direction, event.link.impairment)
+            await link.impair(direction, event.link.impairment)
     elif event.slow is not None:
         await rack.server_process(event.slow.node).slow(event.slow.factor)
     elif event.partition is not None:

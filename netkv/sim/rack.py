@@ -10,7 +10,7 @@ import functools
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from netkv import schemes
@@ -20,7 +20,7 @@ from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import RackSpec
 from netkv.rack import layout
 from netkv.rack.base import Rack, hottest_keys
-from netkv.rack.nodes import NodeError, client_shares, partitions
+from netkv.rack.nodes import LinkedNode, NodeError, client_shares, partitions
 from netkv.rack.report import RackEvent, RackSample
 from netkv.schemes.programs import Programs
 from netkv.sim import config, profiles
@@ -29,6 +29,7 @@ from netkv.sim.disk import Disk
 from netkv.sim.failover import Failover
 from netkv.sim.models import Profile
 from netkv.sim.rack_nodes import (
+    SimCable,
     SimCard,
     SimClient,
     SimClientCard,
@@ -136,6 +137,14 @@ class SimRack(Rack):
             self.client,
             self.controller,
         )
+        self.links = (*(it for it in self.nodes if isinstance(it, LinkedNode)), *self._cables())
+
+    def _cables(self) -> Iterator[SimCable]:
+        """The cables between switches."""
+        numbers = {plan.name: number for number, plan in enumerate(self.network.switches)}
+        for link in self.network.links:
+            name = layout.cable_name(link.a, link.b)
+            yield SimCable(name, numbers[link.b], link.b_port, self)
 
     @property
     def now(self) -> float:

@@ -85,12 +85,31 @@ class SimSwitch(SimNode, nodes.Switch):
             rack.failover.switch_stopped(self.name, rack.simulation.now())
 
 
+class SimCable(nodes.Cable):
+    """A cable between two switches; the second one has it at a port."""
+
+    def __init__(self, name: str, switch: int, port: int, rack: SimRack) -> None:
+        self.name = name
+        self._switch = switch
+        self._port = port
+        self._rack = rack
+
+    async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
+        to, from_ = _sides(direction, impairment)
+        self._rack.simulation.impair("switch", self._switch, to, from_, self._port)
+
+
+def _sides(direction: Direction, impairment: Mapping[str, float]) -> tuple[str | None, str | None]:
+    """The impairments of frames to and from the end of a link."""
+    text = json.dumps(dict(impairment))
+    return (text, None) if direction == "to" else (None, text)
+
+
 class SimLinkedNode(SimNode, nodes.LinkedNode):
     """A node with one or several hosts, each attached to a switch by a link."""
 
     async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
-        text = json.dumps(dict(impairment))
-        to, from_ = (text, None) if direction == "to" else (None, text)
+        to, from_ = _sides(direction, impairment)
         kind, hosts = self._hosts
         for host in hosts:
             self._rack.simulation.impair(kind, host, to, from_)

@@ -108,17 +108,30 @@ def _with_switches(case: Case, topology: TopologySpec, names: Mapping[str, str])
     """The case with other switches; `names`: switch → the one that gets its faults.
 
     Server processes may become fewer, too: the last one then gets the faults of the others. Of two
-    faults of one node at a time, the first is kept.
+    faults of one node at a time, the first is kept. Faults of cables that do not exist are left
+    out.
     """
     smaller = _lab(case, topology=topology)
     last = len(partitions(smaller.rack.lab)) - 1
+    cables = layout.cables(case.rack.lab)
+    left = layout.cables(smaller.rack.lab)
 
     def moved(node: str) -> str:
         if kind_of(node) is Servers:
             return f"{Servers.NAME}{min(int(node.removeprefix(Servers.NAME)), last)}"
+        if node in cables:
+            return layout.cable_name(*(names.get(end, end) for end in node.split(":")))
         return names.get(node, node)
 
-    faults = (_changed(fault, functools.partial(_at_node, moved=moved)) for fault in case.faults)
+    def exists(fault: Fault) -> bool:
+        link = fault.begin.link
+        return link is None or link.node not in cables or moved(link.node) in left
+
+    faults = (
+        _changed(fault, functools.partial(_at_node, moved=moved))
+        for fault in case.faults
+        if exists(fault)
+    )
     return smaller.model_copy(update={"faults": tuple(_one_at_a_time(faults))})
 
 

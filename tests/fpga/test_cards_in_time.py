@@ -138,7 +138,7 @@ def test_faults_at_the_link_of_a_card_are_survived() -> None:
     rack = make(LAKE)
     impairment = {"loss": 0.05, "duplicate": 0.1, "reorder": 0.2, "reorder_span": 0.001}
     for node, direction in (("card-0", "to"), ("servers-0", "from")):
-        asyncio.run(rack.linked_node(node).impair(direction, impairment))  # type: ignore[arg-type]
+        asyncio.run(rack.link(node).impair(direction, impairment))  # type: ignore[arg-type]
     sample = run(rack, 0.5)
     assert sample.client.lost > 0
     assert sample.client_statistics["linearizable"]
@@ -188,7 +188,7 @@ def test_visible_at_once_serves_values_that_the_server_never_stored() -> None:
             max_age=0.01,
             packet_lifetime=0.001,
         )
-        asyncio.run(rack.linked_node("servers-0").impair("to", {"loss": 0.3}))
+        asyncio.run(rack.link("servers-0").impair("to", {"loss": 0.3}))
         run(rack, 0.1)
         sample = run_phases(rack, "drain", "verify")
         found.append(sample.client_statistics["linearizable"])

@@ -120,5 +120,5 @@ def test_card_in_a_client_stops_and_starts_empty() -> None:
 def test_link_of_a_card_in_a_client_loses_frames() -> None:
     rack = make(CACHE, workload={"writes": 1.0})
     for direction in ("to", "from"):
-        asyncio.run(rack.linked_node("client-card-0").impair(direction, {"loss": 0.05}))
+        asyncio.run(rack.link("client-card-0").impair(direction, {"loss": 0.05}))
     assert run(rack, 0.2).client.lost > 5

@@ -54,9 +54,9 @@ async def test_cards_of_a_live_rack_serve_and_restart(lake: Library, tmp_path: P
         again = await sampled(rack, "the cards answer reads", lambda it: it.client.hits > 0)
         assert again.client_statistics["linearizable"]
         assert (await rack.cards[0].counters())["restarts"] == 1
-        await rack.linked_node("card-1").impair("to", {"loss": 0.0})
+        await rack.link("card-1").impair("to", {"loss": 0.0})
         with pytest.raises(UsageError, match="that of 'card-1' to the switch can"):
-            await rack.linked_node("servers-1").impair("to", {"loss": 0.1})
+            await rack.link("servers-1").impair("to", {"loss": 0.1})
         assert (await verify(rack)).client_statistics["linearizable"]
 
 
@@ -129,7 +129,7 @@ async def test_card_in_the_client_of_a_live_rack_serves_and_restarts(tmp_path: P
         await card.start()
         again = await sampled(rack, "the card answers reads", lambda it: it.client.hits > 0)
         assert again.client_statistics["linearizable"]
-        await rack.linked_node("client-card-0").impair("to", {"loss": 0.0})
+        await rack.link("client-card-0").impair("to", {"loss": 0.0})
         with pytest.raises(UsageError, match="that of 'client-card-0' to the switch can"):
-            await rack.linked_node("client").impair("to", {"loss": 0.1})
+            await rack.link("client").impair("to", {"loss": 0.1})
         assert (await verify(rack)).client_statistics["linearizable"]

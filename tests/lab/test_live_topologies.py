@@ -13,6 +13,7 @@ from netkv.lab.hardware import TopologySpec
 from netkv.lab.rack import LiveRack
 from netkv.lab.rack_nodes import LiveSwitch
 from netkv.rack import nodes
+from netkv.rack.report import RackSample
 from tests.lab.racks import running, sampled, serves, spec, verify
 from tests.waiting import until_async
 
@@ -63,6 +64,27 @@ async def test_scheme_for_layers_serves_all_keys_through_both(tmp_path: Path) ->
         for place in (0, 1):
             assert sent[f"spine-{place}"] == pytest.approx(sent[f"leaf-{place}"], rel=0.05)
     assert rack.failed is None
+
+
+async def test_cable_that_is_cut_loses_frames_in_one_direction(tmp_path: Path) -> None:
+    async with running(LiveRack(spec("nocache", topology=LEAVES), tmp_path)) as rack:
+        await serves(rack)
+        cable = rack.link("spine-1:leaf-1")
+        await cable.impair("to", {"loss": 1})
+
+        def only_leaf_0(it: RackSample) -> bool:
+            return it.server_load[0] + it.server_load[1] > 0 == max(it.server_load[2:])
+
+        await sampled(rack, "no request reaches the other leaf", only_leaf_0)
+        await rack.node("leaf-1").kill()
+        await rack.node("leaf-1").start()
+        await sampled(rack, "the new process loses them, too", only_leaf_0)
+        await cable.impair("to", {})
+        await cable.impair("from", {"loss": 1})
+        await sampled(rack, "requests arrive", lambda it: max(it.server_load[2:]) > 0)
+        await cable.impair("from", {})
+        await serves(rack)
+        assert (await verify(rack)).client_statistics["acked_writes_lost"] == 0
 
 
 async def test_leaf_that_was_killed_serves_again(tmp_path: Path) -> None:

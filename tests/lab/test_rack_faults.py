@@ -26,13 +26,13 @@ async def next_hits(rack: LiveRack) -> RackSample:
 async def test_link_impairment_survives_a_switch_restart(tmp_path: Path) -> None:
     async with running(LiveRack(spec("nocache"), tmp_path / "rack")) as rack:
         assert (await load(rack, 0.3)).switch["links_lost"] == 0
-        await rack.linked_node("client").impair("to", {"loss": 0.2})
-        await rack.linked_node("servers-1").impair("from", {"duplicate": 0.2, "reorder": 0.2})
+        await rack.link("client").impair("to", {"loss": 0.2})
+        await rack.link("servers-1").impair("from", {"duplicate": 0.2, "reorder": 0.2})
         effects = ("links_lost", "links_duplicated", "links_delayed")
         impaired = "frames are lost, duplicated and delayed"
         await sampled(rack, impaired, lambda it: all(it.switch[name] for name in effects))
         await rack.node("switch").kill()
-        await rack.linked_node("servers-1").impair("from", {})
+        await rack.link("servers-1").impair("from", {})
         await rack.node("switch").start()
         after = await sampled(
             rack,
@@ -41,10 +41,10 @@ async def test_link_impairment_survives_a_switch_restart(tmp_path: Path) -> None
         )
         assert after.switch["links_duplicated"] == 0, "healed while the switch was down"
         await verify(rack)
-        with pytest.raises(UsageError, match="no node at the end of a link 'switch'"):
-            await rack.linked_node("switch").impair("to", {})
+        with pytest.raises(UsageError, match="no link 'switch'"):
+            await rack.link("switch").impair("to", {})
         with pytest.raises(NodeError, match="'loss' is 7"):
-            await rack.linked_node("client").impair("to", {"loss": 7})
+            await rack.link("client").impair("to", {"loss": 7})
 
 
 async def test_slow_server_stays_slow_over_a_restart(

@@ -70,8 +70,8 @@ def test_python_role_gives_the_same_results_as_the_engines(
     for roles_of_rack in ({}, changed):
         rack = loaded_rack(SPEC.model_copy(update={"lab": lab, "retry": 0.001}), **roles_of_rack)
         taken = [sample(rack)]
-        asyncio.run(rack.linked_node("servers-1").impair("to", {"loss": 0.1, "duplicate": 0.2}))
-        asyncio.run(rack.linked_node("client").impair("to", {"loss": 0.1, "reorder": 0.2}))
+        asyncio.run(rack.link("servers-1").impair("to", {"loss": 0.1, "duplicate": 0.2}))
+        asyncio.run(rack.link("client").impair("to", {"loss": 0.1, "reorder": 0.2}))
         taken.append(sample(rack))
         asyncio.run(rack.node("servers-0").kill())
         taken.append(sample(rack))

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import LabSpec, WorkloadSpec
 from netkv.rack.nodes import Storage
 from netkv.scenarios import loader
@@ -72,6 +73,18 @@ def test_every_kind_of_fault_hits_every_possible_node() -> None:
     wanted += ["loss", "duplicate", "reorder", "delay", "partition controller", "heal controller"]
     assert [name for name in wanted if not hit[name]] == []
     assert hit["stop client"] + hit["kill client"] == 0
+
+
+def test_cables_between_switches_are_hit() -> None:
+    lab = LAB.model_copy(update={"topology": TopologySpec(kind="spine-leaf", switches=2)})
+    events = schedule(1, lab, duration=300)
+    check(events, lab, WorkloadSpec(), 300.0)
+    hit = {event.link.node for event in events if event.link is not None}
+    cables = {f"edge-0:spine-{a}" for a in (0, 1)}
+    cables |= {f"spine-{a}:leaf-{b}" for a in (0, 1) for b in (0, 1)}
+    assert {name for name in hit if ":" in name} == cables
+    one = random_schedule(1, 60, lab, ["cut"], nodes=["spine-0:leaf-1"], every=0.5, last=1)
+    assert {event.link.node for event in one if event.link} == {"spine-0:leaf-1"}
 
 
 def test_faults_of_the_simulator_are_drawn_only_if_named() -> None:

@@ -206,6 +206,22 @@ def test_impossible_event_names_the_line_of_its_field(
     assert text.count("mine.yaml") == 1
 
 
+@pytest.mark.parametrize(
+    ("node", "text"),
+    [
+        ("leaf-1", "or by the two switches at its ends: edge-0:spine-0"),
+        ("spine-0:leaf1", "Did you mean 'spine-0:leaf-1'?"),
+        ("controller", "the control channel is cut by 'partition: controller'"),
+    ],
+)
+def test_link_between_switches_is_named_by_both(node: str, text: str) -> None:
+    good = GOOD.replace("  servers: 4\n", "  servers: 4\n  topology: {kind: spine-leaf}\n")
+    event = f"  - {{at: 1, link: {{node: '{node}', loss: 0.5}}}}\n"
+    assert text in error_of(good + "events:\n" + event)
+    right = event.replace(node, "spine-0:leaf-1").replace("0.5", "0.5, direction: to")
+    loader.loads(good + "events:\n" + right, "scenarios/mine.yaml")
+
+
 def events_of(lines: list[str]) -> list[tuple[int, int]]:
     """First and last line of each event in a file whose events begin at line 11."""
     firsts = [11 + at for at, line in enumerate(lines) if line.startswith("-")]

@@ -37,7 +37,7 @@ def rack(conditional: float, *, seed: int = 1) -> SimRack:
 def impair(rack: SimRack, links: Mapping[str, Mapping[str, float]]) -> None:
     for node, impairment in links.items():
         for direction in ("to", "from"):
-            asyncio.run(rack.linked_node(node).impair(direction, impairment))
+            asyncio.run(rack.link(node).impair(direction, impairment))
 
 
 def test_writes_of_changed_keys_are_refused() -> None:

@@ -29,7 +29,7 @@ def make(scheme: str = "netcache", *, seed: int = 1, rate: float = 20_000, **lab
 
 
 def impair(rack: SimRack, node: str, direction: Direction, **impairment: float) -> None:
-    asyncio.run(rack.linked_node(node).impair(direction, impairment))
+    asyncio.run(rack.link(node).impair(direction, impairment))
 
 
 def slow(rack: SimRack, node: str, factor: float) -> None:
@@ -59,6 +59,24 @@ def test_switch_serves_popular_reads_in_virtual_time() -> None:
     assert sample.client.completed == pytest.approx(10_000, rel=0.1)
     assert (sample.client.hit_ratio or 0) > 0.4
     assert sample.client.interval == pytest.approx(0.5)
+
+
+def test_cable_between_switches_is_impaired_in_one_direction() -> None:
+    topology = TopologySpec(kind="spine-leaf", layers=2, switches=2)
+    rack = make("nocache", topology=topology, servers=2, server_processes=2, rate=5000)
+    # Replies of server 1: its requests arrive, and no other server is affected.
+    impair(rack, "spine-1:leaf-1", "from", loss=1)
+    cut = run(rack, 0.2)
+    assert cut.server_load[1] > 100
+    completed = [cut.client_statistics["completed"], cut.server_load[0] * cut.client.interval]
+    assert completed[0] == pytest.approx(completed[1], rel=0.05)
+    impair(rack, "spine-1:leaf-1", "from")
+    impair(rack, "spine-1:leaf-1", "to", loss=1)
+    run(rack, 0.05)
+    assert run(rack, 0.2).server_load[1] == 0
+    impair(rack, "spine-1:leaf-1", "to")
+    run(rack, 0.3)
+    assert run_phases(rack, "drain", "verify").client_statistics["acked_writes_lost"] == 0
 
 
 @pytest.mark.parametrize("scheme", ["nocache", "netcache"])

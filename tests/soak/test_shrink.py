@@ -110,6 +110,26 @@ def test_fault_of_a_server_process_that_is_left_out_moves() -> None:
     assert moved[2].begin.slow == SlowFault(node="servers-1", factor=2)
 
 
+def test_fault_of_a_cable_moves_or_is_left_out() -> None:
+    def cut(at: float, name: str) -> Fault:
+        return Fault(
+            begin=TimelineEvent(at=at, link=LinkFault(node=name, loss=1)),
+            end=TimelineEvent(at=at + 0.1, link=LinkFault(node=name)),
+        )
+
+    def cables_cut(case: Case) -> list[str]:
+        return [fault.begin.link.node for fault in case.faults if fault.begin.link]
+
+    names = ("edge-0:spine1-0", "spine1-1:spine2-2", "spine2-2:leaf-1")
+    case = layers(3, 3, *(cut(at, name) for at, name in enumerate(names, start=1)))
+    fewer = ["edge-0:spine1-0", "spine1-1:spine2-1", "spine2-1:leaf-1"]
+    assert cables_cut(smaller(case, 3, 2)) == fewer
+    assert cables_cut(smaller(case, 2, 3)) == ["edge-0:spine-0", "spine-2:leaf-1"]
+    assert cables_cut(smaller(case, 1, 3)) == ["edge-0:leaf-0"]
+    one = next(it for it in candidates(case) if it.rack.lab.topology.kind == "rack")
+    assert cables_cut(one) == []
+
+
 def test_every_candidate_is_read_back_from_a_file(tmp_path: Path) -> None:
     """A scheme with a default topology also has cases with one switch."""
     kinds = set()

@@ -35,14 +35,16 @@ fn notice_out(py: Python<'_>, notice: Notice) -> PyResult<Py<PyAny>> {
     }
 }
 
-fn host(name: &str, number: u16) -> PyResult<End> {
+fn end(name: &str, number: u16, port: u16) -> PyResult<End> {
     match name {
         "client" => Ok(End::Client(number)),
         "server" => Ok(End::Server(number)),
         "coordinator" => Ok(End::Coordinator),
-        "card" => Ok(End::Card(number, 0)),
+        "card" => Ok(End::Card(number, port)),
+        "switch" => Ok(End::Switch(number, port)),
         _ => Err(wrong(format!(
-            "'{name}' is not a host; it is 'client', 'server', 'coordinator' or 'card'."
+            "'{name}' is no end of a link; it is 'client', 'server', 'coordinator', 'card' or \
+             'switch'."
         ))),
     }
 }
@@ -140,16 +142,17 @@ impl Simulation {
         self.0.connect(switch, connected).map_err(wrong)
     }
 
-    #[pyo3(signature = (kind, number, to = None, from_ = None))]
+    #[pyo3(signature = (kind, number, to = None, from_ = None, port = 0))]
     fn impair(
         &mut self,
         kind: &str,
         number: u16,
         to: Option<&str>,
         from_: Option<&str>,
+        port: u16,
     ) -> PyResult<()> {
         let parse = |text: Option<&str>| text.map(Impairment::parse).transpose().map_err(wrong);
-        self.0.impair(host(kind, number)?, parse(to)?, parse(from_)?).map_err(wrong)
+        self.0.impair(end(kind, number, port)?, parse(to)?, parse(from_)?).map_err(wrong)
     }
 
     fn watch(&mut self, keys: Vec<[u8; 16]>, limit: usize) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from netkv.lab.hardware import TopologySpec
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
     from netkv.control.base import NetworkControlPlane
     from netkv.control.network import Network
     from netkv.lab.spec import RackSpec
+    from netkv.scenarios.events import FaultKind
     from netkv.sim.models import Profile
     from netkv.sim.rack import SimRack
+    from netkv.soak.case import Case
+    from netkv.soak.random_draw import RandomDraw
 
 
 RECOVERY_PHASES = ("load", "update servers", "admit")
@@ -25,6 +28,12 @@ def _control_plane(spec: RackSpec, network: Network) -> NetworkControlPlane:
     from netkv.schemes.distreach.parameters import of_rack
 
     return DistReach(network, of_rack(spec))
+
+
+def _soak_case(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
+    from netkv.schemes.distreach.soak import adapt
+
+    return adapt(draw, case, kinds)
 
 
 def _tolerates(rack: SimRack, switch: str) -> bool:
@@ -53,6 +62,7 @@ SCHEME = Scheme(
     profiles=_profiles,
     options=DistReachOptions,
     recovery_phases=RECOVERY_PHASES,
+    soak_case=_soak_case,
     soak_tolerates=_tolerates,
     # p4/distreach has deduplication windows for so many clients.
     max_clients=64,

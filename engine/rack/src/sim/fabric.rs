@@ -192,33 +192,33 @@ impl Simulation {
         }
     }
 
-    /// Sets the impairments of the link at a host: of frames to it, of frames from it. `None`
+    /// Sets the impairments of the link at this end: of frames to it, of frames from it. `None`
     /// leaves a direction as it is.
     ///
     /// # Errors
     ///
-    /// A sentence, if there is no such host.
+    /// A sentence, if there is no link with this end.
     pub fn impair(
         &mut self,
-        host: End,
+        end: End,
         to: Option<Impairment>,
         from: Option<Impairment>,
     ) -> Result<(), String> {
         let mut found = false;
         for cable in &mut self.fabric.cables {
-            if cable.to == host
+            if cable.to == end
                 && let Some(impairment) = to
             {
                 cable.impairer.set(impairment);
             }
-            if cable.from == host
+            if cable.from == end
                 && let Some(impairment) = from
             {
                 cable.impairer.set(impairment);
             }
-            found |= cable.to == host;
+            found |= cable.to == end;
         }
-        if found { Ok(()) } else { Err(format!("There is no {} in this rack.", name(host))) }
+        if found { Ok(()) } else { Err(format!("There is no {} in this rack.", name(end))) }
     }
 
     /// Starts a journal of the frames about these keys (of all frames, if no keys are given). It

@@ -76,7 +76,8 @@ class Failover:
     def advance(self, now: int) -> None:
         """Handles what is due by now."""
         for switch in [switch for switch, due in self._due.items() if due <= now]:
-            del self._due[switch]
+            if self._due.pop(switch, None) is None:
+                continue  # the controllers were killed at an action that an earlier one led to
             self._on_lost(switch)
             self._rerouting.set_service(switch, False)
         for switch in sorted(self._rerouting.out_of_service):

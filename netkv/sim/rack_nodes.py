@@ -72,6 +72,8 @@ class SimSwitch(SimNode, nodes.Switch):
         control = rack.control[self._number]
         if rack.controller.running:
             rack.failover.switch_started(self.name)
+        # It may have been killed at one of its actions meanwhile.
+        if rack.controller.running:
             control.controller.switch_started(control)
         else:
             control.started_alone()

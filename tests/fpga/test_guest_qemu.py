@@ -102,7 +102,7 @@ def test_driver_is_loaded_again(guest: Guest, around: Rig) -> None:
 
 
 def test_guest_starts_again_under_traffic(guest: Guest, around: Rig) -> None:
-    flood = around.start_at_server(f"ping -q -f -s 200 {GUEST}")
+    flood = around.start_at_server(f"ping -q -i 0.003 -s 200 {GUEST}")
     try:
         guest.restart("reboot -f")
         guest.run(UP)

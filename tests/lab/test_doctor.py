@@ -23,7 +23,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, doctor.Check]:
 
 def test_each_program_is_named_once(found: dict[str, doctor.Check]) -> None:
     named = re.findall(r"\S+\.p4", found["programs"].text)
-    assert sorted(named) == sorted({scheme.program for scheme in schemes.all_schemes()})
+    programs = {
+        program
+        for scheme in schemes.all_schemes()
+        for program in (scheme.program, *scheme.other_programs.values())
+    }
+    assert sorted(named) == sorted(programs)
 
 
 def test_missing_bmv2_is_no_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

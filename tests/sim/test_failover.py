@@ -231,6 +231,32 @@ def test_controller_may_be_killed_between_two_changes() -> None:
     verified(rack)
 
 
+def test_controller_killed_when_a_switch_starts_stays_dead() -> None:
+    rack = make()
+    kill(rack, "spine-0")
+    rack.controller.kill_after(0)
+    start(rack, "spine-0")  # its first action: the others route around the empty switch
+    assert not rack.controller.running
+    assert not any(controller.runs for controller in rack.controllers)
+    start(rack, "controller")
+    advance(rack, 0.1)
+    assert carries_traffic(rack, "spine-0")
+    verified(rack)
+
+
+def test_controller_killed_when_one_of_two_failures_is_noticed() -> None:
+    rack = make()
+    for spine in SPINES:
+        kill(rack, spine)
+    rack.controller.kill_after(0)
+    advance(rack, DETECTION_S + 0.01)
+    assert not rack.controller.running
+    for node in (*SPINES, "controller"):
+        start(rack, node)
+    advance(rack, 0.1)
+    verified(rack)
+
+
 def test_single_switch_and_racks_have_no_other_way() -> None:
     for topology, node in (
         (TopologySpec(), "switch"),

@@ -13,6 +13,7 @@ from netkv.control.base import (
     InsertEntry,
     Nanoseconds,
     SetDefault,
+    TableRead,
     TableWrite,
     TableWritten,
 )
@@ -27,6 +28,14 @@ SETTINGS = "NetkvIngress.settings.settings"
 INCARNATION = "NetkvEgress.incarnation.current"
 
 Done: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
+
+
+def found_incarnation(table: TableRead) -> int:
+    """The incarnation of a switch whose table `INCARNATION` was read; 0 if it has none, or no
+    records of it."""
+    params = table.default.params if table.default is not None else {}
+    incarnation = params.get("incarnation", 0)
+    return 0 if incarnation == params.get("previous", 0) else incarnation
 
 
 class Mode(Enum):
@@ -198,7 +207,8 @@ class ChainSwitch:
         self, incarnation: int, done: Done, *, position: int, loss: int, previous: int = 0
     ) -> Iterator[Action]:
         """Set the incarnation and the position in the chain (0: it is the head), then call `done`.
-        `loss`: the incarnation of the last loss; `previous`: one that continues in this one."""
+        `loss`: the incarnation of the last loss; `previous`: one that continues in this one, or the
+        same, which marks a switch that has no records yet."""
 
         def written(now: Nanoseconds, ok: bool) -> Iterator[Action]:
             if ok:

@@ -32,7 +32,7 @@ from netkv.control.messages import MalformedFrameError, decode
 from netkv.control.network import Network
 from netkv.control.topology import CONTROLLER_IP, KEY_BYTES, Topology
 from netkv.schemes.distreach.chain import Chain
-from netkv.schemes.distreach.chain_switch import INCARNATION, ChainSwitch
+from netkv.schemes.distreach.chain_switch import INCARNATION, ChainSwitch, found_incarnation
 from netkv.schemes.distreach.incarnations import Incarnations, SavedError
 from netkv.schemes.distreach.parameters import DistReachParameters
 from netkv.schemes.farreach.loading import read_loaded
@@ -57,7 +57,8 @@ class DistReach(NetworkControlPlane):
     Rules, in addition to those of the parts
     -----
     1. A switch that an earlier controller has set up keeps its state. It is set up if it has the
-       last route of its initial entries and, in a chain, an incarnation. Any other is emptied.
+       last route of its initial entries and, in a chain, an incarnation that is not marked as one
+       without records (`ChainSwitch.set_incarnation`). Any other is emptied.
     2. A switch of a chain is in service for other switches when its chain serves.
     """
 
@@ -247,7 +248,7 @@ class DistReach(NetworkControlPlane):
         """It is known what a found switch has (rule 1)."""
         routes, *others = answers
         whole = any(it.match["dst"] == CONTROLLER_IP for it in routes.entries)
-        incarnations = [it.default.params["incarnation"] for it in others if it.default]
+        incarnations = [found_incarnation(table) for table in others]
         it = self._switches[switch]
         if not whole or any(each.error for each in answers) or incarnations == [0]:
             yield ResetSwitch(switch)

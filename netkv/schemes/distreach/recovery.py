@@ -4,7 +4,7 @@ The first start of a chain is a recovery without records.
 """
 
 # Callbacks have the parameters of their type, whether they use them or not.
-# ruff: noqa: ARG002
+# ruff: noqa: ARG001, ARG002
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ from netkv.control.topology import KEY_BYTES
 from netkv.schemes.distreach import RECOVERY_PHASES
 from netkv.schemes.distreach.chain_switch import ChainSwitch, Content, Mode
 from netkv.schemes.distreach.incarnations import Incarnations
-from netkv.schemes.distreach.refilling import Filling, Refilling
+from netkv.schemes.distreach.refilling import Refilling
 from netkv.schemes.farreach.context import LOOKUP, Context
 from netkv.schemes.farreach.loading import Loaded, write_load
 from netkv.schemes.farreach.record import Record
@@ -70,8 +70,10 @@ class Recovery:
 
     Rules
     -----
-    1. First every switch with records holds requests for them. Then the tail, if it has records,
-       gets a new incarnation, in which it is the head: it serves all other keys meanwhile.
+    1. First every switch with records holds requests for them. Then the tail gets a new
+       incarnation, in which it is the head: it serves all other keys meanwhile. A tail that has
+       restarted first gets the lookup entries of the records, so that it holds requests, too. Until
+       its entries are filled, its incarnation says that it has no records (`ChainSwitch`).
     2. The records of the switch with records that is nearest to the tail are loaded and sent to the
        servers. Until the servers have all of them, no entry is changed: if another switch or the
        controller fails meanwhile, the recovery begins again with the switches that are left.
@@ -134,8 +136,11 @@ class Recovery:
         self._queue: deque[int] = deque()
         self._restoring = 0
         self._restored = 0
-        self._fillings: Sequence[Filling] = ()
-        self._tail_was_empty = False
+        self._routing: set[str] = set()
+        """Restarted switches above the tail that let requests pass."""
+        self._early: bool | None = None
+        """Whether a restarted tail has been made to hold requests for the records, as far as it
+        can; False: that is under way, None: it has not begun."""
         self._waits_for: set[bytes] = set()
         self._readmitted = 0
         self._reports = False
@@ -233,17 +238,28 @@ class Recovery:
             yield from self._read(now)
 
     def _make_tail_head(self, then: Callable[[Nanoseconds], Iterable[Action]]) -> Iterator[Action]:
-        return self.tail.set_incarnation(self._new, self._guard(then), position=0, loss=self._new)
+        return self.tail.set_incarnation(self._new, self._guard(then), position=0, loss=self._loss)
+
+    @property
+    def _loss(self) -> int:
+        """The incarnation of the last loss, from now on. A chain that was never open has lost
+        nothing: 0, so that its clients need not know an incarnation of this chain."""
+        return 0 if self.first and not self._survivors else self._new
 
     # --------------------------------------------------------------------------- load
 
     def _read(self, now: Nanoseconds) -> Iterator[Action]:
         self.step = Step.READ
-        for switch in self._survivors:
+        for switch in (*self._survivors, *self._partly_written()):
             read = self._next_read()
             self._reads[read] = switch
             yield ReadTable(read, LOOKUP, switch.name)
         yield from self._load_if_read(now)
+
+    def _partly_written(self) -> Iterator[ChainSwitch]:
+        """A restarted tail, if an earlier attempt has begun to write its lookup table."""
+        if self.tail.content is Content.EMPTY and self.tail.lookup:
+            yield self.tail
 
     def on_table_read(self, now: Nanoseconds, read: TableRead) -> Iterator[Action]:
         """A lookup table was read; nothing happens if it is of another part."""
@@ -350,27 +366,70 @@ class Recovery:
         yield from self.pump(now)
 
     def pump(self, now: Nanoseconds) -> Iterator[Action]:
-        """Continue when the switches that run have their tables; end when all keys are settled."""
-        if self.step is Step.TABLES and self.tail.runs:
-            running = [it for it in self._switches if it.content is not Content.DOWN]
-            if all(switch.runs for switch in running):
-                for switch in running[:-1]:
-                    if switch.content is Content.EMPTY:
-                        switch.set_mode(Mode.HOLD, lambda _: ())
-                if len(running) == len(self._switches):
-                    yield from self._admit(now)
-                else:
-                    yield from self._empty(now)
-        elif self.step is Step.DONE:
+        """Continue with switches that have got their tables; end when all keys are settled."""
+        if self.step is Step.DONE:
             yield from self._finish(now)
+            return
+        if Step.WAIT < self.step <= Step.TABLES:
+            self._let_pass()
+        if Step.LOAD <= self.step <= Step.TABLES:
+            yield from self._hold_early(now)
+        running = [it for it in self._switches if it.content is not Content.DOWN]
+        ready = self.tail in running and all(switch.runs for switch in running)
+        if self.step is Step.TABLES and ready and self._early is not False:
+            whole = len(running) == len(self._switches)
+            yield from self._admit(now) if whole else self._empty(now)
+
+    # ------------------------------------------------------------- restarted switches
+
+    def _let_pass(self) -> None:
+        """A restarted switch above the tail lets requests pass."""
+        for switch in self._switches[:-1]:
+            empty = switch.content is Content.EMPTY and switch.runs
+            if empty and switch.name not in self._routing:
+                self._routing.add(switch.name)
+                switch.set_mode(Mode.HOLD, lambda _: ())
+
+    def _hold_early(self, now: Nanoseconds) -> Iterator[Action]:
+        """Let a restarted tail hold requests for the records and serve the others."""
+        tail = self.tail
+        if self._early is None and self._survivors and tail.content is Content.EMPTY and tail.runs:
+            self._early = False
+            self._refilling.choose(self._survivors[-1].lookup)
+            held = self._guard(self._holds_early)
+            yield from self._refilling.write_lookups(now, (tail,), held)
+
+    def _holds_early(self, now: Nanoseconds) -> Iterator[Action]:
+        if self._refilling.refused:
+            # It would let requests for these keys pass: it has to stay closed.
+            self._early = True
+            yield from self.pump(now)
+            return
+        yield from self.tail.set_incarnation(
+            self._new,
+            self._guard(self._serves_early),
+            position=0,
+            loss=self._loss,
+            previous=self._new,
+        )
+
+    def _serves_early(self, now: Nanoseconds) -> Iterator[Action]:
+        def serves(now: Nanoseconds) -> Iterator[Action]:
+            self._early = True
+            yield from self.pump(now)
+
+        self.tail.set_mode(Mode.HOLD, self._guard(serves))
+        return iter(())
 
     # --------------------------------------------------- without a switch that stays down
 
     def _empty(self, now: Nanoseconds) -> Iterator[Action]:
         """Remove all entries."""
         self.step = Step.CLEAR
+        self._refilling.assign(())
+        running = [it for it in self._switches if it.content is not Content.DOWN]
         removed = self._guard(self._open_alone)
-        yield from self._refilling.write_lookups(now, self._survivors, (), removed)
+        yield from self._refilling.write_lookups(now, running, removed)
 
     def _open_alone(self, now: Nanoseconds) -> Iterator[Action]:
         """The tail opens as the head."""
@@ -387,29 +446,28 @@ class Recovery:
     # ---------------------------------------------------------------- with all switches
 
     def _admit(self, now: Nanoseconds) -> Iterator[Action]:
-        """Take the incarnation of the whole chain, and write the lookup tables."""
+        """Write the lookup tables."""
         self.step = Step.ADMIT
-        self._tail_was_empty = self.tail.content is Content.EMPTY
+        tail_was_empty = self.tail.content is Content.EMPTY
         for switch in self._switches:
             # From now on it may have entries; the servers have all records.
             switch.content = Content.RECORDS
-        fillings = self._refilling.choose(self._loaded)
-        for filling in fillings:
-            del self._keys[filling.entry.key]
-        self._fillings = fillings
-        written = self._guard(self._lookups_written)
-        yield from self._refilling.write_lookups(now, self._switches, fillings, written)
-
-    def _lookups_written(self, now: Nanoseconds) -> Iterator[Action]:
-        """The keys are held at all switches: a restarted tail may serve the others now."""
-        if self._tail_was_empty and self._fillings:
-            yield from self._make_tail_head(self._hold_tail)
-        else:
-            yield from self._take(now)
+        self._refilling.choose(record.key for record, _ in self._loaded)
+        for key in self._refilling.assign(self._loaded):
+            del self._keys[key]
+        following = self._hold_tail if tail_was_empty and self._survivors else self._take
+        written = self._guard(following)
+        yield from self._refilling.write_lookups(now, self._switches, written)
 
     def _hold_tail(self, now: Nanoseconds) -> Iterator[Action]:
-        self.tail.set_mode(Mode.HOLD, self._guard(self._take))
-        return iter(())
+        """The keys are held at all switches: a restarted tail may serve the others, if it does not
+        yet."""
+
+        def hold(now: Nanoseconds) -> Iterator[Action]:
+            self.tail.set_mode(Mode.HOLD, self._guard(self._take))
+            return iter(())
+
+        yield from self._make_tail_head(hold)
 
     def _take(self, now: Nanoseconds) -> Iterator[Action]:
         self._incarnations.take(self._guard_taken(self._join))
@@ -424,7 +482,7 @@ class Recovery:
         for position, switch in enumerate(above):
             joined = self._guard(partial(self._joined, switch))
             yield from switch.set_incarnation(
-                incarnation, joined, position=position, loss=incarnation
+                incarnation, joined, position=position, loss=self._loss
             )
         if not above:
             yield from self._fill(now)
@@ -450,7 +508,7 @@ class Recovery:
             self._new,
             self._guard(partial(self._open, len(self._switches) - 1)),
             position=len(self._switches) - 1,
-            loss=self._new,
+            loss=self._loss,
         )
 
     def _open(self, position: int, now: Nanoseconds) -> Iterator[Action]:
@@ -464,9 +522,9 @@ class Recovery:
 
     def _done(self, now: Nanoseconds, *, whole: bool) -> Iterator[Action]:
         self.step = Step.DONE
+        self.incarnation, self.loss = self._new, self._loss
         self.first = False
         self.whole = whole
-        self.incarnation = self.loss = self._new
         self.tail.content = Content.RECORDS
         for filling in self._refilling.take():
             self._readmitted += 1

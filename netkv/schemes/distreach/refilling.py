@@ -31,7 +31,7 @@ class Refilling:
 
     Rules
     -----
-    1. Lookup entries come first: from then on all switches hold requests for the keys.
+    1. Lookup entries come first: from then on the switches hold requests for the keys.
     2. Every filling has a new generation. So frames about an earlier one have no effect.
     3. An entry that some switch does not take is removed from all.
     """
@@ -48,6 +48,7 @@ class Refilling:
 
     def clear(self) -> None:
         """Drop what is under way."""
+        self._entries: dict[bytes, Entry] = {}
         self._fillings: list[Filling] = []
         self._refused: set[bytes] = set()
         self._writes = 0
@@ -60,34 +61,48 @@ class Refilling:
         """Number of repeated FILLs."""
         return sum(bulk.repeated for bulk in self._bulks.values())
 
-    def choose(self, loaded: Iterable[tuple[Record, bool]]) -> list[Filling]:
-        """Choose entries for the records, as far as there is room."""
+    @property
+    def refused(self) -> bool:
+        """Whether a switch has refused an entry."""
+        return bool(self._refused)
+
+    def choose(self, keys: Iterable[bytes]) -> None:
+        """Choose entries for keys that have none, as far as there is room."""
         index = self._context.index
-        for record, latest in loaded:
-            if index.free_entries and record.key not in index:
+        for key in keys:
+            if index.free_entries and key not in index:
                 generation, number = self._context.generation(), index.take_entry()
-                entry = Entry(record.key, generation, number, Candidate(record.key), State.CACHED)
+                entry = Entry(key, generation, number, Candidate(key), State.CACHED)
                 index.enter(entry)
+                self._entries[key] = entry
+
+    def assign(self, loaded: Iterable[tuple[Record, bool]]) -> list[bytes]:
+        """Give the entries their records; those of other keys are free again. Returns the keys that
+        have entries."""
+        left = self._entries
+        self._entries = {}
+        for record, latest in loaded:
+            if (entry := left.pop(record.key, None)) is not None:
+                self._entries[record.key] = entry
                 self._fillings.append(Filling(entry, record, latest))
-        return self._fillings
+        for entry in left.values():
+            self._context.index.leave(entry, entry=True)
+        return list(self._entries)
 
     def take(self) -> list[Filling]:
         """The fillings that all switches have."""
         taken, self._fillings = self._fillings, []
+        self._entries.clear()
         return taken
 
     # ------------------------------------------------------------------- lookup tables
 
     def write_lookups(
-        self,
-        now: Nanoseconds,
-        switches: Sequence[ChainSwitch],
-        fillings: Sequence[Filling],
-        then: Done,
+        self, now: Nanoseconds, switches: Sequence[ChainSwitch], then: Done
     ) -> Iterator[Action]:
-        """Give the switches the lookup entries of these fillings and no others."""
+        """Give the switches the lookup entries of the chosen entries and no others."""
         self._then = then
-        wanted = {filling.entry.key for filling in fillings}
+        wanted = {key: (it.entry, it.generation) for key, it in self._entries.items()}
         # The last switch first: as long as it holds a key, it does not matter who else does.
         for switch in reversed(switches):
             access = switch.access
@@ -95,12 +110,12 @@ class Refilling:
                 if key not in wanted:
                     self._writes += 1
                     yield access.delete(key, partial(self._written, None))
-            for filling in fillings:
-                key = filling.entry.key
-                self._writes += 1
-                write = access.modify if key in switch.lookup else access.insert
-                yield write(filling.entry, partial(self._written, key))
-            switch.lookup = {it.entry.key: (it.entry.entry, it.entry.generation) for it in fillings}
+            for key, entry in self._entries.items():
+                if (present := switch.lookup.get(key)) != wanted[key]:
+                    self._writes += 1
+                    write = access.insert if present is None else access.modify
+                    yield write(entry, partial(self._written, key))
+            switch.lookup = dict(wanted)
         if not self._writes:
             yield from self._next(now)
 

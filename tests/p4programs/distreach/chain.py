@@ -69,6 +69,8 @@ class Switch:
         self.alive = True
         self.open = False
         """Whether its mode is not CLOSED."""
+        self.empty = False
+        """Whether it has restarted, and no recovery has filled it since."""
         self.lookup: dict[bytes, tuple[int, int]] = {}
         self._set_up()
 
@@ -85,7 +87,7 @@ class Switch:
     def restart(self) -> None:
         """Run the program again, with empty tables and registers but for its initial tables."""
         self.engine.load(self.bundle)
-        self.alive = True
+        self.alive = self.empty = True
         self._set_up()
 
     def write(self, write: base.TableWrite) -> None:
@@ -246,11 +248,12 @@ class Chain:
             switch.incarnation(self.number, position=position, loss=self.loss)
             yield "a new incarnation"
 
-    def tail_begins(self) -> None:
-        """The next incarnation, in which the tail is the head."""
+    def tail_begins(self, *, empty: bool = False) -> None:
+        """The next incarnation, in which the tail is the head; `empty`: it has no records."""
         self.number += 1
         self.loss = self.number
-        self.tail.incarnation(self.number, position=0, loss=self.loss)
+        previous = self.number if empty else 0
+        self.tail.incarnation(self.number, position=0, loss=self.loss, previous=previous)
 
     def raise_incarnation(self) -> Iterator[str]:
         """The next incarnation, without a loss. The tail is the first to know it, so what the
@@ -366,6 +369,10 @@ class Chain:
             if switch is self.tail:
                 yield "gone from the tail"
 
+    def tolerates(self, place: int) -> bool:
+        """Whether another switch has records, so that this one may lose its state."""
+        return any(it.alive and not it.empty for n, it in enumerate(self.switches) if n != place)
+
     def crash(self, place: int) -> None:
         """A switch loses its state and stays down."""
         self.switches[place].alive = False
@@ -377,12 +384,27 @@ class Chain:
 
     def recovering(self, restart: Sequence[int] = ()) -> Iterator[str]:
         """`recover` in steps (docs/distreach.md, "Recovery"): yields what was done."""
-        survivors = [self.switches[place] for place in self.live]
+        survivors = [it for it in self.switches if it.alive and not it.empty]
         for switch in survivors:
             switch.mode(HOLD)
             yield "holding"
-        if self.tail in survivors:
-            self.tail_begins()
+        for place in restart:
+            self.switches[place].restart()
+            if self.switches[place] is not self.tail:
+                self.switches[place].mode(HOLD)
+            yield "restarting"
+        if self.tail not in survivors and self.tail.alive:
+            # An earlier recovery may have begun to write its lookup table.
+            assert survivors[-1].lookup.keys() >= self.tail.lookup.keys()
+            for key in survivors[-1].lookup:
+                self.generation += 1
+                if key in self.tail.lookup:
+                    self.tail.forget(key)
+                self.tail.cache(key, survivors[-1].lookup[key][0], self.generation)
+                yield "held by the restarted tail"
+        if self.tail.alive:
+            self.tail_begins(empty=self.tail not in survivors)
+            self.tail.mode(HOLD)
             yield "the tail is the head"
         loaded: list[tuple[bytes, int, Record, bool]] = []
         for key, (entry, generation) in survivors[-1].lookup.items():
@@ -395,21 +417,17 @@ class Chain:
         for key, _, record, _ in loaded:
             self.server.restore(key, record)
             yield "updating the server"
-        for place in restart:
-            self.switches[place].restart()
-            if self.switches[place] is not self.tail:
-                self.switches[place].mode(HOLD)
-            yield "restarting"
+        for switch in self.switches:
+            switch.empty = False  # the server has all records
         if len(self.live) == len(self.switches):
             yield from self._admitting_again(loaded)
             return
-        for switch in survivors:
-            for key in list(switch.lookup):
+        for switch in self.switches:
+            for key in list(switch.lookup) if switch.alive else ():
                 switch.forget(key)
                 yield "removing"
         if self.tail.alive:
-            if self.tail not in survivors:
-                self.tail_begins()
+            self.tail.incarnation(self.number, position=0, loss=self.loss)
             self.tail.mode(OPEN)
             yield "open without a cache"
 
@@ -427,10 +445,6 @@ class Chain:
                     switch.forget(key)
                 switch.cache(key, entry, generation)
                 yield "a lookup entry"
-        if not self.tail.open:
-            self.tail_begins()
-            self.tail.mode(HOLD)
-            yield "the tail is the head"
         self.number += 1
         # Before its entries are filled, so that they have no numbers of an earlier incarnation. The
         # tail has an incarnation of its own.

@@ -170,9 +170,9 @@ class Run:
             self.histories.reads.append(operation)
 
     def switch_fails(self) -> None:
-        live = self.chain.live
-        if len(live) > 1:
-            self.chain.crash(self.random.choice(live))
+        place = self.random.choice(self.chain.live)
+        if self.chain.tolerates(place):
+            self.chain.crash(place)
             self.lost = True
             self.reroute()
 

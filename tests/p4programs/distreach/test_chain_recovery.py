@@ -186,7 +186,7 @@ def requests_pass_a_restarted_switch_before_the_chain_is_whole(chain: Chain) -> 
     cached(chain)
     chain.crash(0)
     steps = chain.recovering(restart=[0])
-    while next(steps) != "restarting":
+    while next(steps) != "the tail is the head":
         pass
     other = Message(Op.PUT, (8).to_bytes(16), 5, 1, stamp=Stamp(41), length=1, value=b"v")
     (reply,) = chain.ask(other)

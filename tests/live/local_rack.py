@@ -241,8 +241,8 @@ class LocalRack:
                 total[name] = total.get(name, 0) + value if counted else value
             return all(total[name] >= count for name, count in counts.items())
 
+        self.client.sample()  # what was counted before; from here on every operation counts
         self.do(do="phase", name="measure")
-        self.client.sample()
         until(reached, f"the counts are {counts}")
         return total
 

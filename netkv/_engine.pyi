@@ -134,6 +134,8 @@ class Op(IntEnum):
     COLLECT_REPLY = ...
     RECOVERED = ...
     RECOVERED_REPLY = ...
+    RESTARTED = ...
+    RESTARTED_REPLY = ...
 
 class Status(IntEnum):
     """The result of a request."""
@@ -169,6 +171,8 @@ FORMAT: Final[int]
 FLAG_CACHE_METADATA: Final[int]
 FLAG_CACHE_HIT: Final[int]
 FLAG_STAMPED: Final[int]
+FLAG_UPPER: Final[int]
+FLAG_LOAD: Final[int]
 KEY_BYTES: Final[int]
 CHUNK_BYTES: Final[int]
 """The unit in which a switch stores values."""
@@ -200,10 +204,11 @@ Fields: TypeAlias = tuple[
     bool,
     tuple[int, int, int, int] | None,
     tuple[int, int] | None,
+    tuple[bool, tuple[int, int, int] | None],
 ]
 """Operation, key, request, sender, status, cache metadata (generation, version, bitmap), length,
-value without padding, cache hit, stamp (incarnation, number, generation, bits) and slot (entry,
-number)."""
+value without padding, cache hit, stamp (incarnation, number, generation, bits), slot (entry,
+number), and about layers: whether it is about the upper copy, and a load (layer, switch, reads)."""
 
 def write_frame(
     op: int,
@@ -220,6 +225,8 @@ def write_frame(
     cache_hit: bool = False,
     stamp: tuple[int, int, int, int] | None = None,
     slot: tuple[int, int] | None = None,
+    upper: bool = False,
+    load: tuple[int, int, int] | None = None,
 ) -> bytes:
     """The whole Ethernet frame of a message, by default from the controller to the service.
 

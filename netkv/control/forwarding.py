@@ -177,6 +177,11 @@ class ForwardingTables:
         yield from writes
 
     @property
+    def started(self) -> bool:
+        """Whether the switch runs: it gets initial writes, or has them."""
+        return self._started
+
+    @property
     def installed(self) -> bool:
         """Whether the switch has confirmed every initial write."""
         return self._started and not self._pending and not self._incomplete

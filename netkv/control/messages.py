@@ -24,6 +24,7 @@ __all__ = [
     "Bit",
     "CacheMetadata",
     "Datagram",
+    "Load",
     "MalformedFrameError",
     "Message",
     "Op",
@@ -67,6 +68,16 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
+class Load:
+    """The load of the switch that answered: its layer (0 for the last), its number there, and the
+    reads that it has answered in its statistics epoch."""
+
+    layer: int
+    switch: int
+    reads: int
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """A netkv message without its addresses. `length` is that of the stored value in bytes, also if
     the message does not carry the value."""
@@ -82,6 +93,9 @@ class Message:
     cache_hit: bool = False
     stamp: Stamp | None = None
     slot: Slot | None = None
+    upper: bool = False
+    """Whether it is about the copy in the upper layer of switches."""
+    load: Load | None = None
 
     def reply(self, **changes: object) -> "Message":
         """The reply to this request: the next op, with the same sender, request and key."""
@@ -90,6 +104,7 @@ class Message:
             "key": self.key,
             "request": self.request,
             "sender": self.sender,
+            "upper": self.upper,
         }
         return Message(**(fields | changes))  # type: ignore[arg-type]
 
@@ -106,6 +121,7 @@ class Datagram:
 def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SERVICE_IP) -> bytes:
     """The Ethernet frame of a message, by default from the controller to the service."""
     cached, stamp, slot = message.cache_metadata, message.stamp, message.slot
+    load = message.load
     return write_frame(
         message.op,
         message.key,
@@ -120,13 +136,18 @@ def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SER
         cache_hit=message.cache_hit,
         stamp=(stamp.incarnation, stamp.number, stamp.generation, stamp.bits) if stamp else None,
         slot=(slot.entry, slot.number) if slot else None,
+        upper=message.upper,
+        load=(load.layer, load.switch, load.reads) if load else None,
     )
 
 
 def decode(frame: bytes) -> Datagram:
     """The message in an Ethernet frame. Raises MalformedFrameError."""
     source, destination, fields = read_frame(frame)
-    op, key, request, sender, status, metadata, length, value, cache_hit, stamp, slot = fields
+    op, key, request, sender, status, metadata, length, value, cache_hit, stamp, slot, of_layer = (
+        fields
+    )
+    upper, load = of_layer
     message = Message(
         op,
         key,
@@ -139,5 +160,7 @@ def decode(frame: bytes) -> Datagram:
         cache_hit,
         stamp and Stamp(*stamp[:3], Bit(stamp[3])),
         slot and Slot(*slot),
+        upper,
+        load and Load(*load),
     )
     return Datagram(source, destination, message)

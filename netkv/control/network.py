@@ -96,6 +96,8 @@ class Network:
     """The host that splits multiget requests, if there is one; it is not in `hosts`."""
     positions: Mapping[str, int] = field(default_factory=dict)
     """Positions of the switches that are in a layer (rule 2)."""
+    first_layer: tuple[str, ...] = ()
+    """The switches of the first of several layers, by position."""
 
     def switch(self, name: str) -> SwitchPlan:
         """The switch of that name; raises KeyError."""
@@ -138,6 +140,7 @@ class Network:
                 servers=tuple(map(routed, repeat(name), known.servers, servers)),
                 coordinator=coordinator,
                 splitters=tuple(routed(name, it, racks[it.index]) for it in known.splitters),
+                first_layer=_towards(paths, name, self.first_layer),
             )
             return replace(switch, topology=topology)
 
@@ -224,6 +227,7 @@ def spine_leaf(
         _spread(servers, rows[-1]),
         rows[0][0] if coordinator else None,
         positions,
+        rows[1] if layers > 1 else (),
     )
 
 
@@ -246,13 +250,15 @@ def lay_out(
     servers: Sequence[str],
     coordinator: str | None = None,
     positions: Mapping[str, int] | None = None,
+    first_layer: Sequence[str] = (),
 ) -> Network:
     """Any network: names of switches, cables between them, and the switch of each host.
 
     `clients`: the switch of client 1, 2, …; `servers`: of server 0, 1, …; `coordinator`: of the
     coordinator, if there is to be one. `positions`: those of the switches that are in layers, each
-    joined to all of the next one (rule 2). Several cables between two switches are allowed. Raises
-    ValueError, with the reason, for an invalid network.
+    joined to all of the next one (rule 2), and `first_layer` the switches of the first of them.
+    Several cables between two switches are allowed. Raises ValueError, with the reason, for an
+    invalid network.
     """
     others = [] if coordinator is None else [coordinator]
     _check(switches, cables, clients, servers, others)
@@ -263,8 +269,8 @@ def lay_out(
         splitter = Attachment("coordinator", coordinator_at(_COORDINATOR_PORT), coordinator, False)
     paths = Paths(switches, links, positions or {})
     racks = [name for name in switches if name in servers]
-    plans = (_plan(name, paths, hosts, splitter, links, racks) for name in switches)
-    return Network(tuple(plans), links, hosts, splitter, dict(positions or {}))
+    plans = (_plan(name, paths, hosts, splitter, links, racks, first_layer) for name in switches)
+    return Network(tuple(plans), links, hosts, splitter, dict(positions or {}), tuple(first_layer))
 
 
 def behind_cards(network: Network, shares: Sequence[Sequence[int]]) -> Network:
@@ -376,6 +382,14 @@ def _attach(clients: Sequence[str], servers: Sequence[str]) -> Iterator[Attachme
         yield Attachment(f"server-{index}", host, switch, True)
 
 
+def _towards(paths: Paths, switch: str, goals: Sequence[str]) -> tuple[int, ...]:
+    """The port of a switch towards each of other switches; 0 for itself."""
+    return tuple(
+        0 if goal == switch else paths.port(switch, goal, number)
+        for number, goal in enumerate(goals)
+    )
+
+
 def _plan(
     name: str,
     paths: Paths,
@@ -383,6 +397,7 @@ def _plan(
     coordinator: Attachment | None,
     links: Sequence[Link],
     racks: Sequence[str],
+    first_layer: Sequence[str],
 ) -> SwitchPlan:
     def from_here(at: Attachment) -> Host:
         port = at.host.port if at.switch == name else paths.port(name, at.switch, at.host.index)
@@ -400,6 +415,7 @@ def _plan(
             if switch != name
             for port in (paths.port(name, switch, number),)
         ),
+        first_layer=_towards(paths, name, first_layer),
     )
     attached = hosts if coordinator is None else (*hosts, coordinator)
     ports = {at.host.port: at.name for at in attached if at.switch == name}

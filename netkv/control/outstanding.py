@@ -78,10 +78,12 @@ class Outstanding:
         slot: Slot | None = None,
         value: bytes = b"",
         to: int = SERVICE_IP,
+        upper: bool = False,
     ) -> int:
         """Add a request to IPv4 address `to`; `ready` sends it. Returns its number.
 
         `lane`: the number of a receiver with a deduplication window, None for one without.
+        `upper`: whether it is about the copy in the upper layer of switches.
         """
         number = self.numbers.take()
         request = wire(number)
@@ -94,6 +96,7 @@ class Outstanding:
             value=value,
             stamp=stamp,
             slot=slot,
+            upper=upper,
         )
         pending = _Pending(message, number, tries - 1, lane, to)
         self._pending[request] = pending

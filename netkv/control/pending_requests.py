@@ -28,13 +28,15 @@ class To:
     """A receiver. Without a name its silence is not noted.
 
     `lane`: its number in `Outstanding`, if it has a deduplication window. `switch`: the switch that
-    gets the frame from the controller; empty in a control plane of one switch.
+    gets the frame from the controller; empty in a control plane of one switch. `upper`: whether
+    messages are about the copy in the upper layer of switches.
     """
 
     name: str = ""
     address: int = SERVICE_IP
     lane: int | None = None
     switch: str = ""
+    upper: bool = False
 
 
 TO_SWITCH = To("switch")
@@ -108,6 +110,11 @@ class PendingRequests:
         if request is not None and self._waiting.pop(request.request, None) is not None:
             self._outstanding.cancel(request.request)
 
+    def drop(self, which: Callable[[PendingRequest], bool]) -> None:
+        """Drop the requests for which `which` is true."""
+        for request in [it for it in self._waiting.values() if which(it)]:
+            self.cancel(request)
+
     def clear(self) -> None:
         """Drop all requests."""
         self._waiting.clear()
@@ -167,5 +174,6 @@ class PendingRequests:
             slot=pending_request.slot,
             value=pending_request.value,
             to=pending_request.to.address,
+            upper=pending_request.to.upper,
         )
         self._waiting[pending_request.request] = pending_request

@@ -110,6 +110,8 @@ class Topology:
     `rack`: the number of this switch's rack, or 0 if it has no servers. The switches with servers
     are numbered from 1, in the order of the network's description.
     `splitters`: the switches of the other racks, with their addresses 10.3.0.rack.
+    `first_layer`: ports towards the switches of the first of several layers, by position; 0 for
+    this switch itself.
     """
 
     clients: tuple[Host, ...]
@@ -118,6 +120,7 @@ class Topology:
     coordinator: Host | None = None
     rack: int = 1
     splitters: tuple[Host, ...] = ()
+    first_layer: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.servers:

@@ -152,7 +152,7 @@ class SwitchConnection:
                 dropped=self._dropped,
             )
             if not found:
-                await session.enable_digests(self._control_plane.digests)
+                await session.enable_digests(self._digests(session))
             await self._channel.connected()
         except ControllerError as error:
             await client.close()
@@ -177,6 +177,12 @@ class SwitchConnection:
             self._end()
             self._dropped["events_dropped"] += client.dropped
             await client.close()
+
+    def _digests(self, session: SwitchSession) -> list[str]:
+        """The digests to enable. Of several switches, not every program need have all of them."""
+        plane = self._control_plane
+        of_several = isinstance(plane, base.NetworkControlPlane)
+        return [name for name in plane.digests if not of_several or session.has_digest(name)]
 
     async def _set_up(self, client: P4RuntimeClient) -> bool:
         """Loads the program, unless the switch may keep its state (rule 2); returns whether it has

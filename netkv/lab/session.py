@@ -79,6 +79,10 @@ class SwitchSession:
         if refused is not None:
             self._put(refused)
 
+    def has_digest(self, name: str) -> bool:
+        """Whether the program of the switch has a digest of this name."""
+        return any(digest.name == name for digest in self._names.schema.digests)
+
     async def enable_digests(self, names: Sequence[str]) -> None:
         """Enables digests in the switch."""
         wanted = [

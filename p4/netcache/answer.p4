@@ -7,7 +7,7 @@ control Answer(inout headers_t hdr, inout metadata_t meta) {
     action with_metadata(bit<8> op, bit<32> version, bit<8> bitmap) {
         hdr.kv.op = op;
         hdr.kv.status = STATUS_OK;
-        hdr.kv.flags = FLAG_CACHE_METADATA;
+        hdr.kv.flags = FLAG_CACHE_METADATA | (hdr.kv.flags & KEPT_FLAGS);
         hdr.kv.length = 0;
         hdr.cache_metadata.setValid();
         hdr.cache_metadata.generation = meta.generation;
@@ -18,7 +18,7 @@ control Answer(inout headers_t hdr, inout metadata_t meta) {
     action not_cached(bit<8> op) {
         hdr.kv.op = op;
         hdr.kv.status = STATUS_NOT_CACHED;
-        hdr.kv.flags = 0;
+        hdr.kv.flags = hdr.kv.flags & KEPT_FLAGS;
         hdr.kv.length = 0;
         hdr.cache_metadata.setInvalid();
     }
@@ -27,7 +27,7 @@ control Answer(inout headers_t hdr, inout metadata_t meta) {
     action to_update(bit<8> status) {
         hdr.kv.op = OP_UPDATE_REPLY;
         hdr.kv.status = status;
-        hdr.kv.flags = FLAG_CACHE_METADATA;
+        hdr.kv.flags = FLAG_CACHE_METADATA | (hdr.kv.flags & KEPT_FLAGS);
         hdr.kv.length = 0;
         hdr.value[0].setInvalid();
         hdr.value[1].setInvalid();
@@ -43,7 +43,7 @@ control Answer(inout headers_t hdr, inout metadata_t meta) {
         if (meta.readable) {
             hdr.kv.op = OP_GET_REPLY;
             hdr.kv.status = STATUS_OK;
-            hdr.kv.flags = FLAG_CACHE_HIT;
+            hdr.kv.flags = FLAG_CACHE_HIT | (hdr.kv.flags & KEPT_FLAGS);
             hdr.cache_metadata.setInvalid();
             meta.answered = true;
         } else if (hdr.kv.op[7:4] != OPS_OF_CLIENTS) {

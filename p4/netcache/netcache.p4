@@ -11,6 +11,8 @@
 #include "netcache/protocol.p4"
 #include "netcache/headers.p4"
 
+const bit<8> KEPT_FLAGS = 0; // in replies of the switch
+
 struct headers_t {
     packet_out_t     packet_out;
     packet_in_t      packet_in;

@@ -13,7 +13,10 @@ from tests.p4programs.netmc import multiget
 ROOT = Path(__file__).parents[2]
 
 
-KV_FILES = ("common/protocol.p4", "netcache/protocol.p4", "farreach/protocol.p4")
+KV_FILES = (
+    *("common/protocol.p4", "netcache/protocol.p4"),
+    *("distcache/protocol.p4", "farreach/protocol.p4"),
+)
 
 
 def p4_numbers(files: tuple[str, ...] = KV_FILES) -> dict[str, int]:
@@ -59,6 +62,9 @@ def test_p4_has_the_addresses_and_sizes_of_the_engine() -> None:
     assert numbers["FLAG_CACHE_METADATA"] == _engine.FLAG_CACHE_METADATA
     assert numbers["FLAG_CACHE_HIT"] == _engine.FLAG_CACHE_HIT
     assert numbers["FLAG_STAMPED"] == _engine.FLAG_STAMPED
+    assert numbers["FLAG_UPPER"] == _engine.FLAG_UPPER
+    assert numbers["FLAG_LOAD"] == _engine.FLAG_LOAD
+    assert numbers["LOAD_BYTES"] == 6
     assert (numbers["VERSION_STAMP_BYTES"], numbers["SLOT_BYTES"]) == (13, 6)
     assert numbers["CHUNK_BYTES"] == _engine.CHUNK_BYTES
     assert numbers["SERVICE_ADDRESS"] == _engine.SERVICE_IP

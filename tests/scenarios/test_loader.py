@@ -425,8 +425,8 @@ def test_replaced_sweep_drops_plots_over_the_old_one() -> None:
     ("schemes", "option", "able"),
     [
         ("[nocache, netcache]", "snapshot_period: 2", "farreach"),
-        ("[farreach]", "cache_rows: 8", "netcache"),
-        ("[nocache]", "hot_threshold: 8", "netcache, farreach, distreach"),
+        ("[farreach]", "cache_rows: 8", "netcache, distcache"),
+        ("[nocache]", "hot_threshold: 8", "netcache, farreach, distcache, distreach"),
         ("[netmc, climc]", "coordinator_workers: 2", "coordimc"),
     ],
 )

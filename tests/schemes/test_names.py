@@ -21,6 +21,7 @@ OWN = (
     # The protocols' own modules in the engine, and the two lists of them.
     "engine/roles/src/netcache/",
     "engine/roles/src/farreach/",
+    "engine/roles/src/distcache/",
     "engine/roles/src/distreach/",
     "engine/roles/src/multiget/",
     "engine/wire/src/multiget/",

@@ -17,7 +17,7 @@ from tests.schemes import foreign
 from tests.schemes.foreign import source
 
 OWN = [
-    *("nocache", "netcache", "farreach", "distnocache", "distreach", "netmc", "climc"),
+    *("nocache", "netcache", "farreach", "distnocache", "distcache", "distreach", "netmc", "climc"),
     *("coordimc", "memcached", "emu", "lake", "client-nic", "client-cache"),
 ]
 

@@ -3,7 +3,7 @@
 
 use netkv_wire::memcached;
 use netkv_wire::{
-    self as wire, CacheMetadata, FrameView, Ip, Message, Op, Sequence, Slot, Stamp, Status,
+    self as wire, CacheMetadata, FrameView, Ip, Load, Message, Op, Sequence, Slot, Stamp, Status,
 };
 use netkv_workload::MIN_VALUE_SIZE;
 use pyo3::exceptions::PyValueError;
@@ -46,6 +46,8 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         ("FLAG_CACHE_METADATA", wire::flags::CACHE_METADATA.into()),
         ("FLAG_CACHE_HIT", wire::flags::CACHE_HIT.into()),
         ("FLAG_STAMPED", wire::flags::STAMPED.into()),
+        ("FLAG_UPPER", wire::flags::UPPER.into()),
+        ("FLAG_LOAD", wire::flags::LOAD.into()),
         ("CHUNK_BYTES", wire::CHUNK as u32),
         ("MAX_CACHED_BYTES", wire::MAX_CACHED_VALUE as u32),
         ("KEY_BYTES", size_of::<wire::Key>() as u32),
@@ -116,7 +118,7 @@ fn key_of(key: &[u8]) -> PyResult<wire::Key> {
 #[pyo3(signature = (
     op, key, request, source=to_int(wire::CONTROLLER_IP), destination=to_int(wire::SERVICE_IP), *,
     sender=wire::CONTROLLER_SENDER, status=Status::Ok.code(), cache_metadata=None, length=0,
-    value=Default::default(), cache_hit=false, stamp=None, slot=None
+    value=Default::default(), cache_hit=false, stamp=None, slot=None, upper=false, load=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "a frame has so many fields")]
 pub fn write_frame<'py>(
@@ -134,6 +136,8 @@ pub fn write_frame<'py>(
     cache_hit: bool,
     stamp: Option<(u32, u32, u32, u8)>,
     slot: Option<(u16, u32)>,
+    upper: bool,
+    load: Option<(u8, u8, u32)>,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let unknown = |what, code| PyValueError::new_err(format!("There is no {what} 0x{code:02x}."));
     let op = Op::from_code(op).ok_or_else(|| unknown("operation", op))?;
@@ -165,6 +169,8 @@ pub fn write_frame<'py>(
             bits,
         }),
         slot: Slot { entry, number },
+        upper,
+        load: load.map(|(layer, switch, reads)| Load { layer, switch, reads }),
         ..request
     };
     let mut frame = Vec::with_capacity(wire::MAX_FRAME);
@@ -184,6 +190,7 @@ type Fields<'py> = (
     bool,
     Option<(u32, u32, u32, u8)>,
     Option<(u16, u32)>,
+    (bool, Option<(u8, u8, u32)>),
 );
 
 /// See `_engine.pyi`.
@@ -206,6 +213,7 @@ pub fn read_frame<'py>(py: Python<'py>, frame: &[u8]) -> PyResult<(u32, u32, Fie
             (stamp.sequence.incarnation, stamp.sequence.number, stamp.generation, stamp.bits)
         }),
         view.slot().map(|slot| (slot.entry, slot.number)),
+        (view.upper(), view.load().map(|load| (load.layer, load.switch, load.reads))),
     );
     Ok((to_int(view.source()), to_int(view.destination()), fields))
 }

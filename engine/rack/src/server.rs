@@ -176,6 +176,11 @@ impl ServerNode {
     }
 }
 
+/// When the first timer of the servers is due.
+fn deadline_of(servers: &[Box<dyn Server>]) -> Option<Nanos> {
+    servers.iter().filter_map(|server| server.deadline()).min()
+}
+
 /// The state of the thread.
 struct Loop<'a> {
     shared: &'a Shared,
@@ -186,7 +191,7 @@ struct Loop<'a> {
 
 impl Loop<'_> {
     fn run(mut self) -> io::Result<()> {
-        let mut deadline = None;
+        let mut deadline = deadline_of(&lock(&self.shared.servers));
         loop {
             let ready = self.endpoint.wait(deadline)?;
             if self.endpoint.stopping() {
@@ -205,7 +210,7 @@ impl Loop<'_> {
                 .take_failure()
                 .map_or(Ok(()), |text| Err(io::Error::other(text)))?;
             let check = self.store.has_pending().then(|| clock::now() + PENDING_INTERVAL);
-            deadline = servers.iter().filter_map(|server| server.deadline()).chain(check).min();
+            deadline = deadline_of(&servers).into_iter().chain(check).min();
             drop(servers);
             self.send();
         }

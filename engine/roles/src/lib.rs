@@ -13,6 +13,7 @@
 //! | [`plain`] | single keys without a cache |
 //! | [`memcached`] | single keys in memcached's binary protocol over UDP |
 //! | [`netcache`] | single keys behind a write-through cache in the switch |
+//! | [`distcache`] | single keys behind write-through caches in two layers of switches |
 //! | [`farreach`] | single keys behind a write-back cache in the switch |
 //! | [`distreach`] | single keys behind a write-back cache in a chain of switches |
 //! | [`multiget`] | several keys at once, in three architectures |
@@ -25,6 +26,7 @@ use netkv_wire::Key;
 use netkv_workload::key_id;
 
 mod common;
+pub mod distcache;
 pub mod distreach;
 pub mod farreach;
 pub mod memcached;

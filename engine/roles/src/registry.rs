@@ -14,13 +14,14 @@ use serde::{Deserialize, Deserializer};
 
 use crate::records::Keying;
 use crate::{Applied, Backoff, Client, ClientConfig, Coordinator, Frames, Nanos, Server};
-use crate::{distreach, farreach, memcached, multiget, netcache, plain};
+use crate::{distcache, distreach, farreach, memcached, multiget, netcache, plain};
 
 /// The roles of servers.
 pub static SERVERS: &[ServerEntry] = &[
     plain::SERVER,
     memcached::SERVER,
     netcache::SERVER,
+    distcache::SERVER,
     farreach::server::SERVER,
     multiget::SERVER,
 ];

@@ -6,6 +6,7 @@
 //! - cache metadata ([`CacheMetadata`], 9 bytes), if [`flags::CACHE_METADATA`] is set;
 //! - a version stamp ([`Stamp`], 13 bytes), if [`flags::STAMPED`] is set;
 //! - a slot ([`Slot`], 6 bytes), if the message is about an entry ([`Op::has_slot`]);
+//! - the load of a switch ([`Load`], 6 bytes), if [`flags::LOAD`] is set;
 //! - the value in chunks of 16 bytes.
 //!
 //! All fields are big-endian; `docs/wire-format.md` describes them. No other Rust code defines
@@ -19,6 +20,7 @@
 
 mod address;
 mod chunks;
+mod load;
 pub mod memcached;
 pub mod multiget;
 mod op;
@@ -32,6 +34,7 @@ pub use address::{
 };
 pub use address::{Ip, Mac, client_ip, client_of_ip, mac_of, sender_of_server, server_ip};
 pub use chunks::{capacity, chunks_for, padded};
+pub use load::{LOAD_LEN, Load};
 pub use op::{Op, Status, flags};
 pub use partition::{crc32, partition, partition_range};
 pub use stamp::{SLOT_LEN, STAMP_LEN, Sequence, Slot, Stamp, bits};

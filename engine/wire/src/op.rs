@@ -8,6 +8,10 @@ pub mod flags {
     pub const CACHE_HIT: u8 = 2;
     /// A version stamp follows, after the cache metadata, if there is any.
     pub const STAMPED: u8 = 4;
+    /// The frame is about the copy of the key in the upper layer of switches.
+    pub const UPPER: u8 = 8;
+    /// The load of the switch that answered follows, after all other headers.
+    pub const LOAD: u8 = 16;
 }
 
 macro_rules! wire_enum {
@@ -151,6 +155,10 @@ wire_enum! {
         Recovered = 0x58,
         /// The client has released the records.
         RecoveredReply = 0x59,
+        /// Server to controller: it has started, and knows no copies in the upper layer.
+        Restarted = 0x5a,
+        /// The server knows all copies of its keys there.
+        RestartedReply = 0x5b,
     }
 }
 

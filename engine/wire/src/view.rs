@@ -6,8 +6,8 @@ use crate::multiget::MULTIGET_PORT;
 use crate::write::ones_complement_sum;
 use crate::{
     CACHE_METADATA_LEN, CacheMetadata, ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key,
-    Message, NETKV_PORT, Op, SLOT_LEN, STAMP_LEN, Slot, Stamp, Status, UDP_LEN, bits, capacity,
-    flags,
+    LOAD_LEN, Load, Message, NETKV_PORT, Op, SLOT_LEN, STAMP_LEN, Slot, Stamp, Status, UDP_LEN,
+    bits, capacity, flags,
 };
 
 /// The reason why a frame is malformed. Nodes count and drop such frames.
@@ -82,6 +82,8 @@ pub struct FrameView<'a> {
     status: Status,
     /// Offset of the version stamp in `kv`, if there is one.
     stamp: Option<usize>,
+    /// Offset of the load in `kv`, if there is one.
+    load: Option<usize>,
     /// Start and end of the value within `kv`.
     value: (usize, usize),
 }
@@ -119,10 +121,15 @@ impl<'a> FrameView<'a> {
         if stamped {
             value_start += STAMP_LEN + if op.has_slot() { SLOT_LEN } else { 0 };
         }
+        let stamp_end = value_start;
+        let load = (kv[2] & flags::LOAD != 0).then_some(value_start);
+        if load.is_some() {
+            value_start += LOAD_LEN;
+        }
         if kv.len() < value_start {
             return Err(Malformed::CutShort { needed: KV_OFFSET + value_start, found: end });
         }
-        let embedded = op == Op::Get && stamped && kv[value_start - 1] & bits::EMBEDDED != 0;
+        let embedded = op == Op::Get && stamped && kv[stamp_end - 1] & bits::EMBEDDED != 0;
         let length = usize::from(u16::from_be_bytes([kv[4], kv[5]]));
         let value_len = if op.carries_value() || embedded { length } else { 0 };
         let value = (value_start, value_start + value_len);
@@ -135,7 +142,7 @@ impl<'a> FrameView<'a> {
                 return Err(Malformed::Update);
             }
         }
-        Ok(Self { kv, source, destination, op, status, stamp, value })
+        Ok(Self { kv, source, destination, op, status, stamp, load, value })
     }
 
     /// Source address.
@@ -161,6 +168,11 @@ impl<'a> FrameView<'a> {
     /// Whether a switch answered.
     pub fn cache_hit(&self) -> bool {
         self.kv[2] & flags::CACHE_HIT != 0
+    }
+
+    /// Whether the frame is about the copy in the upper layer.
+    pub fn upper(&self) -> bool {
+        self.kv[2] & flags::UPPER != 0
     }
 
     /// The `length` field: true length of the value in bytes.
@@ -205,6 +217,11 @@ impl<'a> FrameView<'a> {
     pub fn slot(&self) -> Option<Slot> {
         let at = self.stamp.filter(|_| self.op.has_slot())? + STAMP_LEN;
         Some(Slot::read(&self.kv[at..at + SLOT_LEN]))
+    }
+
+    /// The load of the switch that answered, if the frame has it.
+    pub fn load(&self) -> Option<Load> {
+        self.load.map(|at| Load::read(&self.kv[at..at + LOAD_LEN]))
     }
 
     /// The value without padding; empty if the operation carries none.

@@ -2,7 +2,8 @@
 
 use crate::{
     CACHE_METADATA_LEN, CacheMetadata, ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key,
-    NETKV_PORT, Op, SLOT_LEN, STAMP_LEN, Slot, Stamp, Status, flags, mac_of, padded,
+    LOAD_LEN, Load, NETKV_PORT, Op, SLOT_LEN, STAMP_LEN, Slot, Stamp, Status, flags, mac_of,
+    padded,
 };
 
 /// The fields of a frame. Build one with [`Message::request`] or
@@ -17,8 +18,12 @@ pub struct Message<'a> {
     pub op: Op,
     /// Whether a switch answered (`CACHE_HIT`). The flag `CACHE_METADATA` follows from `cache_metadata`.
     pub cache_hit: bool,
+    /// Whether the frame is about the copy in the upper layer (`UPPER`).
+    pub upper: bool,
     /// The version stamp, if there is one. The flag `STAMPED` follows from it.
     pub stamp: Option<Stamp>,
+    /// The load of the switch that answered, if there is one. The flag `LOAD` follows from it.
+    pub load: Option<Load>,
     /// The slot of a message about an entry; such a message needs a version stamp, too.
     pub slot: Slot,
     /// Result of the request; `Ok` in requests.
@@ -54,7 +59,9 @@ impl<'a> Message<'a> {
             destination,
             op,
             cache_hit: false,
+            upper: false,
             stamp: None,
+            load: None,
             slot: Slot { entry: 0, number: 0 },
             status: Status::Ok,
             length: 0,
@@ -112,7 +119,8 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
     };
     let value_len = padded(message.value.len().max(message.room));
     let start = out.len();
-    out.resize(start + KV_OFFSET + KV_LEN + metadata_len + stamp_len + value_len, 0);
+    let load_len = if message.load.is_some() { LOAD_LEN } else { 0 };
+    out.resize(start + KV_OFFSET + KV_LEN + metadata_len + stamp_len + load_len + value_len, 0);
     let frame = &mut out[start..];
 
     write_outer(frame, message.source, message.destination, NETKV_PORT);
@@ -122,7 +130,9 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
     kv[1] = message.op.code();
     kv[2] = if message.cache_metadata.is_some() { flags::CACHE_METADATA } else { 0 }
         | if message.cache_hit { flags::CACHE_HIT } else { 0 }
-        | if message.stamp.is_some() { flags::STAMPED } else { 0 };
+        | if message.stamp.is_some() { flags::STAMPED } else { 0 }
+        | if message.upper { flags::UPPER } else { 0 }
+        | if message.load.is_some() { flags::LOAD } else { 0 };
     kv[3] = message.status.code();
     kv[4..6].copy_from_slice(&message.length.to_be_bytes());
     kv[6..8].copy_from_slice(&message.sender.to_be_bytes());
@@ -140,7 +150,11 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
             message.slot.write(&mut kv[at + STAMP_LEN..at + STAMP_LEN + SLOT_LEN]);
         }
     }
-    let value = &mut kv[KV_LEN + metadata_len + stamp_len..];
+    if let Some(load) = message.load {
+        let at = KV_LEN + metadata_len + stamp_len;
+        load.write(&mut kv[at..at + LOAD_LEN]);
+    }
+    let value = &mut kv[KV_LEN + metadata_len + stamp_len + load_len..];
     value[..message.value.len()].copy_from_slice(message.value);
     out.len() - start
 }

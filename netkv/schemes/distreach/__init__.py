@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from netkv.lab.hardware import TopologySpec
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from netkv.control.network import Network
     from netkv.lab.spec import RackSpec
     from netkv.scenarios.events import FaultKind
-    from netkv.sim.models import Profile
     from netkv.sim.rack import SimRack
     from netkv.soak.case import Case
     from netkv.soak.random_draw import RandomDraw
@@ -31,19 +30,15 @@ def _control_plane(spec: RackSpec, network: Network) -> NetworkControlPlane:
 
 
 def _soak_case(draw: RandomDraw, case: Case, kinds: Sequence[FaultKind]) -> Case:
-    from netkv.schemes.distreach.soak import adapt
+    from netkv.soak.bursts import with_bursts
 
-    return adapt(draw, case, kinds)
+    return with_bursts(draw, case, kinds)
 
 
 def _tolerates(rack: SimRack, switch: str) -> bool:
     from netkv.schemes.distreach.soak import tolerates
 
     return tolerates(rack, switch)
-
-
-def _profiles() -> Mapping[str, Profile]:
-    return {}
 
 
 SCHEME = Scheme(
@@ -59,7 +54,6 @@ SCHEME = Scheme(
     paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
     summary="Write-back cache of hot records, replicated in a chain of switches.",
     network_control_plane=_control_plane,
-    profiles=_profiles,
     options=DistReachOptions,
     recovery_phases=RECOVERY_PHASES,
     soak_case=_soak_case,

@@ -34,7 +34,7 @@ def read_loaded(frame: bytes) -> Loaded | None:
     if frame_op(frame) is not Op.LOAD_REPLY:
         return None
     _, _, fields = read_frame(frame)
-    _, key, request, sender, status, metadata, _, value, _, stamp, slot = fields
+    _, key, request, sender, status, metadata, _, value, _, stamp, slot, _ = fields
     if sender != CONTROLLER_SENDER or metadata is not None or stamp is None or slot is None:
         return None
     incarnation, write_number, generation, bits = stamp

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def _control_plane(spec: RackSpec, topology: Topology) -> SwitchControlPlane:
     from netkv.schemes.netcache.control_plane import NetCache
-    from netkv.schemes.netcache.parameters import of_rack
+    from netkv.schemes.netcache.parameters import NetCacheParameters
 
-    return NetCache(topology, of_rack(spec))
+    return NetCache(topology, NetCacheParameters.of_rack(spec))
 
 
 def _defines(lab: LabSpec) -> Mapping[str, str]:

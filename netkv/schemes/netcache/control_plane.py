@@ -1,17 +1,15 @@
 """The control plane of NetCache: it decides which keys the switch caches.
 
-Switch and server shims keep cached values up to date without it (p4/netcache,
-docs/wire-format.md). `lifecycle` has the states of one entry, `cache_records` the index of all
-entries, `popularity` the statistics. This module passes events to them and chooses the next key
-to admit.
+Switch and servers keep cached values up to date without it (p4/netcache, docs/netcache.md). `cache`
+chooses the keys, `lifecycle` has the states of one entry, `cache_records` the index of all entries,
+`popularity` the statistics. This module fills the tables and passes events to the cache.
 """
 
 # Handlers have the parameters of the interface, whether they use them or not.
 # ruff: noqa: ARG002
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import ClassVar
 
 from netkv.control.base import (
@@ -36,15 +34,13 @@ from netkv.control.messages import (
     encode,
 )
 from netkv.control.outstanding import Outstanding
-from netkv.control.pending_requests import PendingRequests
+from netkv.control.pending_requests import PendingRequests, To
 from netkv.control.table_writes import TableWrites
 from netkv.control.topology import KEY_BYTES, Topology
-from netkv.schemes.netcache.cache_records import Records
+from netkv.schemes.netcache.cache import Cache
 from netkv.schemes.netcache.digests import HOT_KEY, decode_hot_key
-from netkv.schemes.netcache.entries import Candidate, State
-from netkv.schemes.netcache.lifecycle import LOOKUP, TRIES, Lifecycle
+from netkv.schemes.netcache.lifecycle import LOOKUP, TRIES
 from netkv.schemes.netcache.parameters import NetCacheParameters
-from netkv.schemes.netcache.popularity import Popularity
 
 __all__ = ["LOOKUP", "SAMPLING", "TRIES", "NetCache"]
 
@@ -52,16 +48,13 @@ SAMPLING = "NetkvIngress.sampling.settings"
 
 
 class NetCache(ForwardingControlPlane):
-    """Cache management (NetCache, slides "Cache Update" and "Query Statistics").
+    """The control plane of one switch.
 
-    Rules, in addition to those of `Lifecycle` and `Popularity`
+    Rules, in addition to those of `Cache`
     -----
-    1. The numbers of keys in flight and of waiting keys are limited. The switch reports a key that
-       is dropped because of a limit again.
-    2. After a restart of the switch every entry is installed again under a new generation.
-    3. A new controller begins with an empty switch (`Started`). Its message numbers, generations
+    1. A new controller begins with an empty switch (`Started`). Its message numbers, generations
        and epochs are above all that earlier controllers used (`MessageNumbers`, `Epochs`).
-    4. Only keys of servers that are attached to this switch are cached; reports of other keys are
+    2. Only keys of servers that are attached to this switch are cached; reports of other keys are
        ignored. A switch without servers counts no reads and has no epochs.
     """
 
@@ -73,23 +66,17 @@ class NetCache(ForwardingControlPlane):
         self.parameters = parameters or NetCacheParameters()
         self._numbers = MessageNumbers(self.parameters.numbers_per_second)
         self._outstanding = Outstanding(self._numbers, self.parameters.timeouts)
-        self._records = Records(self.parameters.capacity, self.parameters.rows)
-        self._waiting: OrderedDict[bytes, Candidate] = OrderedDict()
-        self._unsettled: set[bytes] = set()  # keys of preloads and restarts, not yet settled
         self._counts: Counter[str] = Counter()
         self._pending = PendingRequests(self._outstanding, TRIES, self._counts)
         self._writes = TableWrites(self.forwarding.next_write)
-        self._lifecycle = Lifecycle(
-            self._records,
+        self.cache = Cache(
+            self.parameters,
             self._pending,
             self._writes,
             self._numbers,
-            server_of=lambda key: topology.owner(key).index,
-            decisions=self,
-            counts=self._counts,
-        )
-        self._popularity = Popularity(
-            self.parameters, self._records, self._pending, self._lifecycle, self._counts
+            self._counts,
+            owner=lambda key: To(lane=topology.owner(key).index),
+            switch=To(),
         )
 
     # -------------------------------------------------------------------------- queries
@@ -111,11 +98,11 @@ class NetCache(ForwardingControlPlane):
 
     def ready(self) -> bool:
         """True once the tables are in and every preloaded key is cached or given up."""
-        return self.forwarding.installed and not self._unsettled
+        return self.forwarding.installed and self.cache.settled_all
 
     def deadline(self) -> Nanoseconds | None:
         """When a message is to be sent or repeated, or the epoch ends."""
-        times = (self._pending.deadline(), self._popularity.epochs.ends)
+        times = (self._pending.deadline(), self.cache.epoch_ends)
         return min((time for time in times if time is not None), default=None)
 
     def statistics(self) -> dict[str, int]:
@@ -123,49 +110,34 @@ class NetCache(ForwardingControlPlane):
         return {
             "writes_refused": self.forwarding.refused,
             **self._counts,
-            "cached": self._records.cached,
-            "in_flight": self._records.in_flight,
-            "waiting": len(self._waiting),
-            "free_entries": self._records.free_entries,
-            "free_cells": self._records.slots.free_cells,
+            **self.cache.gauges(),
             "messages_repeated": self._outstanding.retries,
-            "epoch": self._popularity.epochs.current,
+            "epoch": self.cache.epoch,
         }
 
     def cached_keys(self) -> list[bytes]:
         """The keys whose entries are installed, the oldest first."""
-        return [record.key for record in self._records if record.state is State.CACHED]
+        return self.cache.cached_keys()
 
     # -------------------------------------------------------------------------- events
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         """Handle one event; then admit waiting keys, and send the requests that may leave."""
         actions = super().handle(now, event)
-        self._admit_waiting()
+        if self.forwarding.installed:
+            self.cache.admit_waiting()
         actions.extend(self._pending.ready(now))
         return actions
 
     def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
-        """Fill the tables; begin above all numbers used before (rule 3)."""
+        """Fill the tables; begin above all numbers used before (rule 1)."""
         self._numbers.start(now)
         yield from self.forwarding.install(self.tables())
 
     def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
-        """Fill the tables again; admit again all keys that had an entry (rule 2)."""
-        lost = [Candidate(record.key) for record in self._records]
-        for part in (
-            self._pending,
-            self._writes,
-            self._records,
-            self._lifecycle,
-            self._popularity,
-        ):
-            part.clear()
-        preloads = [candidate for candidate in self._waiting.values() if candidate.count is None]
-        self._waiting.clear()
-        for candidate in (*lost, *preloads):
-            self._waiting[candidate.key] = candidate
-        self._unsettled.update(candidate.key for candidate in lost)
+        """Fill the tables again; the cache admits all keys again that had an entry."""
+        self._pending.clear()
+        self.cache.restarted()
         yield Note("switch restarted")
         yield from self.forwarding.install(self.tables())
 
@@ -175,33 +147,27 @@ class NetCache(ForwardingControlPlane):
         yield from self.forwarding.on_written(written)
         yield from self._writes.on_written(now, written)
         if self.forwarding.installed and not was_installed and self.topology.has_servers:
-            self._popularity.begin_epoch(now)
+            self.cache.begin_epoch(now)
 
     def on_preload(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
         """Cache `keys` in this order, as far as there is room; skip keys of other switches."""
         for key in keys:
             if len(key) != KEY_BYTES:
                 raise ValueError(f"Cannot preload {key.hex()}: a key has {KEY_BYTES} bytes.")
-            if not self.topology.is_local(key):
+            if self.topology.is_local(key):
+                self.cache.preload(key)
+            else:
                 self._counts["preloads_elsewhere"] += 1
-            elif key not in self._records and key not in self._unsettled:
-                self._unsettled.add(key)
-                self._waiting[key] = Candidate(key)
         return iter(())
 
     def on_digest(self, now: Nanoseconds, digest: Digest) -> Iterator[Action]:
         """Queue a hot key for admission."""
         report = decode_hot_key(digest)
         self._counts["hot_keys_reported"] += 1
-        key = report.key
-        if not self.topology.is_local(key):
-            self._counts["hot_keys_elsewhere"] += 1
-        elif key in self._records or key in self._waiting or key in self._popularity:
-            pass  # it has an entry, waits for one or contends for one
-        elif len(self._waiting) >= self.parameters.max_waiting:
-            self._counts["hot_keys_dropped"] += 1
+        if self.topology.is_local(report.key):
+            self.cache.report(report)
         else:
-            self._waiting[key] = Candidate(key, report.count, report.epoch)
+            self._counts["hot_keys_elsewhere"] += 1
         return iter(())
 
     def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:
@@ -219,7 +185,7 @@ class NetCache(ForwardingControlPlane):
                     destination=datagram.source,
                 )
             )
-            yield from self._lifecycle.on_outgrown(message)
+            yield from self.cache.on_outgrown(message)
         elif message.sender == CONTROLLER_SENDER:
             yield from self._pending.on_reply(now, message)
         else:
@@ -228,53 +194,6 @@ class NetCache(ForwardingControlPlane):
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
         """Retransmit or give up requests; begin the next epoch if it is due."""
         yield from self._pending.on_timer(now)
-        ends = self._popularity.epochs.ends
+        ends = self.cache.epoch_ends
         if ends is not None and now >= ends:
-            self._popularity.begin_epoch(now)
-
-    # ----------------------------------------------------------------------- admission
-
-    def _admit_waiting(self) -> None:
-        """Begin with waiting keys, as many as may be in flight; with none while entries move."""
-        while (
-            self._waiting
-            and self._records.in_flight < self.parameters.max_in_flight
-            and not self._lifecycle.moving
-            and self.forwarding.installed
-        ):
-            _, candidate = self._waiting.popitem(last=False)
-            if candidate.key in self._records:
-                continue
-            if candidate.chunks == 0 and self._records.free_entries:
-                self._lifecycle.admit(candidate)
-            else:
-                self._contend(candidate)
-
-    def _contend(self, candidate: Candidate) -> None:
-        """The cache is full: let the candidate contend with cached keys, if it may evict one."""
-        if candidate.count is None:
-            self.settled(candidate, "without_room")
-        elif not self._popularity.contend(candidate):
-            self.settled(candidate, "hot_keys_dropped")
-
-    def make_room(self, candidate: Candidate) -> Iterator[Action]:
-        """No row has room for the candidate: move entries; if that does not help, evict one."""
-        movers = () if candidate.moved else self._records.slots.plan_move(candidate.chunks)
-        records = [self._records.get(generation) for generation in movers]
-        if records and all(record and record.state is State.CACHED for record in records):
-            for record in records:
-                if record is not None:
-                    yield from self._lifecycle.move(record)
-            self.put_first(replace(candidate, chunks=0, moved=True))
-        else:
-            self._contend(candidate)
-
-    def settled(self, candidate: Candidate, reason: str) -> None:
-        """The candidate is cached or given up; `reason` is the counter of that outcome."""
-        self._counts[reason] += 1
-        self._unsettled.discard(candidate.key)
-
-    def put_first(self, candidate: Candidate) -> None:
-        """Try the candidate before all others."""
-        self._waiting[candidate.key] = candidate
-        self._waiting.move_to_end(candidate.key, last=False)
+            self.cache.begin_epoch(now)

@@ -54,16 +54,16 @@ class Lifecycle:
         writes: TableWrites,
         numbers: MessageNumbers,
         *,
-        server_of: Callable[[bytes], int],
+        owner: Callable[[bytes], To],
         decisions: Decisions,
         counts: Counter[str],
     ) -> None:
-        """`server_of` returns the number of the server that owns a key."""
+        """`owner` returns the server that owns a key, as the receiver of messages."""
         self._records = records
         self._pending = pending
         self._writes = writes
         self._numbers = numbers
-        self._server_of = server_of
+        self._owner = owner
         self._decisions = decisions
         self._counts = counts
         self._moving: set[int] = set()  # generations under which moved keys are inserted again
@@ -124,6 +124,7 @@ class Lifecycle:
                 "bitmap": record.slot.bitmap,
                 "generation": record.generation,
             },
+            switch=self._writes.switch,
         )
         yield self._writes.give(write, partial(self._inserted, record))
 
@@ -150,6 +151,20 @@ class Lifecycle:
         self._moving.discard(record.generation)
         self._decisions.settled(record.candidate, "insertions")
 
+    def install_again(self, record: Record) -> None:
+        """The server of a cached key has lost what it knew of the entry: let it fill the entry
+        again."""
+        self._records.set_state(record, State.INSTALLING)
+        self._send(record, Op.INSTALL, partial(self._installed_again, record))
+
+    def _installed_again(
+        self, record: Record, now: Nanoseconds, reply: Message | None
+    ) -> Iterator[Action]:
+        if reply is None or reply.status is not Status.OK:
+            yield from self._installed(record, now, reply)
+        else:
+            self._records.set_state(record, State.CACHED)
+
     # ------------------------------------------------------------------------ eviction
 
     def evict(self, record: Record, successor: Candidate | None = None) -> Iterator[Action]:
@@ -158,7 +173,10 @@ class Lifecycle:
         self._records.set_state(record, State.DELETING)
         record.successor = successor
         write = DeleteEntry(
-            write=self._writes.next(), table=LOOKUP, match={"key": int.from_bytes(record.key)}
+            write=self._writes.next(),
+            table=LOOKUP,
+            match={"key": int.from_bytes(record.key)},
+            switch=self._writes.switch,
         )
         yield self._writes.give(write, partial(self._deleted, record))
 
@@ -210,12 +228,17 @@ class Lifecycle:
         """The switch has no entry of the record: free its number and cells; notify the server."""
         self._records.remove(record, entry=True, cells=True)
         self._moving.discard(record.generation)
+        self.notify_evicted(record)
+
+    def notify_evicted(self, record: Record, *, insist: bool = False) -> None:
+        """Tell the server of a key that its entry is gone. `insist`: until it answers."""
         self._pending.send(
             Op.EVICTED,
             record.key,
             no_action,
             to=self._owner(record.key),
             cache_metadata=CacheMetadata(record.generation),
+            insist=insist,
         )
 
     # ------------------------------------------------------------------------- helpers
@@ -224,9 +247,6 @@ class Lifecycle:
         metadata = CacheMetadata(record.generation, 0, record.slot.bitmap if record.slot else 0)
         to = self._owner(record.key)
         record.request = self._pending.send(op, record.key, then, to=to, cache_metadata=metadata)
-
-    def _owner(self, key: bytes) -> To:
-        return To(lane=self._server_of(key))
 
     def _next_generation(self) -> int:
         # A generation is a message number. The ADMIT that carries it has a later number, so the

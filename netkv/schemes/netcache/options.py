@@ -9,13 +9,18 @@ from pydantic import Field
 from netkv.schemes.options import SwitchCache
 
 
-class NetCacheOptions(SwitchCache):
-    """Options of NetCache."""
+class WriteThroughOptions(SwitchCache):
+    """Options of write-through caches."""
 
     left_out = {"sample_rate": 1.0}  # noqa: RUF012 (declared as ClassVar by the base)
 
     cache_rows: Annotated[int, Field(ge=1, le=65536)] | None = None
     """Rows of the switch's eight value arrays that the cache may fill; left out, all there are."""
+
+
+class NetCacheOptions(WriteThroughOptions):
+    """Options of NetCache."""
+
     compare_versions: bool = True
     """Whether an UPDATE makes an entry valid only if it carries the version of the last write.
     False measures what the comparison costs; reads may then return old values."""

@@ -15,7 +15,7 @@ from netkv.control.topology import KEY_BYTES
 from netkv.schemes.netcache.cache_records import Records
 from netkv.schemes.netcache.entries import Candidate
 from netkv.schemes.netcache.lifecycle import Lifecycle
-from netkv.schemes.netcache.parameters import NetCacheParameters
+from netkv.schemes.netcache.parameters import WriteThroughParameters
 
 STATS_TRIES = 3  # transmissions of STATS; an entry without an answer is not evicted
 
@@ -32,12 +32,16 @@ class Popularity:
 
     def __init__(
         self,
-        parameters: NetCacheParameters,
+        parameters: WriteThroughParameters,
         records: Records,
         pending: PendingRequests,
         lifecycle: Lifecycle,
         counts: Counter[str],
+        *,
+        switch: To,
     ) -> None:
+        """`switch`: the one with the entries, as the receiver of messages."""
+        self._switch = switch
         self._records = records
         self._pending = pending
         self._lifecycle = lifecycle
@@ -62,7 +66,7 @@ class Popularity:
         self._pending.cancel(self._epoch_request)
         metadata = CacheMetadata(0, self.epochs.begin(now))
         self._epoch_request = self._pending.send(
-            Op.EPOCH, bytes(KEY_BYTES), no_action, to=To(), cache_metadata=metadata
+            Op.EPOCH, bytes(KEY_BYTES), no_action, to=self._switch, cache_metadata=metadata
         )
 
     def contend(self, candidate: Candidate) -> bool:
@@ -79,7 +83,7 @@ class Popularity:
         contest = self._contests.open(candidate, (each.generation for each in drawn))
         for each in drawn:
             counted = partial(self._counted, contest, each.generation)
-            self._pending.send(Op.STATS, each.key, counted, to=To(), tries=STATS_TRIES)
+            self._pending.send(Op.STATS, each.key, counted, to=self._switch, tries=STATS_TRIES)
         return True
 
     def _counted(

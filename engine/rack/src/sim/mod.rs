@@ -165,7 +165,7 @@ impl Simulation {
             &mut cards,
         )?;
         let generator = Generator::new(&config.load, 1, 0)?;
-        Ok(Self {
+        let mut simulation = Self {
             now: 0,
             queue: Queue::default(),
             frames: Frames::default(),
@@ -184,7 +184,9 @@ impl Simulation {
             actions: Actions::new(),
             events: 0,
             failure: None,
-        })
+        };
+        simulation.wake_servers();
+        Ok(simulation)
     }
 
     /// The virtual time.

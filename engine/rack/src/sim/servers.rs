@@ -265,11 +265,23 @@ impl Simulation {
                 self.failure.get_or_insert(text);
             }
         }
+        self.wake_server(server);
+    }
+
+    /// Schedules the next timer of a server, if it is earlier than the one that is scheduled.
+    fn wake_server(&mut self, server: u16) {
         let node = &mut self.servers.nodes[usize::from(server)];
         if let Some(due) = node.role.deadline().filter(|due| *due < node.wake) {
             node.wake = due;
             let incarnation = node.incarnation;
             self.queue.push(due, Event::ServerTimer { server, incarnation });
+        }
+    }
+
+    /// The servers start with the rack.
+    pub(super) fn wake_servers(&mut self) {
+        for server in 0..self.servers.nodes.len() {
+            self.wake_server(server as u16);
         }
     }
 
@@ -310,6 +322,7 @@ impl Simulation {
         node.up = true;
         // Invalidates the pending events of the earlier incarnation.
         node.incarnation = node.incarnation.wrapping_add(1);
+        self.wake_server(server);
         Ok(())
     }
 

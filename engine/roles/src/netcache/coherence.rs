@@ -1,4 +1,4 @@
-//! Coherence of the switch's entries: INVALIDATE, UPDATE, and the records of the entries.
+//! Coherence of the switches' entries: INVALIDATE, UPDATE, and the records of the entries.
 
 use netkv_wire::{
     CONTROLLER_IP, CacheMetadata, FrameView, Key, MAX_CACHED_VALUE, Message, Op, SERVICE_IP,
@@ -6,10 +6,18 @@ use netkv_wire::{
 };
 
 use super::control::ControlReply;
-use super::state::{Cause, Control, Record, Step, Tag, Timer};
+use super::state::{Cause, Control, Layer, PerLayer, Pushes, Record, Requests, Step, Tag, Timer};
 use super::{Server, mutation};
 use crate::single_key::server::Write;
 use crate::{Actions, Nanos, StoreResult};
+
+/// How a write finds the entry of a layer.
+enum Found {
+    /// It is invalid, with this version, or there is none.
+    Invalid(Option<CacheMetadata>),
+    /// It may be valid.
+    Unknown,
+}
 
 impl Server {
     /// Applies a write, at once if it is fast (rule 1).
@@ -20,8 +28,30 @@ impl Server {
         write: Write<Tag>,
         out: &mut Actions,
     ) {
-        let fast = match (self.protocol.records.get(key), write.tag.metadata) {
-            (None, None) => !write.tag.guarded || self.mutated.by(mutation::NoGuardTime),
+        let mut pushes = Pushes::default();
+        let mut slow = PerLayer::<bool>::default();
+        for &layer in self.layers() {
+            let found = match layer {
+                Layer::Lower => self.find_lower(key, &write.tag),
+                Layer::Upper => self.find_upper(key),
+            };
+            match found {
+                Found::Invalid(push) => pushes[layer] = push,
+                Found::Unknown => slow[layer] = true,
+            }
+        }
+        if slow[Layer::Lower] || slow[Layer::Upper] {
+            self.protocol.stats.slow_writes += 1;
+            self.invalidate(now, key, slow, pushes, Cause::Write(write), out);
+        } else {
+            self.store_coherent(now, key, write, pushes, out);
+        }
+    }
+
+    /// The entry of the switch that the write has passed.
+    fn find_lower(&self, key: &Key, tag: &Tag) -> Found {
+        let fast = match (self.protocol.records[Layer::Lower].get(key), tag.metadata) {
+            (None, None) => !tag.guarded || self.mutated.by(mutation::NoGuardTime),
             (Some(record), Some(metadata)) => {
                 let same = metadata.generation == record.generation
                     || self.mutated.by(mutation::TrustOtherGenerations);
@@ -30,12 +60,17 @@ impl Server {
             (Some(_), None) => self.mutated.by(mutation::TrustWritesWithoutMetadata),
             (None, Some(_)) => self.mutated.by(mutation::TrustMetadataWithoutRecord),
         };
-        if fast {
-            let push = write.tag.metadata;
-            self.store_coherent(now, key, write, push, out);
+        if fast { Found::Invalid(tag.metadata) } else { Found::Unknown }
+    }
+
+    /// The entry of the upper layer. No write need have passed it (rule 8).
+    fn find_upper(&self, key: &Key) -> Found {
+        let cached = self.protocol.records[Layer::Upper].contains_key(key);
+        let known = self.protocol.knows_copies || self.mutated.by(mutation::NoLearning);
+        if (cached && !self.mutated.by(mutation::ForgetUpperCopies)) || !known {
+            Found::Unknown
         } else {
-            self.protocol.stats.slow_writes += 1;
-            self.invalidate(now, key, Cause::Write(write), out);
+            Found::Invalid(None)
         }
     }
 
@@ -50,25 +85,51 @@ impl Server {
     /// Refreshes the entry after a frame with cache metadata (rule 4).
     pub(super) fn refresh(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
         let (Some(metadata), ref key) = (frame.cache_metadata(), frame.key()) else { return };
-        if self.keys.contains_key(key) || self.mutated.by(mutation::NoRefresh) {
+        let layer = Layer::of(frame);
+        let served = self.layers().contains(&layer);
+        if !served || self.keys.contains_key(key) || self.mutated.by(mutation::NoRefresh) {
             return;
         }
-        match self.protocol.records.get(key) {
+        match self.protocol.records[layer].get(key) {
             Some(record) if record.generation == metadata.generation => {
                 if is_newer(metadata.version, record.pushed) {
-                    self.fetch(key, metadata, None, out);
+                    self.fetch(key, PerLayer::only(layer, Some(metadata)), None, out);
                 }
             }
             Some(record) if is_newer(record.generation, metadata.generation) => {}
-            _ => self.invalidate(now, key, Cause::Refresh, out),
+            _ => self.invalidate_one(now, key, layer, Cause::Refresh, out),
         }
     }
 
-    /// Makes the entry of `key` invalid, then goes on with `cause`.
-    pub(super) fn invalidate(&mut self, now: Nanos, key: &Key, cause: Cause, out: &mut Actions) {
-        let request = self.open(now, Op::Invalidate, key, 0);
-        self.set_step(key, Step::Invalidating(cause));
-        self.send_pending(request, out);
+    /// Makes the entry of `key` in one layer invalid, then goes on with `cause`.
+    pub(super) fn invalidate_one(
+        &mut self,
+        now: Nanos,
+        key: &Key,
+        layer: Layer,
+        cause: Cause,
+        out: &mut Actions,
+    ) {
+        let layers = PerLayer::only(layer, true);
+        self.invalidate(now, key, layers, Pushes::default(), cause, out);
+    }
+
+    /// Makes the entries of `key` in these layers invalid, then goes on with `cause`.
+    fn invalidate(
+        &mut self,
+        now: Nanos,
+        key: &Key,
+        layers: PerLayer<bool>,
+        pushes: Pushes,
+        cause: Cause,
+        out: &mut Actions,
+    ) {
+        let mut pending = Requests::default();
+        for layer in Layer::ALL.into_iter().filter(|&layer| layers[layer]) {
+            pending[layer] = Some(self.open(now, Op::Invalidate, layer, key, 0));
+        }
+        self.set_step(key, Step::Invalidating { cause, pending, pushes });
+        self.send_all(pending, out);
     }
 
     pub(super) fn on_invalidate_reply(
@@ -78,11 +139,9 @@ impl Server {
         out: &mut Actions,
     ) {
         let key = frame.key();
-        if !self.answers(frame, Op::Invalidate) {
-            return;
-        }
+        let Some(layer) = self.answered(frame, Op::Invalidate) else { return };
         let metadata = frame.cache_metadata().filter(|_| frame.status() == Status::Ok);
-        match (metadata, self.protocol.records.get(&key)) {
+        match (metadata, self.protocol.records[layer].get(&key)) {
             (Some(metadata), Some(record))
                 if record.generation == metadata.generation
                     && !is_newer(metadata.version, record.pushed) =>
@@ -93,67 +152,79 @@ impl Server {
             }
             _ => {}
         }
-        self.protocol.pending.close(frame.request());
-        let Some(Step::Invalidating(cause)) = self.take_step(&key) else {
+        self.end_invalidate(now, &key, layer, metadata, out);
+    }
+
+    /// The entry of a layer is invalid, with this version, or there is none.
+    pub(super) fn end_invalidate(
+        &mut self,
+        now: Nanos,
+        key: &Key,
+        layer: Layer,
+        metadata: Option<CacheMetadata>,
+        out: &mut Actions,
+    ) {
+        let Some(Step::Invalidating { cause, mut pending, mut pushes }) = self.take_step(key)
+        else {
             unreachable!("an INVALIDATE is pending only while its key waits for it")
         };
-        self.adopt(&key, metadata);
+        if let Some(request) = pending[layer].take() {
+            self.protocol.pending.close(request);
+        }
+        pushes[layer] = metadata;
+        self.adopt(key, layer, metadata);
+        if !pending.is_none() {
+            self.set_step(key, Step::Invalidating { cause, pending, pushes });
+            return;
+        }
         match cause {
-            Cause::Write(write) => self.store_coherent(now, &key, write, metadata, out),
-            Cause::Refresh => {
-                if let Some(metadata) = metadata {
-                    self.fetch(&key, metadata, None, out);
-                }
-            }
-            Cause::Install(control) => match metadata {
+            Cause::Write(write) => self.store_coherent(now, key, write, pushes, out),
+            Cause::Refresh if pushes.is_none() => {}
+            Cause::Refresh => self.fetch(key, pushes, None, out),
+            Cause::Install(control) => match pushes[control.layer] {
                 Some(metadata) if metadata.generation == control.generation => {
-                    self.fetch(&key, metadata, Some(control), out);
+                    self.fetch(key, pushes, Some(control), out);
                 }
-                _ => {
-                    self.end_install(Some(control), &key, Status::NotCached, out);
-                    if let Some(metadata) = metadata {
-                        self.fetch(&key, metadata, None, out);
+                found => {
+                    self.end_install(Some(control), key, Status::NotCached, out);
+                    if found.is_some() {
+                        self.fetch(key, pushes, None, out);
                     }
                 }
             },
         }
-        self.advance(now, &key, out);
+        self.advance(now, key, out);
     }
 
     /// Updates the record from the switch's answer about its entry (rule 3). The version counts as
     /// pushed: it was assigned for a push, and no write carries it.
-    fn adopt(&mut self, key: &Key, metadata: Option<CacheMetadata>) {
+    fn adopt(&mut self, key: &Key, layer: Layer, metadata: Option<CacheMetadata>) {
         let Some(metadata) = metadata else {
-            self.forget(key);
+            self.forget(key, layer);
             return;
         };
-        let outgrown = match self.protocol.records.get(key) {
+        let outgrown = match self.protocol.records[layer].get(key) {
             Some(record) if record.generation == metadata.generation => record.outgrown,
             _ => {
-                self.forget(key);
+                self.forget(key, layer);
                 None
             }
         };
         let record = Record { generation: metadata.generation, pushed: metadata.version, outgrown };
-        self.protocol.records.insert(*key, record);
+        self.protocol.records[layer].insert(*key, record);
     }
 
     /// Drops the record of `key`, and a pending report about it to the controller.
-    pub(super) fn forget(&mut self, key: &Key) {
-        if let Some(Record { outgrown: Some(request), .. }) = self.protocol.records.remove(key) {
+    pub(super) fn forget(&mut self, key: &Key, layer: Layer) {
+        let record = self.protocol.records[layer].remove(key);
+        if let Some(Record { outgrown: Some(request), .. }) = record {
             self.protocol.pending.close(request);
         }
     }
 
     /// Reads the value of `key` from the store, to push it.
-    fn fetch(
-        &mut self,
-        key: &Key,
-        metadata: CacheMetadata,
-        install: Option<Control>,
-        out: &mut Actions,
-    ) {
-        self.get_for_step(key, Step::Fetching { metadata, install }, out);
+    fn fetch(&mut self, key: &Key, pushes: Pushes, install: Option<Control>, out: &mut Actions) {
+        self.get_for_step(key, Step::Fetching { pushes, install }, out);
     }
 
     /// The store has answered with the value to push.
@@ -161,16 +232,14 @@ impl Server {
         &mut self,
         now: Nanos,
         key: &Key,
-        metadata: CacheMetadata,
+        pushes: Pushes,
         install: Option<Control>,
         result: StoreResult<'_>,
         out: &mut Actions,
     ) {
         let value = match result {
             StoreResult::Failed => {
-                // The record claims a push that will not happen. Without the record, the next
-                // read or write with cache metadata starts again.
-                self.protocol.records.remove(key);
+                self.forget_pushes(key, pushes);
                 self.end_install(install, key, Status::Rejected, out);
                 return;
             }
@@ -181,20 +250,28 @@ impl Server {
             }
             _ => None,
         };
-        self.push(now, key, metadata, value, install, out);
+        self.push(now, key, pushes, value, install, out);
     }
 
-    /// Hands a write to the store; its value is pushed afterwards if `push` is set.
+    /// The records claim pushes that will not happen. Without them, the next read or write with
+    /// cache metadata starts again.
+    fn forget_pushes(&mut self, key: &Key, pushes: Pushes) {
+        for layer in Layer::ALL.into_iter().filter(|&layer| pushes[layer].is_some()) {
+            self.protocol.records[layer].remove(key);
+        }
+    }
+
+    /// Hands a write to the store; its value is pushed afterwards.
     fn store_coherent(
         &mut self,
         now: Nanos,
         key: &Key,
         write: Write<Tag>,
-        push: Option<CacheMetadata>,
+        pushes: Pushes,
         out: &mut Actions,
     ) {
         self.store(now, key, &write, out);
-        self.set_step(key, Step::Storing { write, push });
+        self.set_step(key, Step::Storing { write, pushes });
     }
 
     /// The store has ended a write.
@@ -203,100 +280,126 @@ impl Server {
         now: Nanos,
         key: &Key,
         write: Write<Tag>,
-        push: Option<CacheMetadata>,
+        pushes: Pushes,
         result: StoreResult<'_>,
         out: &mut Actions,
     ) {
         let status = self.end_write(key, &write, result, out);
-        match push {
-            Some(_) if status != Status::Ok => {
-                self.protocol.records.remove(key);
-                self.recycle(write.value);
-            }
-            Some(metadata) => {
-                let value = (write.op == Op::Put).then_some(write.value);
-                self.push(now, key, metadata, value, None, out);
-            }
-            None => self.recycle(write.value),
+        if pushes.is_none() {
+            self.recycle(write.value);
+        } else if status == Status::Ok {
+            let value = (write.op == Op::Put).then_some(write.value);
+            self.push(now, key, pushes, value, None, out);
+        } else {
+            self.forget_pushes(key, pushes);
+            self.recycle(write.value);
         }
     }
 
-    /// Sends the value of `key` to the switch if it fits; `None` is a deleted key (rule 2).
+    /// Sends the value of `key` to the switches if it fits; `None` is a deleted key (rule 2).
     pub(super) fn push(
         &mut self,
         now: Nanos,
         key: &Key,
-        metadata: CacheMetadata,
+        pushes: Pushes,
         value: Option<Vec<u8>>,
         install: Option<Control>,
         out: &mut Actions,
     ) {
-        let Some(record) =
-            self.protocol.records.get_mut(key).filter(|it| it.generation == metadata.generation)
-        else {
-            // The controller has evicted the entry in the meantime.
-            self.end_install(install, key, Status::NotCached, out);
-            return;
-        };
-        record.pushed = metadata.version;
-        let room = capacity(metadata.bitmap).min(MAX_CACHED_VALUE);
-        match value {
-            Some(value) if value.len() <= room || self.mutated.by(mutation::PushAnySize) => {
-                self.protocol.stats.updates += 1;
-                let request = self.open(now, Op::Update, key, metadata.generation);
-                self.set_step(key, Step::Updating { metadata, value, install });
-                self.send_pending(request, out);
-            }
-            unfit => {
-                let status = if unfit.is_some() { Status::TooLarge } else { Status::NotFound };
-                if install.is_some() {
-                    self.end_install(install, key, status, out);
-                } else {
-                    self.report_outgrown(now, key, out);
+        let mut pending = Requests::default();
+        let mut install = install;
+        for layer in Layer::ALL {
+            let Some(metadata) = pushes[layer] else { continue };
+            let of_layer = |install: &mut Option<Control>| install.take_if(|it| it.layer == layer);
+            let record = self.protocol.records[layer].get_mut(key);
+            let Some(record) = record.filter(|it| it.generation == metadata.generation) else {
+                // The controller has evicted the entry in the meantime.
+                self.end_install(of_layer(&mut install), key, Status::NotCached, out);
+                continue;
+            };
+            record.pushed = metadata.version;
+            let room = capacity(metadata.bitmap).min(MAX_CACHED_VALUE);
+            let unfit = match &value {
+                Some(value) if value.len() <= room || self.mutated.by(mutation::PushAnySize) => {
+                    self.protocol.stats.updates += 1;
+                    let generation = metadata.generation;
+                    pending[layer] = Some(self.open(now, Op::Update, layer, key, generation));
+                    continue;
                 }
+                Some(_) => Status::TooLarge,
+                None => Status::NotFound,
+            };
+            match of_layer(&mut install) {
+                Some(control) => self.end_install(Some(control), key, unfit, out),
+                None => self.report_outgrown(now, key, layer, out),
             }
+        }
+        match value {
+            Some(value) if !pending.is_none() => {
+                self.set_step(key, Step::Updating { pushes, pending, value, install });
+                self.send_all(pending, out);
+            }
+            Some(value) => self.recycle(value),
+            None => {}
         }
     }
 
     pub(super) fn on_update_reply(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
-        let key = frame.key();
-        if !self.answers(frame, Op::Update) {
-            return;
+        if let Some(layer) = self.answered(frame, Op::Update) {
+            self.end_update(now, &frame.key(), layer, frame.status(), out);
         }
-        self.protocol.pending.close(frame.request());
-        let Some(Step::Updating { metadata, value, install }) = self.take_step(&key) else {
+    }
+
+    /// The switch of a layer has answered the UPDATE.
+    pub(super) fn end_update(
+        &mut self,
+        now: Nanos,
+        key: &Key,
+        layer: Layer,
+        status: Status,
+        out: &mut Actions,
+    ) {
+        let Some(Step::Updating { pushes, mut pending, value, mut install }) = self.take_step(key)
+        else {
             unreachable!("an UPDATE is pending only while its key waits for it")
         };
-        self.recycle(value);
-        let not_cached = frame.status() == Status::NotCached;
-        let same = |record: &Record| record.generation == metadata.generation;
-        if not_cached && self.protocol.records.get(&key).is_some_and(same) {
-            self.forget(&key);
+        if let Some(request) = pending[layer].take() {
+            self.protocol.pending.close(request);
+        }
+        let not_cached = status == Status::NotCached;
+        let generation = pushes[layer].map(|metadata| metadata.generation);
+        let record = self.protocol.records[layer].get(key);
+        if not_cached && record.map(|record| record.generation) == generation {
+            self.forget(key, layer);
         }
         // Stale: a newer write has passed the switch. That write, or a read with its metadata, will
         // arrive here.
         let status = if not_cached { Status::NotCached } else { Status::Ok };
-        self.end_install(install, &key, status, out);
-        self.advance(now, &key, out);
+        self.end_install(install.take_if(|it| it.layer == layer), key, status, out);
+        if pending.is_none() {
+            self.recycle(value);
+            self.advance(now, key, out);
+        } else {
+            self.set_step(key, Step::Updating { pushes, pending, value, install });
+        }
     }
 
     /// Reports to the controller that the value of `key` no longer fits its entry, or is deleted.
-    fn report_outgrown(&mut self, now: Nanos, key: &Key, out: &mut Actions) {
-        let Some(record) = self.protocol.records.get(key).copied() else { return };
+    fn report_outgrown(&mut self, now: Nanos, key: &Key, layer: Layer, out: &mut Actions) {
+        let Some(record) = self.protocol.records[layer].get(key).copied() else { return };
         if record.outgrown.is_some() {
             return;
         }
-        let request = self.open(now, Op::Outgrown, key, record.generation);
-        self.protocol.records.insert(*key, Record { outgrown: Some(request), ..record });
+        let request = self.open(now, Op::Outgrown, layer, key, record.generation);
+        let record = Record { outgrown: Some(request), ..record };
+        self.protocol.records[layer].insert(*key, record);
         self.send_pending(request, out);
     }
 
     pub(super) fn on_outgrown_reply(&mut self, frame: &FrameView<'_>) {
-        if !self.answers(frame, Op::Outgrown) {
-            return;
-        }
+        let Some(layer) = self.answered(frame, Op::Outgrown) else { return };
         self.protocol.pending.close(frame.request());
-        if let Some(record) = self.protocol.records.get_mut(&frame.key()) {
+        if let Some(record) = self.protocol.records[layer].get_mut(&frame.key()) {
             record.outgrown = None;
         }
     }
@@ -315,16 +418,27 @@ impl Server {
         }
     }
 
-    /// Whether `frame` answers a pending request with this operation.
-    fn answers(&mut self, frame: &FrameView<'_>, op: Op) -> bool {
+    /// The layer of the pending request with this operation that `frame` answers; `None` if it
+    /// answers none.
+    pub(super) fn answered(&mut self, frame: &FrameView<'_>, op: Op) -> Option<Layer> {
+        let request = self.protocol.pending.get(frame.request());
+        let layer = request.map_or(Layer::of(frame), |pending| Layer::from(pending.upper));
         let answers = self.protocol.pending.is_answer(frame, op, self.mutated);
         self.stats.unexpected += u64::from(!answers);
-        answers
+        answers.then_some(layer)
     }
 
     /// Opens a request, which is sent again until it is answered.
-    fn open(&mut self, now: Nanos, op: Op, key: &Key, generation: u32) -> u32 {
-        let (request, again) = self.protocol.pending.open(now, op, key, generation);
+    pub(super) fn open(
+        &mut self,
+        now: Nanos,
+        op: Op,
+        layer: Layer,
+        key: &Key,
+        generation: u32,
+    ) -> u32 {
+        let upper = layer == Layer::Upper;
+        let (request, again) = self.protocol.pending.open(now, op, upper, key, generation);
         self.timers.set(again, Timer::Retry(request));
         request
     }
@@ -335,6 +449,7 @@ impl Server {
         let once = match pending.op {
             Op::Update => mutation::UpdateOnce,
             Op::Invalidate => mutation::InvalidateOnce,
+            Op::Restarted => mutation::RestartedOnce,
             _ => mutation::OutgrownOnce,
         };
         if self.mutated.by(once) {
@@ -347,10 +462,17 @@ impl Server {
         }
     }
 
-    fn send_pending(&self, request: u32, out: &mut Actions) {
+    fn send_all(&self, requests: Requests, out: &mut Actions) {
+        for request in Layer::ALL.into_iter().filter_map(|layer| requests[layer]) {
+            self.send_pending(request, out);
+        }
+    }
+
+    pub(super) fn send_pending(&self, request: u32, out: &mut Actions) {
         let requests = &self.protocol.pending;
         let Some(pending) = requests.get(request) else { return };
-        let to = if pending.op == Op::Outgrown { CONTROLLER_IP } else { SERVICE_IP };
+        let to_controller = matches!(pending.op, Op::Outgrown | Op::Restarted);
+        let to = if to_controller { CONTROLLER_IP } else { SERVICE_IP };
         let message = requests.message(request, pending, to);
         match pending.op {
             Op::Outgrown => {
@@ -363,8 +485,9 @@ impl Server {
             }
             Op::Update => {
                 let step = self.keys.get(&pending.key).and_then(|state| state.step.as_ref());
-                let Some(Step::Updating { metadata, value, .. }) = step else { return };
-                let message = message.with_cache_metadata(*metadata).with_value(value);
+                let Some(Step::Updating { pushes, value, .. }) = step else { return };
+                let Some(metadata) = pushes[Layer::from(pending.upper)] else { return };
+                let message = message.with_cache_metadata(metadata).with_value(value);
                 out.send(&Message { room: capacity(metadata.bitmap), ..message });
             }
             _ => out.send(&message),

@@ -2,7 +2,7 @@
 
 use netkv_wire::{FrameView, Key, MAX_CACHED_VALUE, Message, Op, Status, is_newer};
 
-use super::state::{Cause, Control, Step, Timer};
+use super::state::{Cause, Control, Layer, Step, Timer};
 use super::{Server, mutation};
 use crate::common::window::{Seen, Window};
 use crate::{Actions, Nanos, StoreResult};
@@ -46,22 +46,48 @@ impl Server {
         }
         window.set(control.request, Seen::UnderWay);
         if control.op == Op::Evicted {
-            self.on_evicted(&key, &control, out);
+            self.on_evicted(now, &key, &control, out);
         } else {
             self.keys.entry(key).or_default().own.controls.push_back(control);
         }
         self.advance(now, &key, out);
     }
 
-    /// The entry was removed from the switch's lookup table, so its record is dropped.
-    fn on_evicted(&mut self, key: &Key, control: &Control, out: &mut Actions) {
+    /// The entry was removed from the switch's lookup table, so its record is dropped. A switch of
+    /// the upper layer may be gone: nothing waits for its answer any more. That of the lower one
+    /// answers, or no frame gets here.
+    fn on_evicted(&mut self, now: Nanos, key: &Key, control: &Control, out: &mut Actions) {
         let any = self.mutated.by(mutation::EvictAnyGeneration);
         let same = |generation: u32| generation == control.generation || any;
-        if self.protocol.records.get(key).is_some_and(|record| same(record.generation)) {
-            self.forget(key);
+        let layer = control.layer;
+        let known = self.protocol.records[layer].get(key).map(|record| record.generation);
+        if known.is_some_and(same) {
+            self.forget(key, layer);
         }
         self.release(key);
         self.answer_control(key, control, ControlReply { status: Status::Ok, length: 0 }, out);
+        if layer == Layer::Lower {
+            return;
+        }
+        let step = self.keys.get(key).and_then(|state| state.step.as_ref());
+        match step {
+            Some(Step::Invalidating { cause, pending, .. }) if pending[layer].is_some() => {
+                let installed = match cause {
+                    Cause::Install(install) if install.layer == layer => Some(install.generation),
+                    _ => known,
+                };
+                if installed.is_some_and(same) {
+                    self.end_invalidate(now, key, layer, None, out);
+                }
+            }
+            Some(Step::Updating { pushes, pending, .. })
+                if pending[layer].is_some()
+                    && pushes[layer].is_some_and(|it| same(it.generation)) =>
+            {
+                self.end_update(now, key, layer, Status::NotCached, out);
+            }
+            _ => {}
+        }
     }
 
     pub(super) fn start_control(
@@ -72,11 +98,12 @@ impl Server {
         out: &mut Actions,
     ) {
         let older = |generation: u32| is_newer(generation, control.generation);
-        if self.protocol.records.get(key).is_some_and(|record| older(record.generation)) {
+        let record = self.protocol.records[control.layer].get(key);
+        if record.is_some_and(|record| older(record.generation)) {
             let reply = ControlReply { status: Status::Rejected, length: 0 };
             self.answer_control(key, &control, reply, out);
         } else if control.op == Op::Install {
-            self.invalidate(now, key, Cause::Install(control), out);
+            self.invalidate_one(now, key, control.layer, Cause::Install(control), out);
         } else {
             self.get_for_step(key, Step::Measuring(control), out);
         }
@@ -146,6 +173,7 @@ impl Server {
             control.request,
             *key,
         );
-        out.send(&Message { length: reply.length, ..message.with_status(reply.status) });
+        let upper = control.layer == Layer::Upper;
+        out.send(&Message { length: reply.length, upper, ..message.with_status(reply.status) });
     }
 }

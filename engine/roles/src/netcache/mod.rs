@@ -21,12 +21,17 @@
 //!    lost its record.
 //! 7. Pending requests and records need not survive a restart: they are created again (rules 3 and
 //!    4), and messages of the controller may arrive twice.
+//! 8. With an upper layer of switches, a key has up to two entries, each with a record. A write is
+//!    slow if there is a record of the upper one, which the write need not have passed. After its
+//!    start a server knows none of them: every write is slow until the controller has installed all
+//!    of them again and has answered RESTARTED.
 //!
-//! `coherence` has rules 1 to 4 and 6, `control` rule 5 and the other messages of the controller,
-//! `state` the state of each key.
+//! `coherence` has rules 1 to 4, 6 and 8, `control` rule 5 and the other messages of the controller,
+//! `learning` those about rule 8, `state` the state of each key.
 
 mod coherence;
 mod control;
+mod learning;
 pub mod mutation;
 mod state;
 
@@ -43,7 +48,7 @@ use crate::single_key::server::{Protocol, Read, Write};
 use crate::single_key::{self, ServerConfig, SingleKeyFrames};
 use crate::{Actions, Counts, Nanos, SECOND, StoreResult};
 use control::ControlReply;
-use state::{Control, Record, Step, Tag, Timer, Waiting};
+use state::{Control, Layer, PerLayer, Record, Step, Tag, Timer, Waiting};
 
 /// A storage server.
 pub type Server = single_key::Server<NetCache>;
@@ -64,11 +69,13 @@ pub(crate) const SERVER: ServerEntry = ServerEntry {
 pub struct Config {
     /// How long ADMIT holds writes if no INSTALL arrives.
     pub lease: Nanos,
+    /// Whether an upper layer of switches caches records, too.
+    pub upper_layer: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { lease: SECOND }
+        Self { lease: SECOND, upper_layer: false }
     }
 }
 
@@ -86,7 +93,9 @@ counts! {
 #[derive(Debug)]
 pub struct NetCache {
     guard_until: Nanos,
-    records: FxHashMap<Key, Record>,
+    records: PerLayer<FxHashMap<Key, Record>>,
+    /// Whether all copies in the upper layer are known: RESTARTED is answered (rule 8).
+    knows_copies: bool,
     control_windows: FxHashMap<u16, Window<ControlReply>>,
     pending: PendingRequests,
     stats: CacheStats,
@@ -100,7 +109,13 @@ impl Server {
 
     /// Number of keys that the server believes cached.
     pub fn cached_keys(&self) -> usize {
-        self.protocol.records.len()
+        self.protocol.records[Layer::Lower].len()
+    }
+
+    /// The layers that have entries.
+    fn layers(&self) -> &'static [Layer] {
+        let layers = &Layer::ALL;
+        if self.config.protocol.upper_layer { layers } else { &layers[..1] }
     }
 }
 
@@ -116,11 +131,22 @@ impl Protocol for NetCache {
     fn new(config: &ServerConfig<Config>, now: Nanos) -> Self {
         Self {
             guard_until: now.saturating_add(config.guard),
-            records: FxHashMap::default(),
+            records: PerLayer::default(),
+            knows_copies: !config.protocol.upper_layer,
             control_windows: FxHashMap::default(),
             pending: PendingRequests::new(config.server, config.first_request, config.retry),
             stats: CacheStats::default(),
         }
+    }
+
+    fn on_start(server: &mut Server, now: Nanos) {
+        if server.config.protocol.upper_layer {
+            server.timers.set(now, Timer::Start);
+        }
+    }
+
+    fn is_for_all(op: Op) -> bool {
+        op == Op::RestartedReply
     }
 
     fn on_message(server: &mut Server, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
@@ -128,6 +154,7 @@ impl Protocol for NetCache {
             Op::InvalidateReply => server.on_invalidate_reply(now, frame, out),
             Op::UpdateReply => server.on_update_reply(now, frame, out),
             Op::OutgrownReply => server.on_outgrown_reply(frame),
+            Op::RestartedReply => server.on_restarted_reply(now, frame, out),
             Op::Admit | Op::Install | Op::Evicted => server.on_control(now, frame, out),
             _ => server.reject_message(frame, out),
         }
@@ -206,14 +233,14 @@ impl Protocol for NetCache {
         out: &mut Actions,
     ) {
         match step {
-            Step::Storing { write, push } => {
-                server.on_write_stored(now, key, write, push, result, out);
+            Step::Storing { write, pushes } => {
+                server.on_write_stored(now, key, write, pushes, result, out);
             }
             Step::Measuring(control) => server.on_measured(now, key, control, result, out),
-            Step::Fetching { metadata, install } => {
-                server.on_fetched(now, key, metadata, install, result, out);
+            Step::Fetching { pushes, install } => {
+                server.on_fetched(now, key, pushes, install, result, out);
             }
-            step @ (Step::Invalidating(_) | Step::Updating { .. }) => {
+            step @ (Step::Invalidating { .. } | Step::Updating { .. }) => {
                 // These wait for a frame and are not ended by the store.
                 server.stats.unexpected += 1;
                 server.set_step(key, step);
@@ -223,6 +250,7 @@ impl Protocol for NetCache {
 
     fn on_timer(server: &mut Server, now: Nanos, timer: Timer, out: &mut Actions) {
         match timer {
+            Timer::Start => server.ask_for_copies(now, out),
             Timer::Retry(request) => server.send_again(now, request, out),
             Timer::Lease(key) => server.advance(now, &key, out),
         }
@@ -230,6 +258,7 @@ impl Protocol for NetCache {
 
     fn add_counts(&self, into: &mut Counts) {
         into.extend(self.stats.list());
-        into.push(("cached_keys", self.records.len() as u64));
+        into.push(("cached_keys", self.records[Layer::Lower].len() as u64));
+        into.push(("upper_copies", self.records[Layer::Upper].len() as u64));
     }
 }

@@ -37,4 +37,14 @@ NETCACHE: [
     /// Server: ADMIT holds no writes.
     HoldNothing,
 ]
+
+/// Protections of a server with an upper layer of switches.
+UPPER_LAYER: [
+    /// Server: a write does not invalidate the entry of the upper layer.
+    ForgetUpperCopies,
+    /// Server: after its start, writes of keys without a record of the upper layer are fast.
+    NoLearning,
+    /// Server: RESTARTED is sent once.
+    RestartedOnce,
+]
 }

@@ -1,11 +1,74 @@
 //! The state of keys in a server: of those with work under way, and of cached ones.
 
 use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
 
 use netkv_wire::{CacheMetadata, FrameView, Ip, Key, Op};
 
 use crate::Nanos;
 use crate::single_key::server::Write;
+
+/// The layer of switches in which a copy of a record is. NetCache has the lower one only: the switch
+/// that all frames from and to the server pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    Lower,
+    Upper,
+}
+
+impl Layer {
+    pub(super) const ALL: [Self; 2] = [Self::Lower, Self::Upper];
+
+    /// The layer that a frame is about.
+    pub(super) fn of(frame: &FrameView<'_>) -> Self {
+        Self::from(frame.upper())
+    }
+}
+
+impl From<bool> for Layer {
+    fn from(upper: bool) -> Self {
+        if upper { Self::Upper } else { Self::Lower }
+    }
+}
+
+/// A value for each layer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PerLayer<T>([T; 2]);
+
+impl<T: Copy + Default> PerLayer<T> {
+    /// The value for one layer, and the default for the other.
+    pub(super) fn only(layer: Layer, value: T) -> Self {
+        let mut all = Self::default();
+        all[layer] = value;
+        all
+    }
+}
+
+impl<T> PerLayer<Option<T>> {
+    pub(super) fn is_none(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+}
+
+impl<T> Index<Layer> for PerLayer<T> {
+    type Output = T;
+
+    fn index(&self, layer: Layer) -> &T {
+        &self.0[layer as usize]
+    }
+}
+
+impl<T> IndexMut<Layer> for PerLayer<T> {
+    fn index_mut(&mut self, layer: Layer) -> &mut T {
+        &mut self.0[layer as usize]
+    }
+}
+
+/// The versions with which a value is to be pushed: to these layers.
+pub type Pushes = PerLayer<Option<CacheMetadata>>;
+
+/// Request numbers of pending requests.
+pub type Requests = PerLayer<Option<u32>>;
 
 /// The part of a write's frame that is about the switch's entry.
 #[derive(Debug)]
@@ -22,6 +85,7 @@ pub struct Control {
     pub(super) sender: u16,
     pub(super) request: u32,
     pub(super) controller: Ip,
+    pub(super) layer: Layer,
     pub(super) generation: u32,
 }
 
@@ -33,12 +97,13 @@ impl Control {
             sender: frame.sender(),
             request: frame.request(),
             controller: frame.source(),
+            layer: Layer::of(frame),
             generation: frame.cache_metadata()?.generation,
         })
     }
 }
 
-/// Why the switch's entry is being invalidated.
+/// Why entries are being invalidated.
 #[derive(Debug)]
 pub enum Cause {
     /// A slow write, to be applied when the entry is invalid.
@@ -52,16 +117,16 @@ pub enum Cause {
 /// The work under way for a key.
 #[derive(Debug)]
 pub enum Step {
-    /// An INVALIDATE is pending.
-    Invalidating(Cause),
+    /// INVALIDATEs are pending; `pushes` has the answers so far.
+    Invalidating { cause: Cause, pending: Requests, pushes: Pushes },
     /// The value is read, to know its length for an ADMIT.
     Measuring(Control),
     /// The value is read, to push it.
-    Fetching { metadata: CacheMetadata, install: Option<Control> },
-    /// The write is stored; afterwards the value is pushed if `push` is set.
-    Storing { write: Write<Tag>, push: Option<CacheMetadata> },
-    /// An UPDATE is pending.
-    Updating { metadata: CacheMetadata, value: Vec<u8>, install: Option<Control> },
+    Fetching { pushes: Pushes, install: Option<Control> },
+    /// The write is stored, and pushed afterwards.
+    Storing { write: Write<Tag>, pushes: Pushes },
+    /// UPDATEs are pending.
+    Updating { pushes: Pushes, pending: Requests, value: Vec<u8>, install: Option<Control> },
 }
 
 /// Controller messages that wait for a key, and the hold of its writes.
@@ -89,6 +154,8 @@ pub(super) struct Record {
 /// Timers of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
+    /// The server has started: it reports that to the controller.
+    Start,
     /// This request may have to be sent again.
     Retry(u32),
     /// The lease for holding the writes of this key may have ended.

@@ -90,7 +90,11 @@ impl Behind for NetCache {
 
     fn settings(usual: ServerConfig<Config>) -> ServerConfig<Config> {
         let retry = Backoff { initial: MILLISECOND / 2, cap: 8 * MILLISECOND };
-        ServerConfig { retry, protocol: Config { lease: 5 * MILLISECOND }, ..usual }
+        ServerConfig {
+            retry,
+            protocol: Config { lease: 5 * MILLISECOND, ..Config::default() },
+            ..usual
+        }
     }
 }
 

@@ -120,7 +120,7 @@ impl Server {
 
     /// Opens an OFFER, which is sent again until it is answered.
     fn open_offer(&mut self, now: Nanos, key: &Key, out: &mut Actions) {
-        let (request, again) = self.protocol.pending.open(now, Op::Offer, key, 0);
+        let (request, again) = self.protocol.pending.open(now, Op::Offer, false, key, 0);
         self.timers.set(again, Timer::Retry(request));
         self.send_offer(request, out);
     }

@@ -76,7 +76,7 @@ impl<P: Protocol> Server<P> {
         let second = config.second(now);
         let window =
             |(sender, blocks)| Some((sender, Window::restored(blocks, second, Status::Ok)?));
-        Self {
+        let mut server = Self {
             keys: FxHashMap::default(),
             windows: applied.senders().filter_map(window).collect(),
             copies: Copies::default(),
@@ -88,7 +88,9 @@ impl<P: Protocol> Server<P> {
             protocol,
             mutated: Mutated::default(),
             config,
-        }
+        };
+        P::on_start(&mut server, now);
+        server
     }
 
     /// The configuration.

@@ -13,6 +13,8 @@ use crate::{Backoff, Nanos};
 pub(crate) struct Pending {
     pub(crate) op: Op,
     pub(crate) key: Key,
+    /// Whether it is about the copy in the upper layer.
+    pub(crate) upper: bool,
     /// The generation that it is about, if its protocol has generations.
     pub(crate) generation: u32,
     attempts: u32,
@@ -33,10 +35,17 @@ impl PendingRequests {
     }
 
     /// Opens a request; returns its number, and when it is to be sent again.
-    pub(crate) fn open(&mut self, now: Nanos, op: Op, key: &Key, generation: u32) -> (u32, Nanos) {
+    pub(crate) fn open(
+        &mut self,
+        now: Nanos,
+        op: Op,
+        upper: bool,
+        key: &Key,
+        generation: u32,
+    ) -> (u32, Nanos) {
         let request = self.next;
         self.next = request.wrapping_add(1);
-        self.open.insert(request, Pending { op, key: *key, generation, attempts: 1 });
+        self.open.insert(request, Pending { op, key: *key, upper, generation, attempts: 1 });
         (request, now + self.retry.wait(1))
     }
 
@@ -72,6 +81,7 @@ impl PendingRequests {
     /// The frame of a request, with the fields that all of them have.
     pub(crate) fn message(&self, request: u32, pending: &Pending, to: Ip) -> Message<'static> {
         let (source, sender) = (server_ip(self.server), sender_of_server(self.server));
-        Message::request(source, to, pending.op, sender, request, pending.key)
+        let message = Message::request(source, to, pending.op, sender, request, pending.key);
+        Message { upper: pending.upper, ..message }
     }
 }

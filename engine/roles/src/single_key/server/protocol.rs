@@ -29,6 +29,9 @@ pub trait Protocol: Debug + Send + Sync + Sized + 'static {
     /// The state of a server that starts at `now`.
     fn new(config: &ServerConfig<Self::Config>, now: Nanos) -> Self;
 
+    /// The server has started at `now`; it may set timers.
+    fn on_start(_server: &mut Server<Self>, _now: Nanos) {}
+
     /// Whether messages with this operation are for every server, whatever their key is.
     fn is_for_all(_op: Op) -> bool {
         false

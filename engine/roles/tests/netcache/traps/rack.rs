@@ -35,7 +35,12 @@ impl Scheme for Cached {
 
     fn settings(usual: Settings<Self>) -> Settings<Self> {
         let retry = Backoff { initial: MILLISECOND, cap: 8 * MILLISECOND };
-        ServerConfig { retry, guard: 0, protocol: Config { lease: 50 * MILLISECOND }, ..usual }
+        ServerConfig {
+            retry,
+            guard: 0,
+            protocol: Config { lease: 50 * MILLISECOND, ..Config::default() },
+            ..usual
+        }
     }
 
     fn on_controller(rack: &mut Rack, bytes: &[u8]) {

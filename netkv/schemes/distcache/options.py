@@ -1,0 +1,18 @@
+"""Options of DistCache."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from netkv.options import SECONDS
+from netkv.schemes.netcache.options import WriteThroughOptions
+
+
+class DistCacheOptions(WriteThroughOptions):
+    """Options of DistCache. The entries and rows are those of each switch with a cache."""
+
+    load_half_life: Annotated[float, Field(ge=0.002, le=3600), SECONDS] = 0.1
+    """Time after which the load of a switch that is not heard of counts half, and after twice that
+    time a quarter. Then it counts nothing."""

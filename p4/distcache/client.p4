@@ -1,0 +1,99 @@
+/* DistCache, the switch of clients: it sends each read to one of the two copies of the key, by the
+ * power of two choices (rules in docs/distcache.md). */
+#include <core.p4>
+#include <v1model.p4>
+
+#include "common/protocol.p4"
+#include "common/headers.p4"
+#include "netcache/protocol.p4"
+#include "netcache/headers.p4"
+#include "distcache/protocol.p4"
+#include "distcache/headers.p4"
+
+struct headers_t {
+    packet_out_t     packet_out;
+    packet_in_t      packet_in;
+    ethernet_t       ethernet;
+    ipv4_t           ipv4;
+    udp_t            udp;
+    kv_t             kv;
+    cache_metadata_t cache_metadata;
+    load_t           load;
+}
+
+struct metadata_t {
+    bit<8>  drop_reason;
+    bit<32> key_hash;
+    // the upper copy of the key
+    bool    upper_here;
+    bool    upper_known;  // the switch with that copy is in service
+    bit<9>  upper_port;   // towards it
+    bit<8>  upper_number; // of it
+    bool    to_upper;     // a read that is sent to that copy
+    // loads
+    bit<32> now;          // in units of 1024 us
+    bit<32> half_life;
+}
+
+#include "common/transport_parser.p4"
+#include "common/kv_parser.p4"
+#include "distcache/client_parser.p4"
+#include "common/kv_checksum.p4"
+#include "common/statistics_access.p4"
+#include "common/frame_check.p4"
+#include "distcache/switch_headers.p4"
+#include "distcache/upper_copy.p4"
+#include "distcache/known_loads.p4"
+#include "distcache/choice.p4"
+#include "common/partition.p4"
+#include "common/route.p4"
+#include "common/to_controller.p4"
+#include "common/drop.p4"
+#include "common/empty_egress.p4"
+#include "common/transport_deparser.p4"
+#include "distcache/client_deparser.p4"
+
+control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+    StatisticsAccess() statistics_access;
+    FrameCheck()       frame_check;
+    Partition()        partition;
+    Choice()           choice;
+    SwitchHeaders()    switch_headers;
+    Route()            route;
+    ToController()     to_controller;
+    Drop()             drop;
+
+    bool is_request = false;
+
+    apply {
+        if (hdr.packet_out.isValid() && hdr.packet_out.egress_port != 0) {
+            std.egress_spec = hdr.packet_out.egress_port;
+        } else {
+            statistics_access.apply(hdr, meta, std);
+            frame_check.apply(hdr.ipv4, hdr.kv.isValid(), meta, std);
+            if (meta.drop_reason == KEEP && hdr.kv.isValid()) {
+                partition.apply(hdr, meta);
+                is_request = hdr.kv.op[7:4] == OPS_OF_CLIENTS && hdr.kv.op[0:0] == 0;
+                if (is_request || hdr.kv.op == OP_GET_REPLY) {
+                    if (hdr.kv.op == OP_GET || hdr.load.isValid()) {
+                        choice.apply(hdr, meta, std);
+                    }
+                    switch_headers.apply(hdr);
+                }
+            }
+            if (meta.to_upper) {
+                hdr.kv.flags = hdr.kv.flags | FLAG_UPPER;
+                std.egress_spec = meta.upper_port;
+            } else if (meta.drop_reason == KEEP) {
+                route.apply(hdr, meta, std);
+            }
+            if (meta.drop_reason != KEEP) {
+                drop.apply(meta, std);
+            }
+        }
+        to_controller.apply(hdr, std);
+    }
+}
+
+V1Switch(NetkvParser(), VerifyChecksums(), NetkvIngress(), NetkvEgress(), UpdateChecksums(),
+         NetkvDeparser()) main;

@@ -1,0 +1,40 @@
+/* Parses a frame up to its kv header, the cache metadata and the load. The value is payload. */
+
+parser NetkvParser(packet_in packet,
+                   out headers_t hdr,
+                   inout metadata_t meta,
+                   inout standard_metadata_t std) {
+    TransportParser() transport;
+    KvParser()        kv;
+    bit<16>           udp_port = 0;
+
+    state start {
+        transport.apply(packet, hdr, std, udp_port);
+        transition select(udp_port) {
+            NETKV_PORT: parse_kv;
+            default: accept;
+        }
+    }
+
+    state parse_kv {
+        kv.apply(packet, hdr);
+        transition select(hdr.kv.flags) {
+            FLAG_CACHE_METADATA &&& FLAG_CACHE_METADATA: parse_cache_metadata;
+            FLAG_LOAD &&& FLAG_LOAD: parse_load;
+            default: accept;
+        }
+    }
+
+    state parse_cache_metadata {
+        packet.extract(hdr.cache_metadata);
+        transition select(hdr.kv.flags) {
+            FLAG_LOAD &&& FLAG_LOAD: parse_load;
+            default: accept;
+        }
+    }
+
+    state parse_load {
+        packet.extract(hdr.load);
+        transition accept;
+    }
+}

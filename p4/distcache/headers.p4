@@ -1,0 +1,7 @@
+/* The load of the switch that has answered a read (docs/wire-format.md). */
+
+header load_t {
+    bit<8>  layer; // 0: the last one, 1: the upper one
+    bit<8>  number;
+    bit<32> reads; // that it has answered in its statistics epoch
+}

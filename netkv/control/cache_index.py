@@ -35,6 +35,7 @@ class CacheIndex(Generic[H]):
         # Generations that are cached, in a list to draw from, and the index of each in the list.
         self._cached: list[int] = []
         self._positions: dict[int, int] = {}
+        self._keys: list[bytes] | None = None  # the answer of `cached_keys`, until it changes
 
     def __len__(self) -> int:
         return len(self._by_generation)
@@ -50,6 +51,15 @@ class CacheIndex(Generic[H]):
     def cached(self) -> int:
         """Number of holders that are cached."""
         return len(self._cached)
+
+    def cached_keys(self) -> list[bytes]:
+        """The keys whose holders are cached, the oldest holder first; the list is not to be
+        changed. It is the same object until a holder changes, since drivers often ask for it."""
+        if self._keys is None:
+            positions = self._positions
+            holders = self._by_generation.items()
+            self._keys = [it.key for generation, it in holders if generation in positions]
+        return self._keys
 
     @property
     def in_flight(self) -> int:
@@ -84,10 +94,13 @@ class CacheIndex(Generic[H]):
 
     def mark_cached(self, generation: int, cached: bool) -> None:
         """Set whether the holder of this generation is cached."""
-        if cached and generation not in self._positions:
+        if cached == (generation in self._positions):
+            return
+        self._keys = None
+        if cached:
             self._positions[generation] = len(self._cached)
             self._cached.append(generation)
-        elif not cached and generation in self._positions:
+        else:
             position = self._positions.pop(generation)
             last = self._cached.pop()
             if last != generation:
@@ -105,6 +118,7 @@ class CacheIndex(Generic[H]):
     def clear(self) -> None:
         """Remove all holders."""
         self._free = list(range(self._capacity))
+        self._keys = None
         for part in (self._by_generation, self._by_key, self._cached, self._positions):
             part.clear()
 

@@ -51,11 +51,11 @@ class SwitchCache(SchemeOptions):
     epoch: Annotated[float, Field(gt=0, le=3600), SECONDS] = 1.0
     """Time after which a caching scheme resets its statistics."""
     preload: bool = True
-    """Start with the hottest `cache_entries` keys cached."""
+    """Start with the hottest keys cached: `cache_entries` for each switch with servers."""
 
     @property
     def preloaded(self) -> int:
-        """Keys that are cached at the start."""
+        """Keys that are cached at the start, for each switch with servers."""
         return self.cache_entries if self.preload else 0
 
 

@@ -210,9 +210,12 @@ class Scheme:
         return name in self.options.model_fields
 
     def preloaded(self, lab: LabSpec) -> int:
-        """Number of keys that the switch caches at the start; they are the hottest."""
+        """Number of keys that the switches cache at the start; they are the hottest. Each switch
+        with servers has room for its part of them, and the other layers for as many."""
         options = self.options.of(lab)
-        return options.preloaded if isinstance(options, SwitchCache) else 0
+        if not isinstance(options, SwitchCache):
+            return 0
+        return options.preloaded * self.with_topology(lab).topology.switches_of_servers
 
     @property
     def program_path(self) -> Path:

@@ -91,6 +91,7 @@ class DistCache(NetworkControlPlane):
         }
         self._service = UpperService([it for it in self._switches.values() if it.is_client_side])
         self._restarts = Restarts()
+        self._cached: tuple[list[list[bytes]], list[bytes]] = [], []  # for `cached_keys`
 
     def _make_switches(self, network: Network) -> Iterator[tuple[str, Switch]]:
         last = [plan.name for plan in network.switches if plan.place == "servers"]
@@ -171,8 +172,10 @@ class DistCache(NetworkControlPlane):
 
     def cached_keys(self) -> list[bytes]:
         """The keys that any switch has cached."""
-        keys = (key for it in self._caches.values() for key in it.cache.cached_keys())
-        return list(dict.fromkeys(keys))
+        parts = [it.cache.cached_keys() for it in self._caches.values()]
+        if parts != self._cached[0]:  # a list that has not changed is the same object
+            self._cached = parts, list(dict.fromkeys(itertools.chain(*parts)))
+        return self._cached[1]
 
     # -------------------------------------------------------------------------- events
 

@@ -10,16 +10,25 @@ from netkv.schemes.distreach.options import DistReachOptions
 from netkv.schemes.scheme import Scheme
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from netkv.control.base import NetworkControlPlane
     from netkv.control.network import Network
     from netkv.lab.spec import RackSpec
     from netkv.scenarios.events import FaultKind
+    from netkv.sim.models import Profile
     from netkv.sim.rack import SimRack
     from netkv.soak.case import Case
     from netkv.soak.random_draw import RandomDraw
 
 
 RECOVERY_PHASES = ("load", "update servers", "admit")
+
+
+def _profiles() -> Mapping[str, Profile]:
+    from netkv.schemes.distreach.profiles import PROFILES
+
+    return PROFILES
 
 
 def _control_plane(spec: RackSpec, network: Network) -> NetworkControlPlane:
@@ -56,6 +65,7 @@ SCHEME = Scheme(
     network_control_plane=_control_plane,
     options=DistReachOptions,
     recovery_phases=RECOVERY_PHASES,
+    profiles=_profiles,
     soak_case=_soak_case,
     soak_tolerates=_tolerates,
     # p4/distreach has deduplication windows for so many clients.

@@ -25,7 +25,7 @@ from netkv.schemes.farreach.admission import Admission
 from netkv.schemes.farreach.admission_queue import AdmissionQueue
 from netkv.schemes.farreach.contention import Contention
 from netkv.schemes.farreach.context import Context
-from netkv.schemes.farreach.entries import Candidate, State
+from netkv.schemes.farreach.entries import Candidate
 from netkv.schemes.farreach.eviction import Eviction
 from netkv.schemes.farreach.loading import Loaded
 from netkv.schemes.farreach.record import record_of
@@ -130,7 +130,7 @@ class Chain:
         """The keys that all its switches have cached, the oldest first."""
         if not self.recovery.serving:
             return []
-        return [entry.key for entry in self._index if entry.state is State.CACHED]
+        return self._index.cached_keys()
 
     # -------------------------------------------------------------------------- events
 
@@ -141,7 +141,7 @@ class Chain:
     def changed(self, now: Nanoseconds) -> Iterator[Action]:
         """A switch of the chain has restarted, was lost, or was found: recover."""
         self._begins_again = False
-        cached = [entry.key for entry in self._index if entry.state is State.CACHED]
+        cached = self._index.cached_keys()
         self._queue.switch_restarted()
         for part in (self._pending, self._index, self._validity, self._eviction, self._contention):
             part.clear()

@@ -49,7 +49,6 @@ from netkv.schemes.farreach.checkpoint_format import SavedError, from_bytes
 from netkv.schemes.farreach.clients import Clients, client_of
 from netkv.schemes.farreach.contention import Contention
 from netkv.schemes.farreach.context import CacheSwitch, Context
-from netkv.schemes.farreach.entries import State
 from netkv.schemes.farreach.eviction import Eviction
 from netkv.schemes.farreach.gc_watermark import GcWatermark
 from netkv.schemes.farreach.incarnation import Incarnations
@@ -195,7 +194,7 @@ class FarReach(ForwardingControlPlane):
 
     def cached_keys(self) -> list[bytes]:
         """The keys with valid entries, the oldest first."""
-        return [entry.key for entry in self._index if entry.state is State.CACHED]
+        return self._index.cached_keys()
 
     def clients_present(self) -> list[int]:
         """The first client of each process that is present, as far as the controller knows."""

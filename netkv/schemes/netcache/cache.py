@@ -83,7 +83,7 @@ class Cache:
 
     def cached_keys(self) -> list[bytes]:
         """The keys whose entries are installed, the oldest first."""
-        return [record.key for record in self.records if record.state is State.CACHED]
+        return self.records.cached_keys()
 
     # -------------------------------------------------------------------------- events
 

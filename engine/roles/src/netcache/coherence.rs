@@ -139,7 +139,7 @@ impl Server {
         out: &mut Actions,
     ) {
         let key = frame.key();
-        let Some(layer) = self.answered(frame, Op::Invalidate) else { return };
+        let Some(layer) = self.answered(now, frame, Op::Invalidate) else { return };
         let metadata = frame.cache_metadata().filter(|_| frame.status() == Status::Ok);
         match (metadata, self.protocol.records[layer].get(&key)) {
             (Some(metadata), Some(record))
@@ -345,7 +345,7 @@ impl Server {
     }
 
     pub(super) fn on_update_reply(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
-        if let Some(layer) = self.answered(frame, Op::Update) {
+        if let Some(layer) = self.answered(now, frame, Op::Update) {
             self.end_update(now, &frame.key(), layer, frame.status(), out);
         }
     }
@@ -396,8 +396,8 @@ impl Server {
         self.send_pending(request, out);
     }
 
-    pub(super) fn on_outgrown_reply(&mut self, frame: &FrameView<'_>) {
-        let Some(layer) = self.answered(frame, Op::Outgrown) else { return };
+    pub(super) fn on_outgrown_reply(&mut self, now: Nanos, frame: &FrameView<'_>) {
+        let Some(layer) = self.answered(now, frame, Op::Outgrown) else { return };
         self.protocol.pending.close(frame.request());
         if let Some(record) = self.protocol.records[layer].get_mut(&frame.key()) {
             record.outgrown = None;
@@ -420,10 +420,10 @@ impl Server {
 
     /// The layer of the pending request with this operation that `frame` answers; `None` if it
     /// answers none.
-    pub(super) fn answered(&mut self, frame: &FrameView<'_>, op: Op) -> Option<Layer> {
+    pub(super) fn answered(&mut self, now: Nanos, frame: &FrameView<'_>, op: Op) -> Option<Layer> {
         let request = self.protocol.pending.get(frame.request());
         let layer = request.map_or(Layer::of(frame), |pending| Layer::from(pending.upper));
-        let answers = self.protocol.pending.is_answer(frame, op, self.mutated);
+        let answers = self.protocol.pending.is_answer(now, frame, op, self.mutated);
         self.stats.unexpected += u64::from(!answers);
         answers.then_some(layer)
     }

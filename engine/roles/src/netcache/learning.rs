@@ -21,7 +21,7 @@ impl Server {
         frame: &FrameView<'_>,
         out: &mut Actions,
     ) {
-        if self.answered(frame, Op::Restarted).is_none() {
+        if self.answered(now, frame, Op::Restarted).is_none() {
             return;
         }
         self.protocol.pending.close(frame.request());

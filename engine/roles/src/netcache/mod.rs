@@ -153,7 +153,7 @@ impl Protocol for NetCache {
         match frame.op() {
             Op::InvalidateReply => server.on_invalidate_reply(now, frame, out),
             Op::UpdateReply => server.on_update_reply(now, frame, out),
-            Op::OutgrownReply => server.on_outgrown_reply(frame),
+            Op::OutgrownReply => server.on_outgrown_reply(now, frame),
             Op::RestartedReply => server.on_restarted_reply(now, frame, out),
             Op::Admit | Op::Install | Op::Evicted => server.on_control(now, frame, out),
             _ => server.reject_message(frame, out),

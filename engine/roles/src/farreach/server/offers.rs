@@ -69,7 +69,7 @@ impl Server {
 
     /// The controller has answered.
     pub(super) fn on_offer_reply(&mut self, now: Nanos, frame: &FrameView<'_>) {
-        if !self.protocol.pending.is_answer(frame, Op::Offer, self.mutated) {
+        if !self.protocol.pending.is_answer(now, frame, Op::Offer, self.mutated) {
             self.stats.unexpected += 1;
             return;
         }

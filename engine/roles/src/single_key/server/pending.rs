@@ -5,6 +5,7 @@ use netkv_wire::{FrameView, Ip, Key, Message, Op, sender_of_server, server_ip};
 use rustc_hash::FxHashMap;
 
 use crate::common::mutation::Mutated;
+use crate::common::timers::Timeouts;
 use crate::single_key::mutation;
 use crate::{Backoff, Nanos};
 
@@ -18,20 +19,24 @@ pub(crate) struct Pending {
     /// The generation that it is about, if its protocol has generations.
     pub(crate) generation: u32,
     attempts: u32,
+    /// When it was sent last.
+    sent: Nanos,
 }
 
-/// The pending requests.
+/// The pending requests. The first wait for an answer follows the response times: a copy of an
+/// INVALIDATE that is sent too early invalidates what the UPDATE after the first one fills.
 #[derive(Debug)]
 pub(crate) struct PendingRequests {
     server: u16,
-    retry: Backoff,
+    timeouts: Timeouts,
     next: u32,
     open: FxHashMap<u32, Pending>,
 }
 
 impl PendingRequests {
     pub(crate) fn new(server: u16, first_request: u32, retry: Backoff) -> Self {
-        Self { server, retry, next: first_request, open: FxHashMap::default() }
+        let timeouts = Timeouts::new(retry);
+        Self { server, timeouts, next: first_request, open: FxHashMap::default() }
     }
 
     /// Opens a request; returns its number, and when it is to be sent again.
@@ -45,8 +50,9 @@ impl PendingRequests {
     ) -> (u32, Nanos) {
         let request = self.next;
         self.next = request.wrapping_add(1);
-        self.open.insert(request, Pending { op, key: *key, upper, generation, attempts: 1 });
-        (request, now + self.retry.wait(1))
+        let pending = Pending { op, key: *key, upper, generation, attempts: 1, sent: now };
+        self.open.insert(request, pending);
+        (request, now + self.timeouts.wait(1))
     }
 
     /// The request with this number, if it is open.
@@ -58,19 +64,31 @@ impl PendingRequests {
     pub(crate) fn again(&mut self, now: Nanos, request: u32) -> Option<Nanos> {
         let pending = self.open.get_mut(&request)?;
         pending.attempts += 1;
-        Some(now + self.retry.wait(pending.attempts))
+        pending.sent = now;
+        Some(now + self.timeouts.wait(pending.attempts))
     }
 
     /// Whether `frame` answers an open request with this operation.
-    pub(crate) fn is_answer(&mut self, frame: &FrameView<'_>, op: Op, mutated: Mutated) -> bool {
+    pub(crate) fn is_answer(
+        &mut self,
+        now: Nanos,
+        frame: &FrameView<'_>,
+        op: Op,
+        mutated: Mutated,
+    ) -> bool {
         let answers = |pending: &Pending| pending.op == op && pending.key == frame.key();
         if mutated.by(mutation::MatchAnswersByKey) {
             let open = self.open.values().any(answers);
             self.open.retain(|_, pending| !answers(pending));
             return open;
         }
-        frame.sender() == sender_of_server(self.server)
-            && self.open.get(&frame.request()).is_some_and(answers)
+        let pending = self.open.get(&frame.request()).filter(|it| answers(it));
+        let Some(pending) = pending.filter(|_| frame.sender() == sender_of_server(self.server))
+        else {
+            return false;
+        };
+        self.timeouts.answered(pending.attempts, now - pending.sent);
+        true
     }
 
     /// The request has ended.

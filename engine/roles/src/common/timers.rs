@@ -98,9 +98,97 @@ impl Timeouts {
     }
 }
 
+/// Retransmission time-outs for answers that take about the same time each, those of a switch: from
+/// the round trips, as TCP's (RFC 6298), but at least twice the round trip.
+///
+/// A request that was sent again gives no round trip (Karn's rule): it is unknown which copy was
+/// answered. Instead the first wait doubles, until a request is answered within it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoundTrips {
+    backoff: Backoff,
+    /// First wait of the next request.
+    first: Nanos,
+    /// The smoothed round trip and its smoothed deviation, once there is a round trip.
+    smoothed: Option<(Nanos, Nanos)>,
+}
+
+impl RoundTrips {
+    /// Waits as `backoff` does while answers arrive within half of its first wait.
+    pub(crate) const fn new(backoff: Backoff) -> Self {
+        Self { backoff, first: backoff.initial, smoothed: None }
+    }
+
+    /// First wait of a request that is sent now.
+    pub(crate) fn first(&self) -> Nanos {
+        self.first
+    }
+
+    /// Wait after `attempts` transmissions (at least 1) of a request whose first wait was `first`.
+    pub(crate) fn wait(&self, first: Nanos, attempts: u32) -> Nanos {
+        Backoff { initial: first, cap: self.backoff.cap.max(first) }.wait(attempts)
+    }
+
+    /// A request whose first wait was `first` was answered, `elapsed` after the last of its
+    /// `attempts` transmissions.
+    pub(crate) fn answered(&mut self, first: Nanos, attempts: u32, elapsed: Nanos) {
+        if attempts > 1 {
+            // Requests that were sent at the same time count once.
+            if first >= self.first {
+                self.first = first.saturating_mul(2).min(self.backoff.cap.max(self.first));
+            }
+            return;
+        }
+        let (trip, deviation) = match self.smoothed {
+            None => (elapsed, elapsed / 2),
+            Some((trip, deviation)) => {
+                let error = trip.abs_diff(elapsed);
+                ((trip / 8) * 7 + elapsed / 8, (deviation / 4) * 3 + error / 4)
+            }
+        };
+        self.smoothed = Some((trip, deviation));
+        self.first = (trip + 4 * deviation).max(2 * trip).max(self.backoff.initial);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Numbers of copies of requests that are answered after these times, one after another.
+    fn copies_of(trips: &mut RoundTrips, answers: &[Nanos]) -> Vec<u32> {
+        let ask = |answer: &Nanos| {
+            let (first, mut attempts, mut last) = (trips.first(), 1, 0);
+            while last + trips.wait(first, attempts) < *answer {
+                last += trips.wait(first, attempts);
+                attempts += 1;
+            }
+            trips.answered(first, attempts, *answer - last);
+            attempts
+        };
+        answers.iter().map(ask).collect()
+    }
+
+    #[test]
+    fn round_trips_are_learned_and_forgotten() {
+        let mut trips = RoundTrips::new(Backoff { initial: 1000, cap: 100_000 });
+        assert_eq!(copies_of(&mut trips, &[9_000; 6]), [4, 3, 2, 2, 1, 1]);
+        let varied: Vec<Nanos> = (0..90).map(|at| 8_000 + at * 7_919 % 3_000).collect();
+        assert!(copies_of(&mut trips, &varied).iter().all(|copies| *copies == 1));
+        assert_eq!(copies_of(&mut trips, &[100; 60]), [1; 60]);
+        assert_eq!(trips.first(), 1000);
+    }
+
+    #[test]
+    fn lost_copies_double_the_wait_once_and_no_more_than_to_the_cap() {
+        let mut trips = RoundTrips::new(Backoff { initial: 1000, cap: 6000 });
+        (0..9).for_each(|_| trips.answered(1000, 2, 50));
+        assert_eq!(trips.first(), 2000);
+        (0..9).for_each(|_| trips.answered(trips.first(), 2, 50));
+        assert_eq!(trips.first(), 6000);
+        trips.answered(6000, 1, 50);
+        assert_eq!([1, 2, 3, 4].map(|it| trips.wait(1000, it)), [1000, 2000, 4000, 6000]);
+        assert_eq!(trips.first(), 1000);
+    }
 
     /// Number of copies that are sent of a request that is answered `answer` after its first copy.
     fn ask(timeouts: &mut Timeouts, answer: Nanos) -> u32 {

@@ -5,7 +5,7 @@ use netkv_wire::{FrameView, Ip, Key, Message, Op, sender_of_server, server_ip};
 use rustc_hash::FxHashMap;
 
 use crate::common::mutation::Mutated;
-use crate::common::timers::Timeouts;
+use crate::common::timers::RoundTrips;
 use crate::single_key::mutation;
 use crate::{Backoff, Nanos};
 
@@ -21,22 +21,24 @@ pub(crate) struct Pending {
     attempts: u32,
     /// When it was sent last.
     sent: Nanos,
+    /// The wait after its first transmission.
+    first_wait: Nanos,
 }
 
-/// The pending requests. The first wait for an answer follows the response times: a copy of an
+/// The pending requests. The first wait for an answer follows the round trips: a copy of an
 /// INVALIDATE that is sent too early invalidates what the UPDATE after the first one fills.
 #[derive(Debug)]
 pub(crate) struct PendingRequests {
     server: u16,
-    timeouts: Timeouts,
+    trips: RoundTrips,
     next: u32,
     open: FxHashMap<u32, Pending>,
 }
 
 impl PendingRequests {
     pub(crate) fn new(server: u16, first_request: u32, retry: Backoff) -> Self {
-        let timeouts = Timeouts::new(retry);
-        Self { server, timeouts, next: first_request, open: FxHashMap::default() }
+        let trips = RoundTrips::new(retry);
+        Self { server, trips, next: first_request, open: FxHashMap::default() }
     }
 
     /// Opens a request; returns its number, and when it is to be sent again.
@@ -50,9 +52,11 @@ impl PendingRequests {
     ) -> (u32, Nanos) {
         let request = self.next;
         self.next = request.wrapping_add(1);
-        let pending = Pending { op, key: *key, upper, generation, attempts: 1, sent: now };
+        let first_wait = self.trips.first();
+        let pending =
+            Pending { op, key: *key, upper, generation, attempts: 1, sent: now, first_wait };
         self.open.insert(request, pending);
-        (request, now + self.timeouts.wait(1))
+        (request, now + first_wait)
     }
 
     /// The request with this number, if it is open.
@@ -65,7 +69,7 @@ impl PendingRequests {
         let pending = self.open.get_mut(&request)?;
         pending.attempts += 1;
         pending.sent = now;
-        Some(now + self.timeouts.wait(pending.attempts))
+        Some(now + self.trips.wait(pending.first_wait, pending.attempts))
     }
 
     /// Whether `frame` answers an open request with this operation.
@@ -87,7 +91,7 @@ impl PendingRequests {
         else {
             return false;
         };
-        self.timeouts.answered(pending.attempts, now - pending.sent);
+        self.trips.answered(pending.first_wait, pending.attempts, now - pending.sent);
         true
     }
 
@@ -101,5 +105,41 @@ impl PendingRequests {
         let (source, sender) = (server_ip(self.server), sender_of_server(self.server));
         let message = Message::request(source, to, pending.op, sender, request, pending.key);
         Message { upper: pending.upper, ..message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netkv_wire::{Status, write_frame};
+
+    use super::*;
+    use crate::MILLISECOND;
+
+    #[test]
+    fn slow_answers_are_waited_for() {
+        let mut pending = PendingRequests::new(
+            3,
+            1,
+            Backoff { initial: 5 * MILLISECOND, cap: 200 * MILLISECOND },
+        );
+        let (mut now, key, mut copies) = (0, Key::default(), vec![]);
+        for _ in 0..60 {
+            let (request, mut due) = pending.open(now, Op::Invalidate, false, &key, 0);
+            let answered = now + 20 * MILLISECOND;
+            while due < answered {
+                due = pending.again(due, request).expect("it is open");
+                copies.push(request);
+            }
+            let message = pending.message(request, pending.get(request).unwrap(), server_ip(0));
+            let (mut sent, mut reply) = (vec![], vec![]);
+            write_frame(&mut sent, &message);
+            write_frame(&mut reply, &FrameView::parse(&sent).unwrap().reply(Status::Ok));
+            let reply = FrameView::parse(&reply).unwrap();
+            assert!(pending.is_answer(answered, &reply, Op::Invalidate, Mutated::default()));
+            pending.close(request);
+            now = answered;
+        }
+        assert!(copies.contains(&1), "the first waits are short");
+        assert!(copies.iter().all(|request| *request < 6), "{copies:?}");
     }
 }

@@ -380,7 +380,7 @@ class DistCacheRack(VirtualRack):
             self.slowest = max(self.slowest, self.now - operation.began)
         op = operation.message.op
         if op is Op.GET or self._writes:
-            pause = 50_000 if op is Op.GET else MILLISECOND
+            pause = 100_000 if op is Op.GET else MILLISECOND
             self.after(pause, lambda: self._begin(key, op, operation.client))
 
     # ----------------------------------------------------------------------------- checks

@@ -12,6 +12,7 @@ import pytest
 from netkv.control.base import (
     SECOND,
     Action,
+    DeleteEntry,
     InsertEntry,
     ModifyEntry,
     PacketIn,
@@ -435,7 +436,7 @@ def test_outgrown_copy_is_evicted_in_its_layer_only() -> None:
         reply = next(action for action in actions if isinstance(action, SendFrame))
         assert reply.switch == "leaf-0"
         assert decode(reply.frame).message.upper is upper
-        deleted = [a.switch for a in actions if type(a).__name__ == "DeleteEntry"]
+        deleted = [action.switch for action in actions if isinstance(action, DeleteEntry)]
         assert deleted == [switch]
         assert it.sent(actions, Op.EVICTED) == [("leaf-0", upper)]
         assert it.control.statistics()["cached"] == before - 1

@@ -244,7 +244,8 @@ impl<S: Scheme> Rack<S> {
         self.must_be_answered_but(0);
     }
 
-    fn outstanding(&self) -> usize {
+    /// Number of requests without an answer.
+    pub fn outstanding(&self) -> usize {
         self.clients.iter().map(netkv_roles::Client::outstanding).sum()
     }
 
@@ -381,18 +382,23 @@ impl<S: Scheme> Rack<S> {
         self.run();
         while let Some(due) = self.deadline().filter(|due| *due <= end) {
             self.now = self.now.max(due);
-            for process in 0..self.clients.len() {
-                let mut out = Actions::new();
-                self.clients[process].poll(self.now, &mut out);
-                out.frames().for_each(|frame| self.note_request(frame));
-                self.send(&out);
-            }
-            let mut out = Actions::new();
-            self.server.on_timer(self.now, &mut out);
-            self.carry_out(&out);
+            self.run_timers();
             self.run();
         }
         self.now = end;
+    }
+
+    /// Runs all timers that are due now. Frames are put on the wire.
+    pub fn run_timers(&mut self) {
+        for process in 0..self.clients.len() {
+            let mut out = Actions::new();
+            self.clients[process].poll(self.now, &mut out);
+            out.frames().for_each(|frame| self.note_request(frame));
+            self.send(&out);
+        }
+        let mut out = Actions::new();
+        self.server.on_timer(self.now, &mut out);
+        self.carry_out(&out);
     }
 
     /// When the next timer is due.

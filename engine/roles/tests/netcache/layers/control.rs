@@ -32,8 +32,8 @@ pub struct Control {
     arrived: Vec<Vec<u8>>,
     /// The generations of the entries.
     entries: [Option<u32>; 2],
-    /// RESTARTED, until the entry is installed again.
-    restarted: Option<Vec<u8>>,
+    /// RESTARTED, until the entry is installed again, and the INSTALL for that.
+    restarted: Option<(Vec<u8>, Frame)>,
     generation: u32,
     request: u32,
 }
@@ -137,25 +137,37 @@ impl Rack {
                     self.put_on_wire(evicted);
                 }
             }
-            Op::Restarted => {
-                let installed = self.control.entries[Layer::Upper as usize];
-                match installed.filter(|_| !self.has_fault(ScriptFault::AnswerRestartedEarly)) {
-                    Some(_) if self.control.restarted.is_some() => {}
-                    Some(generation) => {
-                        self.control.restarted = Some(bytes.to_vec());
-                        let install = self.control(Layer::Upper, Op::Install, generation);
-                        self.put_on_wire(install);
-                    }
-                    None => self.answer_restarted(bytes),
-                }
-            }
+            Op::Restarted => self.on_restarted(bytes),
             Op::InstallReply => {
-                if let Some(bytes) = self.control.restarted.take() {
+                // INSTALL has a new number for each start of the server. A late answer of a failed
+                // one ends nothing.
+                let number = |frame: &Frame| FrameView::parse(&frame.bytes).map(|it| it.request());
+                let restarted = self.control.restarted.take_if(|(_, install)| {
+                    number(install).is_ok_and(|request| request == frame.request())
+                });
+                if let Some((bytes, _)) = restarted {
                     self.answer_restarted(&bytes);
                 }
             }
             _ => {}
         }
+    }
+
+    fn on_restarted(&mut self, bytes: &[u8]) {
+        let early = self.has_fault(ScriptFault::AnswerRestartedEarly);
+        let Some(generation) = self.control.entries[Layer::Upper as usize].filter(|_| !early)
+        else {
+            self.control.restarted = None;
+            self.answer_restarted(bytes);
+            return;
+        };
+        let known = self.control.restarted.take().filter(|(known, _)| known == bytes);
+        let install = match known {
+            Some((_, install)) => install, // Either may have been lost.
+            None => self.control(Layer::Upper, Op::Install, generation),
+        };
+        self.control.restarted = Some((bytes.to_vec(), install.clone()));
+        self.put_on_wire(install);
     }
 
     fn answer_restarted(&mut self, bytes: &[u8]) {

@@ -2,6 +2,7 @@
 //! over the shipped programs `p4/distcache`. The traps of one layer are those of NetCache.
 
 mod control;
+mod histories;
 mod lost;
 mod mutants;
 mod rack;

@@ -130,9 +130,14 @@ impl Rack {
         self.now(&write);
     }
 
+    /// A client starts a delete.
+    pub fn delete(&mut self) -> Frame {
+        self.begin(0, self.key, DELETES, SIZE)
+    }
+
     /// A client deletes the key, and all frames are delivered.
     pub fn delete_now(&mut self) {
-        let delete = self.begin(0, self.key, DELETES, SIZE);
+        let delete = self.delete();
         self.now(&delete);
     }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from netkv import _engine
 from netkv.control.base import (
@@ -61,6 +62,15 @@ OP = 43
 """Offset of the operation in a frame of a client."""
 
 
+@cache
+def _registers_of_loads(bundle: bytes) -> list[int]:
+    return [
+        register.preamble.id
+        for register in p4info.from_bundle(bundle).registers
+        if register.preamble.name.endswith("_loads.cells")
+    ]
+
+
 def op_of(frame: bytes) -> int:
     """The operation of a frame without a header of the controller."""
     return frame[OP]
@@ -83,15 +93,10 @@ class Node:
     def __post_init__(self) -> None:
         self.engine = _engine.Switch(self.bundle, 0, "interpreter")
         self.tables = Tables(self.engine, self.bundle)
-        self._loads = [
-            register.preamble.id
-            for register in p4info.from_bundle(self.bundle).registers
-            if register.preamble.name.endswith("_loads.cells")
-        ]
 
     def forget_loads(self) -> None:
         """A switch of clients knows no loads."""
-        for register in self._loads:
+        for register in _registers_of_loads(self.bundle):
             self.engine.write_register(register, None, bytes(1))
 
     def load(self) -> None:

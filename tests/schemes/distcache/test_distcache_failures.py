@@ -17,7 +17,15 @@ from tests.schemes.distcache.distcache_rack import (
     SPINES,
     DistCacheRack,
 )
-from tests.schemes.distcache.test_distcache_traps import KEY, LEAF, SERVER, SPINE, rack_of
+from tests.schemes.distcache.test_distcache_traps import (
+    KEY,
+    LEAF,
+    SERVER,
+    SPINE,
+    IgnoresRestarted,
+    IgnoresRestarts,
+    rack_of,
+)
 from tests.schemes.virtual_rack import Network
 
 
@@ -81,34 +89,65 @@ def test_controller_crash_at_any_step_does_no_harm() -> None:
         assert all(KEY in server.records[upper] for upper in (False, True)), step
 
 
+MOMENTS = range(0, 30 * 40_000, 40_000)
+"""Times after the beginning of an admission, until after its end."""
+
+
+def crash_within_an_admission(
+    control: type[DistCache], switch: str, down_for: int, moment: int
+) -> None:
+    """The switch fails at a moment of the admission of two copies, and runs again."""
+    rack = rack_of(control, preload=False)
+    rack.handle(Preload((KEY,)))
+    rack.run(moment)
+    rack.crash(switch, notices=MILLISECOND // 2)
+    rack.run(down_for * MILLISECOND)
+    rack.recover(switch)
+    rack.run_until(rack.control.ready, SECOND)
+    rack.run(5 * MILLISECOND)
+    assert rack.control.cached_keys() == [KEY], moment
+    assert rack.control.statistics()["cached"] == 2, moment
+
+
 @pytest.mark.parametrize("switch", [SPINE, LEAF])
 @pytest.mark.parametrize("down_for", [1, 7])
 def test_switch_crash_at_any_time_of_an_admission_does_no_harm(switch: str, down_for: int) -> None:
-    """The switch fails at each of many moments of two admissions, and runs again."""
-    for moment in range(30):
-        rack = rack_of(DistCache, preload=False)
-        rack.handle(Preload((KEY,)))
-        rack.run(moment * 40_000)
-        rack.crash(switch, notices=MILLISECOND // 2)
-        rack.run(down_for * MILLISECOND)
-        rack.recover(switch)
-        rack.run_until(rack.control.ready, 5 * SECOND)
-        rack.run(5 * MILLISECOND)
-        assert rack.control.cached_keys() == [KEY], moment
-        assert rack.control.statistics()["cached"] == 2, moment
+    for moment in MOMENTS:
+        crash_within_an_admission(DistCache, switch, down_for, moment)
+
+
+def restart_within_an_admission(control: type[DistCache], moment: int) -> None:
+    """The server starts anew at a moment of the admission of two copies."""
+    rack = rack_of(control, preload=False)
+    rack.handle(Preload((KEY,)))
+    rack.run(moment)
+    rack.start_server(SERVER)
+    rack.run_until(rack.control.ready, SECOND)
+    rack.run(10 * MILLISECOND)
+    assert rack.servers[SERVER].knows_copies, moment
+    assert rack.control.statistics()["cached"] == 2, moment
 
 
 def test_server_restart_at_any_time_of_an_admission_does_no_harm() -> None:
-    """The server starts anew at each of many moments of two admissions."""
-    for moment in range(30):
-        rack = rack_of(DistCache, preload=False)
-        rack.handle(Preload((KEY,)))
-        rack.run(moment * 40_000)
-        rack.start_server(SERVER)
-        rack.run_until(rack.control.ready, 5 * SECOND)
-        rack.run(10 * MILLISECOND)
-        assert rack.servers[SERVER].knows_copies, moment
-        assert rack.control.statistics()["cached"] == 2, moment
+    every_restart(DistCache)
+
+
+def every_restart(control: type[DistCache]) -> None:
+    for moment in MOMENTS:
+        restart_within_an_admission(control, moment)
+
+
+def every_crash(control: type[DistCache]) -> None:
+    for moment in MOMENTS:
+        crash_within_an_admission(control, SPINE, 7, moment)
+
+
+def test_failures_within_an_admission_find_missing_protections() -> None:
+    """Otherwise the tests above would prove nothing."""
+    with pytest.raises(AssertionError):
+        every_restart(IgnoresRestarted)
+    with pytest.raises(AssertionError):
+        every_crash(IgnoresRestarts)
 
 
 @pytest.mark.parametrize("seed", range(8))

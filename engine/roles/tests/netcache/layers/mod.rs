@@ -84,6 +84,9 @@ traps! {
     learning_ends_when_every_copy_is_installed_again:
         restarts::answer_before_installs, [ANSWER_RESTARTED_EARLY => StaleRead],
         also [NO_LEARNING, ANSWERS_BY_KEY];
+    late_answer_of_a_failed_server_does_not_end_learning:
+        restarts::late_answer_to_an_install, [ANY_INSTALL_ANSWER => StaleRead],
+        also [NO_LEARNING, ANSWER_RESTARTED_EARLY, OLD_NUMBERS, ANSWERS_BY_KEY];
     lost_report_of_a_start_is_sent_again:
         restarts::lost_restarted, [RESTARTED_ONCE => NoAnswer];
     answer_to_a_former_start_does_not_end_learning:

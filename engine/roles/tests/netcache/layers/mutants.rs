@@ -63,6 +63,10 @@ pub const ANSWER_RESTARTED_EARLY: Mutant = Mutant::script(
     "the controller answers RESTARTED before the copies are installed again",
     ScriptFault::AnswerRestartedEarly,
 );
+pub const ANY_INSTALL_ANSWER: Mutant = Mutant::script(
+    "the controller takes an answer to an earlier INSTALL for that of the restarted server",
+    ScriptFault::AnyInstallAnswer,
+);
 pub const KEEP_LOST: Mutant = Mutant::script(
     "the controller sends no EVICTED for the copies of a lost switch",
     ScriptFault::KeepLostCopies,

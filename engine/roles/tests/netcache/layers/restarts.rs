@@ -41,6 +41,25 @@ pub fn answer_before_installs(rack: &mut Rack) {
     rack.must_be_served_by(Layer::Lower);
 }
 
+/// A server starts twice. Its first incarnation has installed the copy again, and the answer arrives
+/// after the second start.
+///
+/// Protection: For each RESTARTED the controller sends INSTALL under a new number, and waits for the
+/// answer to that.
+pub fn late_answer_to_an_install(rack: &mut Rack) {
+    rack.cache();
+    rack.hold(Op::InstallReply);
+    rack.restart_server();
+    rack.tick();
+    rack.restart_server();
+    rack.lose(Op::Install);
+    rack.tick();
+    rack.release();
+    rack.write_now();
+    rack.must_be_answered();
+    rack.read_from(Layer::Upper);
+}
+
 /// The upper switch is lost before a server restarts, and the first RESTARTED is lost.
 ///
 /// Protection: RESTARTED is repeated until answered. Then nothing waits for copies that were not

@@ -9,6 +9,7 @@ import pytest
 from netkv.control.messages import (
     Bit,
     CacheMetadata,
+    Load,
     MalformedFrameError,
     Message,
     Op,
@@ -76,6 +77,52 @@ def test_entry_message_without_a_stamp_is_refused() -> None:
         decode(bytes(bare))
 
 
+LOADED = bytes.fromhex(
+    "02000a000001 02000a020000 0800"
+    "45 00 004e 0000 0000 40 11 669d 0a020000 0a000001"  # IPv4: 78 bytes
+    "1390 1390 003a 0000"  # UDP: 58 bytes
+    "01 01 1a 00 0003 0001 00000102"  # GET_REPLY; CACHE_HIT, UPPER, LOAD; 3 bytes; client 1
+    "000102030405060708090a0b0c0d0e0f"
+    "01 02 00000304"  # load: layer 1, switch 2, 772 reads
+    "61626300000000000000000000000000"
+)
+
+
+def test_load_and_upper_flag_are_encoded_as_documented() -> None:
+    message = Message(Op.GET_REPLY, KEY, 258, 1, length=3, value=b"abc", cache_hit=True)
+    message = replace(message, upper=True, load=Load(1, 2, 0x304))
+    assert encode(message, 0x0A020000, 0x0A000001) == LOADED
+    assert decode(LOADED).message == message
+
+
+@pytest.mark.parametrize("length", range(len(LOADED)))
+def test_truncated_frame_with_a_load_is_refused(length: int) -> None:
+    with pytest.raises(MalformedFrameError):
+        decode(LOADED[:length])
+
+
+def test_packet_that_ends_within_its_load_is_refused() -> None:
+    frame = bytearray(LOADED[:75])  # One byte of the load is missing.
+    frame[17], frame[39] = 61, 41
+    with pytest.raises(MalformedFrameError, match="75 bytes, but its headers say 76"):
+        decode(with_ipv4_checksum(bytes(frame)))
+
+
+@pytest.mark.parametrize("upper", [False, True])
+def test_reply_is_about_the_same_copy_as_its_request(upper: bool) -> None:
+    request = Message(Op.OUTGROWN, KEY, 7, upper=upper)
+    assert request.reply().upper is upper
+    assert decode(encode(request.reply())).message.upper is upper
+
+
+def test_loads_have_all_values_of_their_fields() -> None:
+    for load in (Load(0, 0, 0), Load(255, 255, 0xFFFFFFFF)):
+        message = Message(Op.GET_REPLY, KEY, 7, load=load)
+        assert decode(encode(message)).message.load == load
+    with pytest.raises(OverflowError):
+        encode(Message(Op.GET_REPLY, KEY, 7, load=Load(256, 0, 0)))
+
+
 WITH_VALUE = {
     *(Op.GET_REPLY, Op.PUT, Op.UPDATE, Op.OFFER, Op.RESTORE, Op.FETCH_REPLY, Op.FILL),
     *(Op.EVICT_REPLY, Op.LOAD_REPLY, Op.ORIGINAL, Op.RELEASE, Op.COLLECT_REPLY),
@@ -89,6 +136,7 @@ def test_every_message_is_decoded_as_encoded(op: Op) -> None:
     if op >> 4 == 4:
         stamp = Stamp(1, 0xFFFFFFFF, 2, Bit.DIRTY | Bit.VALID)
         message = replace(message, stamp=stamp, slot=Slot(0xFFFF, 0xFFFFFFFE))
+    message = replace(message, upper=True, load=Load(1, 2, 3))
     datagram = decode(encode(message, 1, 2))
     value = message.value[:20] if op in WITH_VALUE else b""
     assert (datagram.source, datagram.destination) == (1, 2)

@@ -14,6 +14,7 @@ from netkv.control.base import (
     DeleteEntry,
     Event,
     InsertEntry,
+    ModifyEntry,
     Nanoseconds,
     SendFrame,
     SwitchRestarted,
@@ -56,10 +57,11 @@ class Mutant(ControlPlane):
             yield from self.change_action(action)
 
 
-class _Assuming(Mutant):
-    """Treats lookup writes of one kind as done when they are sent."""
+class Assuming(Mutant):
+    """Treats writes of one kind to a table as done when they are sent."""
 
-    kind: type[InsertEntry] | type[DeleteEntry]
+    kind: type[InsertEntry] | type[ModifyEntry] | type[DeleteEntry]
+    table = LOOKUP
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -71,18 +73,18 @@ class _Assuming(Mutant):
 
     def change_action(self, action: Action) -> Iterator[Action]:
         yield action
-        if isinstance(action, self.kind) and action.table == LOOKUP:
+        if isinstance(action, self.kind) and action.table == self.table:
             self._assumed.add(action.write)
-            yield from self.inject(TableWritten(action.write, ok=True))
+            yield from self.inject(TableWritten(action.write, ok=True, switch=action.switch))
 
 
-class AssumesInserted(_Assuming):
+class AssumesInserted(Assuming):
     """An insertion of a lookup entry counts as done when it is sent."""
 
     kind = InsertEntry
 
 
-class AssumesDeleted(_Assuming):
+class AssumesDeleted(Assuming):
     """A deletion of a lookup entry counts as done when it is sent."""
 
     kind = DeleteEntry

@@ -48,7 +48,7 @@ class Controller:
     def __init__(self, rack: SimRack) -> None:
         self.simulation = rack.simulation
         (server,) = [it.host for it in rack.network.hosts if it.is_server]
-        self._packet_out = (server.port << 7).to_bytes(PACKET_HEADER_BYTES, "big")
+        self.packet_out = (server.port << 7).to_bytes(PACKET_HEADER_BYTES, "big")
         self._request = 0
 
     def ask(self, op: Op, number: int = 0, value: bytes = b"", bits: Bit = NO_BITS) -> Message:
@@ -56,7 +56,7 @@ class Controller:
         stamp = Stamp(1, number, bits=bits)
         request = Message(op, KEY, self._request, length=len(value), value=value, stamp=stamp)
         frame = encode(request, CONTROLLER_IP, server_ip(0))
-        self.simulation.packet_out(0, self._packet_out + frame)
+        self.simulation.packet_out(0, self.packet_out + frame)
         end = self.simulation.now() + SECOND
         while self.simulation.now() < end:
             for notice in self.simulation.run(end):

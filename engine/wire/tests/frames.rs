@@ -1,9 +1,9 @@
 //! Tests of frames against bytes that were written by hand from `docs/wire-format.md`.
 
 use netkv_wire::{
-    CONTROLLER_IP, CONTROLLER_SENDER, CacheMetadata, FrameView, Key, MAX_FRAME, Malformed, Message,
-    Op, SERVICE_IP, Sequence, Slot, Stamp, Status, bits, client_ip, sender_of_server, server_ip,
-    write_frame,
+    CONTROLLER_IP, CONTROLLER_SENDER, CacheMetadata, FrameView, Key, Load, MAX_FRAME, Malformed,
+    Message, Op, SERVICE_IP, Sequence, Slot, Stamp, Status, bits, client_ip, flags,
+    sender_of_server, server_ip, write_frame,
 };
 
 const KEY: Key = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -145,6 +145,98 @@ fn a_get_carries_a_value_only_if_a_record_is_embedded() {
     assert_eq!(FrameView::parse(&bytes).unwrap().value(), b"");
 }
 
+const LOAD: Load = Load { layer: 1, switch: 0xfe, reads: 0x0102_0304 };
+
+#[test]
+fn a_load_is_between_the_header_and_the_value() {
+    let reply = Message { op: Op::GetReply, cache_hit: true, load: Some(LOAD), ..get() };
+    let bytes = frame(&reply.with_value(b"abc"));
+    assert_eq!(bytes.len(), 70 + 6 + 16);
+    assert_eq!(bytes[16..18], [0, 56 + 6 + 16], "IPv4 length counts the load");
+    assert_eq!(bytes[38..40], [0, 36 + 6 + 16], "UDP length counts the load");
+    assert_eq!(bytes[43..48], [0x01, 0x12, 0x00, 0x00, 0x03], "CACHE_HIT and LOAD");
+    assert_eq!(bytes[70..76], [1, 0xfe, 1, 2, 3, 4], "layer, switch, reads");
+    let view = FrameView::parse(&bytes).unwrap();
+    assert_eq!((view.load(), view.value()), (Some(LOAD), &b"abc"[..]));
+    assert_eq!((view.upper(), view.cache_hit(), view.cache_metadata()), (false, true, None));
+    for end in 0..bytes.len() {
+        assert!(FrameView::parse(&bytes[..end]).is_err(), "cut at {end}");
+    }
+}
+
+/// A header that promises a load, and a packet that ends before it is complete.
+#[test]
+fn a_load_that_is_cut_is_reported() {
+    let bytes = frame(&Message { load: Some(LOAD), ..get() });
+    for missing in 1..=6u8 {
+        let mut cut = bytes[..bytes.len() - usize::from(missing)].to_vec();
+        cut[17] -= missing;
+        cut[39] -= missing;
+        // The words that the checksum covers have become smaller by as much.
+        let checksum = u16::from_be_bytes([cut[24], cut[25]]) + u16::from(missing);
+        cut[24..26].copy_from_slice(&checksum.to_be_bytes());
+        let expected = Malformed::CutShort { needed: 76, found: 76 - usize::from(missing) };
+        assert_eq!(FrameView::parse(&cut).map(|_| ()).unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn a_flag_says_that_a_frame_is_about_the_upper_copy() {
+    let bytes = frame(&Message { upper: true, ..get() });
+    assert_eq!(bytes.len(), GET_BYTES.len(), "the flag adds no header");
+    assert_eq!(bytes[44], 0x08);
+    assert_eq!((bytes[..44].to_vec(), &bytes[45..]), (GET_BYTES[..44].to_vec(), &GET_BYTES[45..]));
+    assert!(FrameView::parse(&bytes).unwrap().upper());
+    assert!(!FrameView::parse(&GET_BYTES).unwrap().upper());
+}
+
+/// Every combination of the headers that may follow the `kv` header, as written and as read.
+#[test]
+fn headers_in_any_combination_are_read_as_written() {
+    let metadata = CacheMetadata { generation: 1, version: 2, bitmap: 3 };
+    for combination in 0..32u8 {
+        let has = |bit: u8| combination & bit != 0;
+        let message = Message {
+            op: Op::GetReply,
+            upper: has(1),
+            cache_hit: has(2),
+            cache_metadata: has(4).then_some(metadata),
+            stamp: has(8).then_some(STAMP),
+            load: has(16).then_some(LOAD),
+            ..get()
+        };
+        let bytes = frame(&message.with_value(b"value"));
+        let view = FrameView::parse(&bytes).unwrap();
+        assert_eq!((view.upper(), view.cache_hit()), (message.upper, message.cache_hit));
+        assert_eq!(view.cache_metadata(), message.cache_metadata);
+        assert_eq!((view.stamp(), view.load()), (message.stamp, message.load));
+        assert_eq!((view.value(), view.key()), (&b"value"[..], KEY));
+        let headers = [(4, 9), (8, 13), (16, 6)].into_iter().filter(|(bit, _)| has(*bit));
+        let added: usize = headers.map(|(_, bytes)| bytes).sum();
+        assert_eq!(bytes.len(), 70 + added + 16);
+    }
+}
+
+/// The flags are bits of one byte: none is used twice.
+#[test]
+fn flags_are_single_bits() {
+    let all = [flags::CACHE_METADATA, flags::CACHE_HIT, flags::STAMPED, flags::UPPER, flags::LOAD];
+    assert_eq!(all, [0x01, 0x02, 0x04, 0x08, 0x10]);
+}
+
+#[test]
+fn a_restarted_server_sends_these_bytes() {
+    let (sender, number) = (sender_of_server(3), 7);
+    let message =
+        Message::request(server_ip(3), CONTROLLER_IP, Op::Restarted, sender, number, [0; 16]);
+    let bytes = frame(&message);
+    assert_eq!(bytes[42..46], [0x01, 0x5a, 0x00, 0x00], "format 1, RESTARTED, no flags, ok");
+    let reply = frame(&FrameView::parse(&bytes).unwrap().reply(Status::Ok));
+    assert_eq!(reply[43], 0x5b, "RESTARTED_REPLY");
+    let view = FrameView::parse(&reply).unwrap();
+    assert_eq!((view.sender(), view.request(), view.destination()), (sender, 7, server_ip(3)));
+}
+
 #[test]
 fn the_largest_frame_has_the_declared_length() {
     let put = Message { op: Op::Put, ..get() }.with_value(&[1; 1024]).with_stamp(Stamp::default());
@@ -192,7 +284,7 @@ fn every_malformed_header_is_reported() {
 fn no_truncated_or_random_frame_causes_a_panic() {
     let metadata = CacheMetadata { generation: 1, version: 1, bitmap: 3 };
     let put = Message { op: Op::Put, ..get() }.with_value(&[1; 40]).with_cache_metadata(metadata);
-    let whole = frame(&put.with_stamp(STAMP));
+    let whole = frame(&Message { load: Some(LOAD), ..put.with_stamp(STAMP) });
     for end in 0..whole.len() {
         assert!(FrameView::parse(&whole[..end]).is_err(), "cut at {end}");
     }
@@ -208,6 +300,7 @@ fn no_truncated_or_random_frame_causes_a_panic() {
         }
         if let Ok(view) = FrameView::parse(&bytes) {
             let _ = (view.value(), view.cache_metadata(), view.stamp(), view.slot(), view.key());
+            let _ = (view.load(), view.upper());
         }
     }
 }

@@ -5,11 +5,9 @@ Frames between them wait in `Chain.frames` until the test delivers, loses or cop
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 
 from netkv import _engine
 from netkv.control import base
@@ -27,9 +25,9 @@ from netkv.control.messages import (
 )
 from netkv.control.topology import CPU_PORT, SERVICE_IP, Topology, client_ip, server_ip
 from netkv.sim.tables import Tables
+from tests.p4programs.defects import Patch, compiled
 from tests.p4programs.stf import packet_out
 
-PROGRAMS = Path(__file__).parents[3] / "p4"
 UP, DOWN = 1, 2
 """Ports of a switch: towards the clients, towards the server."""
 CLIENTS = 3
@@ -38,25 +36,11 @@ CLOSED, OPEN, HOLD = 0, 1, 2
 SEQUENCED, STORED = Bit.VALID, Bit.LATEST
 """Names of these bits between switches."""
 
-Patch = tuple[str, str, str]
-"""A defect: a file below p4/, a piece of its text, and what stands there instead."""
-
 
 @cache
 def program(name: str, defect: Patch | None = None) -> bytes:
     """`upper` or `tail`, compiled, with a defect."""
-    if defect is None:
-        return _engine.compile_p4(str(PROGRAMS / f"distreach/{name}.p4"), [str(PROGRAMS)])
-    file, old, new = defect
-    text = (PROGRAMS / file).read_text()
-    assert text.count(old) == 1, f"{file} has {text.count(old)} times: {old}"
-    with tempfile.TemporaryDirectory() as folder:
-        changed = Path(folder) / file
-        changed.parent.mkdir(parents=True)
-        changed.write_text(text.replace(old, new))
-        main = Path(folder) / f"{name}.p4"
-        main.write_text((PROGRAMS / f"distreach/{name}.p4").read_text())
-        return _engine.compile_p4(str(main), [folder, str(PROGRAMS)])
+    return compiled(f"distreach/{name}.p4", defect)
 
 
 class Switch:

@@ -9,7 +9,8 @@ from typing import TypeAlias
 import pytest
 
 from netkv.control.messages import Message, Op, Stamp, Status
-from tests.p4programs.distreach.chain import Chain, Frame, Patch
+from tests.p4programs.defects import Patch
+from tests.p4programs.distreach.chain import Chain, Frame
 
 KEY = (7).to_bytes(16)
 ENTRY = 3

@@ -15,7 +15,8 @@ import pytest
 
 from netkv.control.messages import Message, Op, Stamp, Status
 from netkv.control.topology import server_ip
-from tests.p4programs.distreach.chain import CLIENTS, Chain, Frame, Patch
+from tests.p4programs.defects import Patch
+from tests.p4programs.distreach.chain import CLIENTS, Chain, Frame
 
 KEYS = [number.to_bytes(16) for number in range(1, 5)]
 NEVER = 1 << 60

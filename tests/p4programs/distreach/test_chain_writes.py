@@ -8,6 +8,7 @@ import pytest
 from netkv.control.messages import Bit, Message, Op, Stamp, Status, decode, encode
 from netkv.control.topology import SERVICE_IP, client_ip, key_hash, server_ip
 from netkv.p4rt import entities, p4info
+from tests.p4programs.defects import Patch
 from tests.p4programs.distreach.chain import (
     CLIENT,
     OPEN,
@@ -15,7 +16,6 @@ from tests.p4programs.distreach.chain import (
     UP,
     Chain,
     Frame,
-    Patch,
     program,
 )
 from tests.p4programs.distreach.chain_rules import (

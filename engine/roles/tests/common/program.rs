@@ -22,9 +22,18 @@ struct Source {
     define: Option<(&'static str, u8)>,
 }
 
-/// `p4/NAME/NAME.p4`, edited if an edit is given. Each is compiled once.
+/// `p4/NAME/NAME.p4`, or `p4/FOLDER/NAME.p4` for `FOLDER/NAME`, edited if an edit is given. Each is
+/// compiled once.
 pub fn program(name: &'static str, edit: Option<Edit>) -> Arc<Program> {
     compiled_once(Source { name, edit, define: None })
+}
+
+/// These programs; an edit is made in those of them that have its text.
+pub fn programs(names: &[&'static str], edit: Option<Edit>) -> Vec<Arc<Program>> {
+    let concerns = |name: &str| edit.filter(|edit| flat(name).contains(edit.find));
+    let found = names.iter().any(|name| concerns(name).is_some());
+    assert!(edit.is_none() || found, "none of {names:?} has the text of {edit:?}");
+    names.iter().map(|name| program(name, concerns(name))).collect()
 }
 
 /// The program with a macro that has this value.
@@ -53,7 +62,9 @@ fn folder() -> PathBuf {
 }
 
 fn main_file(name: &str) -> PathBuf {
-    folder().join(name).join(name).with_extension("p4")
+    let path =
+        if name.contains('/') { folder().join(name) } else { folder().join(name).join(name) };
+    path.with_extension("p4")
 }
 
 /// Compiles the main file of a program.
@@ -69,15 +80,18 @@ fn compile_text(name: &str, text: &str) -> Compiled {
         .unwrap_or_else(|found| panic!("{found}"))
 }
 
-/// The program and the files that it includes, in one text. (They include nothing themselves.)
+/// The program and the files that it includes, in one text.
 fn flat(name: &str) -> String {
-    let read = |path: &Path| {
-        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    };
+    flat_file(&main_file(name))
+}
+
+fn flat_file(path: &Path) -> String {
+    let read = std::fs::read_to_string(path);
+    let read = read.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();
-    for line in read(&main_file(name)).lines() {
+    for line in read.lines() {
         match line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"')) {
-            Some(included) => text += &read(&folder().join(included)),
+            Some(included) => text += &flat_file(&folder().join(included)),
             None => text += line,
         }
         text.push('\n');

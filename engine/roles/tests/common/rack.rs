@@ -21,7 +21,7 @@ use netkv_workload::{Arrivals, Mix, ValueSize, key_of};
 
 use super::OwnedCall;
 use super::frame::{Frame, Node, has_good_udp_checksum};
-use super::program::program;
+use super::program::programs;
 use super::register::Register;
 use super::traps::{self, Fault, Mutant, Trap};
 
@@ -61,8 +61,8 @@ pub type Settings<S> = ServerConfig<<<S as Scheme>::Protocol as Protocol>::Confi
 
 /// The racks of a scheme.
 pub trait Scheme: Sized + 'static {
-    /// The name of its program.
-    const PROGRAM: &'static str;
+    /// The names of the programs of its switches.
+    const PROGRAMS: &'static [&'static str];
     /// The numbers of pipelines that a script is played with; without a protection, only the first.
     const PIPELINES: &'static [usize];
     type Client: netkv_roles::Client;
@@ -89,9 +89,10 @@ pub trait Scheme: Sized + 'static {
     fn finish(rack: &mut Rack<Self>);
 }
 
-/// The switch of a rack with one server.
+/// The switch of a rack with one server, or its switches.
 pub trait RackSwitch {
-    fn new(program: Arc<Program>, executor: ExecutorKind, pipelines: usize) -> Self;
+    /// `programs`: those of the scheme.
+    fn new(programs: &[Arc<Program>], executor: ExecutorKind, pipelines: usize) -> Self;
 
     /// Processes a frame, from the port of its sender. Returns the frames that leave, with their
     /// receivers.
@@ -243,7 +244,8 @@ impl<S: Scheme> Rack<S> {
         self.must_be_answered_but(0);
     }
 
-    fn outstanding(&self) -> usize {
+    /// Number of requests without an answer.
+    pub fn outstanding(&self) -> usize {
         self.clients.iter().map(netkv_roles::Client::outstanding).sum()
     }
 
@@ -380,18 +382,23 @@ impl<S: Scheme> Rack<S> {
         self.run();
         while let Some(due) = self.deadline().filter(|due| *due <= end) {
             self.now = self.now.max(due);
-            for process in 0..self.clients.len() {
-                let mut out = Actions::new();
-                self.clients[process].poll(self.now, &mut out);
-                out.frames().for_each(|frame| self.note_request(frame));
-                self.send(&out);
-            }
-            let mut out = Actions::new();
-            self.server.on_timer(self.now, &mut out);
-            self.carry_out(&out);
+            self.run_timers();
             self.run();
         }
         self.now = end;
+    }
+
+    /// Runs all timers that are due now. Frames are put on the wire.
+    pub fn run_timers(&mut self) {
+        for process in 0..self.clients.len() {
+            let mut out = Actions::new();
+            self.clients[process].poll(self.now, &mut out);
+            out.frames().for_each(|frame| self.note_request(frame));
+            self.send(&out);
+        }
+        let mut out = Actions::new();
+        self.server.on_timer(self.now, &mut out);
+        self.carry_out(&out);
     }
 
     /// When the next timer is due.
@@ -407,7 +414,8 @@ impl<S: Scheme> Rack<S> {
         }
     }
 
-    fn put_on_wire(&mut self, frame: Frame) {
+    /// Puts a frame on the wire, unless the network loses or holds it.
+    pub fn put_on_wire(&mut self, frame: Frame) {
         let is = |op: Option<Op>| op.is_some_and(|op| frame.is(op));
         match (is(self.losing), is(self.holding)) {
             (true, _) => {}
@@ -483,7 +491,7 @@ impl<S: Scheme> traps::Rack for Rack<S> {
             Some(Fault::Script(script_fault)) => (None, None, Some(script_fault)),
             None => (None, None, None),
         };
-        let switch = S::Switch::new(program(S::PROGRAM, edit), executor, pipelines);
+        let switch = S::Switch::new(&programs(S::PROGRAMS, edit), executor, pipelines);
         let mut rack = Self::new(switch, mutation, script_fault);
         (trap.script)(&mut rack);
         S::finish(&mut rack);

@@ -97,9 +97,11 @@ impl ProgramSwitch {
         self.switch.set_default(table, action, &params).unwrap();
     }
 
-    pub fn write_register(&mut self, name: &str, cell: u32, value: u32) {
-        let id = id_of("register", name, self.program.registers.iter().map(|it| &it.identity));
-        self.switch.write_register(id, Some(cell), &Value::new(32, value.into())).unwrap();
+    pub fn write_register(&mut self, name: &str, cell: u32, value: u128) {
+        let registers = &self.program.registers;
+        let id = id_of("register", name, registers.iter().map(|it| &it.identity));
+        let width = registers.iter().find(|it| it.identity.id == id).map_or(0, |it| it.width);
+        self.switch.write_register(id, Some(cell), &Value::new(width, value)).unwrap();
     }
 
     /// Clones of the session with the number of a port leave by that port.

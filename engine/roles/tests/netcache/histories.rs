@@ -16,7 +16,7 @@ const WRITES: Mix =
 const READS: Mix =
     Mix { read: 0.85, update: 0.08, insert: 0.01, read_modify_write: 0.05, delete: 0.01 };
 
-fn seeds(default: u64) -> std::ops::Range<u64> {
+pub fn seeds(default: u64) -> std::ops::Range<u64> {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
     match number("NETKV_SEED") {
         Some(seed) => seed..seed + 1,

@@ -1,5 +1,5 @@
 //! NetCache: tests of the server frame by frame, of its restarts, of racks over a lossy network,
-//! and traps.
+//! and traps, with one layer of switches and with two.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -7,6 +7,7 @@ mod common;
 mod bench;
 mod controller;
 mod histories;
+mod layers;
 mod restarts;
 mod server;
 mod switch;

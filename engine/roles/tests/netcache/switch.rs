@@ -41,8 +41,8 @@ pub struct Switch {
 }
 
 impl RackSwitch for Switch {
-    fn new(program: Arc<Program>, executor: ExecutorKind, pipelines: usize) -> Self {
-        Self::around(ProgramSwitch::new(program, executor, pipelines), 1)
+    fn new(programs: &[Arc<Program>], executor: ExecutorKind, pipelines: usize) -> Self {
+        Self::around(ProgramSwitch::new(Arc::clone(&programs[0]), executor, pipelines), 1)
     }
 
     fn process(&mut self, bytes: &[u8]) -> Vec<(Node, Vec<u8>)> {
@@ -124,7 +124,7 @@ impl Switch {
 
     /// Sets the version of an entry, as many writes would.
     pub fn set_version(&mut self, slot: usize, version: u32) {
-        self.switch.write_register(VERSIONS, slot as u32, version);
+        self.switch.write_register(VERSIONS, slot as u32, version.into());
     }
 
     /// The value that a read of `key` would get from the switch now.

@@ -21,7 +21,7 @@ pub type Rack = rack::Rack<WriteBack>;
 pub struct WriteBack;
 
 impl Scheme for WriteBack {
-    const PROGRAM: &'static str = "farreach";
+    const PROGRAMS: &'static [&'static str] = &["farreach"];
     /// Scripts are played with two ingress pipelines, and with all protections also with one.
     const PIPELINES: &'static [usize] = &[2, 1];
     type Client = Client;

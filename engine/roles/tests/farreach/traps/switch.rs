@@ -34,8 +34,8 @@ pub struct Switch(ProgramSwitch);
 
 impl RackSwitch for Switch {
     /// A switch with its routes, which has no incarnation yet and drops all requests.
-    fn new(program: Arc<Program>, executor: ExecutorKind, pipelines: usize) -> Self {
-        let mut switch = Self(ProgramSwitch::new(program, executor, pipelines));
+    fn new(programs: &[Arc<Program>], executor: ExecutorKind, pipelines: usize) -> Self {
+        let mut switch = Self(ProgramSwitch::new(Arc::clone(&programs[0]), executor, pipelines));
         switch.fill();
         switch
     }
@@ -120,6 +120,6 @@ impl Switch {
     /// Sets the number of the last write of this key, as many writes would.
     pub fn count_up_to(&mut self, key: &Key, number: u32) {
         let cell = crc32(key) & 0x7fff;
-        self.0.write_register("NetkvEgress.sequence.counters", cell, number);
+        self.0.write_register("NetkvEgress.sequence.counters", cell, number.into());
     }
 }

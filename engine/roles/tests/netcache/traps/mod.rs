@@ -8,7 +8,7 @@
 mod admission;
 mod control;
 mod mutants;
-mod rack;
+pub mod rack;
 mod requests;
 mod restarts;
 mod updates;

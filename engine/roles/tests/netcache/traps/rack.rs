@@ -21,7 +21,7 @@ pub type Rack = rack::Rack<Cached>;
 pub struct Cached;
 
 impl Scheme for Cached {
-    const PROGRAM: &'static str = "netcache";
+    const PROGRAMS: &'static [&'static str] = &["netcache"];
     const PIPELINES: &'static [usize] = &[1];
     type Client = Client;
     type Protocol = NetCache;
@@ -149,7 +149,7 @@ impl Rack {
 }
 
 /// A client process, which starts operations only on request.
-fn process_of(clients: u16, mutation: Option<Mutation>) -> Client {
+pub fn process_of(clients: u16, mutation: Option<Mutation>) -> Client {
     let config = ClientConfig {
         retry: Backoff { initial: 10 * MILLISECOND, cap: 100 * MILLISECOND },
         deadline: SECOND,

@@ -29,7 +29,8 @@ def check(script: Callable[[type[C]], str], right: type[C], *mutants: tuple[type
     """The `right` control plane does no harm; each mutant does the harm (regex) beside it."""
     assert script(right) == ""
     for mutant, harm in mutants:
-        assert re.fullmatch(harm, suffered(script, mutant)), mutant.__name__
+        found = suffered(script, mutant)
+        assert re.fullmatch(harm, found), f"{mutant.__name__} does this harm: {found!r}"
 
 
 def count_every_copy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,7 @@ from netkv.control.messages import Bit, Message, Op, Stamp, decode, encode
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT
 from netkv.schemes.distreach.chain_switch import INCARNATION, SETTINGS, Content
 from netkv.schemes.distreach.incarnations import Incarnations
-from netkv.schemes.distreach.recovery import Recovery
+from netkv.schemes.distreach.recovery import Recovery, Step
 from tests.p4programs.distreach.chain import Patch
 from tests.schemes import mutants
 from tests.schemes.distreach.distreach_rack import System
@@ -94,6 +94,22 @@ class ForgetsOldRequests(System):
     """A request older than the window counts as new."""
 
     upper = ("distreach/dedup.p4", "meta.drop_reason = DROP_LATE;", "meta.first_copy = true;")
+
+
+class DropsEarlierRequests(System):
+    """A request that the head numbered in an earlier incarnation is dropped, not PAST."""
+
+    upper = ("distreach/dedup.p4", "} else if (same) {", "} else if (false) {")
+
+
+class NumbersEarlierRequests(System):
+    """A request of an earlier incarnation is a write like any other, also if the head knows it."""
+
+    upper = (
+        "distreach/dedup.p4",
+        "meta.past = hdr.version_stamp.incarnation != 0;\n                meta.storable = false;",
+        "meta.past = false;\n                meta.first_copy = true;",
+    )
 
 
 class EverySwitchNumbers(System):
@@ -305,19 +321,13 @@ class RepeatsNothing(mutants.RepeatsNothing, System):
     """Every message is sent once."""
 
 
-class IgnoresRestarts(mutants.IgnoresRestarts, System):
-    """The control plane ignores restarts of switches that have run before."""
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._started: set[str] = set()
+class IgnoresSecondLoss(mutants.IgnoresRestarts, System):
+    """The control plane ignores restarts of switches during a recovery of their chain."""
 
     def change_event(self, event: Event) -> Event | None:
-        name = getattr(event, "switch", "")
-        if name in self._started:
-            return super().change_event(event)
-        self._started.add(name)
-        return event
+        chain = self._chains.get(getattr(event, "switch", ""))
+        recovers = chain is not None and chain.recovery.step in (Step.LOAD, Step.UPDATE)
+        return super().change_event(event) if recovers else event
 
 
 class IgnoresLosses(_Mutant):
@@ -377,12 +387,6 @@ class SkipsRestore(mutants.Skipping, System):
     op = Op.RESTORE
 
 
-class SkipsRetire(mutants.Skipping, System):
-    """Lookup entries are deleted while the entry still answers requests."""
-
-    op = Op.RETIRE
-
-
 class _ChangesMessages(_Mutant):
     """Messages of one kind have another stamp."""
 
@@ -410,7 +414,7 @@ class RestoresWithoutSequence(_ChangesMessages):
         return replace(stamp, incarnation=0, number=0)
 
 
-class FillsLatest(_ChangesMessages):
+class TrustsSurvivors(_ChangesMessages):
     """A recovery fills entries with each record as the latest one."""
 
     op = Op.FILL
@@ -534,15 +538,14 @@ class BelievesEverySwitchIsSetUp(_Mutant):
     """A new controller does not check that a switch has the last of its initial entries."""
 
     def change_event(self, event: Event) -> Event | None:
-        if isinstance(event, TableRead):
-            if not event.entries or "dst" in event.entries[0].match:
-                last = Entry(
-                    {"dst": CONTROLLER_IP}, "NetkvIngress.route.forward", {"port": CPU_PORT}
-                )
-                return replace(event, entries=(*event.entries, last))
-            if event.default is not None and "incarnation" in event.default.params:
+        if isinstance(event, TableRead) and event.default is not None:
+            if event.default.action == "NetkvEgress.incarnation.set":
                 params = {**event.default.params, "incarnation": 1}
                 return replace(event, default=replace(event.default, params=params))
+            if event.default.action == "NetkvIngress.route.unknown":
+                match, params = {"dst": CONTROLLER_IP}, {"port": CPU_PORT}
+                last = Entry(match, "NetkvIngress.route.forward", params)
+                return replace(event, entries=(*event.entries, last))
         return event
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from netkv.control.base import MILLISECOND, Preload
+from netkv.control.base import MILLISECOND, Nanoseconds, Preload
 from netkv.control.messages import Op, Status
 from tests.schemes import traps
 from tests.schemes.distreach.distreach_rack import OPTIONS, Hop, Rack, Switch, System
@@ -25,9 +25,11 @@ Script = Callable[[type[System]], str]
 """Runs a scenario; returns the harm to a user, "" for none."""
 
 
-def make_rack(system: type[System], *, layers: int = 2, width: int = 1, **options: Any) -> Rack:
+def make_rack(
+    system: type[System], *, layers: int = 2, width: int = 1, seed: int = 0, **options: Any
+) -> Rack:
     """A rack whose servers have the value "first" of each key."""
-    rack = Rack(system, layers, width, parameters=replace(OPTIONS, **options))
+    rack = Rack(system, layers, width, seed, parameters=replace(OPTIONS, **options))
     for key in KEYS:
         rack.store(key, b"first")
     return rack
@@ -63,14 +65,14 @@ def admit(rack: Rack, key: bytes = KEY) -> None:
     rack.run(10 * MILLISECOND)
 
 
-def evict(rack: Rack, key: bytes = KEY) -> None:
+def evict(rack: Rack, key: bytes = KEY, *, duration: Nanoseconds = 10 * MILLISECOND) -> None:
     """Begin to evict a key, and run for some time."""
     chain = next(each for each in rack.control._all if each._index.of_key(key) is not None)
     entry = chain._index.of_key(key)
     assert entry is not None
     chain._queue.evict(entry.generation)
     rack.handle(Preload(()))
-    rack.run(10 * MILLISECOND)
+    rack.run(duration)
 
 
 def between(source: str | Switch, to: str | Switch, *ops: Op) -> Callable[[Hop], bool]:

@@ -186,6 +186,32 @@ class UpperRefreshesNothing(System):
     upper = ("distreach/max_sequence.p4", "meta.refreshes = hdr", "meta.refreshes = false && hdr")
 
 
+class RefreshesAnyGeneration(System):
+    """A reply to a read that passed an earlier entry of the key refreshes the present one."""
+
+    upper = tail = (
+        "distreach/max_sequence.p4",
+        "\n                             && hdr.version_stamp.generation == meta.generation",
+        "",
+    )
+
+
+class EmbedsNothing(System):
+    """Reads of an outdated entry reach the server without its record."""
+
+    tail = ("farreach/forward_to_server.p4", "if (meta.loads) {", "if (false) {")
+
+
+class EmbedsWithoutLength(System):
+    """The lengths of a frame are not those of the record that was added to it."""
+
+    tail = (
+        "farreach/forward_to_server.p4",
+        "hdr.udp.length = hdr.udp.length + value_bytes;",
+        "",
+    )
+
+
 class UpperForgetsDeletes(System):
     """A switch above the tail stores a deletion as an empty value."""
 
@@ -504,6 +530,18 @@ class OpensAtOnce(_Mutant):
     def change_action(self, action: Action) -> Iterator[Action]:
         if isinstance(action, SetDefault) and action.table == SETTINGS:
             opened = {**action.params, "mode": min(action.params["mode"], 1)}
+            action = replace(action, params=opened)
+        yield action
+
+
+class ServesAfterTheStart(_Mutant):
+    """A restarted tail is open and its own head, before it has an incarnation."""
+
+    tail = ("distreach/incarnation.p4", "set(0, 0, 0, 255);", "set(0, 0, 0, 0);")
+
+    def change_action(self, action: Action) -> Iterator[Action]:
+        if isinstance(action, SetDefault) and action.table == SETTINGS:
+            opened = {**action.params, "mode": action.params["mode"] or 1}
             action = replace(action, params=opened)
         yield action
 

@@ -15,6 +15,7 @@ from typing import ClassVar
 from netkv import _engine, resources
 from netkv.control.base import (
     MILLISECOND,
+    SECOND,
     Action,
     CloneSession,
     DeleteEntry,
@@ -41,7 +42,18 @@ from netkv.control.base import (
     TableWritten,
     TopologyChanged,
 )
-from netkv.control.messages import Bit, Datagram, Message, Op, Slot, Stamp, Status, decode, encode
+from netkv.control.messages import (
+    Bit,
+    Datagram,
+    MalformedFrameError,
+    Message,
+    Op,
+    Slot,
+    Stamp,
+    Status,
+    decode,
+    encode,
+)
 from netkv.control.network import SwitchPlan, spine_leaf
 from netkv.control.topology import CPU_PORT
 from netkv.p4rt import entities, p4info
@@ -370,6 +382,13 @@ class Rack(Operations):
         self._down = frozenset()
         self._begin()
 
+    def run_until_step(self, step: int) -> None:
+        """Run until the controller has handled or emitted so many events and actions."""
+        end = self.now + 60 * SECOND
+        while self.steps < step:
+            assert self.now < end, f"only {self.steps} of {step} steps"
+            self.run(10 * MICROSECOND)
+
     def recover(self) -> None:
         """Run until the controller has ended all recoveries."""
         self.run_until(self.control.ready)
@@ -421,7 +440,10 @@ class Rack(Operations):
             return
         end = self._peers.get((switch.name, port), (switch.plan.ports[port], 0))
         hop = Hop(switch.name, *end, frame)
-        message = hop.datagram.message
+        try:
+            message = hop.datagram.message
+        except MalformedFrameError:
+            return  # whoever gets it drops it
         stamp = message.stamp
         if message.op in (Op.PUT, Op.DELETE) and stamp is not None and stamp.number:
             sequence = stamp.incarnation, stamp.number

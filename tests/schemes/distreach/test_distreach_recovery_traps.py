@@ -214,6 +214,18 @@ def requests_arrive_before_the_servers_are_updated(system: type[System]) -> str:
     return "" if affected.reply.value == b"cached" else STALE
 
 
+def requests_arrive_before_the_recovery(system: type[System]) -> str:
+    rack = cached_rack(system, width=2)  # so that requests reach the tail
+    rack.save_time = 100 * MILLISECOND
+    rack.crash_switch(rack.chain(KEY)[-1])
+    rack.run(10 * MILLISECOND)
+    affected = rack.processes[1].begin(Op.GET, KEY)
+    rack.run_until(lambda: affected.ended)
+    if affected.reply is None:
+        return SILENT
+    return "" if affected.reply.value == b"cached" else STALE
+
+
 def chain_writes_after_two_losses(system: type[System]) -> str:
     rack = cached_rack(system)
     head, tail = rack.chain(KEY)
@@ -388,6 +400,11 @@ def test_only_requests_for_affected_keys_wait() -> None:
         (mutants.OpensAtOnce, STALE),
         (mutants.ServesBeforeLookups, STALE),
     )
+
+
+def test_restarted_switch_serves_nothing_before_the_recovery() -> None:
+    """A switch starts in mode *closed* and without an incarnation, and drops all requests."""
+    check(requests_arrive_before_the_recovery, (mutants.ServesAfterTheStart, STALE))
 
 
 def test_writes_after_a_loss_are_newer_than_all_before() -> None:

@@ -210,6 +210,55 @@ def value_does_not_fit(system: type[System]) -> str:
     return "" if read(rack) == LARGE else STALE
 
 
+def write_behind_the_chain_is_lost(system: type[System]) -> str:
+    """It has outdated the record of the entry, which the server does not have."""
+    rack = cached_rack(system)
+    tail = rack.chain(KEY)[-1]
+    server = f"server-{rack.topology.owner(KEY).index}"
+    rack.lost = between(tail, server, Op.PUT)
+    rack.processes[1].begin(Op.PUT, KEY, LARGE, timeout=10 * MILLISECOND)
+    rack.run(20 * MILLISECOND)
+    found = read(rack)
+    if found == SILENT:
+        return SILENT
+    return "" if found == b"cached" else LOST
+
+
+def reply_comes_when_the_key_is_cached_again(system: type[System]) -> str:
+    rack = ready_rack(system)
+    head, tail = rack.chain(KEY)
+    server = f"server-{rack.topology.owner(KEY).index}"
+    rack.put(1, KEY, b"before")
+    admit(rack)
+    rack.catch(between(server, tail, Op.GET_REPLY))
+    rack.processes[1].begin(Op.GET, KEY, timeout=10 * MILLISECOND)
+    rack.run(5 * MILLISECOND)
+    late = rack.caught[0]
+    rack.catches = lambda _: False
+    evict(rack)
+    fills = rack.catch(between("controller", head, Op.FILL))
+    admit(rack)
+    rack.put(2, KEY, b"second")
+    rack.release(fills[0])
+    rack.run(10 * MILLISECOND)
+    assert KEY in tail.lookup()
+    rack.deliver(late)
+    rack.run(MILLISECOND)
+    return "" if read(rack) == b"second" else STALE
+
+
+def write_passes_before_the_entry_is_filled(system: type[System]) -> str:
+    rack = ready_rack(system)
+    head, tail = rack.chain(KEY)
+    fills = rack.catch(between("controller", head, Op.FILL))
+    admit(rack)
+    rack.put(1, KEY, b"second")
+    rack.release(fills[0])
+    rack.run(10 * MILLISECOND)
+    assert KEY in tail.lookup()
+    return "" if read(rack) == b"second" else STALE
+
+
 def write_overtakes_the_reply_to_a_read(system: type[System]) -> str:
     rack = ready_rack(system, preload=(KEY,))
     tail = rack.chain(KEY)[-1]
@@ -365,6 +414,25 @@ def test_write_without_an_incarnation_has_one_effect() -> None:
 def test_value_above_the_limit_is_read_from_its_server() -> None:
     """A write that the entry does not store outdates it."""
     check(value_does_not_fit, (mutants.NothingOutdates, STALE))
+
+
+def test_acknowledged_write_is_read_though_a_later_one_was_lost() -> None:
+    """A read of an outdated entry has its record embedded, and the lengths of its frame fit."""
+    check(
+        write_behind_the_chain_is_lost,
+        (mutants.EmbedsNothing, LOST),
+        (mutants.EmbedsWithoutLength, SILENT),
+    )
+
+
+def test_reply_to_a_read_of_an_earlier_entry_refreshes_nothing() -> None:
+    """A reply refreshes only the entry whose generation its read passed."""
+    check(reply_comes_when_the_key_is_cached_again, (mutants.RefreshesAnyGeneration, STALE))
+
+
+def test_record_overwritten_before_its_admission_is_not_served() -> None:
+    """An admitted record is outdated until a reply of the server refreshes it."""
+    check(write_passes_before_the_entry_is_filled, (mutants.FillsAreLatest, STALE))
 
 
 def test_read_in_flight_refreshes_nothing_older() -> None:

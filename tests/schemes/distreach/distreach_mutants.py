@@ -330,12 +330,6 @@ class HoldsEverything(System):
     )
 
 
-class DropsPreviousIncarnation(System):
-    """The tail drops what was sequenced in the incarnation that this one continues."""
-
-    tail = ("distreach/incarnation.p4", "== meta.previous);", "== 0);")
-
-
 # ------------------------------------------------------------------------------- control plane
 
 

@@ -481,4 +481,5 @@ def test_raised_incarnation_refuses_no_write() -> None:
     check(
         incarnation_is_raised_while_an_answer_is_lost,
         (mutants.RaisesWithoutPrevious, "a write is refused"),
+        (mutants.RaisesAsLoss, "a write is refused"),
     )

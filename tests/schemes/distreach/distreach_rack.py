@@ -405,7 +405,7 @@ class Rack(Operations):
             stale = hop.source == CONTROLLER and hop.sessions != self._sessions(hop.to)
             if switch.up and not stale:
                 for port, frame in switch.process(hop.port, hop.frame):
-                    self._leave(switch, hop.port, port, frame)
+                    self._leave(switch, hop, port, frame)
         else:
             kind, number = hop.to.split("-")
             host = (self.processes if kind == "client" else self.shims)[int(number)]
@@ -432,11 +432,12 @@ class Rack(Operations):
 
         return send
 
-    def _leave(self, switch: Switch, arrived: int, port: int, frame: bytes) -> None:
+    def _leave(self, switch: Switch, cause: Hop, port: int, frame: bytes) -> None:
+        """A frame leaves a switch because of another one that has arrived."""
         if port == CPU_PORT:
-            packet = frame[PACKET_HEADER_BYTES:]
-            sessions = self._sessions(switch.name)
-            self._travel(self.channel, Hop(switch.name, CONTROLLER, arrived, packet, sessions))
+            packet, sessions = frame[PACKET_HEADER_BYTES:], self._sessions(switch.name)
+            hop = Hop(switch.name, CONTROLLER, cause.port, packet, sessions)
+            self._travel(self.channel, hop)
             return
         end = self._peers.get((switch.name, port), (switch.plan.ports[port], 0))
         hop = Hop(switch.name, *end, frame)
@@ -444,11 +445,18 @@ class Rack(Operations):
             message = hop.datagram.message
         except MalformedFrameError:
             return  # whoever gets it drops it
-        stamp = message.stamp
-        if message.op in (Op.PUT, Op.DELETE) and stamp is not None and stamp.number:
-            sequence = stamp.incarnation, stamp.number
-            self.checker.record_sequence(message.key, message.value, sequence)
+        self._record_sequence(cause, message)
         self._travel(self.net, hop)
+
+    def _record_sequence(self, cause: Hop, left: Message) -> None:
+        """A write that a switch forwards or answers has a sequence."""
+        stamp = left.stamp
+        answered = left.cache_hit and left.op in (Op.PUT_REPLY, Op.DELETE_REPLY)
+        if (left.op in (Op.PUT, Op.DELETE) or answered) and stamp is not None and stamp.number:
+            request = cause.datagram.message
+            if request.op in (Op.PUT, Op.DELETE):
+                sequence = stamp.incarnation, stamp.number
+                self.checker.record_sequence(request.key, request.value, sequence)
 
     def _travel(self, network: Network, hop: Hop) -> None:
         if self.catches(hop):

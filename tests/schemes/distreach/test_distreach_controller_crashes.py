@@ -188,7 +188,7 @@ IMPAIRED = Network(loss=0.04, duplication=0.1, max_delay=2 * MILLISECOND)
 def run_with_faults(seed: int, system: type[System] = System) -> Rack:
     """Random operations on impaired networks; switches and the controller fail at random times."""
     rack = ready_rack(
-        system, layers=2 + seed % 2, width=1 + seed // 2 % 2, seed=seed, hot_threshold=3
+        system, layers=1 + seed % 3, width=1 + seed // 3 % 2, seed=seed, hot_threshold=3
     )
     rack.net = rack.channel = IMPAIRED
     load = Load(rack, KEYS[:12])

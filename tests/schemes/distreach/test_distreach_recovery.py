@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -26,11 +27,15 @@ from tests.schemes.distreach.distreach_traps import (
     KEY,
     KEYS,
     cached_rack,
+    evict,
     make_rack,
     read,
     ready_rack,
 )
 from tests.schemes.mutants import Mutant
+
+NEW = KEYS[5]
+"""A key that is not cached."""
 
 
 def recovered(rack: Rack) -> list[Recovered]:
@@ -197,31 +202,55 @@ def test_answer_to_an_earlier_attempt_has_no_effect(op: Op) -> None:
     assert rack.violations() == []
 
 
-def test_loss_while_the_chain_opens_loses_nothing() -> None:
-    """A switch is lost after each number of steps of the recovery of another one."""
-    whole = cached_rack(System, layers=3)
-    before = whole.steps
-    whole.crash_switch(whole.chain(KEY)[2])
-    whole.recover()
+def begin_admission(rack: Rack) -> None:
+    rack.handle(Preload((NEW,)))
+
+
+def begin_eviction(rack: Rack) -> None:
+    evict(rack, duration=0)
+
+
+def begin_recovery(rack: Rack) -> None:
+    rack.crash_switch(rack.chain(KEY)[-1])
+
+
+@pytest.mark.parametrize("begin", [begin_admission, begin_eviction, begin_recovery])
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_loss_of_a_switch_at_any_step_loses_nothing(
+    begin: Callable[[Rack], None], lost: int
+) -> None:
+    """A switch is lost after each number of steps of what the controller does."""
+
+    def begun() -> tuple[Rack, int]:
+        rack = cached_rack(System, layers=3)
+        rack.put(2, NEW, b"at the server")
+        before = rack.steps
+        begin(rack)
+        return rack, before
+
+    whole, before = begun()
+    whole.run(50 * MILLISECOND)
     steps = whole.steps - before
-    assert steps > 50
-    for second in (0, 1, 2):
-        for step in range(0, steps, 2):
-            rack = cached_rack(System, layers=3)
-            chain = rack.chain(KEY)
-            rack.crash_switch(chain[2])
-            target = before + step
-            rack.run_until_step(target)
-            kept = {it.name for it in chain if it.up and not it.blank}
-            if not rack.control.tolerates(chain[second].name, kept):
-                continue
-            rack.crash_switch(chain[second])
-            rack.recover()
-            context = f"{chain[second].name} is lost after {step} steps"
-            assert read(rack) == b"cached", context
-            rack.put(1, KEY, b"second")
-            assert rack.put(1, KEY, b"third").cache_hit, context
-            assert rack.violations() == [], context
+    assert steps > 15
+    tried = 0
+    for step in range(1, steps):
+        rack, before = begun()
+        victim = rack.chain(KEY)[lost]
+        rack.run_until_step(before + step)
+        kept = {it.name for it in rack.chain(KEY) if it.up and not it.blank}
+        if not rack.control.tolerates(victim.name, kept):
+            continue  # no other switch has the records
+        tried += 1
+        rack.crash_switch(victim)
+        rack.recover()
+        context = f"{victim.name} is lost after {step} steps"
+        assert read(rack) == b"cached", context
+        assert read(rack, key=NEW) == b"at the server", context
+        rack.put(1, KEY, b"second")
+        reply = rack.put(1, KEY, b"third")
+        assert reply.cache_hit == (KEY in rack.control.cached_keys()), context
+        assert rack.violations() == [], context
+    assert tried > 10
 
 
 # ----------------------------------------------------------------------- offers and preloads

@@ -19,6 +19,7 @@ from netkv.control.base import (
     Action,
     CloneSession,
     DeleteEntry,
+    Event,
     InsertEntry,
     ModifyEntry,
     Nanoseconds,
@@ -296,11 +297,6 @@ class Rack(Operations):
             self.switches[name] for name, at in self.network.positions.items() if at == position
         ]
 
-    def server_record(self, key: bytes) -> bytes | None:
-        """The value that the owner of a key has stored; None if it has none."""
-        record = self.shims[self.topology.owner(key).index].store.get(key)
-        return None if record is None or record.deleted else record.value
-
     def notes(self) -> list[str]:
         """What the controller has reported."""
         return [event.what for event in self.events if isinstance(event, Note)]
@@ -361,20 +357,15 @@ class Rack(Operations):
         for switch in switches:
             self.start_switch(switch)
 
-    def kill_controller(self) -> None:
-        """Kill the controller; it loses its state."""
-        super().kill_controller()
-
     def replace_controller(self) -> None:
         """A new controller continues; table writes of the earlier one arrive before its own."""
         self.controller_down = True
         waiting, self._queue = self._queue, []
-        for time, order, call in sorted(waiting, key=lambda it: it[:2]):
+        for time, _, call in sorted(waiting, key=lambda it: it[:2]):
             if isinstance(call, partial) and call.func == self._table_access:
                 call()
             else:
                 self.after(max(time - self.now, 0), call)
-            del order
         self._controllers += 1
         self.steps_left = None
         self.controller_down = False
@@ -469,9 +460,9 @@ class Rack(Operations):
 
     # --------------------------------------------------------------------------- actions
 
-    def handle(self, event: object) -> None:
+    def handle(self, event: Event) -> None:
         """Pass an event to the control plane; routes follow the switches that are in service."""
-        super().handle(event)  # type: ignore[arg-type]
+        super().handle(event)
         if self.width > 1 and not self.controller_down and not self._rerouting:
             self._rerouting = True
             self.after(100 * MICROSECOND, self._reroute)
@@ -533,8 +524,7 @@ class Rack(Operations):
 
     def _access(self, action: TableWrite | ReadTable) -> None:
         """Accesses to a switch are carried out in order."""
-        assert not isinstance(action, type(None))
-        switch = self.switches[getattr(action, "switch", "")]
+        switch = self.switches[action.switch]
         # Frames before a write are sent before it, and have arrived as a rule.
         switch.busy_until = max(switch.busy_until, self.now) + 20 * MICROSECOND
         call = partial(self._table_access, switch, action, self._sessions(switch.name))

@@ -16,11 +16,13 @@ from netkv.control.base import (
     InsertEntry,
     ModifyEntry,
     Nanoseconds,
+    PacketIn,
     SendFrame,
     SwitchRestarted,
     TableWritten,
 )
-from netkv.control.messages import Message, Op, decode
+from netkv.control.messages import Message, Op, decode, encode
+from netkv.control.topology import CONTROLLER_IP
 
 LOOKUP = "NetkvIngress.lookup.cache"
 
@@ -55,6 +57,26 @@ class Mutant(ControlPlane):
         """Handle an event that did not happen."""
         for action in super().handle(self.now, event):
             yield from self.change_action(action)
+
+
+class Skipping(Mutant):
+    """Messages of one kind are not sent but count as answered."""
+
+    op: Op
+
+    def change_action(self, action: Action) -> Iterator[Action]:
+        message = message_of(action)
+        if message is not None and message.op is self.op and self.skips(message):
+            assert isinstance(action, SendFrame)
+            reply = message.reply(stamp=message.stamp, slot=message.slot)
+            frame = encode(reply, CONTROLLER_IP, CONTROLLER_IP)
+            yield from self.inject(PacketIn(1, frame, action.switch))
+        else:
+            yield action
+
+    def skips(self, message: Message) -> bool:  # noqa: ARG002 (a hook)
+        """Whether this message is one of them."""
+        return True
 
 
 class Assuming(Mutant):
@@ -102,13 +124,16 @@ class RepeatsNothing(Mutant):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._sent: set[tuple[Op, int]] = set()
+        self._sent: set[tuple[str, Op, int]] = set()
 
     def change_action(self, action: Action) -> Iterator[Action]:
         message = message_of(action)
-        known = message is not None and (message.op, message.request) in self._sent
+        known = False
         if message is not None:
-            self._sent.add((message.op, message.request))
+            assert isinstance(action, SendFrame)
+            which = action.switch, message.op, message.request
+            known = which in self._sent
+            self._sent.add(which)
         if not known:
             yield action
 

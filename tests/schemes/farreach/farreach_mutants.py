@@ -5,7 +5,6 @@ rule of one part, which they name.
 """
 
 # Hooks have the parameters of the interface, whether they use them or not.
-# ruff: noqa: ARG002
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -23,7 +22,6 @@ from netkv.control.base import (
     SetDefault,
 )
 from netkv.control.messages import Bit, Message, Op, Stamp, decode, encode
-from netkv.control.topology import CONTROLLER_IP
 from netkv.schemes.farreach.checkpoint_format import State, from_bytes, to_bytes
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.release import Releases
@@ -37,11 +35,6 @@ SETTINGS = "NetkvIngress.settings.settings"
 
 class _Mutant(Mutant, FarReach):
     """FarReach's control plane with other events and actions."""
-
-    def answer(self, message: Message) -> Iterator[Action]:
-        """Inject the answer OK to a message."""
-        reply = message.reply(stamp=message.stamp, slot=message.slot)
-        yield from self.inject(PacketIn(1, encode(reply, CONTROLLER_IP, CONTROLLER_IP)))
 
 
 class AssumesInserted(mutants.AssumesInserted, FarReach):
@@ -64,35 +57,19 @@ class IgnoresRestarts(mutants.IgnoresRestarts, FarReach):
     """The control plane ignores restarts of the switch."""
 
 
-class _Skipping(_Mutant):
-    """Messages of one kind are not sent but count as answered."""
-
-    op: Op
-
-    def change_action(self, action: Action) -> Iterator[Action]:
-        message = message_of(action)
-        if message is not None and message.op is self.op and self.skips(message):
-            yield from self.answer(message)
-        else:
-            yield action
-
-    def skips(self, message: Message) -> bool:
-        return True
-
-
-class SkipsRetire(_Skipping):
+class SkipsRetire(mutants.Skipping, FarReach):
     """Lookup entries are deleted while the entry still answers requests."""
 
     op = Op.RETIRE
 
 
-class SkipsRestore(_Skipping):
+class SkipsRestore(mutants.Skipping, FarReach):
     """Servers do not get records that only the switch has."""
 
     op = Op.RESTORE
 
 
-class ForgetsDeletes(_Skipping):
+class ForgetsDeletes(mutants.Skipping, FarReach):
     """Deletions are not restored."""
 
     op = Op.RESTORE

@@ -185,7 +185,8 @@ class DistCache(NetworkControlPlane):
         for name, it in self._caches.items():
             if self._switches[name].forwarding.installed:
                 it.cache.admit_waiting()
-        actions.extend(self._restarts.answers())
+        if self._service.settled:
+            actions.extend(self._restarts.answers())
         actions.extend(self._pending.ready(now))
         return actions
 
@@ -198,6 +199,8 @@ class DistCache(NetworkControlPlane):
         """Fill the tables; the cache admits all keys again that had an entry."""
         it = self._switches[switch]
         yield from self._emptied(now, it, lambda _now, _lost: ())
+        if it.is_client_side:
+            yield from self._service.client_started(now, switch)
         yield from it.restarted()
 
     def on_switch_lost(self, now: Nanoseconds, switch: str) -> Iterator[Action]:
@@ -217,8 +220,6 @@ class DistCache(NetworkControlPlane):
         if switch.name in self._uppers:
             number = self._uppers.index(switch.name)
             yield from self._service.exclude(now, number, partial(_call, then, lost))
-        if switch.is_client_side:
-            yield from self._service.client_emptied(now, switch.name)
 
     def _abandon(self, switch: Switch, now: Nanoseconds, lost: list[Record]) -> Iterator[Action]:
         self._caches[switch.name].cache.abandon(lost)

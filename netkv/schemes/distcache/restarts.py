@@ -28,8 +28,11 @@ class Restarts:
     Rules
     -----
     1. RESTARTED is answered when every upper copy of the server's keys is installed again or
-       evicted: then the server knows all of them.
+       evicted: then the server knows all of them. An answer to an INSTALL that was sent before may
+       be that of the server before its restart, and does not count.
     2. Its copies are answered together with it, and later ones at once.
+    3. Nothing is answered while a switch of clients may send reads to an upper switch that does not
+       serve (`UpperService.settled`): entries that the controller no longer knows may be there.
     """
 
     def __init__(self) -> None:
@@ -48,9 +51,8 @@ class Restarts:
         waits_for = []
         if request not in self._answered:
             for cache, record in copies:
-                if record.state is State.CACHED:
+                if record.state in (State.CACHED, State.INSTALLING):
                     cache.install_again(record)
-                # An entry that is not installed yet gets to the server by its own INSTALL.
                 if record.state in (State.INSTALLING, State.DELETING):
                     waits_for.append((cache, record))
         self._open[request] = _Restart(datagram, switch, waits_for)

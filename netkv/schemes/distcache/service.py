@@ -27,8 +27,9 @@ class UpperService:
     1. When an upper switch is gone, servers drop what they know of its entries only after every
        switch of clients has confirmed that it sends no more reads there. A switch that is wrongly
        thought to be gone then answers no read with an old value.
-    2. A switch of clients that has started or stopped sends none: its tables are empty, and are
-       filled for the present state.
+    2. A switch of clients that starts sends none: its tables are empty, and are filled for the
+       present state. One that is gone, or that this controller has not seen yet, may only be out of
+       its reach, and counts as sending until it starts.
     """
 
     def __init__(self, clients: Sequence[Switch]) -> None:
@@ -36,6 +37,14 @@ class UpperService:
         self._clients = tuple(clients)
         self._exclusions: dict[int, _Exclusion] = {}
         """By the number of the upper switch."""
+        self._unseen = {client.name for client in self._clients}
+        """Switches of clients that have not started under this controller."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether no switch of clients sends reads to an upper switch that does not serve: each has
+        started under this controller, and has confirmed what it was told."""
+        return not self._unseen and not self._exclusions
 
     def include(self, number: int) -> Iterator[Action]:
         """An upper switch serves."""
@@ -45,8 +54,8 @@ class UpperService:
 
     def exclude(self, now: Nanoseconds, number: int, then: Then) -> Iterator[Action]:
         """An upper switch does not serve; call `then` when no read is sent to it any more."""
-        running = {client.name for client in self._clients if client.forwarding.started}
-        exclusion = self._exclusions[number] = _Exclusion(running, then)
+        sending = {client.name for client in self._clients}
+        exclusion = self._exclusions[number] = _Exclusion(sending, then)
         for client in self._clients:
             done = partial(self._excluded, number, exclusion, client.name)
             yield from client.set_service(number, False, done)
@@ -61,8 +70,9 @@ class UpperService:
         exclusion.waiting.discard(client)
         return self._end(now, number)
 
-    def client_emptied(self, now: Nanoseconds, client: str) -> Iterator[Action]:
-        """A switch of clients has stopped or started (rule 2)."""
+    def client_started(self, now: Nanoseconds, client: str) -> Iterator[Action]:
+        """A switch of clients has started (rule 2)."""
+        self._unseen.discard(client)
         for number, exclusion in list(self._exclusions.items()):
             exclusion.waiting.discard(client)
             yield from self._end(now, number)

@@ -152,10 +152,13 @@ class Lifecycle:
         self._decisions.settled(record.candidate, "insertions")
 
     def install_again(self, record: Record) -> None:
-        """The server of a cached key has lost what it knew of the entry: let it fill the entry
-        again."""
+        """The server of an installed key has lost what it knew of the entry: let it fill the entry
+        again. An INSTALL under way is replaced: its answer may be from before the loss."""
+        was_cached = record.state is State.CACHED
+        self._pending.cancel(record.request)
         self._records.set_state(record, State.INSTALLING)
-        self._send(record, Op.INSTALL, partial(self._installed_again, record))
+        then = self._installed_again if was_cached else self._installed
+        self._send(record, Op.INSTALL, partial(then, record))
 
     def _installed_again(
         self, record: Record, now: Nanoseconds, reply: Message | None

@@ -189,6 +189,8 @@ class Service:
         for edge in self.edges:
             list(edge.restarted())
         self.service = UpperService(self.edges)
+        for edge in self.edges:
+            list(self.service.client_started(0, edge.name))
         self.done: list[str] = []
 
     def then(self, name: str) -> Callable[[int], Iterable[Action]]:
@@ -230,21 +232,37 @@ def test_refused_exclusion_does_not_end() -> None:
     assert it.done == []
 
 
-def test_stopped_switch_of_clients_is_not_waited_for() -> None:
+def test_stopped_switch_of_clients_is_waited_for_until_it_starts() -> None:
+    """It may only be out of the controller's reach."""
     it = Service()
     first, _ = it.exclude("lost")
     it.answer(first)
     it.edges[1].lost()
-    list(it.service.client_emptied(0, it.edges[1].name))
+    assert it.done == []
+    assert not it.service.settled
+    list(it.service.client_started(0, it.edges[1].name))
     assert it.done == ["lost"]
+    assert it.service.settled
 
 
-def test_exclusion_without_running_switches_of_clients_ends_at_once() -> None:
+def test_exclusion_without_running_switches_of_clients_waits_for_them() -> None:
     it = Service()
     for edge in it.edges:
         edge.lost()
     assert it.exclude("lost") == []
+    for edge in it.edges:
+        assert it.done == []
+        list(it.service.client_started(0, edge.name))
     assert it.done == ["lost"]
+
+
+def test_service_is_unsettled_until_every_switch_of_clients_has_started() -> None:
+    edges = [switch_of(name) for name in EDGES]
+    service = UpperService(edges)
+    for edge in edges:
+        assert not service.settled
+        list(service.client_started(0, edge.name))
+    assert service.settled
 
 
 def test_switch_that_serves_again_ends_its_exclusion() -> None:

@@ -34,7 +34,7 @@ from netkv.control.topology import CONTROLLER_IP, CPU_PORT
 from netkv.schemes.distreach.chain_switch import INCARNATION, SETTINGS, Content
 from netkv.schemes.distreach.incarnations import Incarnations
 from netkv.schemes.distreach.recovery import Recovery, Step
-from tests.p4programs.distreach.chain import Patch
+from tests.p4programs.defects import Patch
 from tests.schemes import mutants
 from tests.schemes.distreach.distreach_rack import System
 from tests.schemes.mutants import LOOKUP, Mutant, message_of

@@ -6,6 +6,7 @@ use netkv_wire::{
 };
 
 use super::control::ControlReply;
+use super::learning::SILENT_AFTER;
 use super::state::{Cause, Control, Layer, PerLayer, Pushes, Record, Requests, Step, Tag, Timer};
 use super::{Server, mutation};
 use crate::single_key::server::Write;
@@ -455,10 +456,14 @@ impl Server {
         if self.mutated.by(once) {
             return;
         }
+        let (upper, tries) = (pending.upper, pending.attempts());
         if let Some(again) = self.protocol.pending.again(now, request) {
             self.timers.set(again, Timer::Retry(request));
             self.stats.retries += 1;
             self.send_pending(request, out);
+        }
+        if upper && tries >= SILENT_AFTER && !self.mutated.by(mutation::WaitForEver) {
+            self.forget_copies(now, out);
         }
     }
 

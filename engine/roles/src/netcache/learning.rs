@@ -1,10 +1,13 @@
-//! What a server has to learn after its start: the copies in the upper layer (rule 8).
+//! What a server has to learn: the copies in the upper layer (rules 8 and 9).
 
-use netkv_wire::{FrameView, Key, Op};
+use netkv_wire::{FrameView, Key, Op, Status};
 
 use super::Server;
-use super::state::{Cause, Layer, Step};
+use super::state::{Layer, Step};
 use crate::{Actions, Nanos};
+
+/// Transmissions of a request without an answer, after which its switch counts as silent.
+pub(super) const SILENT_AFTER: u32 = 8;
 
 impl Server {
     /// Asks the controller for the copies in the upper layer. Writes are slow until it has answered.
@@ -13,8 +16,22 @@ impl Server {
         self.send_pending(request, out);
     }
 
-    /// The controller has installed all copies again. What was not installed is in no switch, so
-    /// nothing waits for an answer about it any more.
+    /// A switch of the upper layer is silent: its copies may be gone without anybody who knows that
+    /// they were there. Begins anew, as after a start (rule 9).
+    pub(super) fn forget_copies(&mut self, now: Nanos, out: &mut Actions) {
+        if !self.protocol.knows_copies {
+            return;
+        }
+        self.protocol.knows_copies = false;
+        let keys: Vec<Key> = self.protocol.records[Layer::Upper].keys().copied().collect();
+        for key in keys {
+            self.forget(&key, Layer::Upper);
+        }
+        self.ask_for_copies(now, out);
+    }
+
+    /// The controller has installed all copies again. What was not installed is in no switch that
+    /// clients read from, so nothing waits for an answer about it any more.
     pub(super) fn on_restarted_reply(
         &mut self,
         now: Nanos,
@@ -27,9 +44,11 @@ impl Server {
         self.protocol.pending.close(frame.request());
         self.protocol.knows_copies = true;
         let records = &self.protocol.records[Layer::Upper];
-        let waits = |step: &Option<Step>| {
-            matches!(step, Some(Step::Invalidating { cause, pending, .. })
-                if pending[Layer::Upper].is_some() && !matches!(cause, Cause::Install(_)))
+        let waits = |step: &Option<Step>| match step {
+            Some(Step::Invalidating { pending, .. } | Step::Updating { pending, .. }) => {
+                pending[Layer::Upper].is_some()
+            }
+            _ => false,
         };
         let free: Vec<Key> = self
             .keys
@@ -38,7 +57,11 @@ impl Server {
             .map(|(key, _)| *key)
             .collect();
         for key in free {
-            self.end_invalidate(now, &key, Layer::Upper, None, out);
+            if matches!(self.keys[&key].step, Some(Step::Updating { .. })) {
+                self.end_update(now, &key, Layer::Upper, Status::NotCached, out);
+            } else {
+                self.end_invalidate(now, &key, Layer::Upper, None, out);
+            }
         }
     }
 }

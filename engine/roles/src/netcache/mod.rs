@@ -26,8 +26,11 @@
 //!    start a server knows none of them: every write is slow until the controller has installed all
 //!    of them again and has answered RESTARTED.
 //!
+//! 9. If a switch of the upper layer does not answer for long, the server forgets all upper records
+//!    and asks again, as after its start: the controller that knew of them may have failed, too.
+//!
 //! `coherence` has rules 1 to 4, 6 and 8, `control` rule 5 and the other messages of the controller,
-//! `learning` those about rule 8, `state` the state of each key.
+//! `learning` those about rules 8 and 9, `state` the state of each key.
 
 mod coherence;
 mod control;

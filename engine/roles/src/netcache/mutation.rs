@@ -46,5 +46,7 @@ UPPER_LAYER: [
     NoLearning,
     /// Server: RESTARTED is sent once.
     RestartedOnce,
+    /// Server: it waits for an upper switch, however long that is silent.
+    WaitForEver,
 ]
 }

@@ -25,6 +25,13 @@ pub(crate) struct Pending {
     first_wait: Nanos,
 }
 
+impl Pending {
+    /// Number of transmissions.
+    pub(crate) fn attempts(&self) -> u32 {
+        self.attempts
+    }
+}
+
 /// The pending requests. The first wait for an answer follows the round trips: a copy of an
 /// INVALIDATE that is sent too early invalidates what the UPDATE after the first one fills.
 #[derive(Debug)]

@@ -113,6 +113,11 @@ impl Rack {
         }
     }
 
+    /// The next controller begins without entries.
+    pub fn forget_upper_entry(&mut self) {
+        self.control.entries[Layer::Upper as usize] = None;
+    }
+
     /// Forgets the frames that have arrived at the controller.
     pub fn forget_replies(&mut self) {
         self.control.arrived.clear();

@@ -1,12 +1,13 @@
 //! Upper switches that are lost, and evictions of upper copies.
 
-use netkv_roles::MILLISECOND;
+use netkv_roles::{MILLISECOND, SECOND};
 use netkv_wire::Op;
 
 use super::rack::{BITMAP, Rack};
 use super::switches::Layer;
 
 const RETRY: u64 = 20 * MILLISECOND;
+const LONG: u64 = 2 * SECOND;
 
 /// EVICTED of a former upper copy arrives when the key has a new one.
 ///
@@ -76,4 +77,38 @@ pub fn upper_switch_restarts_within_a_write(rack: &mut Rack) {
     rack.read_from(Layer::Upper);
     rack.release();
     rack.must_be_served_by(Layer::Upper);
+}
+
+/// The upper switch and the controller fail together. The next controller knows nothing of the
+/// entry, so it does not send EVICTED.
+///
+/// Protection: If a switch is silent, the server forgets its upper records and asks the controller.
+pub fn upper_switch_lost_with_the_controller(rack: &mut Rack) {
+    rack.cache();
+    rack.switch.upper_is_down = true;
+    rack.switch.exclude_upper();
+    rack.forget_upper_entry();
+    rack.write_now();
+    rack.wait(LONG);
+    rack.must_be_answered();
+    rack.must_be_served_by(Layer::Lower);
+}
+
+/// The same, while the server waits for the answer to an UPDATE.
+///
+/// Protection: If a switch is silent, the server forgets its upper records and asks the controller.
+pub fn upper_switch_lost_within_a_write(rack: &mut Rack) {
+    rack.cache();
+    let write = rack.write();
+    rack.carry(&write);
+    let invalidate = rack.take(Op::Invalidate);
+    rack.carry(&invalidate);
+    rack.switch.upper_is_down = true;
+    rack.switch.exclude_upper();
+    rack.forget_upper_entry();
+    rack.run();
+    rack.write_now();
+    rack.wait(LONG);
+    rack.must_be_answered();
+    rack.must_be_served_by(Layer::Lower);
 }

@@ -71,6 +71,12 @@ traps! {
     write_is_answered_though_the_upper_switch_is_lost:
         lost::lost_upper_switch, [KEEP_LOST => NoAnswer],
         also [NO_REFRESH];
+    write_is_answered_though_upper_switch_and_controller_are_lost:
+        lost::upper_switch_lost_with_the_controller, [WAIT_FOR_EVER => NoAnswer],
+        also [NO_REFRESH, INVALIDATE_ONCE];
+    next_write_is_answered_though_upper_switch_and_controller_are_lost:
+        lost::upper_switch_lost_within_a_write, [WAIT_FOR_EVER => NoAnswer],
+        also [NO_REFRESH, UPDATE_ONCE, ANSWERS_BY_KEY];
     upper_switch_thought_lost_answers_no_old_value:
         lost::unreachable_upper_switch, [EVICT_EARLY => StaleRead],
         also [FORGET_UPPER, KEEP_LOST];

@@ -47,6 +47,7 @@ macro_rules! roles {
 roles! {
     FORGET_UPPER = ForgetUpperCopies, "the server does not invalidate upper copies";
     NO_LEARNING = NoLearning, "a restarted server assumes that there are no upper copies";
+    WAIT_FOR_EVER = WaitForEver, "the server waits for a silent upper switch for ever";
     RESTARTED_ONCE = RestartedOnce, "the server sends RESTARTED once";
     OVERTAKE = OvertakeWrites, "the server lets writes of one key overtake each other";
     NO_REFRESH = NoRefresh, "the server does not refill entries that reads find invalid";

@@ -140,7 +140,10 @@ class Network:
                 servers=tuple(map(routed, repeat(name), known.servers, servers)),
                 coordinator=coordinator,
                 splitters=tuple(routed(name, it, racks[it.index]) for it in known.splitters),
-                first_layer=_towards(paths, name, self.first_layer),
+                # Nothing is sent from one switch of that layer to another.
+                first_layer=known.first_layer
+                if name in self.first_layer
+                else _towards(paths, name, self.first_layer),
             )
             return replace(switch, topology=topology)
 

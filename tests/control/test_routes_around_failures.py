@@ -227,7 +227,7 @@ def test_routes_of_racks_stay_as_they_were(down: list[str]) -> None:
 @pytest.mark.parametrize("down", [["leaf-0"], ["edge-0"], ["spine-0", "spine-1"]])
 def test_routes_stay_where_there_is_no_other_way(down: list[str]) -> None:
     network = spine_leaf(2, 2, clients=2, servers=4, coordinator=True)
-    assert ports_of(network.without(down)) == ports_of(network)
+    assert network.without(down) == network
 
 
 def test_unknown_switch_is_refused() -> None:

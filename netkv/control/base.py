@@ -400,6 +400,13 @@ class Caches(Protocol):
 
 
 @runtime_checkable
+class CountsCached(Protocol):
+    """A control plane that can tell how many entries are cached without listing the keys."""
+
+    def cached_count(self) -> int: ...
+
+
+@runtime_checkable
 class RegistersClients(Protocol):
     """A control plane where client processes register and deregister."""
 

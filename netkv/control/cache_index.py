@@ -35,7 +35,6 @@ class CacheIndex(Generic[H]):
         # Generations that are cached, in a list to draw from, and the index of each in the list.
         self._cached: list[int] = []
         self._positions: dict[int, int] = {}
-        self._keys: list[bytes] | None = None  # the answer of `cached_keys`, until it changes
 
     def __len__(self) -> int:
         return len(self._by_generation)
@@ -53,13 +52,10 @@ class CacheIndex(Generic[H]):
         return len(self._cached)
 
     def cached_keys(self) -> list[bytes]:
-        """The keys whose holders are cached, the oldest holder first; the list is not to be
-        changed. It is the same object until a holder changes, since drivers often ask for it."""
-        if self._keys is None:
-            positions = self._positions
-            holders = self._by_generation.items()
-            self._keys = [it.key for generation, it in holders if generation in positions]
-        return self._keys
+        """The keys whose holders are cached, the oldest holder first."""
+        positions = self._positions
+        holders = self._by_generation.items()
+        return [it.key for generation, it in holders if generation in positions]
 
     @property
     def in_flight(self) -> int:
@@ -96,7 +92,6 @@ class CacheIndex(Generic[H]):
         """Set whether the holder of this generation is cached."""
         if cached == (generation in self._positions):
             return
-        self._keys = None
         if cached:
             self._positions[generation] = len(self._cached)
             self._cached.append(generation)
@@ -118,7 +113,6 @@ class CacheIndex(Generic[H]):
     def clear(self) -> None:
         """Remove all holders."""
         self._free = list(range(self._capacity))
-        self._keys = None
         for part in (self._by_generation, self._by_key, self._cached, self._positions):
             part.clear()
 

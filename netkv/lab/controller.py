@@ -97,7 +97,9 @@ class Controller:
 
     @property
     def cached(self) -> int:
-        """Number of cached keys."""
+        """Number of cached entries; 0 while nothing is handled."""
+        if self._handles.is_set() and isinstance(self.control_plane, base.CountsCached):
+            return self.control_plane.cached_count()
         return len(self.cached_keys())
 
     def cached_keys(self) -> set[bytes]:

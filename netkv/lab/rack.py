@@ -226,7 +226,7 @@ class LiveRack(Rack):
             cards=counters,
             control_bytes=self.controller.bytes,
             drops={**by_name, "controller": self.controller.dropped()},
-            cached=len(self.cached_keys()),
+            cached=self.controller.cached_count,
         )
 
     async def _coordinator_statistics(self) -> dict[str, Any]:

@@ -469,6 +469,11 @@ class LiveController(nodes.Controller):
         else:
             self._set_up.discard(switch)
 
+    @property
+    def cached_count(self) -> int:
+        """Number of entries that the control planes consider cached."""
+        return sum(each.cached for each in self._controllers)
+
     def cached_keys(self) -> set[bytes]:
         """The keys that the control planes consider cached."""
         return {key for each in self._controllers for key in each.cached_keys()}

@@ -177,6 +177,13 @@ class Controller:
         """Whether every switch is up, and the control plane is ready."""
         return all(it.in_session for it in self.switches.values()) and self.control_plane.ready()
 
+    @property
+    def cached_count(self) -> int:
+        """Number of cached entries; 0 while nothing is handled."""
+        if self._handles and isinstance(self.control_plane, base.CountsCached):
+            return self.control_plane.cached_count()
+        return len(self.cached_keys())
+
     def cached_keys(self) -> list[bytes]:
         """The keys that the control plane has cached; none while nothing is handled."""
         if not self._handles or not isinstance(self.control_plane, base.Caches):

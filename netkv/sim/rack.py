@@ -326,7 +326,7 @@ class SimRack(Rack):
                 for name, control in zip(self.switches, self.control, strict=True)
             },
             drops={"rack": statistics},
-            cached=sum(len(each.cached_keys()) for each in self.controllers),
+            cached=sum(each.cached_count for each in self.controllers),
         )
 
     def cached_keys(self) -> set[bytes]:

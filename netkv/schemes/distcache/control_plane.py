@@ -91,7 +91,6 @@ class DistCache(NetworkControlPlane):
         }
         self._service = UpperService([it for it in self._switches.values() if it.is_client_side])
         self._restarts = Restarts()
-        self._cached: tuple[list[list[bytes]], list[bytes]] = [], []  # for `cached_keys`
 
     def _make_switches(self, network: Network) -> Iterator[tuple[str, Switch]]:
         last = [plan.name for plan in network.switches if plan.place == "servers"]
@@ -172,10 +171,12 @@ class DistCache(NetworkControlPlane):
 
     def cached_keys(self) -> list[bytes]:
         """The keys that any switch has cached."""
-        parts = [it.cache.cached_keys() for it in self._caches.values()]
-        if parts != self._cached[0]:  # a list that has not changed is the same object
-            self._cached = parts, list(dict.fromkeys(itertools.chain(*parts)))
-        return self._cached[1]
+        parts = (it.cache.cached_keys() for it in self._caches.values())
+        return list(dict.fromkeys(itertools.chain(*parts)))
+
+    def cached_count(self) -> int:
+        """Number of copies in all switches; a key may have two."""
+        return sum(it.cache.records.cached for it in self._caches.values())
 
     # -------------------------------------------------------------------------- events
 

@@ -126,6 +126,11 @@ class Chain:
             "recoveries": self.recovery.completed,
         }
 
+    @property
+    def cached_count(self) -> int:
+        """Number of keys that all its switches have cached."""
+        return self._index.cached if self.recovery.serving else 0
+
     def cached_keys(self) -> list[bytes]:
         """The keys that all its switches have cached, the oldest first."""
         if not self.recovery.serving:

@@ -163,6 +163,10 @@ class DistReach(NetworkControlPlane):
         chain = self._chains.get(switch)
         return chain is None or chain.tolerates(switch, kept)
 
+    def cached_count(self) -> int:
+        """Number of keys that all switches of their chain have cached."""
+        return sum(chain.cached_count for chain in self._all)
+
     def cached_keys(self) -> list[bytes]:
         """The keys that whole chains have cached."""
         return [key for chain in self._all for key in chain.cached_keys()]

@@ -196,6 +196,10 @@ class FarReach(ForwardingControlPlane):
         """The keys with valid entries, the oldest first."""
         return self._index.cached_keys()
 
+    def cached_count(self) -> int:
+        """Number of valid entries."""
+        return self._index.cached
+
     def clients_present(self) -> list[int]:
         """The first client of each process that is present, as far as the controller knows."""
         return [client_of(address) for address in self._clients.present()]

@@ -115,6 +115,10 @@ class NetCache(ForwardingControlPlane):
             "epoch": self.cache.epoch,
         }
 
+    def cached_count(self) -> int:
+        """Number of installed entries."""
+        return self.cache.records.cached
+
     def cached_keys(self) -> list[bytes]:
         """The keys whose entries are installed, the oldest first."""
         return self.cache.cached_keys()

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 
 use netkv_workload::{Arrivals, Random, exponential_gap};
 
-use crate::{Backoff, ClientCounts, Nanos};
+use crate::{ClientCounts, Nanos};
 pub use config::ClientConfig;
 pub(crate) use judge::{Judge, Read};
 pub(crate) use senders::Senders;
@@ -21,11 +21,9 @@ pub use verification::VerifyReport;
 /// Reads of a verification under way at a time, and how long one may take.
 pub(crate) const VERIFYING: usize = 64;
 pub(crate) const VERIFY_DEADLINE: Nanos = 10 * crate::SECOND;
-/// Longest waits until such a read is sent again, also by protocols that send each operation of the
-/// load once: a read that the server refuses or the network loses is no lost record. Copies must not
-/// displace reads where a store takes long.
-pub(crate) const VERIFY_RETRY: Backoff =
-    Backoff { initial: crate::SECOND / 2, cap: 4 * crate::SECOND };
+/// Longest wait until such a read is sent again, also by protocols that send each operation of the
+/// load once: a read that the server refuses or the network loses is no lost record.
+pub(crate) const VERIFY_RETRY: Nanos = crate::SECOND / 2;
 
 /// The phase of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -262,8 +262,7 @@ impl<P: Protocol> Client<P> {
         self.stats.counts.retries += u64::from(request.attempts > 1);
         request.sent = now;
         let wait = self.timeouts.wait(request.attempts);
-        let wait =
-            if request.verifies { wait.min(VERIFY_RETRY.wait(request.attempts)) } else { wait };
+        let wait = if request.verifies { wait.min(VERIFY_RETRY) } else { wait };
         request.timer = (now + wait).min(request.deadline);
         self.timers.set(request.timer, (request.client, request.number));
         let key = request.operation.key;

@@ -23,7 +23,8 @@ from netkv.scenarios.timeline import Timeline
 
 SAMPLE_INTERVAL = 1.0
 _SHORT_INTERVAL = 0.1
-"""Seconds between samples during drain and verification."""
+"""Seconds between checks for a failed node, and at least between samples while waiting for an
+end."""
 _ROUNDING = 1e-9
 _STALL_TIMEOUT = 15.0
 """Seconds without progress after which the verification fails."""
@@ -151,11 +152,11 @@ class DrivenRun(ABC):
     async def _drain(self) -> None:
         self._on_phase("drain")
         await self.rack.client.command({"do": "phase", "name": "drain"})
-        deadline = self._clock.now() + self._scenario.deadline + 5
+        begun = self._clock.now()
         while (await self._sample("drain")).phase != "idle":
-            if self._clock.now() > deadline:
+            if self._clock.now() > begun + self._scenario.deadline + 5:
                 raise RunFailedError("Requests were still outstanding long after their deadline.")
-            await self._sleep_until(self._clock.now() + _SHORT_INTERVAL)
+            await self._sleep_until(self._next_sample(begun))
 
     async def _verify(self) -> int | None:
         """Reads back every written key; returns how many acknowledged writes are lost."""
@@ -175,7 +176,7 @@ class DrivenRun(ABC):
         self._on_phase("verify")
         await self.rack.client.command({"do": "phase", "name": "verify"})
         verified = -1
-        progress = self._clock.now()
+        begun = progress = self._clock.now()
         while True:
             sample = await self._sample("verify")
             self._check()
@@ -189,7 +190,7 @@ class DrivenRun(ABC):
                     f"The verification made no progress for {_STALL_TIMEOUT:g} s "
                     f"({verified} keys read back)."
                 )
-            await self._sleep_until(self._clock.now() + _SHORT_INTERVAL)
+            await self._sleep_until(self._next_sample(begun))
 
     async def _deregister_clients(self) -> None:
         """Lets clients deregister with the controller, in schemes where they register."""
@@ -200,6 +201,15 @@ class DrivenRun(ABC):
         deadline = self._clock.now() + _DEREGISTRATION_TIMEOUT
         while (await rack.sample()).phase != "idle" and self._clock.now() < deadline:
             await self._sleep_until(self._clock.now() + _SHORT_INTERVAL)
+
+    def _next_sample(self, begun: float) -> float:
+        """When to sample next in a phase of unknown length, which has begun at `begun`.
+
+        The intervals grow with the phase: of a slow store, thousands of samples cost more than the
+        simulation, and a live run waits for at most a tenth longer than necessary.
+        """
+        now = self._clock.now()
+        return now + min(max(_SHORT_INTERVAL, (now - begun) / 10), SAMPLE_INTERVAL)
 
     def _note(self, text: str) -> None:
         self._on_event(RackEvent(self._clock.time(), "note", "rack", text))

@@ -9,7 +9,6 @@ import asyncio
 import functools
 import json
 import math
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -110,8 +109,6 @@ class SimRack(Rack):
             lambda text: self.emit("control", self.controller.name, text),
             self._lost,
         )
-        self.engine_cpu = 0.0
-        """Processor time that `advance` has spent in the engine, in seconds."""
         self._on_write = on_write
         self._watched: tuple[list[bytes], int] | None = None
         self._programs = Programs(b"")
@@ -258,13 +255,11 @@ class SimRack(Rack):
         while True:
             deadlines = (self.failover.deadline, *(each.deadline for each in controllers))
             dues = [due for due in deadlines if due is not None]
-            before = time.thread_time()
             try:
-                notices = simulation.run(max(min([until, *dues]), simulation.now()))
+                notices = self._run_engine(max(min([until, *dues]), simulation.now()))
             except ValueError as error:
                 raise NodeError(f"The simulated rack has stopped: {error}.") from error
             self._nanoseconds = simulation.now()
-            self.engine_cpu += time.thread_time() - before
             for notice in notices:
                 switch = switches[notice[1]]
                 match notice:
@@ -282,6 +277,10 @@ class SimRack(Rack):
             self.failover.advance(now)
             if now >= until:
                 return
+
+    def _run_engine(self, until: int) -> list[_engine.Notice]:
+        """Runs the engine until `until`, or until something is for a controller."""
+        return self.simulation.run(until)
 
     @property
     def controlled(self) -> bool:

@@ -60,6 +60,16 @@ MAX_WRITES = 65_536
 
 TOO_MANY_WRITES = f"{MAX_WRITES:,} table writes are under way already"
 
+
+def earliest(*times: Nanoseconds | None) -> Nanoseconds | None:
+    """The earliest of these times; None among them means never, as in the result."""
+    first = None
+    for time in times:
+        if time is not None and (first is None or time < first):
+            first = time
+    return first
+
+
 # --------------------------------------------------------------------------------- events
 
 

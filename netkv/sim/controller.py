@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from netkv.control import base
@@ -169,8 +169,10 @@ class Controller:
     @property
     def deadline(self) -> int | None:
         """When to call `timer`, if no event happens before."""
-        dues = [due for due in (self._due, self.disk.deadline) if due is not None]
-        return min(dues, default=None)
+        due, of_disk = self._due, self.disk.deadline
+        if due is None or of_disk is None:
+            return of_disk if due is None else due
+        return min(due, of_disk)
 
     @property
     def ready(self) -> bool:
@@ -321,23 +323,18 @@ class Controller:
     def _carry_out(self, event: base.Event) -> None:
         if not self._handles:
             return
-        for action in self._actions(event):
-            if not isinstance(action, base.Save):
+        now = self._simulation.now()
+        for action in self.control_plane.handle(now, event):
+            if isinstance(action, (base.Note, base.Recovering, base.Recovered)):
+                self._on_report(action)
+            elif not self._may_act():
+                break  # the controller has stopped
+            elif isinstance(action, base.Save):
+                self.disk.save(now, action)
+            else:
                 self._at_switch(action)
-                continue
-            self.disk.save(self._simulation.now(), action)
         if self._handles:
             self._due = self.control_plane.deadline()
-
-    def _actions(self, event: base.Event) -> Iterable[base.SwitchAction | base.Save]:
-        """The actions to carry out, until the controller stops."""
-        for action in self.control_plane.handle(self._simulation.now(), event):
-            if isinstance(action, base.Note | base.Recovering | base.Recovered):
-                self._on_report(action)
-            elif self._may_act():
-                yield action
-            else:
-                return
 
     def _at_switch(self, action: base.SwitchAction) -> None:
         switch = self.switches[action.switch]

@@ -52,6 +52,8 @@ class Disk:
 
     def advance(self, now: int) -> list[base.Saved]:
         """The answers that are due by now."""
+        if not self._waiting and not self._refused:
+            return []
         answers, self._refused = self._refused, []
         while self._waiting and self._answered_at <= now:
             action = self._waiting.popleft()

@@ -49,7 +49,7 @@ class Failover:
     @property
     def deadline(self) -> int | None:
         """When to call `advance` at the latest."""
-        return min(self._due.values(), default=None)
+        return min(self._due.values()) if self._due else None
 
     def topology(self, switch: str) -> Topology:
         """The present topology of a switch."""
@@ -75,6 +75,8 @@ class Failover:
 
     def advance(self, now: int) -> None:
         """Handles what is due by now."""
+        if not self._due and not self._rerouting.out_of_service:
+            return
         for switch in [switch for switch, due in self._due.items() if due <= now]:
             if self._due.pop(switch, None) is None:
                 continue  # the controllers were killed at an action that an earlier one led to

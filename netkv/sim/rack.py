@@ -252,11 +252,12 @@ class SimRack(Rack):
     def advance(self, until: int) -> None:
         """Advances virtual time to `until` (nanoseconds)."""
         simulation, switches, controllers = self.simulation, self.control, self.controllers
+        now = simulation.now()
+        # This loop runs for every message of a control channel.
         while True:
-            deadlines = (self.failover.deadline, *(each.deadline for each in controllers))
-            dues = [due for due in deadlines if due is not None]
+            due = base.earliest(self.failover.deadline, *[it.deadline for it in controllers])
             try:
-                notices = self._run_engine(max(min([until, *dues]), simulation.now()))
+                notices = self._run_engine(max(until if due is None else min(until, due), now))
             except ValueError as error:
                 raise NodeError(f"The simulated rack has stopped: {error}.") from error
             self._nanoseconds = simulation.now()

@@ -23,6 +23,7 @@ from netkv.control.base import (
     PacketIn,
     SendFrame,
     TableWritten,
+    earliest,
 )
 from netkv.control.message_numbers import MessageNumbers
 from netkv.control.messages import (
@@ -152,8 +153,9 @@ class DistCache(NetworkControlPlane):
 
     def deadline(self) -> Nanoseconds | None:
         """When a message is to be sent or repeated, or an epoch ends."""
-        times = (self._pending.deadline(), *(it.cache.epoch_ends for it in self._caches.values()))
-        return min((time for time in times if time is not None), default=None)
+        return earliest(
+            self._pending.deadline(), *(it.cache.epoch_ends for it in self._caches.values())
+        )
 
     def statistics(self) -> dict[str, int]:
         """Gauges of the caches, and counters of their events since the start."""

@@ -8,7 +8,14 @@ The parts of the cache management are FarReach's, for the switches of the chain 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-from netkv.control.base import Action, Nanoseconds, SendFrame, TableRead, TableWritten
+from netkv.control.base import (
+    Action,
+    Nanoseconds,
+    SendFrame,
+    TableRead,
+    TableWritten,
+    earliest,
+)
 from netkv.control.cache_index import CacheIndex
 from netkv.control.epochs import Epochs
 from netkv.control.message_numbers import MessageNumbers
@@ -101,13 +108,12 @@ class Chain:
 
     def deadline(self) -> Nanoseconds | None:
         """When a message is to be sent or repeated, or a period ends."""
-        times = (
+        return earliest(
             self._pending.deadline(),
             self.recovery.deadline(),
             self._epochs.ends,
             self._raising.deadline(),
         )
-        return min((time for time in times if time is not None), default=None)
 
     def tolerates(self, switch: str, kept: Container[str]) -> bool:
         """Whether no acknowledged write is lost if a switch fails now. `kept`: switches that run

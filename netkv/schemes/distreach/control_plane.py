@@ -25,6 +25,7 @@ from netkv.control.base import (
     TableRead,
     TableWrite,
     TableWritten,
+    earliest,
 )
 from netkv.control.chains import chain_of
 from netkv.control.forwarding import ROUTE, ForwardingTables
@@ -138,8 +139,7 @@ class DistReach(NetworkControlPlane):
 
     def deadline(self) -> Nanoseconds | None:
         """The earliest of all chains, and of a save that is to be repeated."""
-        times = (self._incarnations.deadline(), *(chain.deadline() for chain in self._all))
-        return min((time for time in times if time is not None), default=None)
+        return earliest(self._incarnations.deadline(), *(chain.deadline() for chain in self._all))
 
     def statistics(self) -> dict[str, int]:
         """Gauges of the caches, and counters of their events since the start."""

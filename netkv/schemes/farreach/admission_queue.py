@@ -108,6 +108,7 @@ class AdmissionQueue:
                 self._context.counts["offers_dropped"] += 1
 
     def _below_limit(self) -> bool:
-        stalled = self._eviction.waiting_for(self._context.pending.silent)
-        in_flight = self._context.index.in_flight - stalled
-        return in_flight < self._context.parameters.max_in_flight
+        in_flight, most = self._context.index.in_flight, self._context.parameters.max_in_flight
+        if in_flight < most:
+            return True
+        return in_flight - self._eviction.waiting_for(self._context.pending.silent) < most

@@ -24,6 +24,7 @@ from netkv.control.base import (
     SendFrame,
     TableWrite,
     TableWritten,
+    earliest,
 )
 from netkv.control.cache_index import CacheIndex
 from netkv.control.epochs import Epochs
@@ -162,7 +163,7 @@ class FarReach(ForwardingControlPlane):
 
     def deadline(self) -> Nanoseconds | None:
         """When a request is to be sent or repeated, or a period ends."""
-        times = (
+        return earliest(
             self._pending.deadline(),
             self._snapshots.deadline(),
             self._next_snapshot if self._may_take() else None,
@@ -171,7 +172,6 @@ class FarReach(ForwardingControlPlane):
             self._checkpoint.deadline(),
             self._recovery.deadline(),
         )
-        return min((time for time in times if time is not None), default=None)
 
     def statistics(self) -> dict[str, int]:
         """Gauges of the cache, and counters of its events since the start."""

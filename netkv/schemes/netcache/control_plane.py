@@ -23,6 +23,7 @@ from netkv.control.base import (
     SetDefault,
     TableWrite,
     TableWritten,
+    earliest,
 )
 from netkv.control.forwarding import ForwardingControlPlane
 from netkv.control.message_numbers import MessageNumbers
@@ -102,8 +103,7 @@ class NetCache(ForwardingControlPlane):
 
     def deadline(self) -> Nanoseconds | None:
         """When a message is to be sent or repeated, or the epoch ends."""
-        times = (self._pending.deadline(), self.cache.epoch_ends)
-        return min((time for time in times if time is not None), default=None)
+        return earliest(self._pending.deadline(), self.cache.epoch_ends)
 
     def statistics(self) -> dict[str, int]:
         """Gauges of the cache, and counters of its events since the start."""

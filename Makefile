@@ -28,7 +28,10 @@ export CARGO_INCREMENTAL ?= 0
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+# Byte code is written here, because Python may not be allowed to write it later
+# (PYTHONDONTWRITEBYTECODE); then each command would compile some hundred modules again.
 setup: tools $(VENV)/.engine ## Install everything that netkv needs; leaves .venv/bin/netkv
+	@$(BIN)/python -m compileall -q netkv
 
 tools:
 	@command -v $(PYTHON) >/dev/null || { echo "netkv needs $(PYTHON); set PYTHON=/path/to/python3.11 or newer." >&2; exit 2; }
@@ -46,7 +49,7 @@ tools:
 $(VENV)/.packages: pyproject.toml uv.lock | tools
 	@echo "==> installing the locked Python packages into $(VENV)"
 	@[ -x $(BIN)/python ] || $(UV) venv -q --python $(PYTHON) $(VENV)
-	@$(UV) sync -q --frozen --all-extras
+	@$(UV) sync -q --frozen --all-extras --compile-bytecode
 	@touch $@
 
 $(VENV)/.engine: $(VENV)/.packages $(ENGINE_SOURCES)

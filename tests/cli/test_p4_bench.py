@@ -27,6 +27,7 @@ def test_every_path_is_measured_with_every_executor(netkv: Netkv) -> None:
     known = _engine.bench_paths()
     shipped = set(data_plane.files())
     assert {"distreach-upper", "distreach-tail", "farreach", "netmc"} <= shipped
+    assert {"distcache-client", "distcache-leaf", "distcache-spine"} <= shipped
     found = cases(document)
     assert set(found) == {(program, path) for program in known for path in known[program]}
     for (program, path), of in found.items():

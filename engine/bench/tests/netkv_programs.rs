@@ -1,13 +1,17 @@
 //! The frames of each path of netkv's programs have the result that the path's name says.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use netkv_bench::{Case, Contender, Executor, measure, subject};
+use netkv_bench::{Case, Contender, Executor, measure, subject, subjects};
 use netkv_dataplane::{Output, Switch};
 use netkv_p4::{Options, compile_file};
-use netkv_wire::{FrameView, Op, bits, flags};
+use netkv_wire::{FrameView, Key, Load, Op, bits, flags, partition};
+
+/// The program that is no file; `yardstick.rs` tests it.
+const YARDSTICK: &str = "cache_read";
 
 /// Bits of a request's stamp between the switches of a chain.
 const STORED: u8 = bits::LATEST;
@@ -42,54 +46,188 @@ fn cells(switch: &Switch, name: &str) -> Vec<u64> {
     cells.iter().map(|(_, value)| value.words[0]).collect()
 }
 
-/// The number of reads counted in this epoch: by the entries, and in a row of the sketch.
-fn counted(contender: &mut Contender) -> (u64, u64) {
-    let switch = contender.switch().unwrap();
-    let sum = |name| cells(switch, name).iter().map(|cell| cell & 0xffff).sum();
-    (sum("NetkvIngress.hits.counts"), sum("NetkvIngress.hot_keys.sketch0.cells"))
+fn sum(contender: &mut Contender, register: &str) -> u64 {
+    cells(contender.switch().unwrap(), register).iter().sum()
+}
+
+/// The number of reads that the entries have counted in this epoch.
+fn counted_hits(contender: &mut Contender) -> u64 {
+    let counts = cells(contender.switch().unwrap(), "NetkvIngress.hits.counts");
+    counts.iter().map(|cell| cell & 0xffff).sum()
+}
+
+/// The number of reads that a row of the sketch has counted in this epoch.
+fn counted_misses(contender: &mut Contender) -> u64 {
+    let counts = cells(contender.switch().unwrap(), "NetkvIngress.hot_keys.sketch0.cells");
+    counts.iter().map(|cell| cell & 0xffff).sum()
 }
 
 #[test]
-fn netcache_counts_only_sampled_hits() {
-    for (path, sampled) in [("read-hit", false), ("read-hit-sampled", true)] {
-        let (mut contender, replies) = run(&case("netcache", path));
-        for (port, reply) in &replies {
-            let reply = FrameView::parse(reply).unwrap();
-            assert!(reply.cache_hit() && *port == 1 && reply.value().len() == 128);
+fn write_through_caches_count_only_sampled_hits() {
+    for program in ["netcache", "distcache-leaf", "distcache-spine"] {
+        for (path, sampled) in [("read-hit", false), ("read-hit-sampled", true)] {
+            let (mut contender, replies) = run(&case(program, path));
+            for (port, reply) in &replies {
+                let reply = FrameView::parse(reply).unwrap();
+                assert!(reply.cache_hit() && *port == 1 && reply.value().len() == 128);
+            }
+            let expected = if sampled { replies.len() as u64 } else { 0 };
+            assert_eq!(counted_hits(&mut contender), expected, "{program} {path}");
         }
-        let expected = if sampled { replies.len() as u64 } else { 0 };
-        assert_eq!(counted(&mut contender), (expected, 0), "{path}");
     }
 }
 
 #[test]
-fn netcache_counts_only_sampled_misses_in_the_sketch() {
-    for (path, sampled) in [("read-miss", false), ("count-min", true)] {
-        let (mut contender, forwarded) = run(&case("netcache", path));
-        for (port, frame) in &forwarded {
-            let request = FrameView::parse(frame).unwrap();
-            assert!(request.op() == Op::Get && request.cache_metadata().is_none() && *port == 100);
+fn write_through_caches_count_sampled_misses_in_the_sketch() {
+    for program in ["netcache", "distcache-leaf"] {
+        for (path, sampled) in [("read-miss", false), ("count-min", true)] {
+            let (mut contender, forwarded) = run(&case(program, path));
+            for (port, frame) in &forwarded {
+                let request = FrameView::parse(frame).unwrap();
+                assert!(request.op() == Op::Get && request.cache_metadata().is_none());
+                assert!(*port == 100 && request.destination()[..2] == [10, 2]);
+            }
+            let expected = if sampled { forwarded.len() as u64 } else { 0 };
+            assert_eq!(counted_hits(&mut contender), 0, "{program} {path}");
+            assert_eq!(counted_misses(&mut contender), expected, "{program} {path}");
+            assert_eq!(contender.switch().unwrap().statistics().digests, 0);
         }
-        let expected = if sampled { forwarded.len() as u64 } else { 0 };
-        assert_eq!(counted(&mut contender), (0, expected), "{path}");
-        assert_eq!(contender.switch().unwrap().statistics().digests, 0);
     }
 }
 
 #[test]
-fn netcache_writes_of_cached_keys_invalidate_the_entry() {
-    let (mut contender, forwarded) = run(&case("netcache", "write-cached"));
+fn writes_of_cached_keys_invalidate_the_write_through_entry() {
     let has_metadata = |frame: &[u8]| frame[44] & flags::CACHE_METADATA != 0;
-    assert!(forwarded.iter().all(|(port, frame)| *port == 100 && has_metadata(frame)));
-    let switch = contender.switch().unwrap();
-    let versions: u64 = cells(switch, "NetkvIngress.validity.version").iter().sum();
-    assert_eq!(versions, forwarded.len() as u64);
-    assert!(cells(switch, "NetkvIngress.validity.valid").iter().all(|cell| *cell == 0));
+    for program in ["netcache", "distcache-leaf"] {
+        let (mut contender, forwarded) = run(&case(program, "write-cached"));
+        assert!(forwarded.iter().all(|(port, frame)| *port == 100 && has_metadata(frame)));
+        let versions = sum(&mut contender, "NetkvIngress.validity.version");
+        assert_eq!(versions, forwarded.len() as u64, "{program}");
+        assert_eq!(sum(&mut contender, "NetkvIngress.validity.valid"), 0, "{program}");
 
-    let (mut contender, forwarded) = run(&case("netcache", "write-uncached"));
-    assert!(forwarded.iter().all(|(port, frame)| *port == 100 && !has_metadata(frame)));
+        let (mut contender, forwarded) = run(&case(program, "write-uncached"));
+        assert!(forwarded.iter().all(|(port, frame)| *port == 100 && !has_metadata(frame)));
+        assert_eq!(sum(&mut contender, "NetkvIngress.validity.version"), 0, "{program}");
+    }
+}
+
+/// The sum of the generations for which the 100 entries of a filled switch are valid.
+const ALL_VALID: u64 = 100 * 101 / 2;
+
+#[test]
+fn distcache_replies_to_reads_carry_the_load() {
+    for (program, layer) in [("distcache-leaf", 0), ("distcache-spine", 1)] {
+        for path in ["read-hit", "read-hit-sampled"] {
+            let (_, replies) = run(&case(program, path));
+            for (reads, (_, reply)) in (1..).zip(&replies) {
+                let reply = FrameView::parse(reply).unwrap();
+                assert_eq!(reply.load(), Some(Load { layer, switch: 0, reads }), "{program}");
+                assert_eq!(reply.upper(), layer == 1, "{program}");
+            }
+        }
+    }
+}
+
+#[test]
+fn distcache_spine_passes_on_reads_of_uncached_keys() {
+    let (mut contender, forwarded) = run(&case("distcache-spine", "read-miss"));
+    for (port, frame) in &forwarded {
+        let request = FrameView::parse(frame).unwrap();
+        assert!(request.op() == Op::Get && request.upper() && request.cache_metadata().is_none());
+        assert!(*port == 100 && request.destination()[..2] == [10, 2]);
+    }
+    assert_eq!(sum(&mut contender, "NetkvIngress.load.cells"), 0);
+}
+
+#[test]
+fn distcache_spine_does_not_follow_writes_of_clients() {
+    let case = case("distcache-spine", "write");
+    let (mut contender, forwarded) = run(&case);
+    let traffic = subject("distcache-spine").unwrap().traffic(&case).unwrap();
+    let forwarded: Vec<_> = forwarded.iter().map(|(port, frame)| (*port, &frame[..])).collect();
+    let sent: Vec<_> = traffic.frames.slices().into_iter().map(|frame| (100, frame)).collect();
+    assert_eq!(forwarded, sent, "writes are unchanged");
+    assert_eq!(sum(&mut contender, "NetkvIngress.validity.version"), 0);
+    assert_eq!(sum(&mut contender, "NetkvIngress.validity.valid"), ALL_VALID);
+}
+
+#[test]
+fn distcache_spine_replies_to_invalidate() {
+    let (mut contender, replies) = run(&case("distcache-spine", "invalidate"));
+    let mut versions = HashMap::new();
+    for (port, reply) in &replies {
+        let reply = FrameView::parse(reply).unwrap();
+        assert!(reply.op() == Op::InvalidateReply && reply.upper() && *port == 100);
+        let metadata = reply.cache_metadata().unwrap();
+        let last = versions.insert(reply.key(), metadata.version).unwrap_or(0);
+        assert_eq!(metadata.version, last + 1);
+    }
+    let versions = sum(&mut contender, "NetkvIngress.validity.version");
+    assert_eq!(versions, replies.len() as u64);
+    assert_eq!(sum(&mut contender, "NetkvIngress.validity.valid"), 0);
+}
+
+/// The leaf of a key's server, and the spine that may have the upper copy, in two layers of two.
+fn copies_of(key: &Key) -> (usize, usize) {
+    let mut swapped = *key;
+    swapped.rotate_left(8);
+    (usize::from(partition(key, 2)), usize::from(partition(&swapped, 2)))
+}
+
+#[test]
+fn distcache_client_switch_sends_reads_to_the_smaller_load() {
+    let (mut contender, forwarded) = run(&case("distcache-client", "read"));
     let switch = contender.switch().unwrap();
-    assert_eq!(cells(switch, "NetkvIngress.validity.version").iter().sum::<u64>(), 0);
+    let [upper_loads, last_loads] = ["upper_loads", "last_loads"]
+        .map(|loads| cells(switch, &format!("NetkvIngress.choice.{loads}.cells")));
+    let mut cases = HashMap::new();
+    for (port, frame) in &forwarded {
+        let request = FrameView::parse(frame).unwrap();
+        let (leaf, spine) = copies_of(&request.key());
+        let order = upper_loads[spine].cmp(&last_loads[leaf]);
+        let upper =
+            order == Ordering::Less || order == Ordering::Equal && request.request() % 2 == 1;
+        let expected = if upper { 101 + spine as u16 } else { 100 };
+        assert!(request.op() == Op::Get && request.destination()[..2] == [10, 2]);
+        assert_eq!((request.upper(), *port), (upper, expected));
+        *cases.entry((order, upper)).or_insert(0) += 1;
+    }
+    assert_eq!(cases.len(), 4, "the upper load is smaller, larger, or equal with either choice");
+    assert!(cases.values().all(|count| *count > forwarded.len() / 8), "{cases:?}");
+}
+
+#[test]
+fn distcache_client_switch_forwards_writes_to_the_server() {
+    let (_, forwarded) = run(&case("distcache-client", "write"));
+    for (port, frame) in &forwarded {
+        let request = FrameView::parse(frame).unwrap();
+        assert!(request.op() == Op::Put && !request.upper() && request.value().len() == 128);
+        assert!(*port == 100 && request.destination()[..2] == [10, 2]);
+    }
+}
+
+#[test]
+fn distcache_client_switch_takes_loads_from_replies() {
+    let case = case("distcache-client", "reply");
+    let (mut contender, forwarded) = run(&case);
+    let traffic = subject("distcache-client").unwrap().traffic(&case).unwrap();
+    let mut loads = [[0; 2]; 2];
+    for (sent, (port, frame)) in traffic.frames.slices().into_iter().zip(&forwarded) {
+        let (sent, reply) = (FrameView::parse(sent).unwrap(), FrameView::parse(frame).unwrap());
+        assert!(reply.op() == Op::GetReply && reply.cache_hit() && *port == 1);
+        assert!(!reply.upper() && reply.load().is_none() && reply.value() == sent.value());
+        let load = sent.load().unwrap();
+        let (leaf, spine) = copies_of(&sent.key());
+        assert_eq!(usize::from(load.switch), if sent.upper() { spine } else { leaf });
+        loads[usize::from(load.layer)][usize::from(load.switch)] = u64::from(load.reads);
+    }
+    let switch = contender.switch().unwrap();
+    for (layer, name) in ["last_loads", "upper_loads"].into_iter().enumerate() {
+        let known = cells(switch, &format!("NetkvIngress.choice.{name}.cells"));
+        // No time has passed, so the cells are the reads.
+        assert_eq!(known[..2], loads[layer], "{name}");
+    }
+    assert!(loads.iter().flatten().all(|reads| *reads > 300), "newer than the filled ones");
 }
 
 #[test]
@@ -244,9 +382,9 @@ fn write_back_caches_forward_replies_of_servers() {
 
 #[test]
 fn every_path_can_be_measured_with_every_executor() {
-    for program in ["distreach-upper", "distreach-tail", "farreach", "netcache", "nocache"] {
-        for path in subject(program).unwrap().paths() {
-            let case = case(program, path);
+    for subject in subjects().iter().filter(|subject| subject.name() != YARDSTICK) {
+        for path in subject.paths() {
+            let case = case(subject.name(), path);
             let results = measure(&case, &Executor::ALL, 0.0).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(results.len(), 2, "{path}: it has no handwritten pipeline");
         }

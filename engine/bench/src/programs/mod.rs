@@ -3,12 +3,15 @@
 //! A new program needs a module here with its [`Subject`], and a line in `SUBJECTS`.
 
 mod cache_read;
+mod distcache;
+mod distcache_client;
 mod distreach;
 mod farreach;
 mod netcache;
 mod nocache;
 mod rack;
 mod write_back;
+mod write_through;
 
 use std::sync::Arc;
 
@@ -68,12 +71,15 @@ pub trait Subject: Sync {
     }
 }
 
-static SUBJECTS: [&dyn Subject; 6] = [
+static SUBJECTS: [&dyn Subject; 9] = [
     &cache_read::CacheRead,
+    &distcache_client::DistCacheClient,
+    &distcache::LEAF,
+    &distcache::SPINE,
     &distreach::TAIL,
     &distreach::UPPER,
     &farreach::FARREACH,
-    &netcache::NetCache,
+    &netcache::NETCACHE,
     &nocache::NoCache,
 ];
 

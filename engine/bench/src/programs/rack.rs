@@ -5,8 +5,8 @@
 use netkv_ir::{Match, Value};
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, CacheMetadata, ETHERNET_LEN, IPV4_LEN, Ip, KV_LEN,
-    Key, Message, Op, SERVICE_IP, UDP_LEN, client_ip, mac_of, partition, partition_range,
-    sender_of_server, server_ip, write_frame,
+    Key, Message, Op, SERVICE_IP, UDP_LEN, client_ip, mac_of, partition_range, server_ip,
+    write_frame,
 };
 
 use netkv_dataplane::Random;
@@ -29,7 +29,17 @@ pub(super) const CLIENT: u16 = 1;
 
 /// The key with this number.
 pub(super) fn key(number: u32) -> Key {
+    random_key(&mut Random::new(u64::from(number)))
+}
+
+/// Keys without end for this number, the first of which is [`key`]: the candidates if a key must
+/// have a property.
+pub(super) fn keys(number: u32) -> impl Iterator<Item = Key> {
     let mut random = Random::new(u64::from(number));
+    std::iter::repeat_with(move || random_key(&mut random))
+}
+
+fn random_key(random: &mut Random) -> Key {
     let mut key = [0; 16];
     key[..8].copy_from_slice(&random.next().to_be_bytes());
     key[8..].copy_from_slice(&random.next().to_be_bytes());
@@ -103,16 +113,6 @@ pub(super) fn put(request: u32, key: u32, value_size: u32) -> Vec<u8> {
     let value = value_of(key, value_size);
     let message = to_service(client_ip(CLIENT), Op::Put, CLIENT, request, self::key(key));
     frame(&message.with_value(&value))
-}
-
-/// The UPDATE of a key by its server, which fills the cache entry.
-pub(super) fn update(key: u32, metadata: CacheMetadata, value_size: u32) -> Vec<u8> {
-    let owner = partition(&self::key(key), SERVERS);
-    let value = value_of(key, value_size);
-    let sender = sender_of_server(owner);
-    let message = to_service(server_ip(owner), Op::Update, sender, key, self::key(key));
-    let room = netkv_wire::capacity(metadata.bitmap);
-    frame(&Message { room, ..message.with_cache_metadata(metadata).with_value(&value) })
 }
 
 /// The controller's message that begins statistics epoch `epoch`, as it enters at the CPU port.

@@ -10,7 +10,7 @@ import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, DeleteEntry, InsertEntry, Preload
 from netkv.control.messages import Op
-from tests.schemes.distreach import distreach_mutants as mutants
+from tests.schemes.distreach import control_mutants, program_mutants
 from tests.schemes.distreach.distreach_rack import LOOKUP, Hop, System
 from tests.schemes.distreach.distreach_traps import (
     KEY,
@@ -211,27 +211,27 @@ def messages_are_duplicated(system: type[System]) -> str:
 def test_write_within_an_admission_is_in_all_switches() -> None:
     """Admission begins at the first layer: if the tail has the entry, all other switches have it.
     A switch stores a write only if all switches before it have it."""
-    check(write_arrives_within_an_admission, (mutants.AdmitsTailFirst, LOST))
+    check(write_arrives_within_an_admission, (control_mutants.AdmitsTailFirst, LOST))
 
 
 def test_write_within_an_eviction_is_not_lost() -> None:
     """Eviction begins at the last layer, and a frozen tail forwards writes to the server."""
-    check(write_arrives_within_an_eviction, (mutants.EvictsHeadFirst, LOST))
+    check(write_arrives_within_an_eviction, (control_mutants.EvictsHeadFirst, LOST))
 
 
 def test_write_after_the_record_was_frozen_is_not_lost() -> None:
     """After EVICT the tail stores no write."""
-    check(write_arrives_before_the_record_is_restored, (mutants.FrozenEntriesStore, LOST))
+    check(write_arrives_before_the_record_is_restored, (program_mutants.FrozenEntriesStore, LOST))
 
 
 def test_tail_lost_within_an_eviction_brings_no_old_record_back() -> None:
     """A record of the head counts as the latest only if the server has no later one."""
-    check(tail_is_lost_between_the_halves_of_an_eviction, (mutants.TrustsSurvivors, STALE))
+    check(tail_is_lost_between_the_halves_of_an_eviction, (control_mutants.TrustsSurvivors, STALE))
 
 
 def test_dirty_record_is_restored_before_it_is_removed() -> None:
     """RESTORE is answered before the entry is removed from any switch."""
-    check(dirty_record_is_evicted, (mutants.SkipsRestore, LOST))
+    check(dirty_record_is_evicted, (control_mutants.SkipsRestore, LOST))
 
 
 def test_entry_is_reused_only_after_all_deletions() -> None:
@@ -239,42 +239,42 @@ def test_entry_is_reused_only_after_all_deletions() -> None:
     twice = "an entry number for two keys"
     check(
         lookup_entry_cannot_be_deleted,
-        (mutants.AssumesDeleted, twice),
-        (mutants.IgnoresRefusals, twice),
+        (control_mutants.AssumesDeleted, twice),
+        (control_mutants.IgnoresRefusals, twice),
     )
 
 
 def test_entry_that_a_switch_refuses_is_in_no_switch() -> None:
     """An entry that some switch does not take is removed from all of them."""
-    check(switch_refuses_an_entry_of_a_recovery, (mutants.TrustsRefusedEntries, LOST))
+    check(switch_refuses_an_entry_of_a_recovery, (control_mutants.TrustsRefusedEntries, LOST))
 
 
 def test_unanswered_messages_are_repeated() -> None:
     """Messages to switches and servers are repeated until they are answered."""
-    check(preload_on_a_lossy_network, (mutants.RepeatsNothing, UNSERVED))
+    check(preload_on_a_lossy_network, (control_mutants.RepeatsNothing, UNSERVED))
 
 
 def test_unanswered_messages_of_a_recovery_are_repeated() -> None:
     """LOAD, RESTORE and FILL are repeated until they are answered."""
-    check(recovery_on_a_lossy_network, (mutants.RepeatsNothing, UNSERVED))
+    check(recovery_on_a_lossy_network, (control_mutants.RepeatsNothing, UNSERVED))
 
 
 def test_copy_of_an_admission_undoes_no_write() -> None:
     """A FILL has an effect once: a copy of it has the generation that the entry has already."""
-    check(copies_of_control_messages_come_late, (mutants.FillsAnyGeneration, LOST))
+    check(copies_of_control_messages_come_late, (program_mutants.FillsAnyGeneration, LOST))
 
 
 def test_copy_of_a_removal_removes_no_later_record() -> None:
     """A message about an entry has an effect only on its own generation."""
     check(
         copy_of_a_removal_comes_when_the_key_is_cached_again,
-        (mutants.RetiresAnyGeneration, LOST),
+        (program_mutants.RetiresAnyGeneration, LOST),
     )
 
 
 def test_no_generation_is_used_twice() -> None:
     """Every filling of an entry has a new generation."""
-    check(key_is_cached_a_second_time, (mutants.KeepsGeneration, UNSERVED))
+    check(key_is_cached_a_second_time, (control_mutants.KeepsGeneration, UNSERVED))
 
 
 def test_copies_of_answers_have_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, Preload, Recovered
 from netkv.control.messages import Op
-from tests.schemes.distreach import distreach_mutants as mutants
+from tests.schemes.distreach import control_mutants, program_mutants
 from tests.schemes.distreach.distreach_rack import Rack, System
 from tests.schemes.distreach.distreach_traps import KEY, KEYS, evict, ready_rack
 from tests.schemes.farreach.farreach_load import Load
@@ -169,7 +169,12 @@ def test_controller_crash_after_any_action_loses_nothing(scenario: Scenario, lay
 
 
 @pytest.mark.parametrize(
-    "mutant", [mutants.MarksNothing, mutants.SkipsRestore, mutants.ChangesEntriesEarly]
+    "mutant",
+    [
+        control_mutants.MarksNothing,
+        control_mutants.SkipsRestore,
+        control_mutants.ChangesEntriesEarly,
+    ],
 )
 def test_some_crash_finds_a_defect(mutant: type[System]) -> None:
     """Otherwise the test above would prove nothing."""
@@ -218,7 +223,9 @@ def test_random_faults_lose_nothing(seed: int) -> None:
     assert any(isinstance(event, Recovered) for event in rack.events)
 
 
-@pytest.mark.parametrize("mutant", [mutants.UpperStoresNothing, mutants.KeepsIncarnation])
+@pytest.mark.parametrize(
+    "mutant", [program_mutants.UpperStoresNothing, control_mutants.KeepsIncarnation]
+)
 def test_some_random_run_finds_a_defect(mutant: type[System]) -> None:
     """Otherwise the test above would prove nothing."""
 

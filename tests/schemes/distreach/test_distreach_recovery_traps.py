@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from netkv.control.base import MILLISECOND, SECOND
 from netkv.control.messages import Op
-from tests.schemes.distreach import distreach_mutants as mutants
+from tests.schemes.distreach import control_mutants, program_mutants
 from tests.schemes.distreach.distreach_rack import Hop, Rack, Switch, System
 from tests.schemes.distreach.distreach_traps import (
     KEY,
@@ -335,114 +335,117 @@ def controller_is_lost_while_it_sets_up_a_switch(system: type[System]) -> str:
 
 def test_write_that_the_tail_lacks_is_not_acknowledged() -> None:
     """Only the tail acknowledges a write: if it is lost on its way there, the head may be lost."""
-    check(head_is_lost_behind_a_lost_put, (mutants.HeadAnswers, LOST))
+    check(head_is_lost_behind_a_lost_put, (program_mutants.HeadAnswers, LOST))
 
 
 def test_write_that_only_the_head_has_has_one_effect() -> None:
     """The head answers no repeated request of an earlier incarnation by itself: it is PAST."""
     check(
         tail_is_lost_behind_a_lost_put,
-        (mutants.DropsEarlierRequests, SILENT),
-        (mutants.NumbersEarlierRequests, TWICE),
+        (program_mutants.DropsEarlierRequests, SILENT),
+        (program_mutants.NumbersEarlierRequests, TWICE),
     )
 
 
 def test_answered_write_is_not_repeated_after_a_loss() -> None:
     """A restarted head does not know earlier requests: they are PAST, whatever it has."""
-    check(answered_write_is_repeated_after_the_head_is_lost, (mutants.NothingIsPast, TWICE))
+    check(answered_write_is_repeated_after_the_head_is_lost, (program_mutants.NothingIsPast, TWICE))
 
 
 def test_late_frame_of_an_earlier_incarnation_has_no_effect() -> None:
     """A switch drops what was sequenced in an earlier incarnation."""
-    check(copy_of_an_answered_write_comes_after_the_recovery, (mutants.AcceptsLateFrames, TWICE))
+    check(
+        copy_of_an_answered_write_comes_after_the_recovery,
+        (program_mutants.AcceptsLateFrames, TWICE),
+    )
 
 
 def test_chain_without_a_switch_serves_all_keys() -> None:
     """A switch that stays down is left out when the servers have its records."""
     check(
         switch_stays_down,
-        (mutants.IgnoresLosses, SILENT),
-        (mutants.SkipsRestore, LOST),
-        (mutants.RestoresWithoutSequence, LOST),
+        (control_mutants.IgnoresLosses, SILENT),
+        (control_mutants.SkipsRestore, LOST),
+        (control_mutants.RestoresWithoutSequence, LOST),
     )
 
 
 def test_entries_are_kept_until_the_servers_have_the_records() -> None:
     """No entry is changed before RESTORE is answered for all records."""
-    check(server_is_silent_while_a_switch_stays_down, (mutants.ChangesEntriesEarly, LOST))
+    check(server_is_silent_while_a_switch_stays_down, (control_mutants.ChangesEntriesEarly, LOST))
 
 
 def test_outdated_record_stays_outdated() -> None:
     """A recovery keeps the state of records: FILL has the bit *latest* of the record."""
     check(
         outdated_record_is_recovered,
-        (mutants.TrustsSurvivors, STALE),
-        (mutants.FillsAreLatest, STALE),
+        (control_mutants.TrustsSurvivors, STALE),
+        (program_mutants.FillsAreLatest, STALE),
     )
 
 
 def test_record_older_than_the_servers_is_not_the_latest() -> None:
     """A record is admitted as the latest only if RESTORE_REPLY has its sequence."""
-    check(server_gets_a_write_during_the_recovery, (mutants.IgnoresServersSequence, STALE))
+    check(server_gets_a_write_during_the_recovery, (control_mutants.IgnoresServersSequence, STALE))
 
 
 def test_reply_of_an_earlier_incarnation_outdates_the_entry() -> None:
     """A reply with a sequence of another incarnation clears *latest*."""
-    check(server_gets_a_write_after_the_recovery, (mutants.RecoveredIsLatest, STALE))
+    check(server_gets_a_write_after_the_recovery, (program_mutants.RecoveredIsLatest, STALE))
 
 
 def test_only_requests_for_affected_keys_wait() -> None:
     """In mode *hold* requests for the recovered keys are dropped, and all others are served."""
     check(
         requests_arrive_before_the_servers_are_updated,
-        (mutants.HoldsNothing, STALE),
-        (mutants.HoldsEverything, UNSERVED),
-        (mutants.OpensAtOnce, STALE),
-        (mutants.ServesBeforeLookups, STALE),
+        (program_mutants.HoldsNothing, STALE),
+        (program_mutants.HoldsEverything, UNSERVED),
+        (control_mutants.OpensAtOnce, STALE),
+        (control_mutants.ServesBeforeLookups, STALE),
     )
 
 
 def test_restarted_switch_serves_nothing_before_the_recovery() -> None:
     """A switch starts in mode *closed* and without an incarnation, and drops all requests."""
-    check(requests_arrive_before_the_recovery, (mutants.ServesAfterTheStart, STALE))
+    check(requests_arrive_before_the_recovery, (control_mutants.ServesAfterTheStart, STALE))
 
 
 def test_writes_after_a_loss_are_newer_than_all_before() -> None:
     """After a loss the chain has a new incarnation."""
-    check(chain_writes_after_two_losses, (mutants.KeepsIncarnation, LOST))
+    check(chain_writes_after_two_losses, (control_mutants.KeepsIncarnation, LOST))
 
 
 def test_all_switches_have_the_same_records_after_a_loss() -> None:
     """A recovery fills all switches again, also those that have kept their records."""
-    check(write_is_in_one_of_the_survivors_only, (mutants.FillsOnlyRestarted, UNREAD))
+    check(write_is_in_one_of_the_survivors_only, (control_mutants.FillsOnlyRestarted, UNREAD))
 
 
 def test_second_loss_during_a_recovery_loses_nothing() -> None:
     """Every change of a switch begins the recovery again."""
     check(
         another_switch_is_lost_during_the_recovery,
-        (mutants.IgnoresSecondLoss, f"{LOST}|the write got no answer"),
+        (control_mutants.IgnoresSecondLoss, f"{LOST}|the write got no answer"),
     )
 
 
 def test_incarnation_is_saved_before_a_switch_has_it() -> None:
     """An incarnation is saved before any switch has it."""
-    check(incarnation_is_used_before_it_is_saved, (mutants.AssumesSaved, LOST))
+    check(incarnation_is_used_before_it_is_saved, (control_mutants.AssumesSaved, LOST))
 
 
 def test_new_controller_gives_no_incarnation_again() -> None:
     """A new controller continues above the saved incarnation."""
-    check(controller_and_all_switches_are_lost, (mutants.ForgetsIncarnations, LOST))
+    check(controller_and_all_switches_are_lost, (control_mutants.ForgetsIncarnations, LOST))
 
 
 def test_restarted_tail_is_no_source_of_records() -> None:
     """Until its entries are filled, the incarnation of a restarted tail is marked."""
-    check(controller_is_lost_while_the_tail_has_no_records, (mutants.MarksNothing, LOST))
+    check(controller_is_lost_while_the_tail_has_no_records, (control_mutants.MarksNothing, LOST))
 
 
 def test_switch_that_was_not_set_up_is_emptied() -> None:
     """A new controller empties a switch without the last of its initial entries."""
     check(
         controller_is_lost_while_it_sets_up_a_switch,
-        (mutants.BelievesEverySwitchIsSetUp, f"{LOST}|{SILENT}"),
+        (control_mutants.BelievesEverySwitchIsSetUp, f"{LOST}|{SILENT}"),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from netkv.control.base import MILLISECOND, SECOND
 from netkv.control.messages import Op
-from tests.schemes.distreach import distreach_mutants as mutants
+from tests.schemes.distreach import control_mutants, program_mutants
 from tests.schemes.distreach.distreach_rack import System, dirty
 from tests.schemes.distreach.distreach_traps import (
     KEY,
@@ -353,93 +353,96 @@ def test_acknowledged_write_survives_all_switches_but_one() -> None:
     """Every switch of the chain stores a write, and only the last one acknowledges it."""
     check(
         all_switches_but_one_are_lost,
-        (mutants.UpperStoresNothing, LOST),
-        (mutants.HeadAnswers, LOST),
+        (program_mutants.UpperStoresNothing, LOST),
+        (program_mutants.HeadAnswers, LOST),
     )
 
 
 def test_value_that_was_read_survives_the_head() -> None:
     """Only the last switch answers reads: all switches have what it has."""
-    check(read_while_a_write_is_between_two_switches, (mutants.HeadAnswers, UNREAD))
+    check(read_while_a_write_is_between_two_switches, (program_mutants.HeadAnswers, UNREAD))
 
 
 def test_write_that_bypassed_a_switch_is_at_the_server() -> None:
     """A write is storable only if it has passed all switches before this one."""
-    check(write_bypasses_a_switch, (mutants.AcceptsAnyPosition, LOST))
+    check(write_bypasses_a_switch, (program_mutants.AcceptsAnyPosition, LOST))
 
 
 def test_repeated_write_has_one_effect_and_is_answered() -> None:
     """The head gives a request its sequence once, and a repeated request the same one."""
     check(
         answer_is_lost_and_another_client_writes,
-        (mutants.RepeatsGetNewNumbers, TWICE),
-        (mutants.DropsRepeats, SILENT),
+        (program_mutants.RepeatsGetNewNumbers, TWICE),
+        (program_mutants.DropsRepeats, SILENT),
     )
 
 
 def test_copy_older_than_the_window_undoes_no_later_write() -> None:
     """The head drops a request older than its window."""
-    check(copy_arrives_after_a_thousand_writes, (mutants.ForgetsOldRequests, TWICE))
+    check(copy_arrives_after_a_thousand_writes, (program_mutants.ForgetsOldRequests, TWICE))
 
 
 def test_reordered_writes_have_one_order_in_all_switches() -> None:
     """One sequence for each write, given by the head; every switch keeps the newest."""
     check(
         writes_swap_places_between_switches,
-        (mutants.EverySwitchNumbers, UNREAD),
-        (mutants.TailStoresInAnyOrder, UNREAD),
+        (program_mutants.EverySwitchNumbers, UNREAD),
+        (program_mutants.TailStoresInAnyOrder, UNREAD),
     )
 
 
 def test_write_from_before_the_admission_hides_no_later_one() -> None:
     """Entries take a copy of a write only if its first copy passed the head's entry."""
-    check(copy_comes_after_the_admission, (mutants.StoresEarlierCopies, UNREAD))
+    check(copy_comes_after_the_admission, (program_mutants.StoresEarlierCopies, UNREAD))
 
 
 def test_write_from_an_earlier_entry_hides_no_later_one() -> None:
     """Entries take a copy of a write only if its first copy passed the same generation."""
-    check(copy_comes_when_the_key_is_cached_again, (mutants.StoresCopiesOfAnyGeneration, UNREAD))
+    check(
+        copy_comes_when_the_key_is_cached_again,
+        (program_mutants.StoresCopiesOfAnyGeneration, UNREAD),
+    )
 
 
 def test_write_behind_a_newer_one_at_the_server_is_not_stored() -> None:
     """A switch that knows a newer write of the key says so to the next ones (SUPERSEDED)."""
-    check(writes_pass_between_the_halves_of_an_admission, (mutants.NeverSupersedes, UNREAD))
+    check(writes_pass_between_the_halves_of_an_admission, (program_mutants.NeverSupersedes, UNREAD))
 
 
 def test_write_without_an_incarnation_has_one_effect() -> None:
     """A write of a client that knows no incarnation goes to the server, which knows copies."""
-    check(client_without_an_incarnation_writes, (mutants.StoresWithoutIncarnation, TWICE))
+    check(client_without_an_incarnation_writes, (program_mutants.StoresWithoutIncarnation, TWICE))
 
 
 def test_value_above_the_limit_is_read_from_its_server() -> None:
     """A write that the entry does not store outdates it."""
-    check(value_does_not_fit, (mutants.NothingOutdates, STALE))
+    check(value_does_not_fit, (program_mutants.NothingOutdates, STALE))
 
 
 def test_acknowledged_write_is_read_though_a_later_one_was_lost() -> None:
     """A read of an outdated entry has its record embedded, and the lengths of its frame fit."""
     check(
         write_behind_the_chain_is_lost,
-        (mutants.EmbedsNothing, LOST),
-        (mutants.EmbedsWithoutLength, SILENT),
+        (program_mutants.EmbedsNothing, LOST),
+        (program_mutants.EmbedsWithoutLength, SILENT),
     )
 
 
 def test_reply_to_a_read_of_an_earlier_entry_refreshes_nothing() -> None:
     """A reply refreshes only the entry whose generation its read passed."""
-    check(reply_comes_when_the_key_is_cached_again, (mutants.RefreshesAnyGeneration, STALE))
+    check(reply_comes_when_the_key_is_cached_again, (program_mutants.RefreshesAnyGeneration, STALE))
 
 
 def test_record_overwritten_before_its_admission_is_not_served() -> None:
     """An admitted record is outdated until a reply of the server refreshes it."""
-    check(write_passes_before_the_entry_is_filled, (mutants.FillsAreLatest, STALE))
+    check(write_passes_before_the_entry_is_filled, (program_mutants.FillsAreLatest, STALE))
 
 
 def test_read_in_flight_refreshes_nothing_older() -> None:
     """A reply refreshes an entry only if the entry knows no newer write."""
     check(
         write_overtakes_the_reply_to_a_read,
-        (mutants.RefreshesWithOlderRecords, f"{STALE}|{LOST}"),
+        (program_mutants.RefreshesWithOlderRecords, f"{STALE}|{LOST}"),
     )
 
 
@@ -447,8 +450,8 @@ def test_conservative_read_refreshes_the_whole_chain() -> None:
     """A reply passes the chain in reverse and refreshes each entry, and a recovery keeps this."""
     check(
         tail_is_lost_after_reads,
-        (mutants.UpperRefreshesNothing, UNSERVED),
-        (mutants.FillsAreOutdated, UNSERVED),
+        (program_mutants.UpperRefreshesNothing, UNSERVED),
+        (program_mutants.FillsAreOutdated, UNSERVED),
     )
 
 
@@ -456,8 +459,8 @@ def test_deleted_key_stays_deleted_when_a_switch_is_lost() -> None:
     """All copies of a record have its bit *deleted*, also in RESTORE and FILL."""
     check(
         deleted_key_survives_each_switch,
-        (mutants.UpperForgetsDeletes, LOST),
-        (mutants.RestoresNoDeletes, LOST),
+        (program_mutants.UpperForgetsDeletes, LOST),
+        (control_mutants.RestoresNoDeletes, LOST),
     )
 
 
@@ -465,21 +468,21 @@ def test_hot_keys_are_cached_and_no_others() -> None:
     """The tail counts requests and marks those for hot keys; the other switches do not."""
     check(
         key_is_hot,
-        (mutants.TailCountsNothing, UNSERVED),
-        (mutants.ReportsNoHotKeys, UNSERVED),
-        (mutants.EveryKeyIsHot, "a cold key is cached"),
+        (program_mutants.TailCountsNothing, UNSERVED),
+        (program_mutants.ReportsNoHotKeys, UNSERVED),
+        (program_mutants.EveryKeyIsHot, "a cold key is cached"),
     )
 
 
 def test_writes_are_read_when_numbers_wrap() -> None:
     """Numbers are compared as serial numbers."""
-    check(numbers_wrap, (mutants.PlainNumbers, f"{STALE}|{UNSERVED}"))
+    check(numbers_wrap, (program_mutants.PlainNumbers, f"{STALE}|{UNSERVED}"))
 
 
 def test_raised_incarnation_refuses_no_write() -> None:
     """A raised incarnation names the one that it continues, and is no loss."""
     check(
         incarnation_is_raised_while_an_answer_is_lost,
-        (mutants.RaisesWithoutPrevious, "a write is refused"),
-        (mutants.RaisesAsLoss, "a write is refused"),
+        (control_mutants.RaisesWithoutPrevious, "a write is refused"),
+        (control_mutants.RaisesAsLoss, "a write is refused"),
     )

@@ -144,9 +144,9 @@ class TimedRack(SimRack):
     engine_cpu = 0.0
     """Processor time that the engine has taken, in seconds."""
 
-    def _run_engine(self, until: int) -> list[_engine.Notice]:
+    def _run_engine(self, simulation: _engine.Simulation, until: int) -> list[_engine.Notice]:
         before = time.thread_time()
-        notices = super()._run_engine(until)
+        notices = super()._run_engine(simulation, until)
         self.engine_cpu += time.thread_time() - before
         return notices
 

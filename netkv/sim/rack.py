@@ -257,7 +257,8 @@ class SimRack(Rack):
         while True:
             due = base.earliest(self.failover.deadline, *[it.deadline for it in controllers])
             try:
-                notices = self._run_engine(max(until if due is None else min(until, due), now))
+                next_stop = max(until if due is None else min(until, due), now)
+                notices = self._run_engine(simulation, next_stop)
             except ValueError as error:
                 raise NodeError(f"The simulated rack has stopped: {error}.") from error
             self._nanoseconds = simulation.now()
@@ -279,9 +280,9 @@ class SimRack(Rack):
             if now >= until:
                 return
 
-    def _run_engine(self, until: int) -> list[_engine.Notice]:
+    def _run_engine(self, simulation: _engine.Simulation, until: int) -> list[_engine.Notice]:
         """Runs the engine until `until`, or until something is for a controller."""
-        return self.simulation.run(until)
+        return simulation.run(until)
 
     @property
     def controlled(self) -> bool:

@@ -169,10 +169,7 @@ class Controller:
     @property
     def deadline(self) -> int | None:
         """When to call `timer`, if no event happens before."""
-        due, of_disk = self._due, self.disk.deadline
-        if due is None or of_disk is None:
-            return of_disk if due is None else due
-        return min(due, of_disk)
+        return base.earliest(self._due, self.disk.deadline)
 
     @property
     def ready(self) -> bool:

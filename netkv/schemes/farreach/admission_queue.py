@@ -108,7 +108,6 @@ class AdmissionQueue:
                 self._context.counts["offers_dropped"] += 1
 
     def _below_limit(self) -> bool:
-        in_flight, most = self._context.index.in_flight, self._context.parameters.max_in_flight
-        if in_flight < most:
-            return True
-        return in_flight - self._eviction.waiting_for(self._context.pending.silent) < most
+        stalled = self._eviction.waiting_for(self._context.pending.silent)
+        in_flight = self._context.index.in_flight - stalled
+        return in_flight < self._context.parameters.max_in_flight

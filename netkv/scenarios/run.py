@@ -23,8 +23,7 @@ from netkv.scenarios.timeline import Timeline
 
 SAMPLE_INTERVAL = 1.0
 _SHORT_INTERVAL = 0.1
-"""Seconds between checks for a failed node, and at least between samples while waiting for an
-end."""
+"""Seconds between checks for a failed node, and the shortest time between two samples."""
 _ROUNDING = 1e-9
 _STALL_TIMEOUT = 15.0
 """Seconds without progress after which the verification fails."""
@@ -205,8 +204,8 @@ class DrivenRun(ABC):
     def _next_sample(self, begun: float) -> float:
         """When to sample next in a phase of unknown length, which has begun at `begun`.
 
-        The intervals grow with the phase: of a slow store, thousands of samples cost more than the
-        simulation, and a live run waits for at most a tenth longer than necessary.
+        The interval is a tenth of the time so far, between 0.1 and 1 s. With a slow store such a
+        phase lasts minutes, and samples of it would cost more than its simulation.
         """
         now = self._clock.now()
         return now + min(max(_SHORT_INTERVAL, (now - begun) / 10), SAMPLE_INTERVAL)

@@ -96,9 +96,9 @@ def python_traps(module: Path) -> Iterator[Trap]:
 
 
 def _mutant(node: ast.expr, classes: set[str]) -> str | None:
-    """The name of a mutant: a class of the module, or of a module `mutants`."""
+    """The name of a mutant: a class of the module, or of a module `…mutants`."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        return node.attr if node.value.id == "mutants" else None
+        return node.attr if node.value.id.endswith("mutants") else None
     return node.id if isinstance(node, ast.Name) and node.id in classes else None
 
 

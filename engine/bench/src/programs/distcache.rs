@@ -7,8 +7,9 @@
 use netkv_ir::{Match, Value};
 use netkv_wire::{Key, LOAD_LEN, partition, partition_range};
 
+use super::path::Path;
 use super::rack;
-use super::write_through::{Frame, NETCACHE_PATHS, Path, WriteThrough};
+use super::write_through::{Frame, NETCACHE_PATHS, WriteThrough};
 use crate::control::Control;
 use crate::error::BenchError;
 

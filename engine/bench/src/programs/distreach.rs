@@ -5,7 +5,8 @@
 
 use netkv_wire::{Sequence, Stamp, bits};
 
-use super::write_back::{ANSWERING_PATHS, Frame, INCARNATION, Path, WriteBack, client_stamp};
+use super::path::Path;
+use super::write_back::{ANSWERING_PATHS, Frame, INCARNATION, WriteBack, client_stamp};
 
 /// Bits of a request's stamp between switches, where they have other names.
 const STORED: u8 = bits::LATEST;
@@ -56,7 +57,7 @@ pub(super) static UPPER: WriteBack = WriteBack {
 };
 
 /// The stamp with which the `n`-th request, in this turn, reaches the tail.
-fn sequenced_stamp(path: &Path, turn: u32, n: u32) -> Stamp {
+fn sequenced_stamp(path: &Path<Frame>, turn: u32, n: u32) -> Stamp {
     let (number, stored) = match path.frame {
         Frame::Write => (turn * (u32::MAX / TURNS) + n + 1, if path.cached { STORED } else { 0 }),
         Frame::Read | Frame::Reply => (0, 0),

@@ -9,6 +9,7 @@ mod distreach;
 mod farreach;
 mod netcache;
 mod nocache;
+mod path;
 mod rack;
 mod write_back;
 mod write_through;

@@ -8,17 +8,14 @@ use netkv_wire::{
     Stamp, client_ip, padded, partition, server_ip,
 };
 
-use super::{Subject, no_path, rack};
+use super::path::{NEVER_HOT, Path};
+use super::{Subject, rack};
 use crate::case::Case;
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::traffic::{Frames, Traffic, uniform, value_of};
 
 const MAX_ENTRIES: u32 = 32_768;
-/// The sampling threshold at which all requests are sampled.
-const ALL: u128 = 65_536;
-/// A hot-key threshold that no estimate reaches within a round.
-const NEVER_HOT: u128 = 0xffff;
 /// The setting with which the switch uses its cache; it has another value during a recovery.
 const CACHE_OPEN: u128 = 1;
 /// The incarnation of the switch, or of its chain.
@@ -35,17 +32,8 @@ pub(super) enum Frame {
     Reply,
 }
 
-/// One path: the kind of frames, and their result.
-pub(super) struct Path {
-    pub name: &'static str,
-    pub frame: Frame,
-    pub cached: bool,
-    /// Whether all requests are counted or none: for the entry, or in the Count-Min sketch.
-    pub sampled: bool,
-}
-
 /// The paths of a switch that answers requests.
-pub(super) const ANSWERING_PATHS: &[Path] = &[
+pub(super) const ANSWERING_PATHS: &[Path<Frame>] = &[
     Path { name: "read-hit", frame: Frame::Read, cached: true, sampled: false },
     Path { name: "read-hit-sampled", frame: Frame::Read, cached: true, sampled: true },
     Path { name: "read-miss", frame: Frame::Read, cached: false, sampled: false },
@@ -60,7 +48,7 @@ pub(super) const ANSWERING_PATHS: &[Path] = &[
 /// A program with a write-back cache.
 pub(super) struct WriteBack {
     pub name: &'static str,
-    pub paths: &'static [Path],
+    pub paths: &'static [Path<Frame>],
     /// Whether the switch answers requests for cached keys; otherwise it passes them on.
     pub answers: bool,
     /// The incarnation of the records in the entries.
@@ -70,9 +58,9 @@ pub(super) struct WriteBack {
     /// Whether the switch serves a chain, which a table with servers defines.
     pub chain: bool,
     /// The version stamp with which the `n`-th request of a path arrives, which is in this turn.
-    pub request_stamp: fn(path: &Path, turn: u32, n: u32) -> Stamp,
+    pub request_stamp: fn(path: &Path<Frame>, turn: u32, n: u32) -> Stamp,
     /// How often the sequence of keys of a path is used, with different stamps.
-    pub turns: fn(path: &Path) -> u32,
+    pub turns: fn(path: &Path<Frame>) -> u32,
 }
 
 /// The version stamp of a client's request.
@@ -112,9 +100,8 @@ fn request_of(n: u32) -> u32 {
 }
 
 impl WriteBack {
-    fn path_of(&self, case: &Case) -> Result<&'static Path, BenchError> {
-        let path = self.paths.iter().find(|path| path.name == case.path);
-        path.ok_or_else(|| no_path(case, self))
+    fn path_of(&self, case: &Case) -> Result<&'static Path<Frame>, BenchError> {
+        Path::of(self.paths, case, self)
     }
 
     /// The version stamp of the record in an entry.
@@ -140,7 +127,7 @@ impl Subject for WriteBack {
         for port in [rack::CLIENT_PORT, rack::SERVER_PORT, CPU_PORT] {
             control.clone_session(u32::from(port), port)?;
         }
-        let below = if self.path_of(case)?.sampled { ALL } else { 0 };
+        let below = self.path_of(case)?.sample_below();
         let settings = [below, NEVER_HOT, 1, CACHE_OPEN];
         let (table, action) = ("NetkvIngress.settings.settings", "NetkvIngress.settings.configure");
         control.set_default(table, action, &settings)?;

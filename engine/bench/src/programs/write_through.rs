@@ -7,17 +7,14 @@ use netkv_wire::{
     capacity, chunks_for, client_ip, padded, partition, sender_of_server, server_ip,
 };
 
-use super::{Subject, no_path, rack};
+use super::path::{NEVER_HOT, Path};
+use super::{Subject, rack};
 use crate::case::Case;
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::traffic::{Frames, Traffic, uniform, value_of};
 
 const MAX_ENTRIES: u32 = 65_536;
-/// The sampling threshold at which all reads are sampled.
-const ALL: u128 = 65_536;
-/// A hot-key threshold that no estimate reaches within a round.
-const NEVER_HOT: u128 = 0xffff;
 
 /// The kind of an input frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,17 +25,8 @@ pub(super) enum Frame {
     Invalidate,
 }
 
-/// One path: the kind of frames, and their result.
-pub(super) struct Path {
-    pub name: &'static str,
-    pub frame: Frame,
-    pub cached: bool,
-    /// Whether all reads are counted or none: for the entry, or in the Count-Min sketch.
-    pub sampled: bool,
-}
-
 /// The paths of a switch that follows the writes of its keys and finds hot keys.
-pub(super) const NETCACHE_PATHS: &[Path] = &[
+pub(super) const NETCACHE_PATHS: &[Path<Frame>] = &[
     Path { name: "read-hit", frame: Frame::Read, cached: true, sampled: false },
     Path { name: "read-hit-sampled", frame: Frame::Read, cached: true, sampled: true },
     Path { name: "read-miss", frame: Frame::Read, cached: false, sampled: false },
@@ -50,7 +38,7 @@ pub(super) const NETCACHE_PATHS: &[Path] = &[
 /// A program with a write-through cache.
 pub(super) struct WriteThrough {
     pub name: &'static str,
-    pub paths: &'static [Path],
+    pub paths: &'static [Path<Frame>],
     /// Whether requests arrive with the address of their server, which an earlier switch has set.
     pub addressed: bool,
     /// Whether reads, and messages of servers, are about the upper copy of their key.
@@ -70,9 +58,8 @@ fn bitmap(case: &Case) -> u8 {
 }
 
 impl WriteThrough {
-    fn path_of(&self, case: &Case) -> Result<&'static Path, BenchError> {
-        let path = self.paths.iter().find(|path| path.name == case.path);
-        path.ok_or_else(|| no_path(case, self))
+    fn path_of(&self, case: &Case) -> Result<&'static Path<Frame>, BenchError> {
+        Path::of(self.paths, case, self)
     }
 
     /// The key with this number.
@@ -112,7 +99,7 @@ impl Subject for WriteThrough {
     fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
         rack::check(case, MAX_ENTRIES, MAX_CACHED_VALUE as u32)?;
         rack::fill(control)?;
-        let below = if self.path_of(case)?.sampled { ALL } else { 0 };
+        let below = self.path_of(case)?.sample_below();
         let (table, action) = ("NetkvIngress.sampling.settings", "NetkvIngress.sampling.configure");
         control.set_default(table, action, &[below, NEVER_HOT])?;
         (self.fill_more)(control)?;

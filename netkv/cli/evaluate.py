@@ -43,6 +43,10 @@ def evaluate(
     again: Annotated[
         bool, typer.Option("--again", help="Repeat also runs whose results are stored.")
     ] = False,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs at a time, each in a process (default: one per core)."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run the experiments of a paper's evaluation and set them beside the paper's figures.
@@ -63,7 +67,10 @@ def evaluate(
     chosen = [known.experiment(name) for name in experiment or []] or list(known.experiments)
     found: list[tuple[Experiment, list[Row]]] = []
     for each in chosen:
-        measured = _run(each, seed, seeds, again) if source is None else _read(each, source, json)
+        if source is None:
+            measured: Measured | None = _run(each, seed, seeds, again, jobs)
+        else:
+            measured = _read(each, source, json)
         if measured is None:
             continue
         if save is not None:
@@ -89,16 +96,17 @@ def _read(experiment: Experiment, source: Path, json: bool) -> Measured | None:
     return measured
 
 
-def _run(experiment: Experiment, seed: int, seeds: int, again: bool) -> Measured:
+def _run(experiment: Experiment, seed: int, seeds: int, again: bool, jobs: int | None) -> Measured:
     from netkv.evaluation.measured import measure, needed
     from netkv.scenarios import loader
     from netkv.scenarios.run_plan import only_schemes
+    from netkv.worker_process import cores
 
     changes = [*experiment.changes, f"seed={seed}", f"repeat={seeds}"]
     scenario = loader.load(loader.find(experiment.scenario), changes)
     wanted = needed(experiment)
     scenario = only_schemes(scenario, [name for name in scenario.schemes if name in wanted])
-    result, _ = run_stored(scenario, resume=not again)
+    result, _ = run_stored(scenario, jobs=jobs or cores(), resume=not again)
     return measure(experiment, result.runs)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-    from netkv.scenarios.runner import Progress
+    from netkv.scenarios.execution import Progress
 
 _PHASES = {
     "starting": "starting",

@@ -38,6 +38,14 @@ Changes = Annotated[
         autocompletion=completion.changes,
     ),
 ]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Simulated runs at a time, each in a process (default: one per core, or a single "
+        "process for less than 10 s of work). The results are the same.",
+    ),
+]
 
 
 _SOURCES = (
@@ -169,6 +177,7 @@ def run(
     ] = None,
     target: Target = None,
     executor: Executor = None,
+    jobs: Jobs = None,
     plot: Plots = None,
     json: Json = False,
     group: Annotated[
@@ -184,8 +193,9 @@ def run(
     to = destinations(plot)
     from netkv.runs import walltime
 
-    notify(_sentence(walltime.of_scenario(scenario, walltime.stored(scenario.name))))
-    result, stored = run_stored(scenario, group)
+    wall_time = walltime.of_scenario(scenario, walltime.stored(scenario.name), jobs)
+    notify(_sentence(wall_time))
+    result, stored = run_stored(scenario, group, jobs=wall_time.jobs)
     for warning in _warnings(result):
         notify(warning)
     if json:

@@ -8,16 +8,17 @@ from netkv.cli.output import notify
 
 if TYPE_CHECKING:
     from netkv.runs import StoreSink
+    from netkv.scenarios.execution import Progress
     from netkv.scenarios.model import Scenario
     from netkv.scenarios.results import ScenarioResult
-    from netkv.scenarios.runner import Progress
 
 
 def run_stored(
-    scenario: Scenario, group: str | None = None, *, resume: bool = False
+    scenario: Scenario, group: str | None = None, *, jobs: int, resume: bool = False
 ) -> tuple[ScenarioResult, str]:
     """Runs it with progress on stderr; returns the result and the id of its group in the store.
 
+    `jobs` simulated runs are executed at a time, each in a process if there is more than one.
     With `resume`, simulated runs whose results are in the store are not repeated. An interrupt
     prints which runs were stopped and which are stored.
     """
@@ -44,6 +45,7 @@ def run_stored(
                         sink=sink,
                         on_progress=on_progress,
                         finished=store.result if resume else lambda _: None,
+                        jobs=jobs,
                     )
                 )
         except KeyboardInterrupt:

@@ -4,9 +4,10 @@
    median duration counts.
 2. Estimated: otherwise. A live run takes the time of its load, and some seconds to start and stop
    the rack. A simulated run takes the number of requests that reach its servers, divided by the
-   speed of the simulator here. If some planned runs are stored, their error corrects the others.
+   speed of the simulator here, and the time to fill its caches. If some planned runs are stored,
+   their error corrects the others.
 
-Simulated runs are concurrent, one on each core.
+Simulated runs are concurrent, one on each core, if that is worth the start of processes.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 import heapq
 import json
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -31,6 +31,7 @@ from netkv.scenarios.provenance import same_machine
 from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.schemes.options import SwitchCache
 from netkv.sim import profiles, speed
+from netkv.worker_process import cores
 
 _NEWEST = 5
 """Number of the newest runs for the median."""
@@ -38,6 +39,11 @@ _LIVE_EXTRA = 3.0
 """Seconds to start a rack, complete requests, verify, and stop the rack."""
 _SIM_EXTRA = 0.5
 """Seconds to compile and set up a simulated rack."""
+_PRELOAD_S = 3e-4
+"""Seconds of a simulated control plane for a key that is cached before the load begins, in each
+layer of switches."""
+_WORTH_PROCESSES_S = 10.0
+"""Seconds of work below which all simulated runs have one process: a start takes a second."""
 _MAX_HITS = 0.98
 """Limit of the hit ratio: some requests always reach a server."""
 _IGNORED = ("events", "random_faults", "seed", "repeat", "sweep", "schemes", "expect", "plots")
@@ -55,6 +61,8 @@ class WallTime:
     """From stored runs of this machine, or from the sizes of rack and load."""
     virtual_seconds: float | None
     """Virtual time of the warm-ups and measured parts of all runs; None for a live scenario."""
+    jobs: int
+    """How many runs are executed at a time."""
 
 
 class History:
@@ -91,17 +99,25 @@ def stored(scenario: str | None = None) -> History:
         return History(())
 
 
-def of_scenario(scenario: Scenario, history: History) -> WallTime:
-    """The wall time of a scenario on this machine."""
+def of_scenario(scenario: Scenario, history: History, jobs: int | None = None) -> WallTime:
+    """The wall time of a scenario on this machine, with so many runs at a time.
+
+    `jobs`: None for what is usual.
+    """
     planned = plan(scenario)
     measured = [history.seconds(item) for item in planned]
     simulated = scenario.mode == "sim"
     seconds = _completed(planned, measured)
+    if not simulated:
+        jobs = 1
+    elif jobs is None:
+        jobs = cores() if sum(seconds) >= _WORTH_PROCESSES_S else 1
     return WallTime(
         runs=len(planned),
-        wall_seconds=_makespan(seconds) if simulated else sum(seconds),
+        wall_seconds=_makespan(seconds, jobs),
         source="estimated" if None in measured else "measured",
         virtual_seconds=sum(map(_load_seconds, planned)) if simulated else None,
+        jobs=jobs,
     )
 
 
@@ -136,7 +152,10 @@ def _estimate(item: PlannedRun) -> float:
         return _load_seconds(item) + _LIVE_EXTRA
     spec = item.scenario.rack(item.scheme, item.seed)
     requests = _requests_per_s(spec) * _load_seconds(item)
-    return _SIM_EXTRA + requests / speed.requests_per_core_s()
+    keys = schemes.get(item.scheme).preloaded(spec.lab)
+    topology = spec.lab.topology
+    layers = topology.layers if topology.kind == "spine-leaf" else 1
+    return _SIM_EXTRA + keys * layers * _PRELOAD_S + requests / speed.requests_per_core_s()
 
 
 def _load_seconds(item: PlannedRun) -> float:
@@ -220,9 +239,9 @@ def _fan_out(spec: RackSpec) -> float:
     return min(keys, spec.lab.servers)
 
 
-def _makespan(seconds: Iterable[float]) -> float:
-    """When the last run ends, if each starts on the first free core."""
-    free = [0.0] * len(os.sched_getaffinity(0))
+def _makespan(seconds: Iterable[float], jobs: int) -> float:
+    """When the last run ends, if each starts as soon as one of `jobs` processes is free."""
+    free = [0.0] * jobs
     for each in seconds:
         heapq.heapreplace(free, free[0] + each)
     return max(free)

@@ -4,30 +4,24 @@ Rules
 -----
 1. A process plays one case at a time, independently of the others. If the process crashes, only
    that case is affected, and its outcome is the violation `crash`.
-2. A process ends when its pipe is closed, so none outlives its parent, however the parent ended.
-3. Only the parent handles interrupts. It closes the pipes and kills processes that play a case.
+2. The results of cases that are no longer needed are discarded, and their processes killed.
 """
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
 import os
-import signal
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
 from typing import Protocol
 
 from netkv.errors import NetkvError
 from netkv.soak.case import Case
 from netkv.soak.run import Outcome, play
 from netkv.soak.verdict import CRASH, Violation
+from netkv.worker_process import WorkerProcess, cores, ended_how
 
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))
+_PATIENCE = 0.1
+"""Seconds that an idle process has to end by itself."""
 
 
 class Player(Protocol):
@@ -53,7 +47,7 @@ class Pool:
 
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
-            worker.end()
+            worker.end(_PATIENCE if worker.playing is None else 0)
 
     def play(self, cases: Iterator[Case]) -> Iterator[tuple[int, Case, Outcome]]:
         """Plays cases; yields number (from 0), case and outcome of each when it is done.
@@ -84,7 +78,7 @@ class Pool:
         """Replaces processes that still play a case whose result is not needed any more."""
         for worker in list(self._workers):
             if worker.playing is not None:
-                worker.end()
+                worker.end(0)
                 self._workers.remove(worker)
         while len(self._workers) < self.size:
             self._workers.append(_Worker())
@@ -97,45 +91,28 @@ class Pool:
             answer = worker.pipe.recv()
         except (EOFError, ConnectionError):
             self._workers[self._workers.index(worker)] = _Worker()
-            return number, case, _died(case, worker.end())
+            return number, case, _died(case, worker.end(_PATIENCE))
         if isinstance(answer, NetkvError):
             raise answer
         return number, case, answer
 
 
-class _Worker:
-    """A process and the pipe to it."""
+class _Worker(WorkerProcess):
+    """A process that plays cases."""
 
     def __init__(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.pipe, theirs = context.Pipe()
+        super().__init__(_work)
         self.playing: tuple[int, Case] | None = None
         """Number and case that it plays."""
-        self._process: SpawnProcess = context.Process(target=_work, args=(theirs,), daemon=True)
-        self._process.start()
-        theirs.close()
 
     def begin(self, number: int, case: Case) -> None:
         """Sends it a case."""
         self.playing = (number, case)
-        # If the process has ended, `recv` in `_take` will report the closed pipe.
-        with contextlib.suppress(ConnectionError):
-            self.pipe.send(case)
-
-    def end(self) -> int | None:
-        """Ends the process; returns its exit code (negative: signal) if it had ended by itself."""
-        self._process.join(0.1 if self.playing is None else 0)
-        code = self._process.exitcode
-        self.pipe.close()
-        if code is None:
-            self._process.kill()
-            self._process.join()
-        return code
+        self.send(case)
 
 
 def _work(pipe: Connection) -> None:
     """The main loop of a process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(5)  # other processes of this machine have priority
     while True:
         try:
@@ -154,6 +131,6 @@ def _work(pipe: Connection) -> None:
 
 def _died(case: Case, code: int | None) -> Outcome:
     """The outcome of a case whose process has crashed."""
-    how = f"by signal {signal.Signals(-code).name}" if code and code < 0 else f"with status {code}"
-    violation = Violation(kind=CRASH, text=f"The process that played it ended {how}.", at=0.0)
+    text = f"The process that played it ended {ended_how(code)}."
+    violation = Violation(kind=CRASH, text=text, at=0.0)
     return Outcome(case.seed, 0, 0, 0, (violation,), 0.0, "")

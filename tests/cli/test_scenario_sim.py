@@ -27,6 +27,15 @@ def test_same_seed_prints_identical_documents(netkv: Netkv) -> None:
     assert schemes == ["farreach", "netcache", "nocache"]
 
 
+def test_runs_side_by_side_print_the_same_document(netkv: Netkv) -> None:
+    command = ["scenario", "run", "quickstart", *SHORT, "--repeat", "2", "--json"]
+    alone = netkv(*command, "--jobs", "1")
+    together = netkv(*command, "--jobs", "2")
+    assert (alone.status, together.status) == (0, 0), together.err
+    assert together.out == alone.out
+    assert_wrong_usage(netkv(*command, "--jobs", "0"), "--jobs")
+
+
 def test_five_seeds_give_a_mean_and_a_confidence_interval(netkv: Netkv) -> None:
     result = netkv("scenario", "run", "quickstart", *SHORT, "--repeat", "5", "--json")
     document = result.document

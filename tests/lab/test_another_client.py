@@ -21,7 +21,8 @@ from netkv.lab import cabling, daemon
 from netkv.lab.cabling import Cabling
 from netkv.lab.rack import LiveRack
 from netkv.scenarios import loader
-from netkv.scenarios.runner import Progress, run_scenario
+from netkv.scenarios.execution import Progress
+from netkv.scenarios.runner import run_scenario
 from tests.lab.racks import running, spec, verify
 from tests.waiting import until_async
 

@@ -135,6 +135,33 @@ def test_estimate_depends_on_skew_and_cache(
     assert seconds("netcache", 0.99) > seconds("netcache", 0)
 
 
+def test_estimate_includes_the_time_to_fill_caches(store: Store) -> None:
+    def seconds(entries: int) -> float:
+        options = ("sweep={}", "schemes=[distreach]", "repeat=1", "expect=[]", "plots=[]")
+        sizes = (f"lab.cache_entries={entries}", "lab.topology={layers: 3, switches: 2}")
+        return takes(store, scenario(*options, *sizes, name="distreach-skew")).wall_seconds
+
+    # Two switches of the last layer hold 10,000 keys each, and the other layers have copies.
+    more = seconds(10_000) - seconds(1000)
+    assert more == pytest.approx(2 * 9000 * 3 * walltime._PRELOAD_S, rel=0.2)
+
+
+def test_number_of_runs_at_a_time(store: Store) -> None:
+    """Short simulated runs stay in one process; live runs are one after the other."""
+    options = ("sweep={}", "schemes=[nocache]", "expect=[]", "plots=[]", "repeat=2")
+    long = scenario(*options, name="netcache-skew")
+    short = scenario(*options, "duration=0.1", "warmup=0", name="netcache-skew")
+    cores = len(os.sched_getaffinity(0))
+    assert takes(store, long).jobs == cores
+    assert takes(store, short).jobs == 1
+    assert takes(store, scenario()).jobs == 1
+    history = History(())
+    assert walltime.of_scenario(short, history, 3).jobs == 3
+    assert walltime.of_scenario(scenario(), history, 3).jobs == 1
+    alone = walltime.of_scenario(long, history, 1).wall_seconds
+    assert walltime.of_scenario(long, history, 2).wall_seconds == pytest.approx(alone / 2)
+
+
 def test_stored_runs_correct_the_estimate_of_the_others(store: Store) -> None:
     asked = scenario(name="netcache-skew")
     before = takes(store, asked)

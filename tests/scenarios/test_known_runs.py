@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from netkv.errors import UsageError
 from netkv.runs import Store, StoreSink
 from netkv.runs.schema import RunRow
 from netkv.scenarios import loader, provenance
+from netkv.scenarios.execution import Progress
 from netkv.scenarios.results import RunResult
-from netkv.scenarios.runner import Progress, run_scenario
+from netkv.scenarios.runner import run_scenario
 
 TEXT = """\
 name: known
@@ -95,3 +97,19 @@ async def test_failed_run_is_repeated(store: Store) -> None:
         session.get_one(RunRow, first[0].id).status = "failed"
     _, made = await run(store)
     assert made == [first[0].id]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+async def test_run_that_another_process_executes_is_refused(store: Store, jobs: int) -> None:
+    scenario = loader.loads(TEXT, "known.yaml")
+    with StoreSink(store) as sink:
+        first, _ = (await run_scenario(scenario, sink=sink)).runs
+    with store.transaction() as session:
+        session.get_one(RunRow, first.id).status = "running"
+    with (
+        pytest.raises(UsageError, match=f"{first.id} is already in progress"),
+        StoreSink(store) as sink,
+    ):
+        await run_scenario(scenario, sink=sink, jobs=jobs)
+    with store.transaction() as session:
+        assert session.get_one(RunRow, first.id).status == "running"

@@ -14,6 +14,7 @@ import pytest
 
 from netkv.lab import state
 from netkv.scenarios import loader
+from netkv.scenarios.execution import Progress
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import (
     RunEvent,
@@ -23,7 +24,7 @@ from netkv.scenarios.results import (
     ScenarioResult,
     Threshold,
 )
-from netkv.scenarios.runner import Progress, run_scenario
+from netkv.scenarios.runner import run_scenario
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.live

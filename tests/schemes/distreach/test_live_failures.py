@@ -12,9 +12,10 @@ from netkv.rack.report import RackEvent, RackSample
 from tests.lab.racks import finish, running, sampled
 from tests.waiting import until_async
 
+ENTRIES = 200
 SPEC = RackSpec(
     scheme="distreach",
-    lab=LabSpec(servers=4, server_processes=4, backend="rocksdb", cache_entries=200),
+    lab=LabSpec(servers=4, server_processes=4, backend="rocksdb", cache_entries=ENTRIES),
     workload=WorkloadSpec(keys=2000, writes=0.5, deletes=0.02, arrivals=ClosedLoop(outstanding=16)),
     deadline=60,
 )
@@ -47,7 +48,7 @@ async def test_no_acknowledged_write_is_lost(switch: str, tmp_path: Path) -> Non
         await sampled(
             rack,
             "both chains have records in their caches",
-            lambda it: it.cached > SPEC.lab.cache_entries + 20,
+            lambda it: it.cached > ENTRIES + 20,
         )
         # A switch fails and returns.
         before = len(rack.events)

@@ -1,0 +1,242 @@
+"""One run of a scenario, from its plan to its result in the sink.
+
+A failed run is stored with its reason. An interrupted one (its task is cancelled) stops its rack,
+is stored as failed, and re-raises the cancellation.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from netkv import schemes
+from netkv.errors import NetkvError
+from netkv.rack.report import RackEvent, RackSample
+from netkv.scenarios.collect import Collector
+from netkv.scenarios.live import LiveRun
+from netkv.scenarios.provenance import provenance
+from netkv.scenarios.results import (
+    INTERRUPTED,
+    Phase,
+    Provenance,
+    RunResult,
+    RunSample,
+    RunSink,
+    RunStart,
+)
+from netkv.scenarios.run import DrivenRun
+from netkv.scenarios.run_plan import PlannedRun
+from netkv.scenarios.simulated import SimRun
+from netkv.sim import profiles
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Progress of a scenario, reported at each phase and each sample."""
+
+    run: RunStart
+    index: int
+    """Index of this run, from 0."""
+    count: int
+    """Number of runs."""
+    phase: str
+    """`starting`, `warmup`, `measure`, `drain`, `verify`, `stopping` or `done`; `known` for a run
+    whose result is stored already."""
+    elapsed: float
+    """Seconds since the beginning of the warm-up."""
+    duration: float
+    """Seconds of warm-up and measured part."""
+    sample: RunSample | None = None
+    """The newest sample; None if this reports a phase."""
+
+
+class Execution:
+    """One run, from its plan to its result in the sink."""
+
+    def __init__(
+        self,
+        planned: PlannedRun,
+        index: int,
+        count: int,
+        sink: RunSink | None,
+        on_progress: Callable[[Progress], None],
+        finished: Callable[[str], RunResult | None],
+        started: RunStart | None = None,
+    ) -> None:
+        """`started`: the run has begun already, in a process that has died."""
+        self._planned = planned
+        self._index = index
+        self._count = count
+        self._sink = sink
+        self._on_progress = on_progress
+        self._finished = finished
+        self._phase = "starting"
+        self._start = started
+        self._collector = Collector(started) if started is not None else None
+        self._early: list[RackEvent] = []
+        """Events of the start. Their times relative to the measured part are known after it."""
+
+    async def run(self) -> RunResult:
+        """Executes the run; the sink gets its end in any case.
+
+        Raises the error of a sink that refuses the run.
+        """
+        kind = LiveRun if self._planned.scenario.mode == "live" else SimRun
+        driven = kind(
+            self._planned,
+            on_event=self._event,
+            on_sample=self._sample,
+            on_phase=self._enter,
+        )
+        reason: str | None = INTERRUPTED
+        known: RunResult | None = None
+        refused = False
+        try:
+            known = await self._attempt(driven)
+            reason = None
+        except NetkvError as error:
+            refused = self._start is None
+            if refused:
+                raise
+            reason = str(error)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            reason = f"It ended with an internal error of netkv: {error!r}"
+            raise
+        finally:
+            try:
+                await driven.close()
+            finally:
+                if not refused:
+                    result = known or self._finish(reason)
+        if known is not None:
+            self._enter("known")
+        return result
+
+    def fail(self, reason: str) -> RunResult:
+        """Ends the run without executing it."""
+        return self._finish(reason)
+
+    async def _attempt(self, run: DrivenRun) -> RunResult | None:
+        """Executes the run, or returns its result if that is stored already."""
+        failure: NetkvError | None = None
+        try:
+            await run.prepare()
+        except NetkvError as error:
+            failure = error
+        start = self._describe(run.rack.program_hash)
+        if failure is None and (known := self._known(start)) is not None:
+            self._start = start
+            return known
+        self._begin(start)
+        if failure is not None:
+            raise failure
+        assert self._collector is not None
+        await run.run(self._collector)
+        return None
+
+    def _known(self, start: RunStart) -> RunResult | None:
+        if start.mode == "live" or start.provenance.uncommitted:
+            return None
+        return self._finished(start.id)
+
+    def _describe(self, program_hash: str) -> RunStart:
+        scenario = self._planned.scenario
+        scheme = schemes.get(self._planned.scheme)
+        origin = provenance(scheme.program_path.name, program_hash)
+        return RunStart(
+            id=_live_id(scheme.name) if scenario.mode == "live" else _sim_id(self._planned, origin),
+            scenario=scenario.name,
+            title=scenario.title or scenario.name,
+            scheme=scheme.name,
+            params=self._planned.params,
+            repeat=self._planned.repeat,
+            seed=self._planned.seed,
+            mode=scenario.mode,
+            target=scenario.lab.target,
+            started_at=time.time(),
+            duration=scenario.duration,
+            warmup=scenario.warmup,
+            parameters=scenario.model_dump(mode="json"),
+            provenance=origin,
+        )
+
+    def _begin(self, start: RunStart) -> None:
+        if self._sink is not None:
+            self._sink.begin(start)
+        self._start = start
+        self._collector = Collector(start)
+
+    def _finish(self, reason: str | None) -> RunResult:
+        if self._start is None:
+            self._begin(self._describe(""))
+        assert self._collector is not None
+        self._enter("stopping")
+        result = self._collector.result(reason)
+        if self._sink is not None:
+            self._sink.finish(result)
+        self._enter("done")
+        return result
+
+    def _event(self, event: RackEvent) -> None:
+        if self._collector is None or self._start is None or self._phase == "starting":
+            self._early.append(event)
+            return
+        added = self._collector.event(event)
+        if self._sink is not None:
+            self._sink.event(self._start.id, added)
+
+    def _sample(self, phase: Phase, sample: RackSample) -> None:
+        assert self._collector is not None
+        assert self._start is not None
+        added = self._collector.sample(phase, sample)
+        if phase in ("warmup", "measure"):
+            if self._sink is not None:
+                self._sink.sample(self._start.id, added)
+            self._progress(added)
+
+    def _enter(self, phase: str) -> None:
+        self._phase = phase
+        early, self._early = self._early, []
+        for event in early:
+            self._event(event)
+        self._progress(None)
+
+    def _progress(self, sample: RunSample | None) -> None:
+        if self._start is None:
+            return
+        total = self._start.warmup + self._start.duration
+        elapsed = {"starting": 0.0, "warmup": 0.0, "measure": self._start.warmup}.get(
+            self._phase, total
+        )
+        if sample is not None:
+            elapsed = min(max(self._start.warmup + sample.time, 0.0), total)
+        self._on_progress(
+            Progress(self._start, self._index, self._count, self._phase, elapsed, total, sample)
+        )
+
+
+def _live_id(scheme: str) -> str:
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime())
+    return f"{stamp}-{scheme}-{secrets.token_hex(3)}"
+
+
+def _sim_id(planned: PlannedRun, origin: Provenance) -> str:
+    """The id of a simulated run: a hash of everything that determines its result."""
+    document = {
+        "scenario": planned.scenario.model_dump(mode="json"),
+        "scheme": planned.scheme,
+        "seed": planned.seed,
+        # The figures, since 'this-machine' and files change with each calibration.
+        "profile": profiles.of(planned.scenario.lab).model_dump(mode="json"),
+        "program": origin.program_hash,
+        "source": [origin.netkv_version, origin.source_revision],
+    }
+    digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+    return f"sim-{planned.scenario.name}-{planned.scheme}-{digest[:10]}"

@@ -1,0 +1,261 @@
+"""Executes simulated runs side by side, each in a process.
+
+A process executes one run at a time. It sends its progress and the calls of its sink over a pipe;
+the parent alone writes the store. The results are those of a single process, since a simulated run
+depends on nothing but its plan.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from multiprocessing.connection import Connection
+from typing import Any
+
+from netkv.scenarios.execution import Execution, Progress
+from netkv.scenarios.results import (
+    RunEvent,
+    RunResult,
+    RunSample,
+    RunSink,
+    RunStart,
+    Threshold,
+)
+from netkv.scenarios.run_plan import PlannedRun
+from netkv.worker_process import WorkerProcess, ended_how
+
+_STOP_TIMEOUT = 30.0
+"""Seconds that a run has to stop its rack; the step of the simulator under way ends before."""
+
+
+class RunProcesses:
+    """Processes for the runs of one scenario."""
+
+    def __init__(
+        self,
+        count: int,
+        *,
+        sink: RunSink | None,
+        on_progress: Callable[[Progress], None],
+        finished: Callable[[str], RunResult | None],
+    ) -> None:
+        self._count = count
+        self._sink = sink
+        self._on_progress = on_progress
+        self._finished = finished
+
+    async def run(self, planned: Sequence[PlannedRun]) -> list[RunResult]:
+        """Executes the runs; returns the results in the order of the plan.
+
+        When it is cancelled, or when a run raises an error, the other runs are interrupted.
+        """
+        results: dict[int, RunResult] = {}
+        waiting = iter(enumerate(planned))
+
+        async def work() -> None:
+            process = _Process(self._sink, self._on_progress, self._finished)
+            try:
+                for index, each in waiting:
+                    results[index] = await process.run(each, index, len(planned))
+            finally:
+                process.close()
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self._count, len(planned))):
+                    group.create_task(work())
+        except BaseExceptionGroup as failures:
+            # All runs of an impossible scenario fail with the same error.
+            raise failures.exceptions[0] from None
+        return [results[index] for index in range(len(planned))]
+
+
+class RunCrashedError(Exception):
+    """A run ended with an internal error of netkv; the text is that error and its traceback."""
+
+
+class _Process:
+    """A process for runs, one after the other, seen from the parent."""
+
+    def __init__(
+        self,
+        sink: RunSink | None,
+        on_progress: Callable[[Progress], None],
+        finished: Callable[[str], RunResult | None],
+    ) -> None:
+        self._sink = sink
+        self._on_progress = on_progress
+        self._finished = finished
+        self._worker: WorkerProcess | None = None
+        self._started: RunStart | None = None
+        """The run that has begun and not ended."""
+
+    async def run(self, planned: PlannedRun, index: int, count: int) -> RunResult:
+        """Executes a run. If the process dies, the run has failed, and the next gets a new one."""
+        if self._worker is None:
+            self._worker = WorkerProcess(_work)
+        self._worker.send((planned, index, count))
+        try:
+            return await self._result()
+        except (EOFError, ConnectionError):
+            code = self._worker.end(patience=1.0)
+            self._worker = None
+            return self._died(planned, index, count, f"Its process ended {ended_how(code)}.")
+        except asyncio.CancelledError:
+            await self._interrupt()
+            raise
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._worker is not None:
+            self._worker.end(patience=0.1)
+            self._worker = None
+
+    async def _result(self) -> RunResult:
+        """Handles the messages of the run until its result comes."""
+        assert self._worker is not None
+        pipe = self._worker.pipe
+        async with _readable(pipe) as readable:
+            while True:
+                await readable()
+                kind, *values = pipe.recv()
+                if kind == "result":
+                    return values[0]  # type: ignore[no-any-return]
+                if kind == "raised":
+                    raise RunCrashedError(values[0])
+                self._handle(kind, values)
+
+    def _handle(self, kind: str, values: list[Any]) -> None:
+        match kind:
+            case "progress":
+                self._on_progress(*values)
+            case "finished":
+                assert self._worker is not None
+                self._worker.send(self._finished(*values))
+            case _:
+                if self._sink is not None:
+                    getattr(self._sink, kind)(*values)
+                if kind == "begin":
+                    (self._started,) = values
+                elif kind == "finish":
+                    self._started = None
+
+    async def _interrupt(self) -> None:
+        """Interrupts the run; its sink gets its end, if the process is quick enough."""
+        assert self._worker is not None
+        self._worker.send(None)
+        with suppress(TimeoutError, EOFError, ConnectionError, RunCrashedError):
+            async with asyncio.timeout(_STOP_TIMEOUT):
+                await self._result()
+
+    def _died(self, planned: PlannedRun, index: int, count: int, reason: str) -> RunResult:
+        """The result of the run whose process has ended; the sink gets it."""
+        execution = Execution(
+            planned, index, count, self._sink, self._on_progress, self._finished, self._started
+        )
+        self._started = None
+        return execution.fail(reason)
+
+
+@asynccontextmanager
+async def _readable(pipe: Connection) -> AsyncIterator[Callable[[], Any]]:
+    """Yields a function that waits until the pipe has a message, or is closed."""
+    arrived = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    async def wait() -> None:
+        if not pipe.poll():
+            arrived.clear()
+            loop.add_reader(pipe.fileno(), wake)
+            await arrived.wait()
+
+    def wake() -> None:
+        loop.remove_reader(pipe.fileno())
+        arrived.set()
+
+    try:
+        yield wait
+    finally:
+        if not pipe.closed:
+            loop.remove_reader(pipe.fileno())
+
+
+# The process.
+
+
+def _work(pipe: Connection) -> None:
+    """Executes runs until the pipe is closed."""
+    while True:
+        try:
+            order = pipe.recv()
+        except (EOFError, ConnectionError):
+            return
+        if order is None:
+            continue  # the order to stop the run that has just ended
+        try:
+            message = asyncio.run(_run(pipe, *order))
+        except asyncio.CancelledError:
+            message = ("raised", "interrupted")
+        except BaseException as error:  # a panic of the engine is no Exception
+            message = ("raised", f"{error!r}\n{traceback.format_exc()}")
+        try:
+            pipe.send(message)
+        except ConnectionError:
+            return
+
+
+async def _run(pipe: Connection, planned: PlannedRun, index: int, count: int) -> tuple[Any, ...]:
+    def finished(run_id: str) -> RunResult | None:
+        pipe.send(("finished", run_id))
+        try:
+            answer: RunResult | None = pipe.recv()
+        except EOFError:
+            raise asyncio.CancelledError from None
+        return answer
+
+    def on_progress(now: Progress) -> None:
+        pipe.send(("progress", now))
+
+    execution = Execution(planned, index, count, _Sink(pipe), on_progress, finished)
+    task = asyncio.create_task(execution.run())
+    loop = asyncio.get_running_loop()
+
+    def interrupt() -> None:
+        # Whatever comes during a run, or the end of the pipe, is the order to stop it.
+        loop.remove_reader(pipe.fileno())
+        task.cancel()
+
+    loop.add_reader(pipe.fileno(), interrupt)
+    try:
+        return "result", await task
+    finally:
+        loop.remove_reader(pipe.fileno())
+
+
+class _Sink:
+    """The `RunSink` of the process: it passes calls on to the parent's."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+
+    def begin(self, run: RunStart) -> None:
+        """See `RunSink`."""
+        self._pipe.send(("begin", run))
+
+    def sample(self, run_id: str, sample: RunSample) -> None:
+        """See `RunSink`."""
+        self._pipe.send(("sample", run_id, sample))
+
+    def event(self, run_id: str, event: RunEvent) -> None:
+        """See `RunSink`."""
+        self._pipe.send(("event", run_id, event))
+
+    def finish(self, result: RunResult) -> None:
+        """See `RunSink`."""
+        self._pipe.send(("finish", result))
+
+    def verdict(self, run_ids: list[str], thresholds: list[Threshold]) -> None:
+        """See `RunSink`; the parent alone knows the verdicts."""
+        raise NotImplementedError

@@ -1,0 +1,122 @@
+"""Simulated runs side by side, each in a process."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from typing import Any, cast
+
+import pytest
+
+from netkv.runs import Store, StoreSink
+from netkv.scenarios import loader, provenance
+from netkv.scenarios.execution import Progress
+from netkv.scenarios.results import INTERRUPTED
+from netkv.scenarios.run_plan import PlannedRun
+from netkv.scenarios.run_processes import RunCrashedError, RunProcesses
+from netkv.scenarios.runner import run_scenario
+from tests.waiting import until_async
+
+TEXT = """\
+name: side-by-side
+schemes: [nocache, netcache]
+mode: sim
+lab: {servers: 2, service_rate: 500, cache_entries: 10}
+workload: {keys: 100, writes: 0.1, arrivals: {outstanding: 4}}
+warmup: 0.5
+duration: 1
+repeat: 2
+events: [{at: 0.5, kill: switch}, {at: 0.7, start: switch}]
+expect: [each.linearizable == 1]
+"""
+LONG = ("duration=1000", "events=[]", "expect=[]", "repeat=1")
+
+
+async def test_results_are_those_of_a_single_process(store: Store) -> None:
+    scenario = loader.loads(TEXT, "side-by-side.yaml")
+    alone = await run_scenario(scenario)
+    phases: dict[str, list[str]] = {}
+    with StoreSink(store) as sink:
+        together = await run_scenario(
+            scenario,
+            sink=sink,
+            on_progress=lambda now: phases.setdefault(now.run.id, []).append(now.phase),
+            jobs=3,
+        )
+    assert together.model_dump_json() == alone.model_dump_json()
+    assert together.ok
+    assert sorted(sink.finished) == sorted(run.id for run in alone.runs)
+    assert len(store.records(sink.finished)) == 4
+    # Each run has its bar, from its beginning to its end.
+    assert {run: (seen[0], seen[-1]) for run, seen in phases.items()} == {
+        run.id: ("starting", "done") for run in alone.runs
+    }
+
+
+async def test_process_that_dies_costs_only_its_run(store: Store) -> None:
+    killed: list[str] = []
+
+    def on_progress(now: Progress) -> None:
+        if now.phase == "measure" and not killed:
+            killed.append(now.run.id)
+            for process in multiprocessing.active_children():
+                process.kill()
+
+    with StoreSink(store) as sink:
+        found = await run_scenario(
+            loader.loads(TEXT, "side-by-side.yaml"), sink=sink, on_progress=on_progress, jobs=2
+        )
+    failed = [run for run in found.runs if run.status == "failed"]
+    # The other process may have been between two runs.
+    assert killed[0] in {run.id for run in failed}
+    assert len(failed) <= 2
+    assert {run.reason for run in failed} == {"Its process ended by signal SIGKILL."}
+    assert all(run.linearizable for run in found.runs if run.status == "done")
+    assert sorted(sink.finished) == sorted(run.id for run in found.runs)
+
+
+async def test_interrupted_runs_are_stored_with_what_they_have(store: Store) -> None:
+    scenario = loader.loads(TEXT, "side-by-side.yaml", LONG)
+    measuring: set[str] = set()
+
+    def on_progress(now: Progress) -> None:
+        if now.phase == "measure" and now.sample is not None:
+            measuring.add(now.run.id)
+
+    with StoreSink(store) as sink:
+        task = asyncio.create_task(
+            run_scenario(scenario, sink=sink, on_progress=on_progress, jobs=2)
+        )
+        await until_async(lambda: len(measuring) == 2, "both runs are measured")
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert sorted(sink.stopped) == sorted(measuring)
+    for record in store.records(sink.stopped):
+        assert (record.status, record.reason) == ("failed", INTERRUPTED)
+        assert record.throughput_ops > 0
+    assert multiprocessing.active_children() == []
+
+
+async def test_internal_error_of_a_run_ends_the_scenario_with_its_traceback() -> None:
+    processes = RunProcesses(2, sink=None, on_progress=lambda _: None, finished=lambda _: None)
+    broken = PlannedRun(cast(Any, None), "nocache", {}, 0, 1)
+    with pytest.raises(RunCrashedError, match=r"(?s)AttributeError.*Traceback.*run_processes.py"):
+        await processes.run([broken])
+    assert multiprocessing.active_children() == []
+
+
+async def test_stored_runs_are_not_repeated(store: Store) -> None:
+    scenario = loader.loads(TEXT, "side-by-side.yaml")
+    made = []
+    for _ in range(2):
+        with StoreSink(store) as sink:
+            found = await run_scenario(scenario, sink=sink, finished=store.result, jobs=2)
+        made.append(sorted(sink.finished))
+    all_runs = sorted(run.id for run in found.runs)
+    # A run from files that differ from the commit is repeated.
+    assert made == [all_runs, all_runs if found_uncommitted() else []]
+
+
+def found_uncommitted() -> bool:
+    return provenance.provenance("nocache.p4", "").uncommitted

@@ -118,6 +118,23 @@ impl<'a> Control<'a> {
         Ok(counts)
     }
 
+    /// The packets of each cell of a counter array, summed over the pipelines.
+    pub fn counter(&mut self, name: &str) -> Result<Vec<u64>, BenchError> {
+        let counters = &self.program.counters;
+        let identities = counters.iter().map(|counter| &counter.identity);
+        let id = counters[position_of("counter", name, identities)?].identity.id;
+        let mut counts = Vec::new();
+        for pipeline in 0..self.switch.pipelines() {
+            let read = |switch: &mut Switch| switch.read_counter(id, None);
+            let cells = self.switch.in_pipeline(pipeline, read)?;
+            counts.resize(cells.len(), 0);
+            for (sum, (_, cell)) in counts.iter_mut().zip(cells) {
+                *sum += cell.packets;
+            }
+        }
+        Ok(counts)
+    }
+
     /// Sends a frame to the data plane, as the control plane and servers do. Returns the sent
     /// frames.
     pub fn send(&mut self, port: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)> {

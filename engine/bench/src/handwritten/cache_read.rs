@@ -2,6 +2,7 @@
 
 use netkv_dataplane::Output;
 
+use super::ipv4::{address, set_checksum};
 use super::{Pipeline, Table};
 
 const ETHERNET: usize = 14;
@@ -146,11 +147,6 @@ fn is_ipv4(frame: &[u8]) -> bool {
 }
 
 #[inline]
-fn address(frame: &[u8], at: usize) -> [u8; 4] {
-    [frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]
-}
-
-#[inline]
 fn swap<const BYTES: usize>(frame: &mut [u8], a: usize, b: usize) {
     for i in 0..BYTES {
         frame.swap(a + i, b + i);
@@ -162,15 +158,4 @@ fn swap<const BYTES: usize>(frame: &mut [u8], a: usize, b: usize) {
 fn add_to_length(frame: &mut [u8], at: usize, by: u16) {
     let length = u16::from_be_bytes([frame[at], frame[at + 1]]).wrapping_add(by);
     frame[at..at + 2].copy_from_slice(&length.to_be_bytes());
-}
-
-/// Writes the checksum of an IPv4 header of 20 bytes.
-#[inline]
-fn set_checksum(header: &mut [u8]) {
-    header[10..12].fill(0);
-    let words = header.chunks_exact(2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]])));
-    let mut sum: u32 = words.sum();
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    header[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }

@@ -2,9 +2,13 @@
 //! with tables of the program's sizes and every check of its parser.
 
 mod cache_read;
+mod ipv4;
+mod nocache;
 mod table;
 
 pub use cache_read::CacheRead;
+pub(crate) use ipv4::set_checksum;
+pub use nocache::NoCache;
 pub use table::Table;
 
 use netkv_dataplane::Output;
@@ -14,6 +18,7 @@ pub trait Pipeline {
     /// Processes a batch of frames. The sent frames are appended to `out`.
     fn process_batch(&mut self, frames: &[&[u8]], out: &mut Output);
 
-    /// The number of reads of each of the first `entries` cached keys.
+    /// The counters that the program has: the number of reads of each of the first `entries` cached
+    /// keys, or of drops by reason.
     fn counts(&self, entries: u32) -> Vec<u64>;
 }

@@ -62,11 +62,12 @@ pub trait Subject: Sync {
         None
     }
 
-    /// The number of reads of each cached key, from the program's counters; empty if it has none.
+    /// The counters of the program, as [`Pipeline::counts`]; empty if there is nothing to compare
+    /// them with.
     ///
     /// # Errors
     ///
-    /// If the program lacks a register.
+    /// If the program lacks a register or counter.
     fn counts(&self, _case: &Case, _control: &mut Control<'_>) -> Result<Vec<u64>, BenchError> {
         Ok(Vec::new())
     }

@@ -1,11 +1,12 @@
 //! `nocache.p4`: the switch forwards every request to the server of its key.
 
-use netkv_wire::{MAX_VALUE, padded};
+use netkv_wire::{MAX_VALUE, mac_of, padded, partition_range, server_ip};
 
 use super::{Subject, no_path, rack};
 use crate::case::Case;
 use crate::control::Control;
 use crate::error::BenchError;
+use crate::handwritten::{NoCache as ByHand, Pipeline};
 use crate::traffic::{Frames, Traffic, uniform};
 
 /// The program `nocache.p4`.
@@ -42,6 +43,21 @@ impl Subject for NoCache {
         let bytes =
             rack::MIN_FRAME_BYTES + if writes { padded(case.value_size as usize) } else { 0 };
         let output_ports = rack::SERVER_PORT..=rack::SERVER_PORT;
-        Ok(Traffic::new(rack::CLIENT_PORT, frames, output_ports, bytes))
+        let others = rack::others(case);
+        Ok(Traffic { others, ..Traffic::new(rack::CLIENT_PORT, frames, output_ports, bytes) })
+    }
+
+    fn handwritten(&self, _case: &Case) -> Option<Box<dyn Pipeline>> {
+        let mut pipeline = ByHand::new(rack::CLIENT_PORT);
+        for server in 0..rack::SERVERS {
+            let ip = server_ip(server);
+            pipeline.own(partition_range(server, rack::SERVERS), mac_of(ip), ip);
+        }
+        rack::routes().for_each(|(ip, port)| pipeline.route(ip, port));
+        Some(Box::new(pipeline))
+    }
+
+    fn counts(&self, _case: &Case, control: &mut Control<'_>) -> Result<Vec<u64>, BenchError> {
+        control.counter("NetkvIngress.drop.reasons")
     }
 }

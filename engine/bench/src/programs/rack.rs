@@ -14,7 +14,8 @@ use netkv_dataplane::Random;
 use crate::case::Case;
 use crate::control::Control;
 use crate::error::BenchError;
-use crate::traffic::value_of;
+use crate::handwritten::set_checksum;
+use crate::traffic::{Frames, value_of};
 
 /// The port of all clients.
 pub(super) const CLIENT_PORT: u16 = 1;
@@ -71,14 +72,56 @@ pub(super) fn fill(control: &mut Control<'_>) -> Result<(), BenchError> {
         let (table, action) = ("NetkvIngress.partition.owner", "NetkvIngress.partition.to_owner");
         control.insert(table, range, 1, action, &params)?;
     }
-    let servers = (0..SERVERS).map(|server| (server_ip(server), SERVER_PORT));
-    let others = [(client_ip(CLIENT), CLIENT_PORT), (CONTROLLER_IP, CPU_PORT)];
-    for (ip, port) in servers.chain(others) {
+    for (ip, port) in routes() {
         let ip = Match::Exact(Value::from_bytes(32, &ip));
         let (table, action) = ("NetkvIngress.route.ipv4", "NetkvIngress.route.forward");
         control.insert(table, ip, 0, action, &[u128::from(port)])?;
     }
     Ok(())
+}
+
+/// The ports of all addresses.
+pub(super) fn routes() -> impl Iterator<Item = (Ip, u16)> {
+    let servers = (0..SERVERS).map(|server| (server_ip(server), SERVER_PORT));
+    servers.chain([(client_ip(CLIENT), CLIENT_PORT), (CONTROLLER_IP, CPU_PORT)])
+}
+
+/// Frames of all kinds: requests and other messages, cut anywhere, with wrong lengths, versions,
+/// protocols and checksums, and to addresses with and without a route.
+pub(super) fn others(case: &Case) -> Frames {
+    let mut random = Random::new(11);
+    let mut draw = |below: u64| random.between(0, below - 1);
+    let mut frames = Frames::default();
+    for _ in 0..4_000 {
+        let number = draw(2 * u64::from(case.entries)) as u32;
+        let mut frame = if draw(2) == 0 {
+            get(number, number)
+        } else {
+            put(number, number, [1, 16, 37, 128][draw(4) as usize])
+        };
+        let destinations = [server_ip(3), client_ip(CLIENT), CONTROLLER_IP, [10, 9, 9, 9]];
+        match draw(10) {
+            0 => frame.truncate(draw(frame.len() as u64 + 1) as usize),
+            1 => frame[12..14].copy_from_slice(&[0x86, 0xdd]),
+            2 => frame[23] = 6,
+            3 => frame[36..38].copy_from_slice(&[19, draw(256) as u8]),
+            4 => frame[30..34].copy_from_slice(&destinations[draw(4) as usize]),
+            5 => {
+                let at = draw(frame.len() as u64) as usize;
+                frame[at] = draw(256) as u8;
+            }
+            6 => frame[14] = [0x45, 0x46, 0x55, 0x65][draw(4) as usize],
+            7 => frame[20..22].copy_from_slice(&[draw(64) as u8, draw(2) as u8]),
+            8 => frame[43] = draw(256) as u8,
+            _ => frame.extend((0..draw(40)).map(|byte| byte as u8)),
+        }
+        // Most frames get the right checksum again, so that they are not dropped for that.
+        if frame.len() >= 34 && draw(4) > 0 {
+            set_checksum(&mut frame[ETHERNET_LEN..ETHERNET_LEN + IPV4_LEN]);
+        }
+        frames.push(&frame);
+    }
+    frames
 }
 
 fn number(bytes: &[u8]) -> u128 {

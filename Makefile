@@ -14,6 +14,7 @@ GUEST_KERNEL := .cache/guest-kernel
 UV := $(or $(shell command -v uv),$(BOOTSTRAP)/bin/uv)
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 CARGO := cargo
+REV ?= HEAD~1
 MANIFEST := engine/Cargo.toml
 ENGINE_SOURCES := $(shell find engine -type f \( -name '*.rs' -o -name '*.p4' -o -name 'Cargo.*' \) -not -path '*/target/*')
 
@@ -23,7 +24,7 @@ export CARGO_TERM_COLOR ?= auto
 export CARGO_INCREMENTAL ?= 0
 
 .NOTPARALLEL:
-.PHONY: help setup demo test test-engine test-python test-fast lint fmt bench docs wheel clean tools test-tools
+.PHONY: help setup demo test test-engine test-python test-fast lint fmt bench bench-compare docs wheel clean tools test-tools
 
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -124,6 +125,9 @@ bench: setup ## Measure the data plane in memory, end to end over UDP, and the s
 	@$(BIN)/netkv bench e2e
 	@echo "==> netkv bench sim"
 	@$(BIN)/netkv bench sim
+
+bench-compare: $(VENV)/.packages ## Compare the data plane with another revision: REV=HEAD~1
+	@$(BIN)/python -m tests.compare_revisions "$(REV)" $(OPTIONS)
 
 docs: setup ## Write the reference documents, which are made of the code
 	@$(BIN)/netkv scenario reference > docs/scenario-reference.md

@@ -1,6 +1,6 @@
 //! The argument of compiled functions: data shared by the code and the executor.
 
-use netkv_dataplane::{Objects, Requests};
+use netkv_dataplane::{CloneTarget, Objects, Requests};
 
 /// The argument of compiled functions. Its layout is fixed; code accesses fields by their offsets.
 ///
@@ -43,6 +43,12 @@ pub(crate) struct Context {
     /// First cell of each counter array.
     pub(crate) counters: *const *mut u8,
     pub(crate) counts: *mut u8,
+    /// The clones of the first `clone_sessions` session numbers.
+    pub(crate) clone_targets: *const CloneTarget,
+    pub(crate) clone_sessions: u64,
+    /// Whether code may process an egress clone (0 or 1), and whether it has done so.
+    pub(crate) may_clone: u64,
+    pub(crate) cloned: u64,
     pub(crate) objects: *mut Objects,
     pub(crate) helpers: *mut crate::helpers::Scratch,
 }

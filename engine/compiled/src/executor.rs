@@ -130,6 +130,9 @@ impl Compiled {
         self.context.registers = self.registers.as_ptr();
         self.context.counters = self.counters.as_ptr();
         self.context.counts = (&raw mut objects.counts).cast();
+        let targets = objects.clone_targets();
+        self.context.clone_targets = targets.as_ptr();
+        self.context.clone_sessions = targets.len() as u64;
     }
 
     /// Copies a packet into the context.
@@ -169,7 +172,8 @@ impl Compiled {
         self.context.out = out.room(room).as_mut_ptr();
     }
 
-    /// Counts an outcome. Returns the reason if the switch must continue with the packet.
+    /// Counts an outcome. Returns the reason if the switch must continue with the packet, which may
+    /// be the clone of the one that the code began with.
     #[inline]
     fn finish(
         &self,
@@ -178,6 +182,10 @@ impl Compiled {
         out: &mut Output,
         tally: &mut Tally,
     ) -> Option<Stop> {
+        if self.context.cloned != 0 {
+            tally.cloned += 1;
+            tally.dropped_egress += 1;
+        }
         match outcome {
             outcome::SENT => {
                 let length = self.context.out_length;
@@ -204,6 +212,9 @@ impl Compiled {
             }
             _ => {
                 self.store_packet(packet);
+                if self.context.cloned != 0 {
+                    packet.count_pass();
+                }
                 Some(Stop::EndOfEgress)
             }
         }
@@ -281,6 +292,7 @@ impl Executor for Compiled {
             self.reserve_output(frame.bytes.len(), out);
             set_frame(&mut self.context, frame);
             self.context.state = packet.state.words.as_mut_ptr();
+            (self.context.may_clone, self.context.cloned) = (1, 0);
             // SAFETY: `update_views` and the lines above have set all pointers that the code reads.
             let outcome = unsafe { self.code.machine.call(self.code.forward, &mut self.context) };
             if outcome >= outcome::END_OF_INGRESS {
@@ -288,6 +300,9 @@ impl Executor for Compiled {
             }
             if let Some(stop) = self.finish(outcome, packet, out, tally) {
                 return Some((position, stop));
+            }
+            if self.context.cloned != 0 && outcome == outcome::SENT {
+                out.note_passes(1);
             }
         }
         None
@@ -299,13 +314,19 @@ impl Executor for Compiled {
         objects: &mut Objects,
         out: &mut Output,
         tally: &mut Tally,
+        may_clone: bool,
     ) -> Option<Stop> {
         self.update_views(objects);
         self.reserve_output(packet.bytes.len(), out);
         self.load_packet(packet);
+        (self.context.may_clone, self.context.cloned) = (u64::from(may_clone), 0);
         // SAFETY: as above.
         let outcome = unsafe { self.code.machine.call(self.code.transmit, &mut self.context) };
-        self.finish(outcome, packet, out, tally)
+        let stop = self.finish(outcome, packet, out, tally);
+        if self.context.cloned != 0 && outcome == outcome::SENT {
+            packet.count_pass();
+        }
+        stop
     }
 }
 
@@ -332,6 +353,10 @@ fn empty_context() -> Context {
         registers: null(),
         counters: null(),
         counts: null_mut(),
+        clone_targets: null(),
+        clone_sessions: 0,
+        may_clone: 0,
+        cloned: 0,
         objects: null_mut(),
         helpers: null_mut(),
     }

@@ -4,6 +4,7 @@
 //! reference; both executors give the same results.
 //!
 //! ```text
+//!   decided    branches that known values of words decide
 //!   plan       which words of the state area are in registers, and which in memory
 //!   code/      translates the IR to that of Cranelift
 //!   machine    makes machine code, and owns its memory
@@ -15,6 +16,7 @@
 
 mod code;
 mod context;
+mod decided;
 mod executor;
 mod helpers;
 mod machine;

@@ -3,7 +3,9 @@
 
 use netkv_ir::{Cfg, Expr, HashInput, Op, Place, Program, Terminator, Word};
 
-use netkv_dataplane::Graph;
+use netkv_dataplane::{Graph, instance};
+
+use crate::decided::decided;
 
 /// A set of words of the state area.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +50,9 @@ pub(crate) struct Plan {
     pub(crate) accessed: Vec<Words>,
     /// Words that the switch itself accesses between graphs.
     pub(crate) switch_words: Words,
+    /// The egress of a clone without a field list, whose metadata is 0. None if no such clone is
+    /// made, or if it cannot be compiled beside the egress of the original.
+    pub(crate) egress_of_clone: Option<Cfg>,
     /// Maximum number of bytes of all emitted headers together.
     pub(crate) header_bytes: usize,
     /// Maximum number of words of the keys of a table or select.
@@ -64,6 +69,7 @@ impl Plan {
             in_memory: in_memory(program),
             accessed: Vec::new(),
             switch_words: switch_words(program),
+            egress_of_clone: None,
             header_bytes: 0,
             key_words: 1,
             digest_words: 1,
@@ -76,6 +82,7 @@ impl Plan {
             plan.accessed.push(accessed);
             plan.buffers(graph.of(program));
         }
+        plan.egress_of_clone = plan.decided_egress_of_clone(program);
         // A header may be emitted more than once.
         for block in &program.deparser.blocks {
             for op in &block.ops {
@@ -101,6 +108,23 @@ impl Plan {
             live_after_stop.union(&self.accessed[graph as usize]);
         }
         live_after_stop
+    }
+
+    fn decided_egress_of_clone(&self, program: &Program) -> Option<Cfg> {
+        let clones = |op: &Op| matches!(op, Op::Clone { field_list: None, .. });
+        if !program.egress.blocks.iter().flat_map(|block| &block.ops).any(clones)
+            || self.in_memory.iter().next().is_some()
+        {
+            return None;
+        }
+        let mut known = vec![Some(0); program.state_words as usize];
+        let standard = &program.standard_metadata;
+        let metadata = standard.places().map(|place| (place.word, place.words()));
+        for (word, words) in metadata.chain(program.header_words()) {
+            known[word as usize..(word + words) as usize].fill(None);
+        }
+        known[standard.instance_type.word as usize] = Some(instance::EGRESS_CLONE);
+        decided(program, &program.egress, known)
     }
 
     fn buffers(&mut self, cfg: &Cfg) {
@@ -271,6 +295,13 @@ fn visit_all(expr: &Expr, visit: &mut impl FnMut(&Expr)) {
             visit_all(otherwise, visit);
         }
     }
+}
+
+/// The words that an operation writes, and those that it reads other than in expressions.
+pub(crate) fn accessed_by(program: &Program, op: &Op) -> Words {
+    let mut accessed = Words::empty(program);
+    AccessCollector { program, accessed: &mut accessed }.op(op);
+    accessed
 }
 
 /// Collects the words that a graph accesses.

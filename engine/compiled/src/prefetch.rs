@@ -45,7 +45,7 @@ struct Cells {
 }
 
 impl Prefetch {
-    /// For the first large exact-match table of ingress; none if there is none.
+    /// For the largest exact-match table of ingress; none if there is no large one.
     pub(crate) fn new<'a>(program: &'a Program, shapes: &Shapes) -> Option<(Self, &'a Apply)> {
         // The parser runs twice for a packet, so it must terminate and have no side effects.
         let graph = &program.parser;
@@ -53,16 +53,18 @@ impl Prefetch {
             return None;
         }
         let blocks = &program.ingress.blocks;
-        let apply = blocks.iter().find_map(|block| match &block.terminator {
+        let size = |apply: &Apply| program.tables[apply.table as usize].size;
+        let large = blocks.iter().filter_map(|block| match &block.terminator {
             Terminator::Apply(apply)
-                if program.tables[apply.table as usize].size >= LARGE_TABLE
+                if size(apply) >= LARGE_TABLE
                     && shapes.slot_words[apply.table as usize].is_some()
                     && !apply.keys.is_empty() =>
             {
                 Some(&**apply)
             }
             _ => None,
-        })?;
+        });
+        let apply = large.max_by_key(|apply| size(apply))?;
         let table = apply.table as usize;
         let keys = apply.keys.iter().zip(&program.tables[table].keys);
         let key_words = keys
@@ -138,7 +140,7 @@ fn is_repeatable(op: &Op) -> bool {
     )
 }
 
-/// The cells that ingress accesses at an index that is a parameter of the action.
+/// The cells that ingress and egress access at an index that is a parameter of the action.
 fn cells_of_action(
     program: &Program,
     shapes: &Shapes,
@@ -155,7 +157,7 @@ fn cells_of_action(
     }
     add_copies(&program.ingress.blocks, target.block, &mut parameters);
     let mut cells: Vec<Cells> = Vec::new();
-    for block in &program.ingress.blocks {
+    for block in program.ingress.blocks.iter().chain(&program.egress.blocks) {
         for op in &block.ops {
             let (Op::RegisterRead { register, index, .. }
             | Op::RegisterWrite { register, index, .. }) = op

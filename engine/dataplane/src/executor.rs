@@ -118,6 +118,8 @@ pub struct Tally {
     pub dropped_ingress: u64,
     /// Packets dropped at the end of egress.
     pub dropped_egress: u64,
+    /// Egress clones that were made of such packets, and processed.
+    pub cloned: u64,
 }
 
 /// Runs graphs of one program over packets and the objects of one pipeline.
@@ -150,15 +152,16 @@ pub trait Executor: Send {
     }
 
     /// Processes a packet that is ready for egress. Returns the reason for a stop. `None`: the
-    /// packet is done.
+    /// packet is done. With `may_clone`, it may drop the packet and continue with its egress clone.
     fn transmit(
         &mut self,
         packet: &mut Packet,
         objects: &mut Objects,
         out: &mut Output,
         tally: &mut Tally,
+        may_clone: bool,
     ) -> Option<Stop> {
-        let _ = (packet, objects, out, tally);
+        let _ = (packet, objects, out, tally, may_clone);
         Some(Stop::Nowhere)
     }
 }

@@ -12,6 +12,7 @@ use crate::hash;
 use crate::meters::Meter;
 use crate::random::Random;
 use crate::registers::Registers;
+use crate::replication::CloneTarget;
 use crate::tables::{BoundAction, EntryKind, ExactMap, Profile, Table};
 use crate::value_sets::member_holds;
 
@@ -26,8 +27,10 @@ pub(crate) struct MeterArray {
 #[derive(Debug)]
 pub struct Objects {
     tables: Vec<Table>,
-    /// Increases with every change of a table, which may move entries in memory.
+    /// Increases with every change of a table, which may move entries in memory, or of
+    /// `clone_targets`.
     generation: u64,
+    clone_targets: Vec<CloneTarget>,
     /// Register arrays.
     pub registers: Registers,
     pub(crate) counters: Vec<Vec<CounterData>>,
@@ -89,6 +92,7 @@ impl Objects {
         let mut objects = Self {
             tables: Vec::new(),
             generation: 0,
+            clone_targets: Vec::new(),
             registers: Registers::new(program),
             counters: program
                 .counters
@@ -126,10 +130,21 @@ impl Objects {
         &mut self.tables
     }
 
-    /// A number that changes with every change of a table. Addresses of entries are valid until
-    /// then.
+    /// A number that changes with every change of a table or of clone targets. Their addresses are
+    /// valid until then.
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// The targets of clone sessions by number. Sessions that are missing here may have clones that
+    /// only the switch can make.
+    pub fn clone_targets(&self) -> &[CloneTarget] {
+        &self.clone_targets
+    }
+
+    pub(crate) fn set_clone_targets(&mut self, targets: Vec<CloneTarget>) {
+        self.generation += 1;
+        self.clone_targets = targets;
     }
 
     /// Looks up `key` and returns the action to run. Updates the direct counter and meter of the

@@ -87,6 +87,11 @@ impl Packet {
         self.passes = 0;
     }
 
+    /// Counts that it is now a clone of the packet that it was.
+    pub fn count_pass(&mut self) {
+        self.passes += 1;
+    }
+
     /// Appends whole bytes to the output of the deparser.
     pub fn append_deparsed(&mut self, bytes: &[u8]) {
         self.deparsed.grow(bytes.len()).copy_from_slice(bytes);

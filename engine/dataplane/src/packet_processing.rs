@@ -25,10 +25,11 @@ pub const MAX_PASSES: u32 = 1_000;
 pub const MAX_PASSES_PER_FRAME: u32 = 65_536;
 
 /// Values of `standard_metadata.instance_type`.
-pub(crate) mod instance {
-    pub(crate) const NORMAL: u64 = 0;
+#[allow(missing_docs)]
+pub mod instance {
+    pub const NORMAL: u64 = 0;
     pub(crate) const INGRESS_CLONE: u64 = 1;
-    pub(crate) const EGRESS_CLONE: u64 = 2;
+    pub const EGRESS_CLONE: u64 = 2;
     pub(crate) const RECIRCULATED: u64 = 4;
     pub(crate) const REPLICATED: u64 = 5;
     pub(crate) const RESUBMITTED: u64 = 6;
@@ -55,6 +56,7 @@ impl Switch {
             let mut tally = Tally::default();
             let stop = executor.forward(batch, at, &mut packet, objects, out, &mut tally);
             self.count_tally(tally);
+            let mut clones = 0;
             match stop {
                 None => {
                     self.pool.push(packet);
@@ -73,16 +75,17 @@ impl Switch {
                 }
                 Some((index, Stop::OtherPipeline)) => {
                     packet.pipeline = pipeline;
-                    self.egress(packet, out, &mut None);
+                    clones += self.egress(packet, out, &mut None);
                     at = index + 1;
                 }
                 Some((index, Stop::EndOfEgress)) => {
                     packet.pipeline = pipeline;
+                    clones = packet.passes;
                     self.end_of_egress(packet, out, &mut None);
                     at = index + 1;
                 }
             }
-            self.process_queues(out, &mut None);
+            self.process_queues(out, &mut None, clones);
         }
         for index in 0..at {
             self.count_received(batch.frames[index]);
@@ -104,6 +107,7 @@ impl Switch {
         self.statistics.bytes_out += tally.sent_bytes;
         self.statistics.dropped_ingress += tally.dropped_ingress;
         self.statistics.dropped_egress += tally.dropped_egress;
+        self.statistics.cloned += tally.cloned;
     }
 
     fn update_executor_statistics(&mut self) {
@@ -140,16 +144,16 @@ impl Switch {
         packet.set(self.standard.packet_length, bytes.len() as u64);
         packet.set(self.standard.ingress_global_timestamp, now_ns / 1_000);
         self.to_ingress.push_back(packet);
-        self.process_queues(out, tracing);
+        self.process_queues(out, tracing, 0);
         self.update_executor_statistics();
     }
 
-    /// Processes the packets in both queues until the queues are empty.
-    fn process_queues(&mut self, out: &mut Output, tracing: &mut Tracing<'_>) {
-        let mut work = 0;
+    /// Processes the packets in both queues until the queues are empty. `work` is the number of
+    /// clones of the received frame that are done already.
+    fn process_queues(&mut self, out: &mut Output, tracing: &mut Tracing<'_>, mut work: u32) {
         loop {
             if let Some(packet) = self.to_egress.pop_front() {
-                self.egress(packet, out, tracing);
+                work += self.egress(packet, out, tracing);
             } else if let Some(packet) = self.to_ingress.pop_front() {
                 self.ingress(packet, tracing);
             } else {
@@ -261,7 +265,13 @@ impl Switch {
         self.to_egress.push_back(packet);
     }
 
-    fn egress(&mut self, mut packet: Box<Packet>, out: &mut Output, tracing: &mut Tracing<'_>) {
+    /// Returns the number of clones that it has processed as well.
+    fn egress(
+        &mut self,
+        mut packet: Box<Packet>,
+        out: &mut Output,
+        tracing: &mut Tracing<'_>,
+    ) -> u32 {
         let port = packet.egress_port;
         let pipeline = self.pipeline_of(port);
         if tracing.is_none()
@@ -269,16 +279,22 @@ impl Switch {
                 &mut self.pipelines[pipeline]
         {
             let mut tally = Tally::default();
-            let stop = executor.transmit(&mut packet, objects, out, &mut tally);
+            // With other packets in the queue, the clone would overtake them.
+            let may_clone = self.to_egress.is_empty() && packet.passes < MAX_PASSES;
+            let stop = executor.transmit(&mut packet, objects, out, &mut tally, may_clone);
             self.count_tally(tally);
             match stop {
                 None => {
                     if tally.sent > 0 {
                         out.note_passes(packet.passes);
                     }
-                    return self.pool.push(packet);
+                    self.pool.push(packet);
+                    return tally.cloned as u32;
                 }
-                Some(Stop::EndOfEgress) => return self.end_of_egress(packet, out, tracing),
+                Some(Stop::EndOfEgress) => {
+                    self.end_of_egress(packet, out, tracing);
+                    return tally.cloned as u32;
+                }
                 Some(_) => {}
             }
         }
@@ -286,6 +302,7 @@ impl Switch {
         record_event(tracing, || EventKind::Pass { pipeline: "egress", port, number });
         self.run(Graph::Egress, pipeline, &mut packet, tracing);
         self.end_of_egress(packet, out, tracing);
+        0
     }
 
     fn end_of_egress(

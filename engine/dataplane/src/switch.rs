@@ -75,12 +75,6 @@ impl Switch {
     /// - the number of pipelines is not possible.
     pub fn new(program: Arc<Program>, options: SwitchOptions) -> Result<Self, ProgramError> {
         validate(&program)?;
-        let mut header_words = Vec::new();
-        for header in &program.headers {
-            header_words.push((header.valid, 1));
-            header_words.push((header.base, header.words));
-        }
-        header_words.extend(program.stacks.iter().map(|stack| (stack.next_index, 1)));
         Ok(Self {
             standard: program.standard_metadata.clone(),
             interpreter: Interpreter::new(&program),
@@ -90,7 +84,7 @@ impl Switch {
             digests: DigestQueue::default(),
             statistics: Statistics::default(),
             now_ns: 0,
-            header_words,
+            header_words: program.header_words().collect(),
             to_ingress: VecDeque::new(),
             to_egress: VecDeque::new(),
             pool: Vec::new(),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Action, ActionProfile, Cfg, ControllerHeader, Counter, Digest, FieldList, Header, Meter,
-    Register, Stack, StandardMetadata, Table, ValueSet, Var,
+    Register, Stack, StandardMetadata, Table, ValueSet, Var, Word,
 };
 
 /// A compiled v1model program.
@@ -60,4 +60,15 @@ pub struct Program {
     pub compute_checksum: Cfg,
     /// Deparser. Its packet operations are [`crate::Op::Emit`] and [`crate::Op::EmitStack`].
     pub deparser: Cfg,
+}
+
+impl Program {
+    /// First word and number of words of all header state: fields, validity, and the next index of
+    /// stacks.
+    pub fn header_words(&self) -> impl Iterator<Item = (Word, u32)> + '_ {
+        let headers = self.headers.iter();
+        headers
+            .flat_map(|header| [(header.valid, 1), (header.base, header.words)])
+            .chain(self.stacks.iter().map(|stack| (stack.next_index, 1)))
+    }
 }

@@ -10,7 +10,7 @@ use netkv_ir::{BinaryOp, Expr, UnaryOp};
 use super::builder::Builder;
 
 /// The low `width` bits set.
-pub(super) const fn mask(width: u32) -> u64 {
+pub(crate) const fn mask(width: u32) -> u64 {
     if width >= 64 { u64::MAX } else { (1 << width) - 1 }
 }
 

@@ -9,6 +9,8 @@
 //! - `forward`: from a received frame to the sent frame, with all six graphs. It returns at the end
 //!   of ingress if the egress port belongs to another pipeline.
 //! - `transmit`: from the start of egress to the sent frame, for a packet in memory.
+//!   Both continue with the egress clone of a packet that is dropped itself, if there is one clone
+//!   and it keeps no metadata. Its pass through egress is compiled with that knowledge.
 //! - one function for each graph, for packets that are cloned, resubmitted or multicast.
 
 mod builder;
@@ -31,7 +33,8 @@ use crate::plan::Plan;
 use crate::prefetch::Prefetch;
 
 pub(crate) use builder::Shapes;
-pub(crate) use unit::cyclic;
+pub(crate) use expr::mask;
+pub(crate) use unit::{cyclic, topological_order};
 
 /// The code of a program. Any number of switches can share it.
 pub(crate) struct Code {

@@ -121,9 +121,9 @@ impl Builder<'_> {
         let table = &self.program.tables[apply.table as usize];
         let keys = self.keys(apply);
         match self.shapes.slot_words[apply.table as usize] {
-            Some(slot_words) if !keys.is_empty() => {
-                self.look_up(apply, &keys, slot_words, blocks);
-            }
+            // It has no entries.
+            Some(_) if keys.is_empty() => self.miss(apply, blocks),
+            Some(slot_words) => self.look_up(apply, &keys, slot_words, blocks),
             _ => {
                 let selector: Vec<(Vec<Value>, u32)> = apply
                     .keys
@@ -215,6 +215,18 @@ impl Builder<'_> {
         self.b.seal_block(probe);
 
         self.enter(miss);
+        self.miss(apply, blocks);
+
+        self.enter(hit);
+        let one = self.constant(1);
+        self.set(apply.hit, one);
+        let action = self.b.ins().band_imm(head, 0xffff_ffff);
+        let data = self.b.ins().iadd_imm(slot, 8 + 8 * keys.len() as i64);
+        self.run_action(apply, action, data, blocks);
+    }
+
+    /// Runs the default action of a table.
+    fn miss(&mut self, apply: &Apply, blocks: &[Block]) {
         let zero = self.constant(0);
         self.set(apply.hit, zero);
         let table = &self.program.tables[apply.table as usize];
@@ -230,17 +242,11 @@ impl Builder<'_> {
             self.set(apply.action_run, action);
             self.b.ins().jump(blocks[target.block as usize], &[]);
         } else {
+            let view = self.table_view(apply.table);
             let action = self.view_field(view, std::mem::offset_of!(TableView, default_action));
             let data = self.view_field(view, std::mem::offset_of!(TableView, default_data));
             self.run_action(apply, action, data, blocks);
         }
-
-        self.enter(hit);
-        let one = self.constant(1);
-        self.set(apply.hit, one);
-        let action = self.b.ins().band_imm(head, 0xffff_ffff);
-        let data = self.b.ins().iadd_imm(slot, 8 + 8 * keys.len() as i64);
-        self.run_action(apply, action, data, blocks);
     }
 
     fn table_view(&mut self, table: u32) -> Value {

@@ -1,12 +1,12 @@
 //! Compiled functions: their start, the graphs that they run, and their end.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use netkv_dataplane::{Counts, Graph, NO_LIST, Requests};
+use netkv_dataplane::{CloneTarget, Counts, Graph, NO_LIST, Requests, instance};
 use netkv_ir::{Apply, BlockId, Cfg, Program};
 
-use super::builder::{Builder, Shapes, field, frame_memory};
+use super::builder::{Builder, Shapes, field, frame_memory, objects_memory};
 use super::ops::{DROP_PORT, Flow};
 use super::position::{Position, positions, successors};
 use crate::CompileError;
@@ -16,8 +16,6 @@ use crate::plan::{Plan, Words};
 
 /// Maximum number of blocks that one graph runs for one packet, as in the interpreter.
 const BLOCK_LIMIT: u64 = 65_536;
-/// The `instance_type` of a packet that is neither a clone nor recirculated.
-const NORMAL: u64 = 0;
 
 /// The kind of a function.
 #[derive(Debug, Clone, Copy)]
@@ -85,7 +83,7 @@ impl Builder<'_> {
         self.store_number(standard.ingress_global_timestamp, micros);
     }
 
-    fn microseconds(&mut self) -> cranelift_codegen::ir::Value {
+    fn microseconds(&mut self) -> Value {
         let now = self.context_constant(field!(now_ns));
         self.b.ins().udiv_imm(now, 1_000)
     }
@@ -175,7 +173,13 @@ impl Builder<'_> {
         let drop = self.b.ins().icmp_imm(IntCC::Equal, port, DROP_PORT as i64);
         self.return_if(drop, outcome::DROPPED_IN_INGRESS);
 
-        self.store_constant(standard.instance_type, NORMAL);
+        self.store_constant(standard.instance_type, instance::NORMAL);
+        self.enter_egress(port);
+    }
+
+    /// Sets what the switch sets when it enqueues a packet for a port.
+    fn enter_egress(&mut self, port: Value) {
+        let standard = &self.program.standard_metadata;
         self.store_number(standard.egress_port, port);
         let port = self.b.ins().band_imm(port, 0xffff);
         self.context_store(field!(egress_port), port);
@@ -199,6 +203,80 @@ impl Builder<'_> {
 
     fn egress_to_frame(&mut self) {
         self.graph(Graph::Egress);
+        if let Some(egress) = &self.plan.egress_of_clone {
+            let clone = self.new_block();
+            let [port, instance] = self.leave_for_clone(clone);
+            let original = self.b.current_block().expect("a block follows the branch");
+            self.enter(clone);
+            self.become_clone(port, instance);
+            self.cfg(Graph::Egress, egress);
+            self.end_of_egress();
+            self.b.switch_to_block(original);
+        }
+        self.end_of_egress();
+    }
+
+    /// Jumps to `clone` if the packet is dropped and has one clone, which code may process. Returns
+    /// the port and the instance of the clone.
+    fn leave_for_clone(&mut self, clone: Block) -> [Value; 2] {
+        let standard = &self.program.standard_metadata;
+        let [flags, list, session] =
+            [self.vars.flags, self.vars.clone_list, self.vars.clone_session]
+                .map(|var| self.b.use_var(var));
+        let only_clone = self.b.ins().icmp_imm(IntCC::Equal, flags, Requests::CLONE as i64);
+        let no_list = self.b.ins().icmp_imm(IntCC::Equal, list, NO_LIST as i64);
+        let egress_spec = self.get(standard.egress_spec.word);
+        let dropped = self.b.ins().icmp_imm(IntCC::Equal, egress_spec, DROP_PORT as i64);
+        let sessions = self.context_constant(field!(clone_sessions));
+        let known = self.b.ins().icmp(IntCC::UnsignedLessThan, session, sessions);
+        let allowed = self.context_constant(field!(may_clone));
+        let allowed = self.b.ins().icmp_imm(IntCC::NotEqual, allowed, 0);
+        let all = [no_list, dropped, known, allowed]
+            .into_iter()
+            .fold(only_clone, |all, one| self.b.ins().band(all, one));
+        let (look_up, original) = (self.new_block(), self.new_block());
+        self.b.ins().brif(all, look_up, &[], original, &[]);
+        self.enter(look_up);
+        let targets = self.context_constant(field!(clone_targets));
+        let offset = self.b.ins().imul_imm(session, size_of::<CloneTarget>() as i64);
+        let target = self.b.ins().iadd(targets, offset);
+        let [port, instance] =
+            [std::mem::offset_of!(CloneTarget, port), std::mem::offset_of!(CloneTarget, instance)]
+                .map(|at| self.b.ins().load(types::I64, objects_memory(), target, at as i32));
+        let unknown = self.b.ins().icmp_imm(IntCC::Equal, port, CloneTarget::NONE.port as i64);
+        self.b.ins().brif(unknown, original, &[], clone, &[]);
+        self.enter(original);
+        [port, instance]
+    }
+
+    /// The packet becomes its egress clone without a field list, as in the switch.
+    fn become_clone(&mut self, port: Value, instance: Value) {
+        let (zero, one, none) = (self.constant(0), self.constant(1), self.constant(NO_LIST));
+        self.context_store(field!(cloned), one);
+        let mut of_headers = vec![false; self.program.state_words as usize];
+        for (word, words) in self.program.header_words() {
+            of_headers[word as usize..(word + words) as usize].fill(true);
+        }
+        for (word, of_header) in (0..).zip(of_headers) {
+            if !of_header {
+                self.set(word, zero);
+            }
+        }
+        let vars = self.vars;
+        for var in [vars.flags, vars.clone_session, vars.digest] {
+            self.b.def_var(var, zero);
+        }
+        for var in [vars.clone_list, vars.resubmit_list, vars.recirculate_list, vars.truncate] {
+            self.b.def_var(var, none);
+        }
+        let standard = &self.program.standard_metadata;
+        self.store_constant(standard.instance_type, instance::EGRESS_CLONE);
+        self.store_number(standard.egress_rid, instance);
+        self.enter_egress(port);
+    }
+
+    /// From the end of the egress graph to the sent frame.
+    fn end_of_egress(&mut self) {
         let live_after_stop = self.plan.live_after_stop();
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);
@@ -214,25 +292,15 @@ impl Builder<'_> {
         self.return_outcome(outcome::SENT);
     }
 
-    fn store_packet_and_return_if(
-        &mut self,
-        cond: cranelift_codegen::ir::Value,
-        outcome: u64,
-        live_after_stop: &Words,
-    ) {
+    fn store_packet_and_return_if(&mut self, cond: Value, outcome: u64, live_after_stop: &Words) {
         self.return_after(cond, outcome, |b| b.store_packet(live_after_stop));
     }
 
-    fn return_if(&mut self, cond: cranelift_codegen::ir::Value, outcome: u64) {
+    fn return_if(&mut self, cond: Value, outcome: u64) {
         self.return_after(cond, outcome, |_| {});
     }
 
-    fn return_after(
-        &mut self,
-        cond: cranelift_codegen::ir::Value,
-        outcome: u64,
-        before: impl FnOnce(&mut Self),
-    ) {
+    fn return_after(&mut self, cond: Value, outcome: u64, before: impl FnOnce(&mut Self)) {
         let (leave, next) = (self.new_block(), self.new_block());
         self.b.set_cold_block(leave);
         self.b.ins().brif(cond, leave, &[], next, &[]);
@@ -264,7 +332,11 @@ impl Builder<'_> {
 
     /// Compiles a graph. The current block is then the one that follows it.
     fn graph(&mut self, graph: Graph) {
-        let cfg = graph.of(self.program);
+        self.cfg(graph, graph.of(self.program));
+    }
+
+    /// As [`Builder::graph`], with a simpler form of the graph.
+    fn cfg(&mut self, graph: Graph, cfg: &Cfg) {
         if cfg.blocks.is_empty() {
             return;
         }
@@ -342,6 +414,15 @@ struct Order {
 /// Whether a graph has a cycle.
 pub(crate) fn cyclic(cfg: &Cfg) -> bool {
     !cfg.blocks.is_empty() && order(cfg).cyclic
+}
+
+/// The reachable blocks of a graph in topological order. None if it has a cycle.
+pub(crate) fn topological_order(cfg: &Cfg) -> Option<Vec<BlockId>> {
+    if cfg.blocks.is_empty() {
+        return Some(Vec::new());
+    }
+    let Order { order, cyclic } = order(cfg);
+    (!cyclic).then_some(order)
 }
 
 fn order(cfg: &Cfg) -> Order {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{ControlCode, ControlError};
+use crate::pipeline_instance::pipeline_of;
 use crate::replication::{CloneSession, Replica};
 use crate::switch::Switch;
 
@@ -106,7 +107,9 @@ impl Switch {
         session: CloneSession,
     ) -> Result<(), ControlError> {
         check_replicas(&format!("Clone session {id}"), &session.replicas)?;
-        insert(&mut self.replication.sessions, "clone session", id, session)
+        insert(&mut self.replication.sessions, "clone session", id, session)?;
+        self.update_clone_targets();
+        Ok(())
     }
 
     /// Replaces a clone session.
@@ -121,6 +124,7 @@ impl Switch {
     ) -> Result<(), ControlError> {
         check_replicas(&format!("Clone session {id}"), &session.replicas)?;
         *existing(&mut self.replication.sessions, "clone session", id)? = session;
+        self.update_clone_targets();
         Ok(())
     }
 
@@ -132,7 +136,16 @@ impl Switch {
     pub fn delete_clone_session(&mut self, id: u32) -> Result<(), ControlError> {
         existing(&mut self.replication.sessions, "clone session", id)?;
         self.replication.sessions.remove(&id);
+        self.update_clone_targets();
         Ok(())
+    }
+
+    fn update_clone_targets(&mut self) {
+        let pipelines = self.pipelines.len();
+        for (pipeline, instance) in self.pipelines.iter_mut().enumerate() {
+            let is_own = |port| pipeline_of(port, pipelines) == pipeline;
+            instance.objects.set_clone_targets(self.replication.clone_targets(is_own));
+        }
     }
 
     /// The clone session with this id, or all sessions in order of their ids.

@@ -31,7 +31,7 @@ def test_every_path_is_measured_with_every_executor(netkv: Netkv) -> None:
     found = cases(document)
     assert set(found) == {(program, path) for program in known for path in known[program]}
     for (program, path), of in found.items():
-        by_hand = {"handwritten"} if program == "cache_read" else set()
+        by_hand = {"handwritten"} if program in ("cache_read", "nocache") else set()
         assert set(of) == {"interpreter", "compiled"} | by_hand, (program, path)
         for each in of.values():
             assert (each["entries"], each["value_size"], each["key_width"]) == (10_000, 128, 128)

@@ -149,7 +149,7 @@ def test_estimate_includes_the_time_to_fill_caches(store: Store) -> None:
 def test_number_of_runs_at_a_time(store: Store) -> None:
     """Short simulated runs stay in one process; live runs are one after the other."""
     options = ("sweep={}", "schemes=[nocache]", "expect=[]", "plots=[]", "repeat=2")
-    long = scenario(*options, name="netcache-skew")
+    long = scenario(*options, "duration=10", name="netcache-skew")
     short = scenario(*options, "duration=0.1", "warmup=0", name="netcache-skew")
     cores = len(os.sched_getaffinity(0))
     assert takes(store, long).jobs == cores

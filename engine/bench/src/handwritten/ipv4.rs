@@ -2,7 +2,7 @@
 
 /// The four bytes of an address.
 #[inline]
-pub(super) fn address(frame: &[u8], at: usize) -> [u8; 4] {
+pub(crate) fn address(frame: &[u8], at: usize) -> [u8; 4] {
     [frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn set_checksum(header: &mut [u8]) {
 
 /// Whether the checksum of a header is right.
 #[inline]
-pub(super) fn is_checksum_right(header: &[u8]) -> bool {
+pub(crate) fn is_checksum_right(header: &[u8]) -> bool {
     let mut copy: [u8; 20] = [0; 20];
     copy.copy_from_slice(header);
     set_checksum(&mut copy);

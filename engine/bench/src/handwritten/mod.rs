@@ -3,12 +3,10 @@
 
 mod cache_read;
 mod ipv4;
-mod nocache;
 mod table;
 
 pub use cache_read::CacheRead;
-pub(crate) use ipv4::set_checksum;
-pub use nocache::NoCache;
+pub(crate) use ipv4::{address, is_checksum_right, set_checksum};
 pub use table::Table;
 
 use netkv_dataplane::Output;

@@ -9,6 +9,7 @@ mod distreach;
 mod farreach;
 mod netcache;
 mod nocache;
+mod nocache_by_hand;
 mod path;
 mod rack;
 mod write_back;

@@ -2,11 +2,12 @@
 
 use netkv_wire::{MAX_VALUE, mac_of, padded, partition_range, server_ip};
 
+use super::nocache_by_hand::NoCache as ByHand;
 use super::{Subject, no_path, rack};
 use crate::case::Case;
 use crate::control::Control;
 use crate::error::BenchError;
-use crate::handwritten::{NoCache as ByHand, Pipeline};
+use crate::handwritten::Pipeline;
 use crate::traffic::{Frames, Traffic, uniform};
 
 /// The program `nocache.p4`.

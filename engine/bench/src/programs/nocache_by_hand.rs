@@ -6,8 +6,7 @@ use netkv_wire::{
     UDP_LEN, crc32,
 };
 
-use super::ipv4::{address, is_checksum_right, set_checksum};
-use super::{Pipeline, Table};
+use crate::handwritten::{Pipeline, Table, address, is_checksum_right, set_checksum};
 
 const UDP_AT: usize = ETHERNET_LEN + IPV4_LEN;
 const ROUTES: u32 = 4096;
@@ -46,7 +45,7 @@ struct Owner {
 }
 
 /// The program, with its tables.
-pub struct NoCache {
+pub(super) struct NoCache {
     owners: Vec<Owner>,
     routes: Table<4, u16>,
     drops: [u64; 9],
@@ -56,18 +55,18 @@ pub struct NoCache {
 
 impl NoCache {
     /// A pipeline without entries, for frames from this port.
-    pub fn new(port: u16) -> Self {
+    pub(super) fn new(port: u16) -> Self {
         debug_assert_ne!(port, CPU_PORT, "frames of the controller have one more header");
         Self { owners: Vec::new(), routes: Table::new(ROUTES), drops: [0; 9], port }
     }
 
     /// Adds the server that owns these hashes.
-    pub fn own(&mut self, (first, last): (u32, u32), mac: Mac, ip: Ip) {
+    pub(super) fn own(&mut self, (first, last): (u32, u32), mac: Mac, ip: Ip) {
         self.owners.push(Owner { first, last, mac, ip });
     }
 
     /// Adds a route from an address to a port.
-    pub fn route(&mut self, address: Ip, port: u16) {
+    pub(super) fn route(&mut self, address: Ip, port: u16) {
         self.routes.insert(address, port);
     }
 

@@ -30,46 +30,37 @@ _STOP_TIMEOUT = 30.0
 """Seconds that a run has to stop its rack; the step of the simulator under way ends before."""
 
 
-class RunProcesses:
-    """Processes for the runs of one scenario."""
+async def run_in_processes(
+    planned: Sequence[PlannedRun],
+    processes: int,
+    *,
+    sink: RunSink | None,
+    on_progress: Callable[[Progress], None],
+    finished: Callable[[str], RunResult | None],
+) -> list[RunResult]:
+    """Executes runs in so many processes; returns the results in the order of the plan.
 
-    def __init__(
-        self,
-        count: int,
-        *,
-        sink: RunSink | None,
-        on_progress: Callable[[Progress], None],
-        finished: Callable[[str], RunResult | None],
-    ) -> None:
-        self._count = count
-        self._sink = sink
-        self._on_progress = on_progress
-        self._finished = finished
+    When it is cancelled, or when a run raises an error, the other runs are interrupted.
+    """
+    results: dict[int, RunResult] = {}
+    waiting = iter(enumerate(planned))
 
-    async def run(self, planned: Sequence[PlannedRun]) -> list[RunResult]:
-        """Executes the runs; returns the results in the order of the plan.
-
-        When it is cancelled, or when a run raises an error, the other runs are interrupted.
-        """
-        results: dict[int, RunResult] = {}
-        waiting = iter(enumerate(planned))
-
-        async def work() -> None:
-            process = _Process(self._sink, self._on_progress, self._finished)
-            try:
-                for index, each in waiting:
-                    results[index] = await process.run(each, index, len(planned))
-            finally:
-                process.close()
-
+    async def work() -> None:
+        process = _Process(sink, on_progress, finished)
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(self._count, len(planned))):
-                    group.create_task(work())
-        except BaseExceptionGroup as failures:
-            # All runs of an impossible scenario fail with the same error.
-            raise failures.exceptions[0] from None
-        return [results[index] for index in range(len(planned))]
+            for index, each in waiting:
+                results[index] = await process.run(each, index, len(planned))
+        finally:
+            process.close()
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(processes, len(planned))):
+                group.create_task(work())
+    except BaseExceptionGroup as failures:
+        # All runs of an impossible scenario fail with the same error.
+        raise failures.exceptions[0] from None
+    return [results[index] for index in range(len(planned))]
 
 
 class RunCrashedError(Exception):

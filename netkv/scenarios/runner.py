@@ -15,7 +15,7 @@ from netkv.scenarios.execution import Execution, Progress
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import RunResult, RunSink, ScenarioResult
 from netkv.scenarios.run_plan import plan
-from netkv.scenarios.run_processes import RunProcesses
+from netkv.scenarios.run_processes import run_in_processes
 from netkv.scenarios.timeline import check_live
 
 
@@ -44,8 +44,9 @@ async def run_scenario(
             check_live(item.scenario)
     jobs = 1 if scenario.mode == "live" else min(jobs, len(planned))
     if jobs > 1:
-        processes = RunProcesses(jobs, sink=sink, on_progress=on_progress, finished=finished)
-        results = await processes.run(planned)
+        results = await run_in_processes(
+            planned, jobs, sink=sink, on_progress=on_progress, finished=finished
+        )
     else:
         results = [
             await Execution(each, index, len(planned), sink, on_progress, finished).run()

@@ -13,7 +13,7 @@ from netkv.scenarios import loader, provenance
 from netkv.scenarios.execution import Progress
 from netkv.scenarios.results import INTERRUPTED
 from netkv.scenarios.run_plan import PlannedRun
-from netkv.scenarios.run_processes import RunCrashedError, RunProcesses
+from netkv.scenarios.run_processes import RunCrashedError, run_in_processes
 from netkv.scenarios.runner import run_scenario
 from tests.waiting import until_async
 
@@ -30,6 +30,12 @@ events: [{at: 0.5, kill: switch}, {at: 0.7, start: switch}]
 expect: [each.linearizable == 1]
 """
 LONG = ("duration=1000", "events=[]", "expect=[]", "repeat=1")
+
+
+async def in_a_process(planned: PlannedRun) -> None:
+    await run_in_processes(
+        [planned], 1, sink=None, on_progress=lambda _: None, finished=lambda _: None
+    )
 
 
 async def test_results_are_those_of_a_single_process(store: Store) -> None:
@@ -99,10 +105,9 @@ async def test_interrupted_runs_are_stored_with_what_they_have(store: Store) -> 
 
 
 async def test_internal_error_of_a_run_ends_the_scenario_with_its_traceback() -> None:
-    processes = RunProcesses(2, sink=None, on_progress=lambda _: None, finished=lambda _: None)
     broken = PlannedRun(cast(Any, None), "nocache", {}, 0, 1)
     with pytest.raises(RunCrashedError, match=r"(?s)AttributeError.*Traceback.*run_processes.py"):
-        await processes.run([broken])
+        await in_a_process(broken)
     assert multiprocessing.active_children() == []
 
 

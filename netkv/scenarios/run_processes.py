@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
+from netkv.errors import NetkvError
 from netkv.scenarios.execution import Execution, Progress
 from netkv.scenarios.results import (
     RunEvent,
@@ -115,7 +116,7 @@ class _Process:
                 if kind == "result":
                     return values[0]  # type: ignore[no-any-return]
                 if kind == "raised":
-                    raise RunCrashedError(values[0])
+                    raise values[0]
                 self._handle(kind, values)
 
     def _handle(self, kind: str, values: list[Any]) -> None:
@@ -137,7 +138,7 @@ class _Process:
         """Interrupts the run; its sink gets its end, if the process is quick enough."""
         assert self._worker is not None
         self._worker.send(None)
-        with suppress(TimeoutError, EOFError, ConnectionError, RunCrashedError):
+        with suppress(TimeoutError, EOFError, ConnectionError, NetkvError, RunCrashedError):
             async with asyncio.timeout(_STOP_TIMEOUT):
                 await self._result()
 
@@ -187,10 +188,10 @@ def _work(pipe: Connection) -> None:
             continue  # the order to stop the run that has just ended
         try:
             message = asyncio.run(_run(pipe, *order))
-        except asyncio.CancelledError:
-            message = ("raised", "interrupted")
+        except NetkvError as error:  # an error of the user, not of netkv
+            message = ("raised", error)
         except BaseException as error:  # a panic of the engine is no Exception
-            message = ("raised", f"{error!r}\n{traceback.format_exc()}")
+            message = ("raised", RunCrashedError(f"{error!r}\n{traceback.format_exc()}"))
         try:
             pipe.send(message)
         except ConnectionError:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from netkv.errors import UsageError
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader, provenance
 from netkv.scenarios.execution import Progress
@@ -109,6 +110,12 @@ async def test_internal_error_of_a_run_ends_the_scenario_with_its_traceback() ->
     with pytest.raises(RunCrashedError, match=r"(?s)AttributeError.*Traceback.*run_processes.py"):
         await in_a_process(broken)
     assert multiprocessing.active_children() == []
+
+
+async def test_error_of_the_user_is_the_same_in_a_process() -> None:
+    scenario = loader.loads(TEXT, "side-by-side.yaml")
+    with pytest.raises(UsageError, match="no-such-scheme"):
+        await in_a_process(PlannedRun(scenario, "no-such-scheme", {}, 0, 1))
 
 
 async def test_stored_runs_are_not_repeated(store: Store) -> None:

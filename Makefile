@@ -27,7 +27,7 @@ export CARGO_INCREMENTAL ?= 0
 .PHONY: help setup demo test test-engine test-python test-fast lint fmt bench bench-compare docs wheel clean tools test-tools
 
 help: ## Show the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Byte code is written here, because Python may not be allowed to write it later
 # (PYTHONDONTWRITEBYTECODE); then each command would compile some hundred modules again.

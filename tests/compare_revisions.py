@@ -56,10 +56,12 @@ def parsed(output: str) -> dict[str, float]:
 
 
 def run(binary: Path, program: str, path: str, seconds: float = 0.3) -> dict[str, float]:
-    """Runs a benchmark; empty if its revision does not know the program."""
+    """Runs a benchmark; with `all`, empty if its revision does not know the program."""
     core = str(max(os.sched_getaffinity(0)))
     command = ["taskset", "-c", core, str(binary), program, path, str(seconds)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0 and path != "all":
+        sys.exit(f"{' '.join(command)} failed: {done.stderr.strip()}")
     return parsed(done.stdout)
 
 
@@ -101,7 +103,10 @@ def build(root: Path, target: Path) -> Path:
 
 def checkout(revision: str) -> Path:
     """A worktree of another revision."""
-    commit = _git("rev-parse", "--verify", f"{revision}^{{commit}}")
+    try:
+        commit = _git("rev-parse", "--verify", f"{revision}^{{commit}}")
+    except subprocess.CalledProcessError:
+        sys.exit(f"REV={revision} is no commit of this repository; try REV=HEAD~1.")
     place = PLACE / commit[:12]
     if not place.is_dir():
         _git("worktree", "prune")
@@ -121,10 +126,9 @@ def main() -> None:
     options.add_argument("--programs", default=PROGRAMS, help=f"default: {PROGRAMS}")
     options.add_argument("--rounds", type=int, default=10)
     given = options.parse_args()
-    try:
-        place = checkout(given.revision)
-    except subprocess.CalledProcessError as error:
-        sys.exit(f"REV={given.revision}: {error.stderr.strip()}")
+    if given.rounds < 1:
+        options.error(f"--rounds {given.rounds}: at least 1 round is needed.")
+    place = checkout(given.revision)
     print(f"==> building {given.revision} in {place} (some minutes the first time)", flush=True)
     try:
         other = build(place, PLACE / "build")
@@ -132,7 +136,7 @@ def main() -> None:
         this = build(ROOT, ROOT / "engine/target")
     except subprocess.CalledProcessError:
         sys.exit("The benchmark of one revision cannot be built; see above.")
-    compare(this, other, given.programs.split(","), max(given.rounds, 1), run)
+    compare(this, other, given.programs.split(","), given.rounds, run)
 
 
 if __name__ == "__main__":

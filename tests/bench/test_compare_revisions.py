@@ -54,5 +54,15 @@ def test_unknown_revision_is_refused_with_a_sentence() -> None:
     command = [sys.executable, "-m", "tests.compare_revisions", "no-such-revision"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith("REV=no-such-revision: ")
-    assert "Traceback" not in done.stderr
+    assert done.stderr == (
+        "REV=no-such-revision is no commit of this repository; try REV=HEAD~1.\n"
+    )
+
+
+def test_benchmark_that_fails_ends_the_comparison_with_its_error(tmp_path: Path) -> None:
+    broken = tmp_path / "bench"
+    broken.write_text("#!/bin/sh\necho 'no memory' >&2; exit 1\n")
+    broken.chmod(0o755)
+    assert compare_revisions.run(broken, "netcache", "all") == {}
+    with pytest.raises(SystemExit, match="netcache read-hit .* failed: no memory"):
+        compare_revisions.run(broken, "netcache", "read-hit")

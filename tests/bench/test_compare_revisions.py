@@ -64,5 +64,5 @@ def test_benchmark_that_fails_ends_the_comparison_with_its_error(tmp_path: Path)
     broken.write_text("#!/bin/sh\necho 'no memory' >&2; exit 1\n")
     broken.chmod(0o755)
     assert compare_revisions.run(broken, "netcache", "all") == {}
-    with pytest.raises(SystemExit, match="netcache read-hit .* failed: no memory"):
+    with pytest.raises(SystemExit, match=r"netcache read-hit .* failed: no memory"):
         compare_revisions.run(broken, "netcache", "read-hit")

@@ -4,19 +4,19 @@
 //! reference; both executors give the same results.
 //!
 //! ```text
-//!   decided    branches that known values of words decide
-//!   plan       which words of the state area are in registers, and which in memory
-//!   code/      translates the IR to that of Cranelift
-//!   machine    makes machine code, and owns its memory
-//!   context    the argument of compiled functions: data shared with the executor
-//!   helpers    functions that compiled code calls
-//!   executor   calls the code for packets and batches
-//!   prefetch   prefetches table slots and register cells of packets that are next in a batch
+//!   decided_branches   branches that known values of words decide
+//!   plan               which words of the state area are in registers, and which in memory
+//!   code/              translates the IR to that of Cranelift
+//!   machine            makes machine code, and owns its memory
+//!   context            the argument of compiled functions: data shared with the executor
+//!   helpers            functions that compiled code calls
+//!   executor           calls the code for packets and batches
+//!   prefetch           prefetches table slots and register cells of packets next in a batch
 //! ```
 
 mod code;
 mod context;
-mod decided;
+mod decided_branches;
 mod executor;
 mod helpers;
 mod machine;

@@ -5,7 +5,7 @@ use netkv_ir::{Cfg, Expr, HashInput, Op, Place, Program, Terminator, Word};
 
 use netkv_dataplane::{Graph, instance};
 
-use crate::decided::decided;
+use crate::decided_branches::decide_branches;
 
 /// A set of words of the state area.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,11 +65,12 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn new(program: &Program) -> Self {
+        let in_memory = in_memory(program);
         let mut plan = Self {
-            in_memory: in_memory(program),
+            egress_of_clone: egress_of_clone(program, &in_memory),
+            in_memory,
             accessed: Vec::new(),
             switch_words: switch_words(program),
-            egress_of_clone: None,
             header_bytes: 0,
             key_words: 1,
             digest_words: 1,
@@ -82,7 +83,6 @@ impl Plan {
             plan.accessed.push(accessed);
             plan.buffers(graph.of(program));
         }
-        plan.egress_of_clone = plan.decided_egress_of_clone(program);
         // A header may be emitted more than once.
         for block in &program.deparser.blocks {
             for op in &block.ops {
@@ -108,23 +108,6 @@ impl Plan {
             live_after_stop.union(&self.accessed[graph as usize]);
         }
         live_after_stop
-    }
-
-    fn decided_egress_of_clone(&self, program: &Program) -> Option<Cfg> {
-        let clones = |op: &Op| matches!(op, Op::Clone { field_list: None, .. });
-        if !program.egress.blocks.iter().flat_map(|block| &block.ops).any(clones)
-            || self.in_memory.iter().next().is_some()
-        {
-            return None;
-        }
-        let mut known = vec![Some(0); program.state_words as usize];
-        let standard = &program.standard_metadata;
-        let metadata = standard.places().map(|place| (place.word, place.words()));
-        for (word, words) in metadata.chain(program.header_words()) {
-            known[word as usize..(word + words) as usize].fill(None);
-        }
-        known[standard.instance_type.word as usize] = Some(instance::EGRESS_CLONE);
-        decided(program, &program.egress, known)
     }
 
     fn buffers(&mut self, cfg: &Cfg) {
@@ -157,6 +140,24 @@ impl Plan {
             self.hash_bytes = self.hash_bytes.max(8 * words(keys) + crate::context::SLACK);
         }
     }
+}
+
+/// See [`Plan::egress_of_clone`].
+fn egress_of_clone(program: &Program, in_memory: &Words) -> Option<Cfg> {
+    let clones = |op: &Op| matches!(op, Op::Clone { field_list: None, .. });
+    if !program.egress.blocks.iter().flat_map(|block| &block.ops).any(clones)
+        || in_memory.iter().next().is_some()
+    {
+        return None;
+    }
+    let mut known = vec![Some(0); program.state_words as usize];
+    let standard = &program.standard_metadata;
+    let metadata = standard.places().map(|place| (place.word, place.words()));
+    for (word, words) in metadata.chain(program.header_words()) {
+        known[word as usize..(word + words) as usize].fill(None);
+    }
+    known[standard.instance_type.word as usize] = Some(instance::EGRESS_CLONE);
+    decide_branches(program, &program.egress, known)
 }
 
 fn header_bytes(program: &Program, header: u32) -> usize {

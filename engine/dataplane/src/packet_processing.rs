@@ -75,12 +75,12 @@ impl Switch {
                 }
                 Some((index, Stop::OtherPipeline)) => {
                     packet.pipeline = pipeline;
-                    clones += self.egress(packet, out, &mut None);
+                    clones = self.egress(packet, out, &mut None);
                     at = index + 1;
                 }
                 Some((index, Stop::EndOfEgress)) => {
                     packet.pipeline = pipeline;
-                    clones = packet.passes;
+                    clones = packet.passes; // it was received in this batch
                     self.end_of_egress(packet, out, &mut None);
                     at = index + 1;
                 }

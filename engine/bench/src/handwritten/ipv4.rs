@@ -10,8 +10,11 @@ pub(crate) fn address(frame: &[u8], at: usize) -> [u8; 4] {
 #[inline]
 pub(crate) fn set_checksum(header: &mut [u8]) {
     header[10..12].fill(0);
-    let checksum = !folded_sum(header);
-    header[10..12].copy_from_slice(&checksum.to_be_bytes());
+    let words = header.chunks_exact(2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]])));
+    let mut sum: u32 = words.sum();
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    header[10..12].copy_from_slice(&(!(sum as u16)).to_be_bytes());
 }
 
 /// Whether the checksum of a header is right.
@@ -21,13 +24,4 @@ pub(crate) fn is_checksum_right(header: &[u8]) -> bool {
     copy.copy_from_slice(header);
     set_checksum(&mut copy);
     copy[10..12] == header[10..12]
-}
-
-#[inline]
-fn folded_sum(header: &[u8]) -> u16 {
-    let words = header.chunks_exact(2).map(|two| u32::from(u16::from_be_bytes([two[0], two[1]])));
-    let mut sum: u32 = words.sum();
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum = (sum & 0xffff) + (sum >> 16);
-    sum as u16
 }

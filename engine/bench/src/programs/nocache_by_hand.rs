@@ -9,8 +9,10 @@ use netkv_wire::{
 use crate::handwritten::{Pipeline, Table, address, is_checksum_right, set_checksum};
 
 const UDP_AT: usize = ETHERNET_LEN + IPV4_LEN;
+/// Size of the table of routes.
 const ROUTES: u32 = 4096;
-/// Offsets in a frame.
+
+// Offsets in a frame.
 const ETHERTYPE: usize = 12;
 const VERSION: usize = ETHERNET_LEN;
 const TOTAL_LENGTH: usize = ETHERNET_LEN + 2;
@@ -35,7 +37,7 @@ enum Drop {
     Forbidden = 5,
 }
 
-/// A server: the last hash that it owns, and its addresses.
+/// A server: the first and last hash that it owns, and its addresses.
 #[derive(Debug, Clone, Copy)]
 struct Owner {
     first: u32,

@@ -10,7 +10,7 @@ pub(crate) type Known = Vec<Option<u64>>;
 
 /// A graph with jumps in place of the branches that the known values decide. `None` if the graph has
 /// a cycle.
-pub(crate) fn decided(program: &Program, cfg: &Cfg, at_start: Known) -> Option<Cfg> {
+pub(crate) fn decide_branches(program: &Program, cfg: &Cfg, at_start: Known) -> Option<Cfg> {
     let mut simpler = cfg.clone();
     let mut at: Vec<Option<Known>> = vec![None; cfg.blocks.len()];
     if let Some(first) = at.first_mut() {
@@ -142,11 +142,14 @@ fn binary(op: BinaryOp, left: Option<u64>, right: Option<u64>, all: u64) -> Opti
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
     use netkv_dataplane::Graph;
     use netkv_ir::Place;
-    use netkv_p4::{Options, compile_source};
+    use netkv_p4::{Options, compile_file, compile_source};
 
     use super::*;
+    use crate::plan::Plan;
 
     const SOURCE: &str = "
     #include <core.p4>
@@ -175,14 +178,14 @@ mod tests {
     /// metadata is 0 and headers are unknown.
     fn outcomes(body: &str) -> Vec<u64> {
         let source = SOURCE.replace("BODY", body);
-        let compiled = compile_source("decided.p4", &source, &Options::default());
+        let compiled = compile_source("branches.p4", &source, &Options::default());
         let program = compiled.unwrap_or_else(|errors| panic!("{errors}")).program;
         let mut known = vec![Some(0); program.state_words as usize];
         for (word, words) in program.header_words() {
             known[word as usize..(word + words) as usize].fill(None);
         }
         let out: Place = program.headers[0].fields[1].place;
-        let simpler = decided(&program, Graph::Egress.of(&program), known).unwrap();
+        let simpler = decide_branches(&program, Graph::Egress.of(&program), known).unwrap();
         let mut found = Vec::new();
         for id in topological_order(&simpler).unwrap() {
             for op in &simpler.blocks[id as usize].ops {
@@ -211,6 +214,31 @@ mod tests {
             outcomes("if (m.b - 1 == 255) { h.q.result = 1; } else { h.q.result = 2; }"),
             [1]
         );
+    }
+
+    /// The pass of an answer's clone costs nothing but its end.
+    #[test]
+    fn nothing_is_left_of_the_egress_of_clones_in_programs_that_ship() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4");
+        let options = Options { include_dirs: vec![folder.clone()], ..Options::default() };
+        let files = |folder: &Path| -> Vec<PathBuf> {
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+        };
+        let mut with_clones = 0;
+        for file in files(&folder).iter().filter(|it| it.is_dir()).flat_map(|it| files(it)) {
+            // Programs of one folder may include their switch.
+            let text = std::fs::read_to_string(&file).unwrap();
+            if !text.contains("V1Switch(") && !text.contains("switch.p4\"") {
+                continue;
+            }
+            let program = compile_file(&file, &options).unwrap().program;
+            let Some(egress) = Plan::new(&program).egress_of_clone else { continue };
+            let blocks = topological_order(&egress).unwrap();
+            let left = blocks.iter().any(|id| !egress.blocks[*id as usize].ops.is_empty());
+            assert!(!left, "{}", file.display());
+            with_clones += 1;
+        }
+        assert!(with_clones >= 3, "{with_clones}");
     }
 
     #[test]

@@ -49,8 +49,12 @@ fn crc(tables: &[[u32; 256]; 8], init: u32, data: &[u8]) -> u32 {
         let bytes = (u64::from_le_bytes(*eight) ^ u64::from(crc)).to_le_bytes();
         (0..8).fold(0, |all, k| all ^ tables[7 - k][usize::from(bytes[k])])
     });
-    rest.iter()
-        .fold(crc, |crc, byte| (crc >> 8) ^ tables[0][((crc ^ u32::from(*byte)) & 0xff) as usize])
+    // The last bytes in one step as well: byte after byte, each would wait for the one before it.
+    let unused = crc.checked_shr(8 * rest.len() as u32).unwrap_or(0);
+    rest.iter().enumerate().fold(unused, |all, (k, byte)| {
+        let before = if k < 4 { (crc >> (8 * k)) as u8 } else { 0 };
+        all ^ tables[rest.len() - 1 - k][usize::from(byte ^ before)]
+    })
 }
 
 /// The data as big-endian 16-bit words. An odd last byte is the high byte of its word.

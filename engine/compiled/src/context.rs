@@ -60,6 +60,9 @@ pub(crate) struct TableView {
     pub(crate) slots: *const u64,
     /// Number of slots minus 1.
     pub(crate) mask: u64,
+    /// First keys of the intervals whose slots follow each other, if the table is looked up by
+    /// interval.
+    pub(crate) starts: *const u64,
     /// Index of the default action in the table, and its parameters.
     pub(crate) default_action: u64,
     pub(crate) default_data: *const u64,
@@ -77,4 +80,6 @@ pub(crate) mod outcome {
     pub(crate) const END_OF_INGRESS: u64 = 3;
     pub(crate) const END_OF_EGRESS: u64 = 4;
     pub(crate) const OTHER_PIPELINE: u64 = 5;
+    /// The frame is none of those that the fast function processes.
+    pub(crate) const OTHER_PATH: u64 = 6;
 }

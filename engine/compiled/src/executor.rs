@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use netkv_dataplane::{
-    BATCH, Batch, BitWriter, Executor, Frame, Graph, HeaderPlan, NO_LIST, Objects, Output, Packet,
-    Requests, Stop, Tally,
+    BATCH, Batch, BitWriter, Executor, Frame, Graph, HeaderPlan, IntervalMap, NO_LIST, Objects,
+    Output, Packet, Requests, Stop, Tally,
 };
 use netkv_ir::Program;
 
@@ -29,6 +29,9 @@ pub(crate) struct Compiled {
     program: Arc<Program>,
     context: Context,
     tables: Vec<TableView>,
+    /// The intervals of tables that are looked up by interval, and the table's changes when they
+    /// were copied.
+    intervals: Vec<Option<(u64, Option<IntervalMap>)>>,
     registers: Vec<*mut u8>,
     counters: Vec<*mut u8>,
     keys: Vec<u64>,
@@ -67,6 +70,7 @@ impl Compiled {
         let mut executor = Self {
             context: empty_context(),
             tables: Vec::new(),
+            intervals: Vec::new(),
             registers: Vec::new(),
             counters: Vec::new(),
             keys: vec![0; plan.key_words],
@@ -103,16 +107,29 @@ impl Compiled {
 
     #[cold]
     fn rebuild_views(&mut self, objects: &mut Objects) {
+        let moved = self.views_of.is_none_or(|(of, _)| !std::ptr::eq(of, objects));
+        if moved {
+            self.intervals.clear();
+            self.intervals.resize_with(self.program.tables.len(), || None);
+        }
         self.tables.clear();
         for table in 0..self.program.tables.len() {
             let (action, data) = objects.default_action(table);
-            let map = objects.exact_map(table);
-            self.tables.push(TableView {
-                slots: map.map_or(std::ptr::null(), |map| map.slots().as_ptr()),
-                mask: map.map_or(0, netkv_dataplane::ExactMap::mask),
+            let mut view = TableView {
+                slots: std::ptr::null(),
+                mask: 0,
+                starts: std::ptr::null(),
                 default_action: u64::from(action),
                 default_data: data.as_ptr(),
-            });
+            };
+            if let Some(map) = objects.exact_map(table) {
+                (view.slots, view.mask) = (map.slots().as_ptr(), map.mask());
+            } else if let Some(map) = self.current_intervals(objects, table) {
+                let starts = map.starts();
+                (view.slots, view.mask) = (map.slots().as_ptr(), starts.len() as u64 - 1);
+                view.starts = starts.as_ptr();
+            }
+            self.tables.push(view);
         }
         let blocks = objects.registers.layouts().iter().map(|layout| layout.block + 1).max();
         self.registers = vec![std::ptr::null_mut(); blocks.unwrap_or(0)];
@@ -133,6 +150,17 @@ impl Compiled {
         let targets = objects.clone_targets();
         self.context.clone_targets = targets.as_ptr();
         self.context.clone_sessions = targets.len() as u64;
+    }
+
+    /// The intervals of a table as it is now; none if it is looked up otherwise.
+    fn current_intervals(&mut self, objects: &Objects, table: usize) -> Option<&IntervalMap> {
+        objects.interval_slot_words(table)?;
+        let changes = objects.table_changes(table);
+        let kept = &mut self.intervals[table];
+        if kept.as_ref().is_none_or(|(then, _)| *then != changes) {
+            *kept = Some((changes, objects.interval_map(table)));
+        }
+        kept.as_ref()?.1.as_ref()
     }
 
     /// Copies a packet into the context.
@@ -294,7 +322,15 @@ impl Executor for Compiled {
             self.context.state = packet.state.words.as_mut_ptr();
             (self.context.may_clone, self.context.cloned) = (1, 0);
             // SAFETY: `update_views` and the lines above have set all pointers that the code reads.
-            let outcome = unsafe { self.code.machine.call(self.code.forward, &mut self.context) };
+            let outcome = unsafe {
+                let first = self.code.fast.unwrap_or(self.code.forward);
+                match self.code.machine.call(first, &mut self.context) {
+                    outcome::OTHER_PATH => {
+                        self.code.machine.call(self.code.forward, &mut self.context)
+                    }
+                    outcome => outcome,
+                }
+            };
             if outcome >= outcome::END_OF_INGRESS {
                 packet.take_over(frame);
             }

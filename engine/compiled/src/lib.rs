@@ -15,13 +15,16 @@
 //! ```
 
 mod code;
+mod conditions;
 mod context;
-mod decided_branches;
 mod executor;
 mod helpers;
+mod known;
 mod machine;
+mod paths;
 mod plan;
 mod prefetch;
+mod variants;
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,18 +1,19 @@
 //! Analysis of a program before compilation: which words of the state area stay in memory, which
 //! words each graph accesses, and the sizes of buffers.
 
-use netkv_ir::{Cfg, Expr, HashInput, Op, Place, Program, Terminator, Word};
+use netkv_ir::{Apply, Cfg, Expr, HashInput, Op, Place, Program, Terminator, Word};
 
-use netkv_dataplane::{Graph, instance};
+use netkv_dataplane::Graph;
 
-use crate::decided_branches::decide_branches;
+use crate::known::Known;
+use crate::variants::{Distinguished, Variants};
 
 /// A set of words of the state area.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Words(Vec<bool>);
 
 impl Words {
-    fn empty(program: &Program) -> Self {
+    pub(crate) fn empty(program: &Program) -> Self {
         Self(vec![false; program.state_words as usize])
     }
 
@@ -20,12 +21,24 @@ impl Words {
         self.0[word as usize]
     }
 
-    fn add(&mut self, word: Word, words: u32) {
+    pub(crate) fn add(&mut self, word: Word, words: u32) {
         self.0[word as usize..(word + words) as usize].fill(true);
     }
 
-    fn place(&mut self, place: Place) {
+    pub(crate) fn place(&mut self, place: Place) {
         self.add(place.word, place.words());
+    }
+
+    pub(crate) fn remove(&mut self, word: Word) {
+        self.0[word as usize] = false;
+    }
+
+    /// Adds the words that a table sets.
+    pub(crate) fn apply_results(&mut self, apply: &Apply) {
+        self.add(apply.hit, 1);
+        self.add(apply.action_run, 1);
+        let params = apply.targets.iter().flat_map(|target| &target.params);
+        params.for_each(|place| self.place(*place));
     }
 
     /// The words of the set, in order.
@@ -46,6 +59,8 @@ pub(crate) struct Plan {
     /// Words in memory: they are accessed with a run-time index or by a helper. All others are SSA
     /// values.
     pub(crate) in_memory: Words,
+    /// Validity of headers, and all words that belong to no header.
+    pub(crate) outside_headers: Words,
     /// Words that each graph accesses.
     pub(crate) accessed: Vec<Words>,
     /// Words that the switch itself accesses between graphs.
@@ -69,6 +84,7 @@ impl Plan {
         let mut plan = Self {
             egress_of_clone: egress_of_clone(program, &in_memory),
             in_memory,
+            outside_headers: outside_headers(program),
             accessed: Vec::new(),
             switch_words: switch_words(program),
             header_bytes: 0,
@@ -150,14 +166,19 @@ fn egress_of_clone(program: &Program, in_memory: &Words) -> Option<Cfg> {
     {
         return None;
     }
-    let mut known = vec![Some(0); program.state_words as usize];
-    let standard = &program.standard_metadata;
-    let metadata = standard.places().map(|place| (place.word, place.words()));
-    for (word, words) in metadata.chain(program.header_words()) {
-        known[word as usize..(word + words) as usize].fill(None);
+    let known = Known::all(program, None).of_clone(program);
+    Some(Variants::new(program, &program.egress, known, &Distinguished::none(program))?.cfg)
+}
+
+fn outside_headers(program: &Program) -> Words {
+    let mut words = Words(vec![true; program.state_words as usize]);
+    for header in &program.headers {
+        words.0[header.base as usize..(header.base + header.words) as usize].fill(false);
     }
-    known[standard.instance_type.word as usize] = Some(instance::EGRESS_CLONE);
-    decide_branches(program, &program.egress, known)
+    for header in &program.headers {
+        words.add(header.valid, 1);
+    }
+    words
 }
 
 fn header_bytes(program: &Program, header: u32) -> usize {
@@ -279,7 +300,8 @@ fn terminator_exprs(terminator: &Terminator, visit: &mut impl FnMut(&Expr)) {
     }
 }
 
-fn visit_all(expr: &Expr, visit: &mut impl FnMut(&Expr)) {
+/// Calls `visit` for an expression and its subexpressions.
+pub(crate) fn visit_all(expr: &Expr, visit: &mut impl FnMut(&Expr)) {
     visit(expr);
     match expr {
         Expr::Const(_) | Expr::Load(_) | Expr::PacketLength => {}
@@ -320,10 +342,7 @@ impl AccessCollector<'_> {
             }
             terminator_exprs(&block.terminator, &mut |expr| self.expr(expr));
             if let Terminator::Apply(apply) = &block.terminator {
-                self.accessed.add(apply.hit, 1);
-                self.accessed.add(apply.action_run, 1);
-                let params = apply.targets.iter().flat_map(|target| &target.params);
-                params.for_each(|place| self.accessed.place(*place));
+                self.accessed.apply_results(apply);
             }
         }
     }

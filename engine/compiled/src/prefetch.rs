@@ -9,12 +9,15 @@
 
 use std::collections::HashMap;
 
+use netkv_dataplane::Graph;
 use netkv_dataplane::RegisterLayout;
 use netkv_ir::{
-    Apply, ApplyTarget, Block, Expr, MatchKind, Op, Program, Terminator, UnaryOp, Word,
+    Apply, ApplyTarget, Block, Cfg, Expr, MatchKind, Op, Program, Terminator, UnaryOp, Word,
 };
 
-use crate::code::{Shapes, cyclic};
+use crate::code::{Search, Shapes, cyclic};
+use crate::conditions::{Condition, conditions_of};
+use crate::plan::Plan;
 
 /// Minimum size of a table whose slots are prefetched.
 const LARGE_TABLE: u64 = 1024;
@@ -44,27 +47,39 @@ struct Cells {
     offsets: Vec<usize>,
 }
 
+/// The lookup whose slot is prefetched.
+#[derive(Debug)]
+pub(crate) struct Lookup<'a> {
+    pub(crate) apply: &'a Apply,
+    /// Conditions without which a packet does not come to the lookup.
+    pub(crate) conditions: Vec<Condition<'a>>,
+}
+
 impl Prefetch {
     /// For the largest exact-match table of ingress; none if there is no large one.
-    pub(crate) fn new<'a>(program: &'a Program, shapes: &Shapes) -> Option<(Self, &'a Apply)> {
-        // The parser runs twice for a packet, so it must terminate and have no side effects.
-        let graph = &program.parser;
-        if !graph.blocks.iter().flat_map(|block| &block.ops).all(is_repeatable) || cyclic(graph) {
+    pub(crate) fn new<'a>(
+        program: &'a Program,
+        plan: &Plan,
+        shapes: &Shapes,
+    ) -> Option<(Self, Lookup<'a>)> {
+        if !is_repeatable(&program.parser) {
             return None;
         }
         let blocks = &program.ingress.blocks;
         let size = |apply: &Apply| program.tables[apply.table as usize].size;
-        let large = blocks.iter().filter_map(|block| match &block.terminator {
+        let large = (0..).zip(blocks).filter_map(|(id, block)| match &block.terminator {
             Terminator::Apply(apply)
                 if size(apply) >= LARGE_TABLE
-                    && shapes.slot_words[apply.table as usize].is_some()
+                    && matches!(shapes.searches[apply.table as usize], Search::Exact { .. })
                     && !apply.keys.is_empty() =>
             {
-                Some(&**apply)
+                Some((id, &**apply))
             }
             _ => None,
         });
-        let apply = large.max_by_key(|apply| size(apply))?;
+        let (block, apply) = large.max_by_key(|(_, apply)| size(apply))?;
+        let before = &plan.accessed[Graph::VerifyChecksum as usize];
+        let conditions = conditions_of(program, &program.ingress, block, before);
         let table = apply.table as usize;
         let keys = apply.keys.iter().zip(&program.tables[table].keys);
         let key_words = keys
@@ -75,7 +90,7 @@ impl Prefetch {
             .zip(&apply.targets)
             .flat_map(|(action, target)| cells_of_action(program, shapes, action, target))
             .collect();
-        Some((Self { table, key_words, cells }, apply))
+        Some((Self { table, key_words, cells }, Lookup { apply, conditions }))
     }
 
     /// Prefetches a slot.
@@ -88,10 +103,13 @@ impl Prefetch {
     ///
     /// # Safety
     ///
-    /// `slot` is a slot of the table, and `blocks` are the starts of the register memory blocks, of
+    /// `slot` is null or a slot of the table, and `blocks` are the starts of the register memory blocks, of
     /// the program given to [`Prefetch::new`].
     #[inline]
     pub(crate) unsafe fn prefetch_cells(&self, slot: *const u64, blocks: &[*mut u8]) {
+        if slot.is_null() {
+            return;
+        }
         // SAFETY: a slot has a head, the key and the longest action data.
         let head = unsafe { *slot };
         if head == 0 {
@@ -111,9 +129,15 @@ impl Prefetch {
     }
 }
 
+/// Whether a parser can run twice for a packet: it terminates, and has no side effects.
+pub(crate) fn is_repeatable(parser: &Cfg) -> bool {
+    parser.blocks.iter().flat_map(|block| &block.ops).all(changes_only_the_packet)
+        && !cyclic(parser)
+}
+
 /// Whether an operation has no side effect except on the packet. An operation that is not listed
 /// counts as one with side effects.
-fn is_repeatable(op: &Op) -> bool {
+fn changes_only_the_packet(op: &Op) -> bool {
     matches!(
         op,
         Op::Assign { .. }

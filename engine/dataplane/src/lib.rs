@@ -78,6 +78,6 @@ pub use replication::{CloneSession, CloneTarget, Replica};
 pub use requests::{NO_LIST, Requests};
 pub use statistics::Statistics;
 pub use switch::{BATCH, Switch, SwitchOptions};
-pub use tables::{ExactMap, HASH_KEYS};
+pub use tables::{ExactMap, HASH_KEYS, IntervalMap};
 pub use trace::{Event, EventKind, Named, Trace};
 pub use trace_recorder::Recorder;

@@ -13,7 +13,7 @@ use crate::meters::Meter;
 use crate::random::Random;
 use crate::registers::Registers;
 use crate::replication::CloneTarget;
-use crate::tables::{BoundAction, EntryKind, ExactMap, Profile, Table};
+use crate::tables::{BoundAction, EntryKind, ExactMap, IntervalMap, Profile, Table};
 use crate::value_sets::member_holds;
 
 /// A meter array.
@@ -199,11 +199,24 @@ impl Objects {
     /// and no profile, direct counter, direct meter or idle timeout.
     pub fn exact_map(&self, table: usize) -> Option<&ExactMap> {
         let table = &self.tables[table];
-        let plain = table.profile.is_none()
-            && !table.direct_counter
-            && !table.idle_timeout
-            && table.direct_meter.is_none();
-        table.exact().filter(|_| plain)
+        table.exact().filter(|_| table.hits_need_only_data())
+    }
+
+    /// Number of words of a slot of [`Objects::interval_map`], with any entries; none if the table
+    /// has no such map. A table that has one has a single range or lpm key of up to 64 bits, and
+    /// its hits only need the action data.
+    pub fn interval_slot_words(&self, table: usize) -> Option<usize> {
+        IntervalMap::slot_words_of(&self.tables[table])
+    }
+
+    /// A copy of the table as intervals; none if it has too many entries for that.
+    pub fn interval_map(&self, table: usize) -> Option<IntervalMap> {
+        IntervalMap::new(&self.tables[table])
+    }
+
+    /// A number that changes with every change of an entry of the table.
+    pub fn table_changes(&self, table: usize) -> u64 {
+        self.tables[table].changes()
     }
 
     /// Default action of a table: its index in the table's list, and the words of its parameters.

@@ -1,5 +1,7 @@
 //! A function under construction: the words of the state area, calls of helpers, and blocks.
 
+use std::collections::HashMap;
+
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, AliasRegion, Block, InstBuilder, MemFlags, Signature, StackSlotData, StackSlotKind,
@@ -7,7 +9,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
-use netkv_dataplane::{Graph, RegisterLayout};
+use netkv_dataplane::{Graph, Objects, RegisterLayout};
 use netkv_ir::{Expr, Place, Program, Word};
 
 use crate::context::Context;
@@ -17,8 +19,40 @@ use crate::plan::Plan;
 #[derive(Debug)]
 pub(crate) struct Shapes {
     pub(crate) registers: Vec<RegisterLayout>,
-    /// Number of words of a slot, for tables that code looks up inline; none for the others.
-    pub(crate) slot_words: Vec<Option<usize>>,
+    pub(crate) searches: Vec<Search>,
+}
+
+/// How code looks up a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Search {
+    /// In the slots of a [`netkv_dataplane::ExactMap`], of this number of words.
+    Exact { slot_words: usize },
+    /// In a [`netkv_dataplane::IntervalMap`] with slots of this number of words, or by a helper if
+    /// the table has too many entries.
+    Intervals { slot_words: usize },
+    /// By a helper.
+    Helper,
+}
+
+impl Search {
+    fn of(objects: &Objects, table: usize) -> Self {
+        let exact = objects.exact_map(table).map(netkv_dataplane::ExactMap::slot_words);
+        match (exact, objects.interval_slot_words(table)) {
+            (Some(slot_words), _) => Self::Exact { slot_words },
+            (None, Some(slot_words)) => Self::Intervals { slot_words },
+            (None, None) => Self::Helper,
+        }
+    }
+}
+
+impl Shapes {
+    /// The layouts of the objects of a program.
+    pub(crate) fn new(objects: &Objects, tables: usize) -> Self {
+        Self {
+            registers: objects.registers.layouts().to_vec(),
+            searches: (0..tables).map(|table| Search::of(objects, table)).collect(),
+        }
+    }
 }
 
 /// Values of a packet that are not in the state area.
@@ -53,11 +87,17 @@ pub(super) struct Builder<'a> {
     pub(super) state: Value,
     pub(super) vars: PacketVars,
     words: Vec<Variable>,
-    /// The current graph, and the block that follows it.
+    /// The current graph, and the block that follows it after an error of the parser.
     pub(super) graph: Graph,
     pub(super) end: Block,
+    /// The block that follows the graph if the current block ends it.
+    pub(super) exit: Block,
+    zero: Value,
+    one: Value,
     /// The parser's position in the current block, as far as it is statically known.
     pub(super) position: super::position::Position,
+    /// Values that are bits of the received frame: the first bit, and how many.
+    pub(super) origins: HashMap<Value, (u32, u32)>,
     /// Flags of loads from the frame. In a parser with a loop they cannot be combined or moved.
     pub(super) frame_flags: MemFlags,
 }
@@ -123,6 +163,7 @@ impl<'a> Builder<'a> {
         let mut load = |offset| b.ins().load(types::I64, constant, context, offset);
         let (frame, frame_length) = (load(field!(frame)), load(field!(frame_length)));
         let (out, state) = (load(field!(out)), load(field!(state)));
+        let [zero, one] = [0, 1].map(|value| b.ins().iconst(types::I64, value));
         Self {
             context,
             frame,
@@ -133,8 +174,12 @@ impl<'a> Builder<'a> {
             words,
             graph: Graph::Parser,
             end: entry,
+            exit: entry,
+            zero,
+            one,
             position: super::position::Position::default(),
             frame_flags: frame_memory(true),
+            origins: HashMap::new(),
             b,
             program,
             plan,
@@ -142,8 +187,46 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// A constant. 0 and 1 are each one value in the whole function, so that they remain constants
+    /// where paths with the same constant meet.
     pub(super) fn constant(&mut self, value: u64) -> Value {
-        self.b.ins().iconst(types::I64, value as i64)
+        match value {
+            0 => self.zero,
+            1 => self.one,
+            _ => self.b.ins().iconst(types::I64, value as i64),
+        }
+    }
+
+    /// Whether a value is the constant 0.
+    pub(super) fn is_zero(&self, value: Value) -> bool {
+        self.b.func.dfg.resolve_aliases(value) == self.zero
+    }
+
+    /// Whether a value is the constant 1.
+    pub(super) fn is_one(&self, value: Value) -> bool {
+        self.b.func.dfg.resolve_aliases(value) == self.one
+    }
+
+    /// The conjunction of two values of which one has at most one bit.
+    pub(super) fn and(&mut self, one: Value, other: Value) -> Value {
+        if self.is_zero(one) || self.is_one(other) {
+            one
+        } else if self.is_zero(other) || self.is_one(one) {
+            other
+        } else {
+            self.b.ins().band(one, other)
+        }
+    }
+
+    /// `then` if `cond` is not 0.
+    pub(super) fn either(&mut self, cond: Value, then: Value, otherwise: Value) -> Value {
+        if self.is_zero(cond) {
+            otherwise
+        } else if self.is_one(cond) {
+            then
+        } else {
+            self.b.ins().select(cond, then, otherwise)
+        }
     }
 
     /// A field of the context.
@@ -351,6 +434,13 @@ impl<'a> Builder<'a> {
 
     /// Runs `body` only if `cond` is not 0.
     pub(super) fn emit_if(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
+        if self.is_zero(cond) {
+            return;
+        }
+        if self.is_one(cond) {
+            body(self);
+            return;
+        }
         let (then, after) = (self.new_block(), self.new_block());
         self.b.ins().brif(cond, then, &[], after, &[]);
         self.enter(then);

@@ -3,56 +3,93 @@
 use cranelift_codegen::ir::{InstBuilder, MemFlags, Value, types};
 
 use super::builder::{Builder, out_memory};
-use super::expr::mask;
 use crate::helpers;
 
-/// Up to 64 bits of a string, right-aligned.
+/// 64 bits of a string; the last chunk may have fewer. They are at the high end, and the bits below
+/// them are 0.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chunk {
     pub(super) value: Value,
     pub(super) bits: u32,
 }
 
+/// Bits of a string.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    bits: u32,
+    from: From,
+}
+
+/// Where the bits of a part are.
+#[derive(Debug, Clone, Copy)]
+enum From {
+    /// The low bits of a value.
+    Value(Value),
+    /// At this bit of the received frame.
+    Frame(u32),
+}
+
 impl Builder<'_> {
-    /// Concatenates values to chunks of 64 bits; the last one may be shorter.
+    /// Concatenates values. Bits that are next to each other in the received frame, too, are read
+    /// from there together.
     pub(super) fn pack(&mut self, values: &[(Vec<Value>, u32)]) -> Vec<Chunk> {
-        let mut chunks = Vec::new();
-        let mut partial: Option<Chunk> = None;
-        for (value, width) in values {
-            for (i, word) in value.iter().enumerate().rev() {
-                let bits = (width - 64 * i as u32).min(64);
-                self.append(&mut chunks, &mut partial, Chunk { value: *word, bits });
+        let mut chunks: Vec<Chunk> = Vec::new();
+        for part in self.parts(values) {
+            let mut left = part.bits;
+            while left > 0 {
+                let used = chunks.last().map_or(64, |chunk| chunk.bits);
+                let free = if used == 64 { 64 } else { 64 - used };
+                let take = free.min(left);
+                let value = match part.from {
+                    From::Value(value) if take < left => {
+                        self.b.ins().ushr_imm(value, i64::from(left - take))
+                    }
+                    From::Value(value) => value,
+                    From::Frame(bit) => {
+                        let end = (bit + part.bits).div_ceil(8);
+                        self.read_bits((self.frame, 0), bit + part.bits - left, take, end)
+                    }
+                };
+                let value = match free - take {
+                    0 if take == 64 => value,
+                    0 if used == 64 => value,
+                    _ => self.b.ins().ishl_imm(value, i64::from(free - take)),
+                };
+                left -= take;
+                match chunks.last_mut().filter(|chunk| chunk.bits < 64) {
+                    Some(chunk) => {
+                        chunk.value = self.b.ins().bor(chunk.value, value);
+                        chunk.bits += take;
+                    }
+                    None => chunks.push(Chunk { value, bits: take }),
+                }
             }
         }
-        chunks.extend(partial);
         chunks
     }
 
-    fn append(&mut self, chunks: &mut Vec<Chunk>, partial: &mut Option<Chunk>, part: Chunk) {
-        let Some(before) = partial.take() else {
-            if part.bits == 64 {
-                chunks.push(part);
-            } else {
-                *partial = Some(part);
+    /// The words of values from the first bit to the last.
+    fn parts(&self, values: &[(Vec<Value>, u32)]) -> Vec<Part> {
+        let mut parts: Vec<Part> = Vec::new();
+        for (value, width) in values {
+            for (i, word) in value.iter().enumerate().rev() {
+                let bits = (width - 64 * i as u32).min(64);
+                let word = self.b.func.dfg.resolve_aliases(*word);
+                let from = match self.origins.get(&word) {
+                    Some((bit, width)) if *width == bits => From::Frame(*bit),
+                    _ => From::Value(word),
+                };
+                match (parts.last_mut(), from) {
+                    (Some(Part { bits: before, from: From::Frame(start) }), From::Frame(bit))
+                        if *start + *before == bit =>
+                    {
+                        *before += bits;
+                    }
+                    _ => parts.push(Part { bits, from }),
+                }
             }
-            return;
-        };
-        let free_bits = 64 - before.bits;
-        let take = free_bits.min(part.bits);
-        let rest = part.bits - take;
-        let high = self.b.ins().ishl_imm(before.value, i64::from(take));
-        let low =
-            if rest > 0 { self.b.ins().ushr_imm(part.value, i64::from(rest)) } else { part.value };
-        let joined = Chunk { value: self.b.ins().bor(high, low), bits: before.bits + take };
-        if joined.bits < 64 {
-            *partial = Some(joined);
-            return;
         }
-        chunks.push(joined);
-        if rest > 0 {
-            let value = self.b.ins().band_imm(part.value, mask(rest) as i64);
-            *partial = Some(Chunk { value, bits: rest });
-        }
+        parts
     }
 
     /// Writes chunks to memory, big-endian. The last one is padded with zeros to eight bytes, so
@@ -60,19 +97,9 @@ impl Builder<'_> {
     pub(super) fn write(&mut self, chunks: &[Chunk], at: Value, flags: MemFlags) {
         let mut offset = 0;
         for chunk in chunks {
-            let value = self.left_aligned(*chunk);
-            let value = self.b.ins().bswap(value);
+            let value = self.b.ins().bswap(chunk.value);
             self.b.ins().store(flags, value, at, offset);
             offset += 8;
-        }
-    }
-
-    /// The bits of a chunk at the high end of 64.
-    pub(super) fn left_aligned(&mut self, chunk: Chunk) -> Value {
-        if chunk.bits == 64 {
-            chunk.value
-        } else {
-            self.b.ins().ishl_imm(chunk.value, i64::from(64 - chunk.bits))
         }
     }
 

@@ -154,6 +154,8 @@ impl Builder<'_> {
         }
         let value = self.narrow_expr(arg);
         match op {
+            UnaryOp::Not if width == 1 && self.is_zero(value) => self.constant(1),
+            UnaryOp::Not if width == 1 && self.is_one(value) => self.constant(0),
             UnaryOp::Not => self.b.ins().bxor_imm(value, mask(width) as i64),
             UnaryOp::Neg => {
                 let value = self.b.ins().ineg(value);
@@ -213,7 +215,10 @@ impl Builder<'_> {
             BinaryOp::SatAddSigned | BinaryOp::SatSubSigned => {
                 self.saturate_signed(op, l, r, width)
             }
+            BinaryOp::And if width == 1 => self.and(l, r),
             BinaryOp::And => self.b.ins().band(l, r),
+            BinaryOp::Or if self.is_zero(l) => r,
+            BinaryOp::Or if self.is_zero(r) => l,
             BinaryOp::Or => self.b.ins().bor(l, r),
             BinaryOp::Xor => self.b.ins().bxor(l, r),
             _ => {

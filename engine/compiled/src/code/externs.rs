@@ -66,7 +66,7 @@ impl Builder<'_> {
                 let mut cond = self.narrow_expr(cond);
                 if let Some(header) = header {
                     let valid = self.get(self.program.headers[*header as usize].valid);
-                    cond = self.b.ins().band(cond, valid);
+                    cond = self.and(cond, valid);
                 }
                 self.emit_if(cond, |b| {
                     let sum = b.hash(*algorithm, data, *with_payload);
@@ -232,12 +232,8 @@ impl Builder<'_> {
             HashAlgorithm::Identity => {
                 // Up to eight bytes, as a number.
                 let Some(first) = chunks.first() else { return self.constant(0) };
-                let odd = (8 - bits % 8) % 8;
-                return if first.bits == 64 || odd == 0 {
-                    first.value
-                } else {
-                    self.b.ins().ishl_imm(first.value, i64::from(odd))
-                };
+                let bytes = first.bits.div_ceil(8);
+                return self.b.ins().ushr_imm(first.value, i64::from(64 - 8 * bytes));
             }
             _ => {}
         }
@@ -248,24 +244,23 @@ impl Builder<'_> {
         self.call_for_result(helpers::hash as *const (), &[algorithm, length])
     }
 
-    /// The Internet checksum (RFC 1071, section 2). It adds all 64-bit parts and their carries, and
-    /// folds the sum to 16 bits.
+    /// The Internet checksum (RFC 1071, section 2). It adds all 32-bit parts, and folds the sum to
+    /// 16 bits.
     fn checksum(&mut self, chunks: &[super::deparse::Chunk]) -> Value {
         let mut sum = self.constant(0);
-        for (i, chunk) in chunks.iter().enumerate() {
-            let part = self.left_aligned(*chunk);
-            if i == 0 {
-                sum = part;
-                continue;
+        for chunk in chunks {
+            let high = self.b.ins().ushr_imm(chunk.value, 32);
+            sum = self.b.ins().iadd(sum, high);
+            if chunk.bits > 32 {
+                let low = self.b.ins().band_imm(chunk.value, 0xffff_ffff);
+                sum = self.b.ins().iadd(sum, low);
             }
-            let all = self.b.ins().iadd(sum, part);
-            let over = self.b.ins().icmp(IntCC::UnsignedLessThan, all, part);
-            let carry = self.b.ins().uextend(types::I64, over);
-            sum = self.b.ins().iadd(all, carry);
         }
-        for bits in [32, 16, 16, 16] {
-            let (high, low) =
-                (self.b.ins().ushr_imm(sum, bits), self.b.ins().band_imm(sum, (1 << bits) - 1));
+        // A fold of s is at most s / 2^16 + 0xffff. After three folds of eight chunks, whose sum is
+        // below 2^36, 16 bits are left; four are enough for any number of chunks.
+        let folds = if chunks.len() <= 8 { 3 } else { 4 };
+        for _ in 0..folds {
+            let (high, low) = (self.b.ins().ushr_imm(sum, 16), self.b.ins().band_imm(sum, 0xffff));
             sum = self.b.ins().iadd(high, low);
         }
         self.b.ins().bxor_imm(sum, 0xffff)

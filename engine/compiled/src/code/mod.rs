@@ -17,6 +17,7 @@ mod builder;
 mod deparse;
 mod expr;
 mod externs;
+mod fast;
 mod ops;
 mod parse;
 mod position;
@@ -29,11 +30,13 @@ use netkv_ir::Program;
 
 use crate::CompileError;
 use crate::machine::{Assembler, Machine};
+use crate::paths::common_paths;
 use crate::plan::Plan;
 use crate::prefetch::Prefetch;
 
-pub(crate) use builder::Shapes;
+pub(crate) use builder::{Search, Shapes};
 pub(crate) use expr::mask;
+pub(crate) use position::successors;
 pub(crate) use unit::{cyclic, topological_order};
 
 /// The code of a program. Any number of switches can share it.
@@ -42,6 +45,8 @@ pub(crate) struct Code {
     pub(crate) plan: Plan,
     /// Numbers of the functions in `machine`.
     pub(crate) forward: usize,
+    /// As `forward`, for frames on the common paths.
+    pub(crate) fast: Option<usize>,
     pub(crate) transmit: usize,
     pub(crate) graphs: [usize; 6],
     /// The prefetching, and the number of the function that computes the slot of a frame.
@@ -56,24 +61,24 @@ impl Code {
         pipelines: usize,
     ) -> Result<Self, CompileError> {
         let plan = Plan::new(program);
-        let shapes = Shapes {
-            registers: objects.registers.layouts().to_vec(),
-            slot_words: (0..program.tables.len())
-                .map(|table| objects.exact_map(table).map(netkv_dataplane::ExactMap::slot_words))
-                .collect(),
-        };
+        let shapes = Shapes::new(objects, program.tables.len());
+        let paths = common_paths(program, &plan);
         let mut assembler = Assembler::new()?;
         let mut unit = |kind| unit::compile(&mut assembler, program, &plan, &shapes, kind);
         let forward = unit(unit::Kind::Forward { pipelines })?;
+        let fast = match &paths {
+            Some(parser) => Some(unit(unit::Kind::Fast { parser, pipelines })?),
+            None => None,
+        };
         let transmit = unit(unit::Kind::Transmit)?;
         let mut graphs = [0; 6];
         for graph in Graph::ALL {
             graphs[graph as usize] = unit(unit::Kind::Graph(graph))?;
         }
-        let prefetch = match Prefetch::new(program, &shapes) {
+        let prefetch = match Prefetch::new(program, &plan, &shapes) {
             None => None,
-            Some((prefetch, apply)) => Some((prefetch, unit(unit::Kind::Slot(apply))?)),
+            Some((prefetch, lookup)) => Some((prefetch, unit(unit::Kind::Slot(&lookup))?)),
         };
-        Ok(Self { machine: assembler.finish()?, plan, forward, transmit, graphs, prefetch })
+        Ok(Self { machine: assembler.finish()?, plan, forward, fast, transmit, graphs, prefetch })
     }
 }

@@ -165,13 +165,13 @@ impl Builder<'_> {
         let fixed = self.constant(u64::from(super::position::fixed_bytes(self.program, header)));
         let old = self.get(valid);
         let (zero, one) = (self.constant(0), self.constant(1));
-        let bytes = self.b.ins().select(old, zero, fixed);
+        let bytes = self.either(old, zero, fixed);
         self.add_length(bytes);
         // Values assigned to fields of an invalid header are lost.
         let info = &self.program.headers[header as usize];
         for word in info.base..info.base + info.words {
             let value = self.get(word);
-            let value = self.b.ins().select(old, value, zero);
+            let value = self.either(old, value, zero);
             self.set(word, value);
         }
         self.set(valid, one);
@@ -188,7 +188,7 @@ impl Builder<'_> {
             bytes = self.b.ins().iadd(bytes, varbit);
         }
         let zero = self.constant(0);
-        let bytes = self.b.ins().select(valid, bytes, zero);
+        let bytes = self.either(valid, bytes, zero);
         let bytes = self.b.ins().ineg(bytes);
         self.add_length(bytes);
         self.clear(header);

@@ -231,13 +231,23 @@ impl Builder<'_> {
         while left > 0 {
             let take = left.min(64);
             left -= take;
-            value.push(self.read_bits(at, bit + left, take, bytes));
+            let word = self.read_bits(at, bit + left, take, bytes);
+            if at.0 == self.frame {
+                self.origins.insert(word, (8 * at.1 as u32 + bit + left, take));
+            }
+            value.push(word);
         }
         value
     }
 
-    /// Reads at most 64 bits.
-    fn read_bits(&mut self, at: (Value, i32), bit: u32, width: u32, bytes: u32) -> Value {
+    /// Reads at most 64 bits. The memory has `bytes` bytes from `at`.
+    pub(super) fn read_bits(
+        &mut self,
+        at: (Value, i32),
+        bit: u32,
+        width: u32,
+        bytes: u32,
+    ) -> Value {
         let (first, last) = (bit / 8, (bit + width - 1) / 8);
         let span = last - first + 1;
         if span > 8 {

@@ -6,7 +6,7 @@ use cranelift_frontend::Switch;
 use netkv_dataplane::HASH_KEYS;
 use netkv_ir::{Apply, BlockId, Expr, MatchKind, Pattern, SelectCase, Terminator};
 
-use super::builder::{Builder, field, objects_memory};
+use super::builder::{Builder, Search, field, objects_memory};
 use crate::context::TableView;
 use crate::helpers;
 
@@ -27,8 +27,8 @@ impl Builder<'_> {
             }
             Terminator::Apply(apply) => self.apply(apply, blocks),
             Terminator::Exit => {
-                let end = self.end;
-                self.b.ins().jump(end, &[]);
+                let exit = self.exit;
+                self.b.ins().jump(exit, &[]);
             }
         }
     }
@@ -118,37 +118,92 @@ impl Builder<'_> {
 
     /// Applies a table and goes to the block of its action.
     fn apply(&mut self, apply: &Apply, blocks: &[Block]) {
-        let table = &self.program.tables[apply.table as usize];
         let keys = self.keys(apply);
-        match self.shapes.slot_words[apply.table as usize] {
+        match self.shapes.searches[apply.table as usize] {
             // It has no entries.
-            Some(_) if keys.is_empty() => self.miss(apply, blocks),
-            Some(slot_words) => self.look_up(apply, &keys, slot_words, blocks),
-            _ => {
-                let selector: Vec<(Vec<Value>, u32)> = apply
-                    .keys
-                    .iter()
-                    .zip(&table.keys)
-                    .filter(|(_, key)| key.kind == MatchKind::Selector)
-                    .map(|(expr, _)| (self.expr(expr), expr.width()))
-                    .collect();
-                let bits: u32 = selector.iter().map(|(_, width)| width).sum();
-                let chunks = self.pack(&selector);
-                let buffer = self.context_constant(field!(hash));
-                self.write(&chunks, buffer, super::builder::context_memory());
-                self.store_keys(&keys);
-                let table = self.constant(u64::from(apply.table));
-                let words = self.constant(keys.len() as u64);
-                let bytes = self.constant(u64::from(bits.div_ceil(8)));
-                let found =
-                    self.call_for_result(helpers::apply as *const (), &[table, words, bytes]);
-                let hit = self.b.ins().ushr_imm(found, 32);
-                let action = self.b.ins().band_imm(found, 0xffff_ffff);
-                let data = self.context_load(field!(action_data));
-                self.set(apply.hit, hit);
-                self.run_action(apply, action, data, blocks);
+            Search::Exact { .. } if keys.is_empty() => self.miss(apply, blocks),
+            Search::Exact { slot_words } => self.look_up(apply, &keys, slot_words, blocks),
+            Search::Intervals { slot_words } => {
+                self.look_up_interval(apply, keys[0], slot_words, blocks);
             }
+            Search::Helper => self.call_lookup(apply, &keys, blocks),
         }
+    }
+
+    /// Looks the keys up by a helper.
+    fn call_lookup(&mut self, apply: &Apply, keys: &[Value], blocks: &[Block]) {
+        let table = &self.program.tables[apply.table as usize];
+        let selector: Vec<(Vec<Value>, u32)> = apply
+            .keys
+            .iter()
+            .zip(&table.keys)
+            .filter(|(_, key)| key.kind == MatchKind::Selector)
+            .map(|(expr, _)| (self.expr(expr), expr.width()))
+            .collect();
+        let bits: u32 = selector.iter().map(|(_, width)| width).sum();
+        let chunks = self.pack(&selector);
+        let buffer = self.context_constant(field!(hash));
+        self.write(&chunks, buffer, super::builder::context_memory());
+        self.store_keys(keys);
+        let table = self.constant(u64::from(apply.table));
+        let words = self.constant(keys.len() as u64);
+        let bytes = self.constant(u64::from(bits.div_ceil(8)));
+        let found = self.call_for_result(helpers::apply as *const (), &[table, words, bytes]);
+        let hit = self.b.ins().ushr_imm(found, 32);
+        let action = self.b.ins().band_imm(found, 0xffff_ffff);
+        let data = self.context_load(field!(action_data));
+        self.set(apply.hit, hit);
+        self.run_action(apply, action, data, blocks);
+    }
+
+    /// Looks the key up in the intervals of the table (see [`netkv_dataplane::IntervalMap`]): a
+    /// binary search without branches on the key. With too many entries it has none.
+    fn look_up_interval(&mut self, apply: &Apply, key: Value, slot_words: usize, blocks: &[Block]) {
+        let view = self.table_view(apply.table);
+        let slots = self.view_field(view, std::mem::offset_of!(TableView, slots));
+        let mask = self.view_field(view, std::mem::offset_of!(TableView, mask));
+        let starts = self.view_field(view, std::mem::offset_of!(TableView, starts));
+        let (search, halve, found) = (self.new_block(), self.new_block(), self.new_block());
+        let (by_helper, hit, miss) = (self.new_block(), self.new_block(), self.new_block());
+        let count = self.b.ins().iadd_imm(mask, 1);
+        // The last interval that starts at or before the key is among `left` ones from `first` on.
+        let [first, left] = [(); 2].map(|()| self.b.append_block_param(search, types::I64));
+        self.b.set_cold_block(by_helper);
+        self.b.ins().brif(slots, search, &[starts, count].map(BlockArg::Value), by_helper, &[]);
+
+        self.b.switch_to_block(search);
+        let several = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, left, 1);
+        self.b.ins().brif(several, halve, &[], found, &[]);
+        self.enter(halve);
+        let half = self.b.ins().ushr_imm(left, 1);
+        let distance = self.b.ins().ishl_imm(half, 3);
+        let middle = self.b.ins().iadd(first, distance);
+        let start = self.b.ins().load(types::I64, objects_memory(), middle, 0);
+        let after = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, start, key);
+        let first_next = self.b.ins().select(after, middle, first);
+        let left_next = self.b.ins().isub(left, half);
+        self.b.ins().jump(search, &[first_next, left_next].map(BlockArg::Value));
+        self.b.seal_block(search);
+
+        self.enter(found);
+        let distance = self.b.ins().isub(first, starts);
+        let distance = self.b.ins().imul_imm(distance, slot_words as i64);
+        let slot = self.b.ins().iadd(slots, distance);
+        let head = self.b.ins().load(types::I64, objects_memory(), slot, 0);
+        self.b.ins().brif(head, hit, &[], miss, &[]);
+
+        self.enter(by_helper);
+        self.call_lookup(apply, &[key], blocks);
+
+        self.enter(miss);
+        self.miss(apply, blocks);
+
+        self.enter(hit);
+        let one = self.constant(1);
+        self.set(apply.hit, one);
+        let action = self.b.ins().band_imm(head, 0xffff_ffff);
+        let data = self.b.ins().iadd_imm(slot, 8);
+        self.run_action(apply, action, data, blocks);
     }
 
     /// The words of the keys of an apply.
@@ -160,17 +215,20 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// The first slot of the search for an apply's key: its number and its address.
-    pub(super) fn first_slot(&mut self, apply: &Apply) -> (Value, Value) {
+    /// The address of the first slot of the search for an apply's key.
+    pub(super) fn first_slot(&mut self, apply: &Apply) -> Value {
         let keys = self.keys(apply);
-        let slot_words = self.shapes.slot_words[apply.table as usize].unwrap_or(0);
+        let slot_words = match self.shapes.searches[apply.table as usize] {
+            Search::Exact { slot_words } => slot_words,
+            _ => unreachable!("only slots of exact tables are prefetched"),
+        };
         let view = self.table_view(apply.table);
         let slots = self.view_field(view, std::mem::offset_of!(TableView, slots));
         let mask = self.view_field(view, std::mem::offset_of!(TableView, mask));
         let hash = self.key_hash(&keys);
         let first = self.b.ins().band(hash, mask);
         let distance = self.b.ins().imul_imm(first, slot_words as i64 * 8);
-        (first, self.b.ins().iadd(slots, distance))
+        self.b.ins().iadd(slots, distance)
     }
 
     fn view_field(&mut self, view: Value, offset: usize) -> Value {

@@ -4,7 +4,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use netkv_dataplane::{CloneTarget, Counts, Graph, NO_LIST, Requests, instance};
-use netkv_ir::{Apply, BlockId, Cfg, Program};
+use netkv_ir::{BlockId, Cfg, Program};
 
 use super::builder::{Builder, Shapes, field, frame_memory, objects_memory};
 use super::ops::{DROP_PORT, Flow};
@@ -12,7 +12,9 @@ use super::position::{Position, positions, successors};
 use crate::CompileError;
 use crate::context::outcome;
 use crate::machine::Assembler;
+use crate::paths::Stage;
 use crate::plan::{Plan, Words};
+use crate::prefetch::Lookup;
 
 /// Maximum number of blocks that one graph runs for one packet, as in the interpreter.
 const BLOCK_LIMIT: u64 = 65_536;
@@ -22,12 +24,15 @@ const BLOCK_LIMIT: u64 = 65_536;
 pub(super) enum Kind<'a> {
     /// From a received frame to the sent frame, in a switch with this number of pipelines.
     Forward { pipelines: usize },
+    /// The same for frames on the common paths, which begin in this parser.
+    Fast { parser: &'a Stage, pipelines: usize },
     /// From a packet in memory at the start of egress to the sent frame.
     Transmit,
     /// One graph over a packet in memory.
     Graph(Graph),
-    /// From a received frame to the address of the first slot of its lookup in a table.
-    Slot(&'a Apply),
+    /// From a received frame to the address of the first slot of its lookup in a table; null if it
+    /// does not come to the lookup.
+    Slot(&'a Lookup<'a>),
 }
 
 /// Compiles a function. Returns its number in the machine.
@@ -43,9 +48,10 @@ pub(super) fn compile(
     let mut builder = Builder::new(b, program, plan, shapes);
     match kind {
         Kind::Forward { pipelines } => builder.forward(pipelines),
+        Kind::Fast { parser, pipelines } => builder.fast(parser, pipelines),
         Kind::Transmit => builder.transmit(),
         Kind::Graph(graph) => builder.single_graph(graph),
-        Kind::Slot(apply) => builder.slot_address(apply),
+        Kind::Slot(lookup) => builder.slot_address(lookup),
     }
     builder.b.seal_all_blocks();
     builder.b.finalize();
@@ -54,13 +60,13 @@ pub(super) fn compile(
 
 impl Builder<'_> {
     /// Returns from the function.
-    fn return_outcome(&mut self, outcome: u64) {
+    pub(super) fn return_outcome(&mut self, outcome: u64) {
         let outcome = self.constant(outcome);
         self.b.ins().return_(&[outcome]);
     }
 
     /// Initializes the values for a received frame.
-    fn new_packet(&mut self) {
+    pub(super) fn new_packet(&mut self) {
         let zero = self.constant(0);
         for word in 0..self.program.state_words {
             self.set(word, zero);
@@ -146,7 +152,7 @@ impl Builder<'_> {
 
     /// Returns to the switch if the egress port of a packet belongs to another pipeline (see
     /// [`netkv_dataplane::pipeline_of`]).
-    fn return_for_other_pipeline(&mut self, pipelines: usize) {
+    pub(super) fn return_for_other_pipeline(&mut self, pipelines: usize) {
         let live_after_stop = self.plan.live_after_stop();
         let ports = [self.context_constant(field!(port)), self.context_load(field!(egress_port))];
         let [ingress_pipeline, egress_pipeline] =
@@ -162,13 +168,15 @@ impl Builder<'_> {
 
     /// The end of ingress, as in the switch. Packets for several ports are returned to the switch,
     /// dropped ones end here, and the others are prepared for egress.
-    fn end_of_ingress(&mut self) {
+    pub(super) fn end_of_ingress(&mut self) {
         let live_after_stop = self.plan.live_after_stop();
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);
         let group = self.get(standard.mcast_grp.word);
-        let requested = self.b.ins().bor(flags, group);
-        self.store_packet_and_return_if(requested, outcome::END_OF_INGRESS, &live_after_stop);
+        if !self.is_zero(flags) || !self.is_zero(group) {
+            let requested = self.b.ins().bor(flags, group);
+            self.store_packet_and_return_if(requested, outcome::END_OF_INGRESS, &live_after_stop);
+        }
         let port = self.get(standard.egress_spec.word);
         let drop = self.b.ins().icmp_imm(IntCC::Equal, port, DROP_PORT as i64);
         self.return_if(drop, outcome::DROPPED_IN_INGRESS);
@@ -218,7 +226,7 @@ impl Builder<'_> {
 
     /// Jumps to `clone` if the packet is dropped and has one clone, which code may process. Returns
     /// the port and the instance of the clone.
-    fn leave_for_clone(&mut self, clone: Block) -> [Value; 2] {
+    pub(super) fn leave_for_clone(&mut self, clone: Block) -> [Value; 2] {
         let standard = &self.program.standard_metadata;
         let [flags, list, session] =
             [self.vars.flags, self.vars.clone_list, self.vars.clone_session]
@@ -250,7 +258,7 @@ impl Builder<'_> {
     }
 
     /// The packet becomes its egress clone without a field list, as in the switch.
-    fn become_clone(&mut self, port: Value, instance: Value) {
+    pub(super) fn become_clone(&mut self, port: Value, instance: Value) {
         let (zero, one, none) = (self.constant(0), self.constant(1), self.constant(NO_LIST));
         self.context_store(field!(cloned), one);
         let mut of_headers = vec![false; self.program.state_words as usize];
@@ -275,17 +283,26 @@ impl Builder<'_> {
         self.enter_egress(port);
     }
 
-    /// From the end of the egress graph to the sent frame.
-    fn end_of_egress(&mut self) {
+    /// Returns after the egress graph if the packet is dropped, or if the switch continues with it.
+    pub(super) fn leave_egress(&mut self) {
         let live_after_stop = self.plan.live_after_stop();
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);
-        let requested =
-            self.b.ins().band_imm(flags, (Requests::CLONE | Requests::RECIRCULATE) as i64);
-        self.store_packet_and_return_if(requested, outcome::END_OF_EGRESS, &live_after_stop);
+        if !self.is_zero(flags) {
+            let requested =
+                self.b.ins().band_imm(flags, (Requests::CLONE | Requests::RECIRCULATE) as i64);
+            self.store_packet_and_return_if(requested, outcome::END_OF_EGRESS, &live_after_stop);
+        }
         let port = self.get(standard.egress_spec.word);
-        let drop = self.b.ins().icmp_imm(IntCC::Equal, port, DROP_PORT as i64);
-        self.return_if(drop, outcome::DROPPED_IN_EGRESS);
+        if !self.is_zero(port) {
+            let drop = self.b.ins().icmp_imm(IntCC::Equal, port, DROP_PORT as i64);
+            self.return_if(drop, outcome::DROPPED_IN_EGRESS);
+        }
+    }
+
+    /// From the end of the egress graph to the sent frame.
+    fn end_of_egress(&mut self) {
+        self.leave_egress();
         self.graph(Graph::ComputeChecksum);
         self.graph(Graph::Deparser);
         self.finish_frame();
@@ -322,16 +339,22 @@ impl Builder<'_> {
         self.return_outcome(outcome::SENT);
     }
 
-    /// Returns the address of the first slot for a frame, with a key computed by the parser only.
-    fn slot_address(&mut self, apply: &Apply) {
+    /// Returns the address of the first slot for a frame, with a key computed by the parser only, or
+    /// null.
+    fn slot_address(&mut self, lookup: &Lookup<'_>) {
         self.new_packet();
         self.graph(Graph::Parser);
-        let (_, slot) = self.first_slot(apply);
+        for (cond, holds) in &lookup.conditions {
+            let cond = self.condition(cond);
+            let other = self.b.ins().icmp_imm(IntCC::NotEqual, cond, i64::from(*holds));
+            self.return_if(other, 0);
+        }
+        let slot = self.first_slot(lookup.apply);
         self.b.ins().return_(&[slot]);
     }
 
     /// Compiles a graph. The current block is then the one that follows it.
-    fn graph(&mut self, graph: Graph) {
+    pub(super) fn graph(&mut self, graph: Graph) {
         self.cfg(graph, graph.of(self.program));
     }
 
@@ -340,14 +363,33 @@ impl Builder<'_> {
         if cfg.blocks.is_empty() {
             return;
         }
+        let end = self.new_block();
+        let cyclic = self.blocks(graph, cfg, end, &vec![end; cfg.blocks.len()]);
+        if cyclic {
+            self.b.seal_all_blocks();
+            self.b.switch_to_block(end);
+        } else {
+            self.enter(end);
+        }
+    }
+
+    /// Compiles the blocks of a graph that has some. `exits` has the block that follows each of them
+    /// if it ends the graph, and `error` follows a parser with an error. Returns whether the graph
+    /// has a cycle.
+    pub(super) fn blocks(
+        &mut self,
+        graph: Graph,
+        cfg: &Cfg,
+        error: Block,
+        exits: &[Block],
+    ) -> bool {
         let Order { order, cyclic } = order(cfg);
         let positions_at_start = match graph {
             Graph::Parser => positions(self.program, cfg),
             _ => vec![None; cfg.blocks.len()],
         };
         let blocks: Vec<Block> = cfg.blocks.iter().map(|_| self.new_block()).collect();
-        let end = self.new_block();
-        (self.graph, self.end) = (graph, end);
+        (self.graph, self.end) = (graph, error);
         self.frame_flags = frame_memory(!cyclic);
         if cyclic {
             let limit = self.constant(BLOCK_LIMIT);
@@ -362,17 +404,13 @@ impl Builder<'_> {
                 self.b.seal_block(block);
             }
             self.position = positions_at_start[id as usize].unwrap_or(Position::default());
+            self.exit = exits[id as usize];
             if cyclic {
                 self.consume_fuel();
             }
             self.block(cfg, id, &blocks);
         }
-        if cyclic {
-            self.b.seal_all_blocks();
-            self.b.switch_to_block(end);
-        } else {
-            self.enter(end);
-        }
+        cyclic
     }
 
     fn block(&mut self, cfg: &Cfg, id: BlockId, blocks: &[Block]) {
@@ -396,8 +434,8 @@ impl Builder<'_> {
         if self.graph == Graph::Parser {
             self.fail_on_block_limit();
         } else {
-            let end = self.end;
-            self.b.ins().jump(end, &[]);
+            let exit = self.exit;
+            self.b.ins().jump(exit, &[]);
         }
         self.enter(next);
         let fuel = self.b.ins().iadd_imm(fuel, -1);

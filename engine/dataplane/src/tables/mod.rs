@@ -11,7 +11,8 @@
 //!              └─ bit_planes      which rows accept a byte of the key ─ plane_layout
 //! ```
 //!
-//! `row` has the values and masks of an entry, `key_bytes` the bytes of a key. `reference_model` is
+//! `interval_map` copies tables with one range or lpm key for compiled code. `row` has the values and
+//! masks of an entry, `key_bytes` the bytes of a key. `reference_model` is
 //! a linear search that tests compare the structures with.
 
 mod action_profile;
@@ -19,6 +20,7 @@ mod bit_planes;
 mod entry;
 mod exact_map;
 mod index;
+mod interval_map;
 mod key_bytes;
 mod plane_layout;
 mod prefix_trie;
@@ -33,6 +35,7 @@ pub(crate) use action_profile::{Profile, weighted};
 pub(crate) use entry::{BoundAction, Entry, EntryKind};
 pub use exact_map::{ExactMap, HASH_KEYS};
 pub(crate) use index::Index;
+pub use interval_map::IntervalMap;
 pub(crate) use row::in_range;
 
 use netkv_ir::{HashAlgorithm, Match, MatchKind, Program, Table as IrTable, TableKey};
@@ -70,6 +73,10 @@ pub(crate) struct Table {
     pub(crate) selector: Option<HashAlgorithm>,
     /// Index in the table's action list by action id.
     action_index: Vec<(u32, u32)>,
+    /// Number of words of the longest action data.
+    data_words: usize,
+    /// Increases with every change of an entry.
+    changes: u64,
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
     ids: FxHashMap<EntryIdentity, u32>,
@@ -90,6 +97,8 @@ impl Table {
         let profile = table.action_profile.map(|index| index as usize);
         let mut result = Self {
             index: Index::new(kind, &keys, data_words(program, table)),
+            data_words: data_words(program, table),
+            changes: 0,
             kind,
             keys,
             default: action_of(&table.default_action),
@@ -151,6 +160,7 @@ impl Table {
 
     /// Adds an entry. The table must not have an entry with this identity.
     pub(crate) fn insert(&mut self, entry: Entry) {
+        self.changes += 1;
         let id = self.free.pop().unwrap_or(self.entries.len() as u32);
         let slot_action = slot_action(&self.action_index, &entry.kind);
         self.index.insert(&entry.matches, entry.priority, id, slot_action);
@@ -165,6 +175,7 @@ impl Table {
     /// Changes the action of an entry.
     pub(crate) fn set_kind(&mut self, id: u32, kind: EntryKind) {
         let Some(entry) = &mut self.entries[id as usize] else { return };
+        self.changes += 1;
         self.index.update(&entry.matches, id, slot_action(&self.action_index, &kind));
         entry.kind = kind;
     }
@@ -177,10 +188,25 @@ impl Table {
     /// Removes an entry.
     pub(crate) fn remove(&mut self, id: u32) {
         if let Some(entry) = self.entries[id as usize].take() {
+            self.changes += 1;
             self.index.remove(&entry.matches, id);
             self.ids.remove(&(entry.matches.into_boxed_slice(), entry.priority));
             self.free.push(id);
         }
+    }
+
+    /// A number that changes with every change of an entry.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Whether a hit needs only the action data of the entry: the table has no profile, direct
+    /// counter, direct meter or idle timeout.
+    pub(crate) fn hits_need_only_data(&self) -> bool {
+        self.profile.is_none()
+            && !self.direct_counter
+            && !self.idle_timeout
+            && self.direct_meter.is_none()
     }
 
     /// Index of an action in the table's list.

@@ -1,0 +1,109 @@
+//! The function for frames on the common paths of a program (see [`crate::paths`]).
+//!
+//! It is `forward`, compiled once for each of these paths, from the parser to the sent frame. On a
+//! path it is known which headers are valid, often also what kind of request the packet is, and the
+//! position of each field in the frame. So the code has few tests, and a field that nothing reads is
+//! never loaded. For a frame on another path the function returns before the packet had any effect,
+//! and `forward` processes the frame.
+
+use cranelift_codegen::ir::{Block, InstBuilder, TrapCode};
+use netkv_dataplane::Graph;
+
+use super::builder::Builder;
+use crate::context::outcome;
+use crate::known::Known;
+use crate::paths::{Next, Stage};
+
+impl Builder<'_> {
+    /// From a received frame to the sent frame, in a switch with this number of pipelines.
+    pub(super) fn fast(&mut self, parser: &Stage, pipelines: usize) {
+        self.new_packet();
+        let other = self.new_block();
+        self.b.set_cold_block(other);
+        for (end, next) in self.stage_blocks(parser, other).into_iter().zip(&parser.next) {
+            self.enter_knowing(end, &next.known);
+            match &next.stage {
+                Some(stage) => self.stage(stage, pipelines),
+                None => {
+                    self.b.ins().jump(other, &[]);
+                }
+            }
+        }
+        self.enter(other);
+        self.return_outcome(outcome::OTHER_PATH);
+    }
+
+    /// A graph after the parser, and all that follow it.
+    fn stage(&mut self, stage: &Stage, pipelines: usize) {
+        let error = self.new_block();
+        let ends = self.stage_blocks(stage, error);
+        for (end, next) in ends.into_iter().zip(&stage.next) {
+            self.enter_knowing(end, &next.known);
+            match stage.graph {
+                Graph::Ingress => {
+                    self.end_of_ingress();
+                    if pipelines > 1 {
+                        self.return_for_other_pipeline(pipelines);
+                    }
+                }
+                Graph::Egress => {
+                    self.clone_of(next, pipelines);
+                    self.leave_egress();
+                }
+                _ => {}
+            }
+            match &next.stage {
+                Some(stage) => self.stage(stage, pipelines),
+                None => {
+                    self.finish_frame();
+                    self.return_outcome(outcome::SENT);
+                }
+            }
+        }
+        // Only a parser ends with an error.
+        self.enter(error);
+        self.b.ins().trap(TrapCode::unwrap_user(1));
+    }
+
+    /// Continues with the clone of a packet that egress drops, if it made one.
+    fn clone_of(&mut self, next: &Next, pipelines: usize) {
+        let flags = self.b.use_var(self.vars.flags);
+        let Some(stage) = next.clone.as_ref().filter(|_| !self.is_zero(flags)) else { return };
+        let clone = self.new_block();
+        let [port, instance] = self.leave_for_clone(clone);
+        let original = self.b.current_block().expect("a block follows the branch");
+        self.enter(clone);
+        self.become_clone(port, instance);
+        self.stage(stage, pipelines);
+        self.b.switch_to_block(original);
+    }
+
+    /// Compiles the blocks of a stage. Returns the blocks that follow its exits. `error` follows a
+    /// parser that ends otherwise.
+    fn stage_blocks(&mut self, stage: &Stage, error: Block) -> Vec<Block> {
+        let cfg = &stage.variants.cfg;
+        let ends: Vec<Block> = stage.next.iter().map(|_| self.new_block()).collect();
+        if cfg.blocks.is_empty() {
+            self.b.ins().jump(ends[0], &[]);
+            return ends;
+        }
+        let mut exits = vec![error; cfg.blocks.len()];
+        for ((id, _), end) in stage.variants.exits.iter().zip(&ends) {
+            exits[*id as usize] = *end;
+        }
+        self.blocks(stage.graph, cfg, error, &exits);
+        ends
+    }
+
+    /// Makes a block the current one. Words become the constants that they are known to be, except
+    /// those of headers, which are copied from the frame if nothing changes them.
+    fn enter_knowing(&mut self, block: Block, known: &Known) {
+        self.enter(block);
+        for word in self.plan.outside_headers.iter() {
+            if let Some(value) = known.get(word) {
+                let value = self.constant(value);
+                self.set(word, value);
+            }
+        }
+    }
+}

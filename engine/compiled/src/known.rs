@@ -1,0 +1,250 @@
+//! Values of words of the state area that are known before a packet arrives.
+
+use netkv_dataplane::instance;
+use netkv_ir::{Apply, BinaryOp, Expr, Op, Pattern, Program, UnaryOp, Value, Word};
+
+use crate::code::mask;
+use crate::plan::{Words, accessed_by};
+
+/// The `egress_spec` that drops a packet.
+const DROP_PORT: u64 = 511;
+
+/// What is known of each word of the state area.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Known(Vec<Option<u64>>);
+
+impl Known {
+    /// All words have this value, or are unknown.
+    pub(crate) fn all(program: &Program, value: Option<u64>) -> Self {
+        Self(vec![value; program.state_words as usize])
+    }
+
+    /// Of a received packet.
+    pub(crate) fn of_packet(program: &Program) -> Self {
+        let mut known = Self::all(program, Some(0));
+        let standard = &program.standard_metadata;
+        for place in
+            [standard.ingress_port, standard.packet_length, standard.ingress_global_timestamp]
+        {
+            known.set(place.word, None);
+        }
+        known
+    }
+
+    /// At the start of egress, of a packet with these facts at the end of ingress.
+    pub(crate) fn of_egress(mut self, program: &Program) -> Self {
+        let standard = &program.standard_metadata;
+        for place in standard.places() {
+            self.forget(place.word, place.words());
+        }
+        self.set(standard.instance_type.word, Some(instance::NORMAL));
+        self
+    }
+
+    /// Of the egress clone without a field list of a packet with these facts: its metadata is 0.
+    pub(crate) fn of_clone(&self, program: &Program) -> Self {
+        let mut known = Self::all(program, Some(0));
+        for (word, words) in program.header_words() {
+            let range = word as usize..(word + words) as usize;
+            known.0[range.clone()].copy_from_slice(&self.0[range]);
+        }
+        known = known.of_egress(program);
+        known.set(program.standard_metadata.instance_type.word, Some(instance::EGRESS_CLONE));
+        known
+    }
+
+    pub(crate) fn get(&self, word: Word) -> Option<u64> {
+        self.0[word as usize]
+    }
+
+    pub(crate) fn set(&mut self, word: Word, value: Option<u64>) {
+        self.0[word as usize] = value;
+    }
+
+    pub(crate) fn forget(&mut self, word: Word, words: u32) {
+        self.0[word as usize..(word + words) as usize].fill(None);
+    }
+
+    /// Keeps what is also known on another path.
+    pub(crate) fn join(&mut self, other: &Known) {
+        for (mine, other) in self.0.iter_mut().zip(&other.0) {
+            *mine = mine.filter(|value| *other == Some(*value));
+        }
+    }
+
+    /// Whether the same is known of some words.
+    pub(crate) fn agrees(&self, other: &Known, words: &Words) -> bool {
+        words.iter().all(|word| self.get(word) == other.get(word))
+    }
+
+    /// After an operation that did not end the graph.
+    pub(crate) fn run(&mut self, program: &Program, op: &Op) {
+        let assigned = match op {
+            Op::Assign { to, value } if to.width <= 64 => Some((to.word, self.value(value))),
+            Op::Extract(header) | Op::ExtractVarbit { header, .. } | Op::SetValid(header) => {
+                Some((program.headers[*header as usize].valid, Some(1)))
+            }
+            Op::SetInvalid(header) => Some((program.headers[*header as usize].valid, Some(0))),
+            Op::MarkToDrop => Some((program.standard_metadata.egress_spec.word, Some(DROP_PORT))),
+            _ => None,
+        };
+        accessed_by(program, op).iter().for_each(|word| self.set(word, None));
+        match op {
+            Op::ZeroWords { to, words } => {
+                self.0[*to as usize..(*to + *words) as usize].fill(Some(0));
+            }
+            Op::Verify { cond, .. } => self.assume(cond, true),
+            _ => {}
+        }
+        if let Some((word, value)) = assigned {
+            self.set(word, value);
+        }
+    }
+
+    /// After a table whose action is the `index`-th of its list.
+    pub(crate) fn run_action(&mut self, apply: &Apply, index: usize) {
+        self.forget(apply.hit, 1);
+        for place in apply.targets.iter().flat_map(|target| &target.params) {
+            self.forget(place.word, place.words());
+        }
+        self.set(apply.action_run, Some(index as u64));
+    }
+
+    /// After a branch whose condition holds, or does not.
+    pub(crate) fn assume(&mut self, cond: &Expr, holds: bool) {
+        match cond {
+            Expr::Load(place) if place.width == 1 => {
+                self.set(place.word, Some(u64::from(holds)));
+            }
+            Expr::Unary { op: UnaryOp::Not, arg, width: 1 } => self.assume(arg, !holds),
+            Expr::Binary { op: BinaryOp::And, left, right, .. } if holds && cond.width() == 1 => {
+                self.assume(left, true);
+                self.assume(right, true);
+            }
+            Expr::Binary { op: BinaryOp::Or, left, right, .. } if !holds && cond.width() == 1 => {
+                self.assume(left, false);
+                self.assume(right, false);
+            }
+            Expr::Binary { op: BinaryOp::Eq, left, right, .. } if holds => {
+                self.equate(left, right);
+                self.equate(right, left);
+            }
+            Expr::Binary { op: BinaryOp::Ne, left, right, .. } if !holds => {
+                self.equate(left, right);
+                self.equate(right, left);
+            }
+            _ => {}
+        }
+    }
+
+    fn equate(&mut self, expr: &Expr, other: &Expr) {
+        if let Expr::Load(place) = expr
+            && place.width <= 64
+            && let Some(value) = self.value(other)
+        {
+            self.set(place.word, Some(value));
+        }
+    }
+
+    /// Whether the keys of a select match the patterns of a case, if that is known.
+    pub(crate) fn matches(&self, keys: &[Expr], patterns: &[Pattern]) -> Option<bool> {
+        let mut all = Some(true);
+        for (key, pattern) in keys.iter().zip(patterns) {
+            let matches = match pattern {
+                Pattern::Any => Some(true),
+                Pattern::ValueSet(_) => None,
+                Pattern::Value(wanted) => self.value(key).map(|value| value == low(wanted)),
+                Pattern::Mask(wanted, mask) => {
+                    self.value(key).map(|value| value & low(mask) == low(wanted) & low(mask))
+                }
+                Pattern::Range(from, to) => {
+                    self.value(key).map(|value| (low(from)..=low(to)).contains(&value))
+                }
+            };
+            all = match (all, matches) {
+                (Some(false), _) | (_, Some(false)) => return Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            };
+        }
+        all
+    }
+
+    /// After a case of a select that matched.
+    pub(crate) fn assume_case(&mut self, keys: &[Expr], patterns: &[Pattern]) {
+        for (key, pattern) in keys.iter().zip(patterns) {
+            if let (Expr::Load(place), Pattern::Value(value)) = (key, pattern)
+                && place.width <= 64
+            {
+                self.set(place.word, Some(low(value)));
+            }
+        }
+    }
+
+    /// The value of an expression of at most 64 bits, if it is known.
+    pub(crate) fn value(&self, expr: &Expr) -> Option<u64> {
+        let width = expr.width();
+        if width > 64 {
+            return None;
+        }
+        match expr {
+            Expr::Const(value) => Some(value.words[0]),
+            Expr::Load(place) => self.get(place.word),
+            Expr::Unary { op, arg, .. } => {
+                let value = self.value(arg)?;
+                match op {
+                    UnaryOp::Not => Some(!value & mask(width)),
+                    UnaryOp::Neg => Some(value.wrapping_neg() & mask(width)),
+                    UnaryOp::ZeroExtend => Some(value & mask(width)),
+                    UnaryOp::SignExtend => None,
+                }
+            }
+            Expr::Binary { op, left, right, .. } => {
+                if left.width() > 64 || right.width() > 64 {
+                    return None;
+                }
+                binary(*op, self.value(left), self.value(right), mask(left.width()))
+            }
+            Expr::Mux { cond, then, otherwise } => {
+                self.value(if self.value(cond)? != 0 { then } else { otherwise })
+            }
+            Expr::Slice { arg, low, .. } => Some((self.value(arg)? >> low) & mask(width)),
+            Expr::Concat(left, right) => {
+                let shift = right.width();
+                let (left, right) = (self.value(left)?, self.value(right)?);
+                Some(left.checked_shl(shift).unwrap_or(0) | right)
+            }
+            Expr::LoadElement { .. } | Expr::PacketLength => None,
+        }
+    }
+}
+
+/// The value of a number of at most 64 bits.
+fn low(value: &Value) -> u64 {
+    value.words.first().copied().unwrap_or(0)
+}
+
+/// An operation on operands with the bits of `all`. One operand may decide it.
+fn binary(op: BinaryOp, left: Option<u64>, right: Option<u64>, all: u64) -> Option<u64> {
+    match (op, left, right) {
+        (BinaryOp::And, Some(0), _) | (BinaryOp::And, _, Some(0)) => return Some(0),
+        (BinaryOp::Or, Some(ones), _) | (BinaryOp::Or, _, Some(ones)) if ones == all => {
+            return Some(all);
+        }
+        (BinaryOp::LtUnsigned, _, Some(0)) => return Some(0),
+        _ => {}
+    }
+    let (left, right) = (left?, right?);
+    match op {
+        BinaryOp::Add => Some(left.wrapping_add(right) & all),
+        BinaryOp::Sub => Some(left.wrapping_sub(right) & all),
+        BinaryOp::And => Some(left & right),
+        BinaryOp::Or => Some(left | right),
+        BinaryOp::Xor => Some(left ^ right),
+        BinaryOp::Eq => Some(u64::from(left == right)),
+        BinaryOp::Ne => Some(u64::from(left != right)),
+        BinaryOp::LtUnsigned => Some(u64::from(left < right)),
+        BinaryOp::LeUnsigned => Some(u64::from(left <= right)),
+        _ => None,
+    }
+}

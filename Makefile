@@ -120,13 +120,8 @@ fmt: setup ## Format everything
 	@$(BIN)/python -m tests.wrap
 	@cd engine && $(CARGO) fmt --all
 
-bench: setup ## Measure the data plane in memory, end to end over UDP, and the simulator
-	@echo "==> netkv p4 bench"
-	@$(BIN)/netkv p4 bench
-	@echo "==> netkv bench e2e"
-	@$(BIN)/netkv bench e2e
-	@echo "==> netkv bench sim"
-	@$(BIN)/netkv bench sim
+bench: setup ## Run all benchmarks, and show their figures beside the goals
+	@$(BIN)/netkv bench
 
 bench-compare: $(VENV)/.packages ## Compare the data plane with another revision: REV=HEAD~1
 	@$(BIN)/python -m tests.compare_revisions "$(REV)" $(OPTIONS)

@@ -30,9 +30,11 @@ help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Byte code is written here, because Python may not be allowed to write it later
-# (PYTHONDONTWRITEBYTECODE); then each command would compile some hundred modules again.
+# (PYTHONDONTWRITEBYTECODE); then each command would compile some hundred modules again. The first
+# list of scenarios reads them all, and keeps what the next ones show.
 setup: tools $(VENV)/.engine ## Install everything that netkv needs; leaves .venv/bin/netkv
 	@$(BIN)/python -m compileall -q netkv
+	@$(BIN)/netkv scenario list >/dev/null
 
 tools:
 	@command -v $(PYTHON) >/dev/null || { echo "netkv needs $(PYTHON); set PYTHON=/path/to/python3.11 or newer." >&2; exit 2; }
@@ -118,13 +120,8 @@ fmt: setup ## Format everything
 	@$(BIN)/python -m tests.wrap
 	@cd engine && $(CARGO) fmt --all
 
-bench: setup ## Measure the data plane in memory, end to end over UDP, and the simulator
-	@echo "==> netkv p4 bench"
-	@$(BIN)/netkv p4 bench
-	@echo "==> netkv bench e2e"
-	@$(BIN)/netkv bench e2e
-	@echo "==> netkv bench sim"
-	@$(BIN)/netkv bench sim
+bench: setup ## Run all benchmarks, and show their figures beside the goals
+	@$(BIN)/netkv bench
 
 bench-compare: $(VENV)/.packages ## Compare the data plane with another revision: REV=HEAD~1
 	@$(BIN)/python -m tests.compare_revisions "$(REV)" $(OPTIONS)

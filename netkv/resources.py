@@ -34,6 +34,16 @@ def programs() -> dict[str, Path]:
     return {file.stem: file for file in found if file.stem == file.parent.name}
 
 
+def scenarios() -> list[Path]:
+    """The scenario files that ship, by name."""
+    return sorted(path("scenarios").glob("*.yaml"), key=lambda file: file.stem)
+
+
+def package() -> Path:
+    """The directory of the package `netkv`."""
+    return _PACKAGE
+
+
 def checkout() -> Path | None:
     """The root of the source checkout that this package runs from; None for an installed wheel."""
     root = _PACKAGE.parent

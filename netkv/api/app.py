@@ -246,7 +246,7 @@ def _add_scenarios(app: FastAPI, store: Store) -> None:
     def list_scenarios() -> list[ScenarioSummary]:
         """The scenarios that ship with netkv."""
         history = walltime.History(store.timings())
-        return [_summary(loader.load(file), history) for file in loader.shipped()]
+        return [_summary(loader.load(file), history) for file in resources.scenarios()]
 
     @app.get("/api/scenarios/{name}", tags=["scenarios"], responses=_MISSING)
     def show_scenario(

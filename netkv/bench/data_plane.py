@@ -178,7 +178,7 @@ def plan(
     if path is not None and not cases:
         paths = {name for each in chosen for name in each.paths}
         raise UsageError(f"There is no path '{path}'. {suggest(path, paths, label='Paths')}")
-    swept = [case for case in cases if _is_yardstick(case.program.name, case.path)]
+    swept = [case for case in cases if is_yardstick(case.program.name, case.path)]
     for case in swept:
         # The engine generates the variants; a file of the user is only one of them.
         generated = replace(case, program=replace(case.program, file=None))
@@ -268,7 +268,8 @@ def _includes() -> list[str]:
     return [str(resources.path("p4"))]
 
 
-def _is_yardstick(program: str, path: str) -> bool:
+def is_yardstick(program: str, path: str) -> bool:
+    """Whether this is the path whose sizes are varied."""
     return (program, path) == (YARDSTICK, YARDSTICK_PATH)
 
 
@@ -293,7 +294,7 @@ def ratio_to(results: dict[str, DataPlaneResult], other: str) -> float | None:
     if compiled is None:
         return None
     if other == "bmv2":
-        same = _is_yardstick(compiled.program, compiled.path) and _sizes(compiled) == USUAL
+        same = is_yardstick(compiled.program, compiled.path) and _sizes(compiled) == USUAL
         return compiled.pps / RECORDED_BMV2_PPS if same else None
     return compiled.pps / results[other].pps if other in results else None
 

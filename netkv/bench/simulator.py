@@ -212,7 +212,7 @@ def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> Simul
         results.append(_result(row.case, seen))
         if turns:
             turns.append(_alone(row.case))
-            beside[_ratio_name(row, rows)] = _to_program(seen, turns)
+            beside[ratio_name(row, rows)] = _to_program(seen, turns)
     progress(len(rows), len(rows), "done")
     ratios = {**beside, **_growth(results), **_lengths(memory)}
     return SimulatorBenchmark(machine=this_machine(), results=results, memory=memory, ratios=ratios)
@@ -328,7 +328,8 @@ def _to_program(seen: Measured, alone: Iterable[tuple[float, float]]) -> float:
     return round(seen.cpu_s / median(times), 2)
 
 
-def _ratio_name(row: Row, rows: Sequence[Row]) -> str:
+def ratio_name(row: Row, rows: Sequence[Row]) -> str:
+    """The name of the ratio of a rack to its program alone, in the document of these rows."""
     case = row.case
     sizes = ""
     if len({(each.case.servers, each.case.keys) for each in rows if each.beside_program}) > 1:

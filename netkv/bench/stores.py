@@ -68,8 +68,8 @@ def value(size: int) -> bytes:
 @contextlib.contextmanager
 def redis(entries: int, value_size: int) -> Iterator[int]:
     """A Redis server with `entries` keys; yields its port. Raises `NotInstalledError`."""
-    server = _program("redis-server", "redis-server")
-    _program("redis-benchmark", "redis-tools")
+    server = find_program("redis-server", "redis-server")
+    find_program("redis-benchmark", "redis-tools")
     with tempfile.TemporaryDirectory(prefix="netkv-redis-") as folder:
         (port,) = free_ports(1)
         command = [server, "--port", str(port), "--bind", "127.0.0.1", "--dir", folder]
@@ -100,7 +100,7 @@ def memcached(entries: int, value_size: int, *, udp: bool = False) -> Iterator[M
 
     `udp`: it listens at the UDP port of the same number, too.
     """
-    program = _program("memcached", "memcached")
+    program = find_program("memcached", "memcached")
     (port,) = free_ports(1)
     megabytes = 64 + entries * (value_size + 200) // 500_000
     command = [program, "-p", str(port), "-l", "127.0.0.1", "-m", str(megabytes)]
@@ -130,7 +130,7 @@ def redis_benchmark(
     command: str = "get",
 ) -> Percentiles:
     """GETs or SETs of random keys by `redis-benchmark`: `requests` of them, or more."""
-    program = [_program("redis-benchmark", "redis-tools"), "-h", "127.0.0.1", "-p", str(port)]
+    program = [find_program("redis-benchmark", "redis-tools"), "-h", "127.0.0.1", "-p", str(port)]
     program += ["-t", command, "-c", str(connections), "-P", str(pipeline)]
     program += ["-r", str(entries), "-d", str(value_size), "--csv"]
     try:
@@ -177,7 +177,8 @@ def memcached_reply_bytes(keys: int, value_size: int) -> int:
     return keys * each + len(b"END\r\n")
 
 
-def _program(name: str, package: str) -> str:
+def find_program(name: str, package: str) -> str:
+    """The path of a program that a Debian package installs; raises `NotInstalledError`."""
     found = shutil.which(name)
     if found is None:
         raise NotInstalledError(

@@ -8,12 +8,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from netkv.cli import completion
+from netkv.cli import bench_all, completion
 from netkv.cli.executor import EngineExecutor
 from netkv.cli.output import Json, notify, print_json, stdout
 from netkv.cli.plotting import Plots, destinations, write
 
-app = typer.Typer(help="Measure how fast netkv is on this machine.", no_args_is_help=True)
+app = typer.Typer()
+app.callback(invoke_without_command=True)(bench_all.every)
 
 
 @app.command()
@@ -229,6 +230,26 @@ def redis(
         notify(f"{row.path}  {row.program:<9} {row.pps:>10,.0f} a second")
     for name, ratio in found.ratios.items():
         stdout().print(f"{ratio:6.2f}  {name}", highlight=False)
+
+
+@app.command(name="startup")
+def start_up(
+    rounds: Annotated[int, typer.Option(min=1, max=100, help="How often each command is run.")] = 5,
+    json: Json = False,
+) -> None:
+    """Measure the processor time of short commands, beside that of a bare Python interpreter."""
+    from netkv.bench import startup
+    from netkv.cli.progress import steps
+
+    with steps() as progress:
+        found = startup.run(startup.Plan(rounds), progress)
+    if json:
+        print_json(found.to_json())
+        return
+    for name, taken in found.seconds.items():
+        notify(f"{taken:7.3f} s  {name}")
+    for name, ratio in found.ratios.items():
+        stdout().print(f"{ratio:6.1f}  {name} / {startup.BARE}", highlight=False)
 
 
 @app.command()

@@ -26,7 +26,6 @@ VARIABLE = "_NETKV_COMPLETE"
 """Environment variable that the shell sets to request completions."""
 _MAX_RUNS = 200
 """Maximum number of runs, newest first."""
-_SQLITE = "sqlite:///"
 
 Completer: TypeAlias = Callable[[typer.Context, str], Iterable[str]]
 
@@ -52,7 +51,7 @@ def scenarios(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: AR
     """The scenarios that ship, and .yaml files."""
     from netkv import resources
 
-    names = sorted(file.stem for file in resources.path("scenarios").glob("*.yaml"))
+    names = [file.stem for file in resources.scenarios()]
     yield from names
     if not any(name.startswith(incomplete) for name in names):
         yield from _files(incomplete, (".yaml", ".yml"))
@@ -79,23 +78,12 @@ def designs(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG0
 
 @_safe
 def runs(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
-    """The newest runs of the store, and their groups.
+    """The newest runs of the store, and their groups."""
+    from netkv.runs import default_store
 
-    It reads the file directly: opening the store takes a second and may change the file.
-    """
-    import sqlite3
-
-    from netkv.lab import state
-
-    url = os.environ.get("NETKV_STORE") or f"{_SQLITE}{state.home() / 'runs.db'}"
-    if not url.startswith(_SQLITE):
-        return
-    file = Path(url.removeprefix(_SQLITE)).absolute()
-    query = "SELECT id, group_id FROM runs ORDER BY started_at DESC LIMIT ?"
-    with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
-        rows = store.execute(query, (_MAX_RUNS,)).fetchall()
-    yield from (run for run, _ in rows)
-    yield from (group for _, group in rows)
+    found = default_store.newest(_MAX_RUNS)
+    yield from (run for run, _ in found)
+    yield from (group for _, group in found)
 
 
 @_safe

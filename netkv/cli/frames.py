@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from netkv.cli.p4 import hex_bytes, read_text
+from netkv.cli.p4_source import hex_bytes, read_text
 
 Frames = list[tuple[int, bytes]]
 """Ports and frames, in order."""

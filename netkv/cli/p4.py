@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from netkv.cli import completion, p4_bench, p4_budget, p4_compile, p4_corpus, p4_steps
+from netkv.cli import (
+    completion,
+    p4_bench,
+    p4_budget,
+    p4_compile,
+    p4_corpus,
+    p4_fuzz,
+    p4_steps,
+)
 from netkv.cli.executor import Executor
 from netkv.cli.output import Json, notify, print_json, stdout
+from netkv.cli.p4_source import (
+    Defines,
+    Includes,
+    Program,
+    compile_source,
+    compiled,
+    hex_bytes,
+    read_text,
+)
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -18,23 +34,8 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Check, describe, trace, test and time P4 programs.", no_args_is_help=True)
 app.command("bench")(p4_bench.bench)
 app.command("compile")(p4_compile.compile_)
-
-Program = Annotated[
-    Path,
-    typer.Argument(
-        metavar="PROGRAM.p4", help="P4_16 for v1model.", autocompletion=completion.p4_files
-    ),
-]
-Includes = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--include", "-I", metavar="DIR", help="Further directory for #include; repeatable."
-    ),
-]
-Defines = Annotated[
-    list[str] | None,
-    typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Define a macro; repeatable."),
-]
+app.command("fuzz")(p4_fuzz.fuzz)
+app.command("record")(p4_fuzz.record)
 
 _SEVERITY = {"error": "bold red", "warning": "bold yellow", "note": "cyan"}
 _MAX_FRAME = 2048
@@ -58,7 +59,7 @@ def check(
     results: list[dict[str, Any]] = []
     for file in files:
         try:
-            _compile(file, include, define)
+            compile_source(file, include, define)
             results.append({"file": str(file), "ok": True, "diagnostics": []})
         except _engine.CompileError as error:
             found = list(getattr(error, "diagnostics", []))
@@ -211,7 +212,7 @@ def stf(
             raise UsageError("A folder of packet tests takes no FILE.stf and no --trace.")
 
         def compile_program(file: Path) -> bytes:
-            return _compile(file, include, define)
+            return compile_source(file, include, define)
 
         if not p4_corpus.run(program, executor or "compiled", compile_program, json=json):
             raise typer.Exit(1)
@@ -247,37 +248,6 @@ def stf(
         notify(f"{result['packets']} packets in, {result['expected']} expected out: {outcome}.")
     if mismatches:
         raise typer.Exit(1)
-
-
-def _compile(program: Path, include: list[Path] | None, define: list[str] | None) -> bytes:
-    """The bundle; raises `CompileError`, and `UsageError` for a file that cannot be read."""
-    from netkv import _engine, resources
-    from netkv.errors import UsageError
-
-    if not program.is_file():
-        raise UsageError(f"There is no P4 program '{program}'.")
-    macros: dict[str, str | None] = {}
-    for item in define or []:
-        name, equals, value = item.partition("=")
-        if not re.fullmatch(r"[A-Za-z_]\w*", name):
-            raise UsageError(f"--define {item}: should look like NAME or NAME=VALUE.")
-        macros[name] = value if equals else None
-    folders = [*map(str, include or []), str(resources.path("p4"))]
-    try:
-        return _engine.compile_p4(str(program), folders, macros)
-    except OSError as error:
-        raise UsageError(f"{program} cannot be read: {error.strerror or error}.") from error
-
-
-def compiled(program: Path, include: list[Path] | None, define: list[str] | None) -> bytes:
-    """The bundle of a program; raises `NetkvError` with all errors of the compiler."""
-    from netkv import _engine
-    from netkv.errors import NetkvError
-
-    try:
-        return _compile(program, include, define)
-    except _engine.CompileError as error:
-        raise NetkvError(f"{program} does not compile.\n{error}") from error
 
 
 def _shown(diagnostic: dict[str, Any]) -> Text:
@@ -329,21 +299,3 @@ def _frame(given: str) -> bytes:
             f"The frame has {len(data)} bytes; an Ethernet frame has 14 to {_MAX_FRAME}."
         )
     return data
-
-
-def hex_bytes(text: str) -> bytes:
-    """Bytes of hex digits with blanks and colons; ValueError for anything else."""
-    digits = re.sub(r"[\s:]|0x", "", text)
-    if not digits:
-        raise ValueError("no digits")
-    return bytes.fromhex(digits)
-
-
-def read_text(file: Path) -> str:
-    """The text of a file; raises `UsageError` if it cannot be read."""
-    from netkv.errors import UsageError
-
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read: {error}.") from error

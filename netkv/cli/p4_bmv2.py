@@ -14,7 +14,7 @@ import typer
 
 from netkv import _engine, resources
 from netkv.cli.output import notify, print_json
-from netkv.cli.p4 import compiled
+from netkv.cli.p4_source import compiled
 from netkv.errors import NetkvError
 from netkv.lab.bmv2 import comparison, toolchain
 from netkv.lab.bmv2.comparison import Case, Difference

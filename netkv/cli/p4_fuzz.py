@@ -15,7 +15,7 @@ import typer
 from netkv.cli import completion
 from netkv.cli.frames import read
 from netkv.cli.output import Json, notify, print_json, stderr
-from netkv.cli.p4 import Defines, Includes, Program, compiled, read_text
+from netkv.cli.p4_source import Defines, Includes, Program, compiled, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -57,14 +58,11 @@ _SOURCES = (
 @app.command("list")
 def list_scenarios(json: Json = False) -> None:
     """List the scenarios that ship with netkv."""
-    from netkv.runs import walltime
-    from netkv.scenarios import loader
+    from netkv.runs import overview
 
-    history = walltime.stored()
-    scenarios = [loader.load(file) for file in loader.shipped()]
-    wall_times = [walltime.of_scenario(scenario, history) for scenario in scenarios]
+    found = overview.shipped()
     if json:
-        about = [_summary(*each) for each in zip(scenarios, wall_times, strict=True)]
+        about = [{**asdict(each), "wall_seconds": round(each.wall_seconds, 1)} for each in found]
         print_json({"scenarios": about})
         return
     from rich import box
@@ -83,14 +81,14 @@ def list_scenarios(json: Json = False) -> None:
     table.add_column("runs", justify="right")
     table.add_column("takes about", justify="right")
     table.add_column("")
-    for scenario, each in zip(scenarios, wall_times, strict=True):
+    for each in found:
         table.add_row(
-            scenario.name,
-            scenario.title,
-            ", ".join(scenario.schemes),
+            each.name,
+            each.title,
+            ", ".join(each.schemes),
             str(each.runs),
             text.duration(each.wall_seconds),
-            each.source,
+            each.wall_seconds_source,
         )
     stdout().print(table)
 
@@ -267,17 +265,6 @@ def _records(result: ScenarioResult) -> list[RunRecord]:
 
     with Store() as store:
         return store.records([run.id for run in result.runs])
-
-
-def _summary(scenario: Scenario, wall_time: WallTime) -> dict[str, Any]:
-    return {
-        "name": scenario.name,
-        "title": scenario.title,
-        "description": scenario.description,
-        "schemes": scenario.schemes,
-        "runs": wall_time.runs,
-        **_time(wall_time),
-    }
 
 
 def _time(wall_time: WallTime) -> dict[str, Any]:

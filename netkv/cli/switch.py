@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netkv.cli import p4
+from netkv.cli import p4_source
 from netkv.cli.executor import EngineExecutor
 from netkv.cli.output import Json, notify, print_json
 from netkv.switch.ports import Ring
@@ -28,7 +28,7 @@ DeviceId = Annotated[int, typer.Option(min=0, help="Device id of the switch in P
 
 @app.command()
 def run(
-    program: p4.Program,
+    program: p4_source.Program,
     port: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,8 +61,8 @@ def run(
     ] = "compiled",
     pipelines: Annotated[int, typer.Option(help="Pipelines of the switch: 1, 2 or 4.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random().")] = 1,
-    include: p4.Includes = None,
-    define: p4.Defines = None,
+    include: p4_source.Includes = None,
+    define: p4_source.Defines = None,
     json: Json = False,
 ) -> None:
     """Run a P4 program as a switch, until Ctrl-C; any P4Runtime controller can control it.
@@ -79,7 +79,7 @@ def run(
     host, tcp_port = switch.address(grpc, allow_remote=allow_remote)
     folders = [str(program.parent), *map(str, include or []), str(resources.path("p4"))]
     options = switch.Options(
-        bundle=p4.compiled(program, include, define),
+        bundle=p4_source.compiled(program, include, define),
         include_dirs=folders,
         ports=ports.parse_all(port or [], cpu_port),
         ring=ring,

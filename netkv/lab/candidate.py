@@ -20,8 +20,6 @@ from typing import Any, Literal
 from netkv.p4rt.client import ControllerError, NotPrimaryError
 from netkv.p4rt.errors import Code
 
-DEVICE_ID = 1
-"""Of every switch that netkv starts."""
 ONLY_BACKUP = 0
 """Stands for no election id: such a client is never primary."""
 

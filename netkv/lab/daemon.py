@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from netkv import schemes
 from netkv.errors import NetkvError, UsageError, suggest
-from netkv.lab import cards, state
+from netkv.lab import state
 from netkv.lab.process import child_environment
 from netkv.lab.spec import RackSpec
 from netkv.rack.report import COMPILER
@@ -75,6 +75,9 @@ def up(name: str, spec: RackSpec, note: Callable[[str], object] = lambda _: None
     another specification.
     """
     state.check_name(name)
+    # gRPC comes with it, which no other command of a lab needs.
+    from netkv.lab import cards
+
     scheme = schemes.of(spec)
     scheme.check_live(spec.lab)
     # Here, because it takes longer than a lab may take to come up.

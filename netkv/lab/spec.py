@@ -40,6 +40,9 @@ else:
             for name, field in scheme.options.model_fields.items()
         },
     )
+    LabSpec.declared_by = {
+        name: scheme.options for scheme in all_schemes() for name in scheme.options.model_fields
+    }
 
 
 class ClosedLoop(Spec):

@@ -55,10 +55,11 @@ def identity(pid: int) -> Identity | None:
     state, *fields = text[text.rindex(")") + 2 :].split()
     if state in ("Z", "X"):
         return None
-    return Identity(pid, int(fields[18]), _boot())
+    return Identity(pid, int(fields[18]), boot())
 
 
-def _boot() -> str:
+def boot() -> str:
+    """Id of this boot of the machine."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from netkv.control.topology import CPU_PORT
 from netkv.errors import NetkvError, UsageError
-from netkv.lab.candidate import DEVICE_ID
 from netkv.lab.hardware import ELSEWHERE, GenericLab, SwitchSpec
 
 if TYPE_CHECKING:
@@ -66,7 +65,8 @@ class Target(ABC):
     keeps_replication = True
     """Whether multicast groups and clone sessions outlive the program, so that the controller has
     to delete them before it loads another."""
-    device_id = DEVICE_ID
+    device_id = 1
+    """Of every switch that netkv starts."""
 
     def __init__(self, bundle: Bundles) -> None:
         """`bundle` returns the file of the program of the switches at a place, as netkv's own front

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from netkv.metrics.metric import SHARE
-from netkv.scenarios.results import Interval
+
+if TYPE_CHECKING:
+    from netkv.scenarios.results import Interval
 
 NOTHING = "-"
 """Text of a value that is unknown, or undefined for a scheme."""

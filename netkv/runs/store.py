@@ -6,7 +6,6 @@ By default, the store is one SQLite file in WAL mode, which can be read while a 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,17 +16,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from netkv.errors import NetkvError, UsageError
-from netkv.lab import state
 from netkv.runs import database, mapping
+from netkv.runs.default_store import default_url
 from netkv.runs.owner import Owner
 from netkv.runs.records import RunHead, RunRecord, Timing
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
 from netkv.scenarios.results import RunEvent, RunResult, RunSample, Threshold
-
-
-def default_url() -> str:
-    """The URL of the default store: `$NETKV_STORE`, or `runs.db` in the state directory."""
-    return os.environ.get("NETKV_STORE") or f"sqlite:///{state.home() / 'runs.db'}"
 
 
 def _interrupt_before(error: BaseException) -> KeyboardInterrupt | None:

@@ -23,9 +23,9 @@ from typing import Any, Literal
 from netkv import schemes
 from netkv.errors import NetkvError
 from netkv.lab.spec import ClosedLoop, HeavyTail, MultigetSize, RackSpec, Saturate
+from netkv.runs import default_store
 from netkv.runs.compare import flatten
 from netkv.runs.records import Timing
-from netkv.runs.store import Store
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.provenance import same_machine
 from netkv.scenarios.run_plan import PlannedRun, plan
@@ -90,11 +90,17 @@ class History:
         return median(found[:_NEWEST]) if found else None
 
 
-def stored(scenario: str | None = None) -> History:
-    """The history in the default store, of one scenario or of all; empty if it is unreadable."""
+def stored(*scenarios: str) -> History:
+    """The history of scenarios in the default store; empty if the store is unreadable."""
+    finished = default_store.finished()
+    known = [name for name in scenarios if finished is None or name in finished]
+    if not known:
+        return History(())
+    from netkv.runs.store import Store
+
     try:
         with Store() as store:
-            return History(store.timings(scenario))
+            return History(timing for name in known for timing in store.timings(name))
     except NetkvError:
         return History(())
 

@@ -13,12 +13,12 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from netkv import schemes
 from netkv.errors import NetkvError
 from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.live import LiveRun
 from netkv.scenarios.provenance import provenance
 from netkv.scenarios.results import (
     INTERRUPTED,
@@ -31,8 +31,11 @@ from netkv.scenarios.results import (
 )
 from netkv.scenarios.run import DrivenRun
 from netkv.scenarios.run_plan import PlannedRun
-from netkv.scenarios.simulated import SimRun
 from netkv.sim import profiles
+
+if TYPE_CHECKING:
+    from netkv.scenarios.live import LiveRun
+    from netkv.scenarios.simulated import SimRun
 
 
 @dataclass(frozen=True)
@@ -86,8 +89,7 @@ class Execution:
 
         Raises the error of a sink that refuses the run.
         """
-        kind = LiveRun if self._planned.scenario.mode == "live" else SimRun
-        driven = kind(
+        driven = _kind(self._planned.scenario.mode)(
             self._planned,
             on_event=self._event,
             on_sample=self._sample,
@@ -220,6 +222,18 @@ class Execution:
         self._on_progress(
             Progress(self._start, self._index, self._count, self._phase, elapsed, total, sample)
         )
+
+
+def _kind(mode: str) -> type[LiveRun | SimRun]:
+    # Each is imported for its own runs: that of live runs needs gRPC, whose import takes as long as
+    # the set-up of a small simulated rack.
+    if mode == "live":
+        from netkv.scenarios.live import LiveRun
+
+        return LiveRun
+    from netkv.scenarios.simulated import SimRun
+
+    return SimRun
 
 
 def _live_id(scheme: str) -> str:

@@ -30,11 +30,6 @@ Locate = Callable[[Path], str]
 """Where an option was written: `scenarios/mine.yaml:7` or `--set workload.zipf=2`."""
 
 
-def shipped() -> list[FilePath]:
-    """The scenario files that come with netkv, by name."""
-    return sorted(resources.path("scenarios").glob("*.yaml"))
-
-
 def find(name: str) -> FilePath:
     """The file of a scenario given by name or by path; raises `UsageError`."""
     as_path = FilePath(name)
@@ -42,7 +37,7 @@ def find(name: str) -> FilePath:
         if not as_path.is_file():
             raise UsageError(f"There is no scenario file '{name}'.")
         return as_path
-    files = {file.stem: file for file in shipped()}
+    files = {file.stem: file for file in resources.scenarios()}
     if name not in files:
         raise UsageError(
             f"There is no scenario '{name}'.\n  {suggest(name, files, label='Scenarios')} "

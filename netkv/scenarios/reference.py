@@ -19,7 +19,7 @@ from netkv import schemes
 from netkv.lab.hardware import GenericLab, TopologySpec
 from netkv.lab.spec import LabSpec
 from netkv.metrics import Metric
-from netkv.options import Spec, Unit
+from netkv.options import Spec, Unit, meaning
 from netkv.scenarios import recovery
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.option_paths import models
@@ -104,26 +104,26 @@ def _scheme_options(path: str) -> Iterator[str]:
     yield "| option | schemes | type | default | unit | meaning |"
     yield "|---|---|---|---|---|---|"
     every = schemes.all_schemes()
-    for name, field in LabSpec.model_fields.items():
+    for name in LabSpec.model_fields:
         having = [f"`{each.name}`" for each in every if each.has_option(name)]
         if having:
-            option = option_row(path, name, field)
+            option = option_row(path, LabSpec, name)
             own = [
                 f"`{each.options.left_out[name]:g}` for `{each.name}`"
                 for each in every
                 if name in each.options.left_out
             ]
             default = ", ".join(own) or option.default
-            kind, unit, meaning = option.type, option.unit, option.meaning
-            yield _row(option.path, ", ".join(having), kind, default, unit, meaning)
+            kind, unit, text = option.type, option.unit, option.meaning
+            yield _row(option.path, ", ".join(having), kind, default, unit, text)
     yield ""
 
 
 def _table(path: str, model: type[Spec]) -> Iterator[str]:
     yield "| option | type | default | unit | meaning |"
     yield "|---|---|---|---|---|"
-    for name, field in model.model_fields.items():
-        row = option_row(path, name, field)
+    for name in model.model_fields:
+        row = option_row(path, model, name)
         if model is TopologySpec:
             row = row._replace(default=_of_schemes(row.default, name))
         yield _row(*row)
@@ -155,14 +155,15 @@ class OptionRow(NamedTuple):
     meaning: str
 
 
-def option_row(path: str, name: str, field: FieldInfo) -> OptionRow:
-    """The option `name` below `path`."""
+def option_row(path: str, model: type[Spec], name: str) -> OptionRow:
+    """The option `name` of a model, below `path`."""
+    field = model.model_fields[name]
     own = f"{path}.{name}" if path else name
     arms = list(_arms(field.annotation, tuple(field.metadata)))
     units = [each for _, found in arms for each in found if isinstance(each, Unit)]
     kinds = " or ".join(dict.fromkeys(_words(kind, found, own) for kind, found in arms))
-    meaning = " ".join((field.description or "").split())
-    return OptionRow(f"`{own}`", kinds, _default(field), "".join(units[:1]), meaning)
+    text = " ".join(meaning(model, name).split())
+    return OptionRow(f"`{own}`", kinds, _default(field), "".join(units[:1]), text)
 
 
 def _row(*cells: str) -> str:

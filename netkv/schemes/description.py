@@ -14,7 +14,7 @@ def describe(scheme: Scheme) -> dict[str, Any]:
 
     options = []
     for name, field in scheme.options.model_fields.items():
-        row = option_row("lab", name, field)
+        row = option_row("lab", scheme.options, name)
         left_out = scheme.options.left_out.get(name)
         default = field.get_default(call_default_factory=True) if left_out is None else left_out
         options.append(

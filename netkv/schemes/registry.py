@@ -14,17 +14,16 @@ Rules
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from pydantic.fields import FieldInfo
-
 from netkv import schemes
 from netkv.errors import UsageError, suggest
 from netkv.lab.hardware import GenericLab
+from netkv.options import declaration, meaning
 from netkv.schemes.options import SchemeOptions
 from netkv.schemes.scheme import Scheme
 
@@ -71,14 +70,14 @@ def load(points: Iterable[metadata.EntryPoint]) -> Catalogue:
     found: dict[str, Scheme] = {}
     problems: dict[str, str] = {}
     packages: dict[str, str] = {}
-    options: dict[str, tuple[str, FieldInfo]] = {}
+    options: dict[str, Scheme] = {}
     for point in points:
         package = _package(point)
         try:
             scheme = _load(point)
             if point.name in found:
                 raise ValueError(f"a scheme of that name comes from '{packages[point.name]}'")
-            declared = dict(_options(scheme, options))
+            declared = _options(scheme, options)
         except Exception as error:
             text = " ".join(str(error).split()) or type(error).__name__
             problems[point.name] = (
@@ -124,7 +123,13 @@ def of(spec: RackSpec) -> Scheme:
 
 def _package(point: metadata.EntryPoint) -> str:
     """The name of the package that provides a scheme."""
-    return point.dist.name if point.dist is not None else point.module.split(".")[0]
+    return _name(point.dist) if point.dist is not None else point.module.split(".")[0]
+
+
+@cache
+def _name(package: metadata.Distribution) -> str:
+    # Reads and parses the metadata of the package.
+    return package.name
 
 
 def _load(point: metadata.EntryPoint) -> Scheme:
@@ -140,14 +145,18 @@ def _load(point: metadata.EntryPoint) -> Scheme:
     return scheme
 
 
-def _options(
-    scheme: Scheme, known: dict[str, tuple[str, FieldInfo]]
-) -> Iterator[tuple[str, tuple[str, FieldInfo]]]:
-    """The options of a scheme; raises ValueError if another declaration of one differs."""
+def _options(scheme: Scheme, known: dict[str, Scheme]) -> dict[str, Scheme]:
+    """The options of a scheme, each with the scheme that declared it first.
+
+    Raises ValueError if another declaration of one differs.
+    """
     for name, field in scheme.options.model_fields.items():
         if name in GenericLab.model_fields:
             raise ValueError(f"'lab.{name}' is an option of every lab")
-        owner, other = known.get(name, (scheme.name, field))
-        if repr(field) != repr(other):
-            raise ValueError(f"'{owner}' declares the option 'lab.{name}' in another way")
-        yield name, (owner, other)
+        first = known.get(name, scheme)
+        if declaration(scheme.options, name) is not declaration(first.options, name) and (
+            repr(field) != repr(first.options.model_fields[name])
+            or meaning(scheme.options, name) != meaning(first.options, name)
+        ):
+            raise ValueError(f"'{first.name}' declares the option 'lab.{name}' in another way")
+    return {name: known.get(name, scheme) for name in scheme.options.model_fields}

@@ -11,19 +11,19 @@ from typing import TypeAlias
 
 import pytest
 
-from netkv import schemes
+from netkv import resources, schemes
 from netkv.cli import completion, main
 from netkv.lab import state
 from netkv.lab.state import Identity
 from netkv.runs import Store
-from netkv.scenarios import loader, option_paths
+from netkv.scenarios import option_paths
 from netkv.scenarios.model import Scenario
 from netkv.sim import profiles
 from tests.cli.commands import NETKV, ROOT
 from tests.runs.recorded_runs import record_comparison
 
 SCHEMES = [scheme.name for scheme in schemes.all_schemes()]
-SCENARIOS = sorted(file.stem for file in loader.shipped())
+SCENARIOS = sorted(file.stem for file in resources.scenarios())
 
 
 class Shell:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.options import Spec
+from netkv.options import Spec, meaning
 from netkv.scenarios import reference
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.option_paths import check, models, parse
@@ -40,9 +40,10 @@ def test_reference_of_scenarios_follows_the_models() -> None:
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_every_option_of_a_scenario_has_a_meaning(model: type[Spec]) -> None:
-    for name, field in model.model_fields.items():
-        assert field.description, f"{model.__name__}.{name} has no docstring"
-        assert field.description.rstrip().endswith("."), field.description
+    for name in model.model_fields:
+        text = meaning(model, name)
+        assert text, f"{model.__name__}.{name} has no docstring"
+        assert text.rstrip().endswith("."), text
         assert re.search(rf"^\| `([\w.]+\.)?{name}` \|", SCENARIOS, re.MULTILINE), name
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from netkv.runs import Store, export, reference
-from netkv.runs.store import default_url
+from netkv.runs.default_store import default_url
 from tests.docs.documents import ROOT, blocks, run_python
 from tests.runs.recorded_runs import record_comparison
 

@@ -24,6 +24,8 @@ def parsed(words: list[str]) -> dict[str, Any]:
     """The name and the parameters of a command line. Raises its usage error if it is wrong."""
     found, name, rest = NETKV, "netkv", words[1:]
     while hasattr(found, "commands"):
+        if found.invoke_without_command and (not rest or rest[0].startswith("-")):
+            break
         if rest[0] not in found.commands:
             raise LookupError(f"There is no command '{name} {rest[0]}'.")
         found = found.commands[rest[0]]
@@ -78,6 +80,7 @@ def test_commands_within_prose_exist() -> None:
             assert name in group.commands, f"{where}: {text}"
             group = group.commands[name]
         known = {name for each in group.params for name in (*each.opts, *each.secondary_opts)}
+        known.add("--help")
         assert {option.partition("=")[0] for option in options} <= known, f"{where}: {text}"
         for path in re.findall(r"--set (\S+=\S+)", text):
             lab._spec(None, None, [path], None)

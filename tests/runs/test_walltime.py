@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from netkv import resources
 from netkv.bench import simulated_rack
 from netkv.runs import Store, StoreSink, walltime
 from netkv.runs.walltime import History, WallTime
@@ -175,7 +176,7 @@ def test_stored_runs_correct_the_estimate_of_the_others(store: Store) -> None:
 
 def test_every_shipped_scenario_has_an_estimate() -> None:
     nothing = History(())
-    for file in loader.shipped():
+    for file in resources.scenarios():
         found = walltime.of_scenario(loader.load(file), nothing)
         assert 0.5 < found.wall_seconds < 3600, file
 

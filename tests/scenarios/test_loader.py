@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from netkv import resources
 from netkv.errors import UsageError
 from netkv.lab.spec import ClosedLoop, Poisson, UniformSize
 from netkv.scenarios import loader
@@ -110,7 +111,7 @@ def test_missing_file_and_unknown_name(tmp_path: Path) -> None:
         loader.find("quickstrat")
 
 
-@pytest.mark.parametrize("file", loader.shipped(), ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", resources.scenarios(), ids=lambda file: file.stem)
 def test_shipped_scenario_loads_under_its_own_name(file: Path) -> None:
     assert loader.load(file).name == file.stem
     assert loader.load(file).title

@@ -22,6 +22,7 @@ OWN = [
 ]
 
 
+EPOCH = "epoch: Annotated[float, Field(gt=0, le=3600), SECONDS] = 1.0"
 LAYERS = """
 from dataclasses import replace
 from netkv.lab.hardware import TopologySpec
@@ -89,6 +90,8 @@ def test_a_scheme_of_another_package_is_found(packages: Packages) -> None:
         ("", "AttributeError"),
         (source(name="other"), "its own name is 'other'"),
         (source(option="epoch: float = 2.0", base="SwitchCache"), "in another way"),
+        # The same type and default, with another docstring.
+        (source(option=EPOCH, base="SwitchCache"), "in another way"),
         (source(option="servers: int = 2"), "'lab.servers' is an option of every lab"),
         (source() + LAYERS, "it supports one switch only, but its topology is spine-leaf"),
     ],

@@ -9,7 +9,7 @@ from netkv import _engine
 from netkv.bench import data_plane
 from tests.cli.commands import ROOT, Netkv
 
-BY_HAND = ("cache_read", "farreach", "netcache", "nocache")
+BY_HAND = ("cache_read", "farreach", "netcache", "netmc", "nocache")
 """The programs with a handwritten pipeline."""
 
 

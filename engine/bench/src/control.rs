@@ -86,6 +86,12 @@ impl<'a> Control<'a> {
         Ok(self.switch.insert_clone_session(session, value)?)
     }
 
+    /// Creates a multicast group with a copy to each of these ports.
+    pub fn multicast_group(&mut self, group: u32, ports: &[u16]) -> Result<(), BenchError> {
+        let replicas = ports.iter().map(|port| (*port, 0)).collect();
+        Ok(self.switch.insert_multicast_group(group, replicas)?)
+    }
+
     fn register(&self, name: &str) -> Result<u32, BenchError> {
         let registers = &self.program.registers;
         Ok(registers[position_of("register", name, registers.iter().map(|r| &r.identity))?]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use netkv_bench::{handwritten::Counts, subject};
 use netkv_dataplane::Output;
-use netkv_wire::{CPU_PORT, FrameView, Op, Status, bits};
+use netkv_wire::{CPU_PORT, FrameView, Op, Status, bits, multiget};
 
 use programs::{case, filled};
 
@@ -148,4 +148,22 @@ fn farreach_replies_and_forwards_in_every_way() {
     assert!(late > 0, "late copies of writes are dropped");
     // A key without an owner has no route.
     sent.assert_dropped([1, 2, 4, 5]);
+}
+
+#[test]
+fn netmc_splits_and_refuses_in_every_way() {
+    let sent = send_all_kinds("netmc");
+    let mut groups = BTreeSet::new();
+    for (_, frame) in &sent.frames {
+        let Ok(view) = multiget::View::parse(frame, 8) else { continue };
+        let header = view.header();
+        groups.insert((header.oid, header.clo, header.rack));
+    }
+    for oid in 1..=8 {
+        assert!(groups.contains(&(oid, 1, 1)), "group {oid} of a multiget: {groups:?}");
+    }
+    assert!(groups.contains(&(1, 0, 1)), "a request of one group: {groups:?}");
+    assert!(groups.contains(&(3, 1, 0)), "a sub-request of a client: {groups:?}");
+    assert!([1, 100, 510].iter().all(|port| sent.frames.iter().any(|(at, _)| at == port)));
+    sent.assert_dropped([1, 2, 4, 8]);
 }

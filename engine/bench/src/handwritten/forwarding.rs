@@ -25,6 +25,7 @@ pub(crate) enum Drop {
     Forbidden = 5,
     Closed = 6,
     Late = 7,
+    NotSplit = 8,
 }
 
 /// A server: the first and last hash that it owns, and its addresses.

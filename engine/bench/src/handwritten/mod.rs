@@ -29,7 +29,7 @@ pub(crate) use ipv4::{address, set_checksum};
 pub(crate) use sampler::Sampler;
 pub(crate) use sketch::{CountMin, count, current, key_hashes};
 pub use table::Table;
-pub(crate) use transport::has_kv;
+pub(crate) use transport::{has_header, has_kv};
 
 use netkv_dataplane::Output;
 

@@ -12,6 +12,8 @@ mod farreach;
 mod farreach_by_hand;
 mod netcache;
 mod netcache_by_hand;
+mod netmc;
+mod netmc_by_hand;
 mod nocache;
 mod nocache_by_hand;
 mod path;
@@ -79,7 +81,7 @@ pub trait Subject: Sync {
     }
 }
 
-static SUBJECTS: [&dyn Subject; 9] = [
+static SUBJECTS: [&dyn Subject; 10] = [
     &cache_read::CacheRead,
     &distcache_client::DistCacheClient,
     &distcache::LEAF,
@@ -88,6 +90,7 @@ static SUBJECTS: [&dyn Subject; 9] = [
     &distreach::UPPER,
     &farreach::FARREACH,
     &netcache::NETCACHE,
+    &netmc::NetMc,
     &nocache::NoCache,
 ];
 

@@ -9,6 +9,9 @@ from netkv import _engine
 from netkv.bench import data_plane
 from tests.cli.commands import ROOT, Netkv
 
+BY_HAND = ("cache_read", "farreach", "netcache", "netmc", "nocache")
+"""The programs with a handwritten pipeline."""
+
 
 def cases(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, dict[str, Any]]]:
     """Results by program and path, then by executor."""
@@ -31,7 +34,7 @@ def test_every_path_is_measured_with_every_executor(netkv: Netkv) -> None:
     found = cases(document)
     assert set(found) == {(program, path) for program in known for path in known[program]}
     for (program, path), of in found.items():
-        by_hand = {"handwritten"} if program in ("cache_read", "nocache") else set()
+        by_hand = {"handwritten"} if program in BY_HAND else set()
         assert set(of) == {"interpreter", "compiled"} | by_hand, (program, path)
         for each in of.values():
             assert (each["entries"], each["value_size"], each["key_width"]) == (10_000, 128, 128)
@@ -39,6 +42,9 @@ def test_every_path_is_measured_with_every_executor(netkv: Netkv) -> None:
             assert 0 < each["ns_p50"] <= each["ns_p99"]
     reference = found["cache_read", "read-hit"]
     ratios = document["ratios"]
+    for program in BY_HAND:
+        for path in known[program]:
+            assert ratios[f"{program}/{path}: compiled/handwritten"] > 0
     for other in ("interpreter", "handwritten"):
         ratio = reference["compiled"]["pps"] / reference[other]["pps"]
         assert abs(ratios[f"cache_read/read-hit: compiled/{other}"] - ratio) < 1e-9

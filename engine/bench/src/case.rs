@@ -28,6 +28,13 @@ impl Executor {
     }
 }
 
+/// The name of the path of a case in which a program gets frames of all kinds. It is not measured.
+/// The settings in the tables are those with which the frames take most ways through the program.
+pub const ALL_KINDS: &str = "all-kinds";
+
+/// Entries in that case. With few of them, many frames are about the same entry.
+const ENTRIES_OF_ALL_KINDS: u32 = 50;
+
 /// One path through one program, with its sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
@@ -63,5 +70,11 @@ impl Case {
             key_width: 128,
             pipelines: 1,
         }
+    }
+
+    /// The case in which the program of this case gets frames of all kinds.
+    pub fn all_kinds(&self) -> Self {
+        let entries = self.entries.min(ENTRIES_OF_ALL_KINDS);
+        Self { path: ALL_KINDS.to_owned(), entries, ..self.clone() }
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use netkv_compiled::ExecutorKind;
 use netkv_dataplane::{Output, Switch, SwitchOptions};
-use netkv_ir::Program;
+use netkv_ir::{Program, Value};
 
 use crate::case::{Case, Executor};
 use crate::control::Control;
 use crate::error::BenchError;
-use crate::handwritten::Pipeline;
+use crate::handwritten::{Counts, Pipeline};
 use crate::programs::Subject;
 
 /// A filled switch or pipeline.
@@ -53,6 +53,21 @@ impl Contender {
         Ok(Some(Self { executor, kind: ContenderKind::Switch(Box::new(switch)) }))
     }
 
+    /// The contenders with these executors, without those that the case does not have.
+    ///
+    /// # Errors
+    ///
+    /// As [`Contender::new`].
+    pub fn all(
+        executors: &[Executor],
+        case: &Case,
+        subject: &dyn Subject,
+        program: &Arc<Program>,
+    ) -> Result<Vec<Self>, BenchError> {
+        let new = |executor: &Executor| Self::new(*executor, case, subject, program).transpose();
+        executors.iter().filter_map(new).collect()
+    }
+
     /// Its executor.
     pub fn executor(&self) -> Executor {
         self.executor
@@ -65,19 +80,37 @@ impl Contender {
             ContenderKind::Switch(switch) => {
                 switch.process_batch(now_ns, port, frames.iter().copied(), out);
             }
-            ContenderKind::Handwritten(pipeline) => pipeline.process_batch(frames, out),
+            ContenderKind::Handwritten(pipeline) => pipeline.process_batch(port, frames, out),
         }
     }
 
-    /// The counter of each cached key, if the subject has counters (see [`Subject::counts`]).
+    /// The arrays of [`Subject::counted`].
     ///
     /// # Errors
     ///
-    /// If the program lacks a register.
-    pub fn counts(&mut self, case: &Case, subject: &dyn Subject) -> Result<Vec<u64>, BenchError> {
+    /// If the program lacks one.
+    pub fn counts(&mut self, subject: &dyn Subject) -> Result<Counts, BenchError> {
         match &mut self.kind {
-            ContenderKind::Switch(switch) => subject.counts(case, &mut Control::new(switch)),
-            ContenderKind::Handwritten(pipeline) => Ok(pipeline.counts(case.entries)),
+            ContenderKind::Switch(switch) => {
+                let mut control = Control::new(switch);
+                let named = |name: &&'static str| Ok((*name, control.cells(name)?));
+                subject.counted().iter().map(named).collect()
+            }
+            ContenderKind::Handwritten(pipeline) => Ok(pipeline.counts()),
+        }
+    }
+
+    /// Removes and returns the queued digests, each as its members.
+    pub fn take_digests(&mut self) -> Vec<Vec<u128>> {
+        let number = |value: &Value| {
+            value.words.iter().rev().fold(0, |number, word| number << 64 | u128::from(*word))
+        };
+        match &mut self.kind {
+            ContenderKind::Switch(switch) => {
+                let digests = switch.take_digests();
+                digests.iter().map(|digest| digest.values.iter().map(number).collect()).collect()
+            }
+            ContenderKind::Handwritten(pipeline) => pipeline.take_digests(),
         }
     }
 

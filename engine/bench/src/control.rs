@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netkv_dataplane::{CloneSession, EntryAction, Output, Switch, TableEntry};
+use netkv_dataplane::{CloneSession, ControlError, EntryAction, Output, Switch, TableEntry};
 use netkv_ir::{Identity, Match, Program, Value};
 
 use crate::error::BenchError;
@@ -86,6 +86,12 @@ impl<'a> Control<'a> {
         Ok(self.switch.insert_clone_session(session, value)?)
     }
 
+    /// Creates a multicast group with a copy to each of these ports.
+    pub fn multicast_group(&mut self, group: u32, ports: &[u16]) -> Result<(), BenchError> {
+        let replicas = ports.iter().map(|port| (*port, 0)).collect();
+        Ok(self.switch.insert_multicast_group(group, replicas)?)
+    }
+
     fn register(&self, name: &str) -> Result<u32, BenchError> {
         let registers = &self.program.registers;
         Ok(registers[position_of("register", name, registers.iter().map(|r| &r.identity))?]
@@ -104,35 +110,32 @@ impl<'a> Control<'a> {
         Ok(self.switch.write_register(id, Some(index), value)?)
     }
 
-    /// The low 64 bits of the first `count` cells of a register, summed over the pipelines.
-    pub fn read_counts(&mut self, name: &str, count: u32) -> Result<Vec<u64>, BenchError> {
-        let id = self.register(name)?;
-        let mut counts = vec![0; count as usize];
-        for pipeline in 0..self.switch.pipelines() {
-            let read = |switch: &mut Switch| switch.read_register(id, None);
-            let cells = self.switch.in_pipeline(pipeline, read)?;
-            for (sum, (_, value)) in counts.iter_mut().zip(cells) {
-                *sum += value.words[0];
-            }
-        }
-        Ok(counts)
-    }
-
-    /// The packets of each cell of a counter array, summed over the pipelines.
-    pub fn counter(&mut self, name: &str) -> Result<Vec<u64>, BenchError> {
+    /// The cells of a register (their low 64 bits) or a counter array (packets), summed over the
+    /// pipelines.
+    pub fn cells(&mut self, name: &str) -> Result<Vec<u64>, BenchError> {
         let counters = &self.program.counters;
-        let identities = counters.iter().map(|counter| &counter.identity);
-        let id = counters[position_of("counter", name, identities)?].identity.id;
-        let mut counts = Vec::new();
+        let counter = counters.iter().find(|counter| counter.identity.name == name);
+        let counter = counter.map(|counter| counter.identity.id);
+        let register = if counter.is_none() { self.register(name)? } else { 0 };
+        let mut sums = Vec::new();
         for pipeline in 0..self.switch.pipelines() {
-            let read = |switch: &mut Switch| switch.read_counter(id, None);
+            let read = |switch: &mut Switch| -> Result<Vec<u64>, ControlError> {
+                Ok(match counter {
+                    Some(id) => {
+                        let cells = switch.read_counter(id, None)?;
+                        cells.iter().map(|(_, cell)| cell.packets).collect()
+                    }
+                    None => {
+                        let cells = switch.read_register(register, None)?;
+                        cells.iter().map(|(_, value)| value.words[0]).collect()
+                    }
+                })
+            };
             let cells = self.switch.in_pipeline(pipeline, read)?;
-            counts.resize(cells.len(), 0);
-            for (sum, (_, cell)) in counts.iter_mut().zip(cells) {
-                *sum += cell.packets;
-            }
+            sums.resize(cells.len(), 0);
+            sums.iter_mut().zip(cells).for_each(|(sum, cell)| *sum += cell);
         }
-        Ok(counts)
+        Ok(sums)
     }
 
     /// Sends a frame to the data plane, as the control plane and servers do. Returns the sent

@@ -3,7 +3,7 @@
 use netkv_dataplane::Switch;
 
 use crate::case::{Case, Executor};
-use crate::check::check_equal_outputs;
+use crate::check::check_path;
 use crate::contender::Contender;
 use crate::error::BenchError;
 use crate::programs::{self, subject};
@@ -18,9 +18,8 @@ pub fn filled_switch(case: &Case, executor: Executor) -> Result<(Switch, Traffic
     let subject = subject(&case.program)?;
     let traffic = subject.traffic(case)?;
     let program = programs::program(case)?;
-    let mut contenders: Vec<Contender> =
-        Contender::new(executor, case, subject, &program)?.into_iter().collect();
-    check_equal_outputs(case, subject, &traffic, &mut contenders)?;
+    let mut contenders = Contender::all(&[executor], case, subject, &program)?;
+    check_path(case, subject, &traffic, &mut contenders)?;
     let switch = contenders.pop().and_then(Contender::into_switch).ok_or_else(|| {
         BenchError::new(format!("The executor '{}' is no switch.", executor.name()))
     })?;

@@ -2,8 +2,9 @@
 //! memory.
 //!
 //! A [`Case`] is a program, a path and sizes. [`measure`] fills one switch for each executor, and
-//! the handwritten pipeline if there is one, in the same way. It compares their outputs byte for
-//! byte, and then times them in alternating rounds. The only I/O is to read the program.
+//! the handwritten pipeline if there is one, in the same way. It compares what they send and count,
+//! for the frames of the path and, in switches of their own, for frames of all kinds. Then it times
+//! them in alternating rounds. The only I/O is to read the program.
 //!
 //! The yardstick is the program `cache_read.p4`: the read path of a switch cache. It was also
 //! measured on bmv2 and is the reference for comparisons.
@@ -11,11 +12,12 @@
 //! ```text
 //!   case, measure, clock     the measurement
 //!   contender, check         the measured switches, and the comparison of their outputs
-//!   programs/*               for each P4 program its paths, table entries and frames
-//!   handwritten/*            the yardstick program, written in Rust
+//!   programs/*               for each P4 program its paths, table entries and frames, and the
+//!                            program written in Rust (`*_by_hand`)
+//!   handwritten/*            the yardstick written in Rust, and what such pipelines have in common
 //!   variant                  the yardstick program for other sizes
 //!   control, traffic         access to tables by name; frames in contiguous memory
-//!   ready                    a filled switch for the benchmark over sockets
+//!   filled_switch            a filled switch for the benchmark over sockets
 //!   load                     the time to compile and load a program
 //! ```
 
@@ -42,5 +44,5 @@ pub use filled_switch::filled_switch;
 pub use load::{LoadTimes, load_times};
 pub use measure::{Measurement, measure};
 pub use programs::{Subject, subject, subjects};
-pub use traffic::{Frames, NewFrame, Traffic};
+pub use traffic::{Arrivals, Frames, NewFrame, Traffic};
 pub use variant::{Shape, source as variant_source};

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 use netkv_dataplane::Output;
 
 use crate::case::{Case, Executor};
-use crate::check::{BATCH, check_equal_outputs};
+use crate::check::{check_all_kinds, check_path};
 use crate::clock::core_time;
 use crate::contender::Contender;
 use crate::error::BenchError;
 use crate::programs::{self, subject};
-use crate::traffic::Traffic;
+use crate::traffic::{BATCH, Traffic};
 
 /// Number of rounds of each executor.
 const ROUNDS: u32 = 20;
@@ -56,11 +56,9 @@ pub fn measure(
     let subject = subject(&case.program)?;
     let traffic = subject.traffic(case)?;
     let program = programs::program(case)?;
-    let mut contenders = Vec::new();
-    for executor in executors {
-        contenders.extend(Contender::new(*executor, case, subject, &program)?);
-    }
-    check_equal_outputs(case, subject, &traffic, &mut contenders)?;
+    check_all_kinds(case, executors, subject)?;
+    let mut contenders = Contender::all(executors, case, subject, &program)?;
+    check_path(case, subject, &traffic, &mut contenders)?;
     let length = Duration::from_secs_f64(seconds.max(0.0) / f64::from(ROUNDS));
     let frames = traffic.frames.slices();
     let mut runners: Vec<Runner<'_>> =

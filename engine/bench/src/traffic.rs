@@ -4,6 +4,9 @@ use std::ops::RangeInclusive;
 
 use netkv_dataplane::Random;
 
+/// Number of frames of a batch.
+pub const BATCH: usize = 32;
+
 /// Frames in contiguous memory, as in the receive ring of a port.
 #[derive(Debug, Clone, Default)]
 pub struct Frames {
@@ -30,6 +33,25 @@ impl Frames {
     }
 }
 
+/// Frames that arrive together by one port.
+#[derive(Debug, Clone)]
+pub struct Arrivals {
+    /// Their input port.
+    pub port: u16,
+    /// The frames, at most [`BATCH`] of them.
+    pub frames: Frames,
+}
+
+/// Batches of these frames, which arrive by one port.
+pub(crate) fn arrivals(port: u16, frames: &[Vec<u8>]) -> Vec<Arrivals> {
+    let batch = |batch: &[Vec<u8>]| {
+        let mut frames = Frames::default();
+        batch.iter().for_each(|frame| frames.push(frame));
+        Arrivals { port, frames }
+    };
+    frames.chunks(BATCH).map(batch).collect()
+}
+
 /// Makes the frame to send before the `n`-th round (from 1), and its input port.
 pub type NewFrame = fn(n: u32) -> (u16, Vec<u8>);
 
@@ -40,12 +62,12 @@ pub struct Traffic {
     pub port: u16,
     /// The frames that are timed, repeatedly and in this order.
     pub frames: Frames,
-    /// Output ports. For each frame exactly one is sent.
+    /// Number of frames that leave for each frame.
+    pub outputs: usize,
+    /// Their output ports.
     pub output_ports: RangeInclusive<u16>,
     /// Bytes of each sent frame.
     pub output_bytes: usize,
-    /// Frames of all other kinds, for which the outputs must also be equal. They are not timed.
-    pub others: Frames,
     /// Makes a frame to send before each round. It resets counters that grow with every packet, so
     /// that no packet takes another path.
     pub new_frame: Option<NewFrame>,
@@ -59,14 +81,7 @@ impl Traffic {
         output_ports: RangeInclusive<u16>,
         output_bytes: usize,
     ) -> Self {
-        Self {
-            port,
-            frames,
-            output_ports,
-            output_bytes,
-            others: Frames::default(),
-            new_frame: None,
-        }
+        Self { port, frames, outputs: 1, output_ports, output_bytes, new_frame: None }
     }
 }
 

@@ -1,14 +1,15 @@
 //! The frames of each path of netkv's programs have the result that the path's name says.
 
+mod programs;
+
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::path::Path;
-use std::sync::Arc;
 
 use netkv_bench::{Case, Contender, Executor, measure, subject, subjects};
 use netkv_dataplane::{Output, Switch};
-use netkv_p4::{Options, compile_file};
 use netkv_wire::{FrameView, Key, Load, Op, bits, flags, partition};
+
+use programs::{case, run};
 
 /// The program that is no file; `yardstick.rs` tests it.
 const YARDSTICK: &str = "cache_read";
@@ -16,28 +17,6 @@ const YARDSTICK: &str = "cache_read";
 /// Bits of a request's stamp between the switches of a chain.
 const STORED: u8 = bits::LATEST;
 const SEQUENCED: u8 = bits::VALID;
-
-fn case(program: &str, path: &str) -> Case {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4");
-    let (directory, stem) = program.split_once('-').unwrap_or((program, program));
-    let file = Some(folder.join(format!("{directory}/{stem}.p4")));
-    Case { file, include_dirs: vec![folder], entries: 100, ..Case::new(program, path) }
-}
-
-/// A filled switch after all frames of the path, and the sent frames.
-fn run(case: &Case) -> (Contender, Vec<(u16, Vec<u8>)>) {
-    let subject = subject(&case.program).unwrap();
-    let file = case.file.as_ref().unwrap();
-    let options = Options { include_dirs: case.include_dirs.clone(), ..Options::default() };
-    let program = compile_file(file, &options).unwrap_or_else(|e| panic!("{e}"));
-    let program = Arc::new(program.program);
-    let made = Contender::new(Executor::Interpreter, case, subject, &program).unwrap();
-    let mut contender = made.unwrap();
-    let traffic = subject.traffic(case).unwrap();
-    let mut out = Output::new();
-    contender.process(0, traffic.port, &traffic.frames.slices(), &mut out);
-    (contender, out.frames().map(|(port, frame)| (port, frame.to_vec())).collect())
-}
 
 fn cells(switch: &Switch, name: &str) -> Vec<u64> {
     let mut registers = switch.program().registers.iter();

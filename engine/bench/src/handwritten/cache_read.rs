@@ -2,8 +2,7 @@
 
 use netkv_dataplane::Output;
 
-use super::ipv4::{address, set_checksum};
-use super::{Pipeline, Table};
+use super::{Counts, Pipeline, Table, add_u16, address, set_checksum};
 
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
@@ -111,8 +110,8 @@ impl<const KEY: usize, const VALUE: usize> CacheRead<KEY, VALUE> {
         swap::<6>(reply, 0, 6);
         swap::<4>(reply, ETHERNET + 12, ETHERNET + 16);
         swap::<2>(reply, UDP_AT, UDP_AT + 2);
-        add_to_length(reply, ETHERNET + 2, VALUE as u16);
-        add_to_length(reply, UDP_AT + 4, VALUE as u16);
+        add_u16(reply, ETHERNET + 2, VALUE as u16);
+        add_u16(reply, UDP_AT + 4, VALUE as u16);
         reply[UDP_AT + 6..UDP_AT + 8].fill(0);
         reply[KV_AT] = REPLY;
         set_checksum(&mut reply[ETHERNET..UDP_AT]);
@@ -129,14 +128,14 @@ impl<const KEY: usize, const VALUE: usize> CacheRead<KEY, VALUE> {
 }
 
 impl<const KEY: usize, const VALUE: usize> Pipeline for CacheRead<KEY, VALUE> {
-    fn process_batch(&mut self, frames: &[&[u8]], out: &mut Output) {
+    fn process_batch(&mut self, _: u16, frames: &[&[u8]], out: &mut Output) {
         for frame in frames {
             self.process(frame, out);
         }
     }
 
-    fn counts(&self, entries: u32) -> Vec<u64> {
-        self.hits.iter().take(entries as usize).map(|count| u64::from(*count)).collect()
+    fn counts(&self) -> Counts {
+        vec![("I.hits", self.hits.iter().map(|count| u64::from(*count)).collect())]
     }
 }
 
@@ -151,11 +150,4 @@ fn swap<const BYTES: usize>(frame: &mut [u8], a: usize, b: usize) {
     for i in 0..BYTES {
         frame.swap(a + i, b + i);
     }
-}
-
-/// Adds to a 16-bit length, with wrap-around as in the program.
-#[inline]
-fn add_to_length(frame: &mut [u8], at: usize, by: u16) {
-    let length = u16::from_be_bytes([frame[at], frame[at + 1]]).wrapping_add(by);
-    frame[at..at + 2].copy_from_slice(&length.to_be_bytes());
 }

@@ -12,7 +12,7 @@ use crate::case::Case;
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::handwritten::{CacheRead as ByHand, Pipeline};
-use crate::traffic::{Frames, Traffic, uniform, value_of};
+use crate::traffic::{Arrivals, Frames, Traffic, arrivals, uniform, value_of};
 use crate::variant::{Shape, source};
 
 /// The program with which other switches were measured.
@@ -78,10 +78,10 @@ fn request(op: u8, key: &[u8], value: &[u8]) -> Vec<u8> {
 
 /// Frames of every kind that the program distinguishes: other operations, protocols, ports and
 /// addresses, truncated frames, frames with bytes after the key, and corrupted headers.
-fn others(case: &Case) -> Frames {
+fn all_kinds(case: &Case) -> Vec<Arrivals> {
     let key_bytes = case.key_width as usize / 8;
     let mut random = Random::new(11);
-    let mut frames = Frames::default();
+    let mut frames = Vec::new();
     for _ in 0..OTHERS {
         let mut draw = |count: u64| random.between(0, count - 1);
         // A fifth of the keys are not cached.
@@ -102,9 +102,9 @@ fn others(case: &Case) -> Frames {
             }
             _ => frame[14..34].iter_mut().for_each(|byte| *byte ^= draw(4) as u8),
         }
-        frames.push(&frame);
+        frames.push(frame);
     }
-    frames
+    arrivals(CLIENT_PORT, &frames)
 }
 
 impl CacheRead {
@@ -177,9 +177,11 @@ impl Subject for CacheRead {
             bytes = frame.len() + added;
             frames.push(&frame);
         }
-        let mut traffic = Traffic::new(CLIENT_PORT, frames, output_port..=output_port, bytes);
-        traffic.others = others(case);
-        Ok(traffic)
+        Ok(Traffic::new(CLIENT_PORT, frames, output_port..=output_port, bytes))
+    }
+
+    fn all_kinds(&self, case: &Case) -> Vec<Arrivals> {
+        all_kinds(case)
     }
 
     fn handwritten(&self, case: &Case) -> Option<Box<dyn Pipeline>> {
@@ -201,7 +203,7 @@ impl Subject for CacheRead {
         Some(make(case, capacity))
     }
 
-    fn counts(&self, case: &Case, control: &mut Control<'_>) -> Result<Vec<u64>, BenchError> {
-        control.read_counts("I.hits", case.entries)
+    fn counted(&self) -> &'static [&'static str] {
+        &["I.hits"]
     }
 }

@@ -31,6 +31,8 @@ pub(super) static LEAF: WriteThrough = WriteThrough {
     reply_header: LOAD_LEN,
     serves: |key| leaf_of_server(partition(key, rack::SERVERS)) == NUMBER,
     fill_more: |control| fill_switch(control, LAST, None),
+    by_hand: None,
+    counted: &[],
 };
 
 /// The program `spine.p4`. It has no sketch.
@@ -49,6 +51,8 @@ pub(super) static SPINE: WriteThrough = WriteThrough {
     reply_header: LOAD_LEN,
     serves: |key| spine_of(key) == NUMBER,
     fill_more: |control| fill_switch(control, UPPER, Some(NUMBER)),
+    by_hand: None,
+    counted: &[],
 };
 
 /// The leaf that a server is at.

@@ -49,7 +49,7 @@ impl Subject for DistCacheClient {
     /// loads, and those of switches with a higher number are larger. So half of the reads go to each
     /// layer.
     fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
-        rack::fill(control)?;
+        rack::fill(case, control)?;
         fill_upper_copies(control, "NetkvIngress.choice.upper_copy", None)?;
         let (table, action) = ("NetkvIngress.choice.settings", "NetkvIngress.choice.configure");
         control.set_default(table, action, &[NEVER_AGED])?;

@@ -36,6 +36,8 @@ pub(super) static TAIL: WriteBack = WriteBack {
     chain: true,
     request_stamp: sequenced_stamp,
     turns: |path| if path.frame == Frame::Write && path.cached { TURNS } else { 1 },
+    by_hand: None,
+    counted: &[],
 };
 
 /// The program `upper.p4`.
@@ -54,6 +56,8 @@ pub(super) static UPPER: WriteBack = WriteBack {
     chain: true,
     request_stamp: |_, _, _| client_stamp(),
     turns: |_| 1,
+    by_hand: None,
+    counted: &[],
 };
 
 /// The stamp with which the `n`-th request, in this turn, reaches the tail.

@@ -2,12 +2,18 @@
 //!
 //! A new program needs a module here with its [`Subject`], and a line in `SUBJECTS`.
 
+mod all_kinds;
+mod all_kinds_write_back;
 mod cache_read;
 mod distcache;
 mod distcache_client;
 mod distreach;
 mod farreach;
+mod farreach_by_hand;
 mod netcache;
+mod netcache_by_hand;
+mod netmc;
+mod netmc_by_hand;
 mod nocache;
 mod nocache_by_hand;
 mod path;
@@ -24,7 +30,7 @@ use crate::case::Case;
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::handwritten::Pipeline;
-use crate::traffic::Traffic;
+use crate::traffic::{Arrivals, Traffic};
 
 /// A program of the benchmark, with its paths.
 pub trait Subject: Sync {
@@ -58,23 +64,24 @@ pub trait Subject: Sync {
     /// If there is no such path.
     fn traffic(&self, case: &Case) -> Result<Traffic, BenchError>;
 
+    /// Frames of all kinds for the switch that is filled for [`Case::all_kinds`]; none for a program
+    /// without a handwritten pipeline.
+    fn all_kinds(&self, _case: &Case) -> Vec<Arrivals> {
+        Vec::new()
+    }
+
     /// The filled handwritten pipeline of the program; none if there is none for these sizes.
     fn handwritten(&self, _case: &Case) -> Option<Box<dyn Pipeline>> {
         None
     }
 
-    /// The counters of the program, as [`Pipeline::counts`]; empty if there is nothing to compare
-    /// them with.
-    ///
-    /// # Errors
-    ///
-    /// If the program lacks a register or counter.
-    fn counts(&self, _case: &Case, _control: &mut Control<'_>) -> Result<Vec<u64>, BenchError> {
-        Ok(Vec::new())
+    /// The registers and counters that must be equal after the same frames.
+    fn counted(&self) -> &'static [&'static str] {
+        &[]
     }
 }
 
-static SUBJECTS: [&dyn Subject; 9] = [
+static SUBJECTS: [&dyn Subject; 10] = [
     &cache_read::CacheRead,
     &distcache_client::DistCacheClient,
     &distcache::LEAF,
@@ -83,6 +90,7 @@ static SUBJECTS: [&dyn Subject; 9] = [
     &distreach::UPPER,
     &farreach::FARREACH,
     &netcache::NETCACHE,
+    &netmc::NetMc,
     &nocache::NoCache,
 ];
 

@@ -1,14 +1,15 @@
 //! `nocache.p4`: the switch forwards every request to the server of its key.
 
-use netkv_wire::{MAX_VALUE, mac_of, padded, partition_range, server_ip};
+use netkv_wire::{CPU_PORT, MAX_VALUE, Op, client_ip, padded};
 
+use super::all_kinds::all_kinds;
 use super::nocache_by_hand::NoCache as ByHand;
 use super::{Subject, no_path, rack};
 use crate::case::Case;
 use crate::control::Control;
 use crate::error::BenchError;
 use crate::handwritten::Pipeline;
-use crate::traffic::{Frames, Traffic, uniform};
+use crate::traffic::{Arrivals, Frames, Traffic, uniform, value_of};
 
 /// The program `nocache.p4`.
 pub(super) struct NoCache;
@@ -22,8 +23,8 @@ impl Subject for NoCache {
         vec!["read", "write"]
     }
 
-    fn fill(&self, _case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
-        rack::fill(control)
+    fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
+        rack::fill(case, control)
     }
 
     fn traffic(&self, case: &Case) -> Result<Traffic, BenchError> {
@@ -44,21 +45,31 @@ impl Subject for NoCache {
         let bytes =
             rack::MIN_FRAME_BYTES + if writes { padded(case.value_size as usize) } else { 0 };
         let output_ports = rack::SERVER_PORT..=rack::SERVER_PORT;
-        let others = rack::others(case);
-        Ok(Traffic { others, ..Traffic::new(rack::CLIENT_PORT, frames, output_ports, bytes) })
+        Ok(Traffic::new(rack::CLIENT_PORT, frames, output_ports, bytes))
     }
 
-    fn handwritten(&self, _case: &Case) -> Option<Box<dyn Pipeline>> {
-        let mut pipeline = ByHand::new(rack::CLIENT_PORT);
-        for server in 0..rack::SERVERS {
-            let ip = server_ip(server);
-            pipeline.own(partition_range(server, rack::SERVERS), mac_of(ip), ip);
-        }
-        rack::routes().for_each(|(ip, port)| pipeline.route(ip, port));
-        Some(Box::new(pipeline))
+    fn all_kinds(&self, case: &Case) -> Vec<Arrivals> {
+        let ports = [rack::CLIENT_PORT, rack::SERVER_PORT, CPU_PORT];
+        all_kinds(&ports, |draw, _| {
+            let number = draw.below(2 * u64::from(case.entries)) as u32;
+            let op = draw.of(&[Op::Get, Op::Put, Op::Delete, Op::GetReply, Op::Stats, Op::Epoch]);
+            let message = rack::to_service(
+                client_ip(rack::CLIENT),
+                op,
+                rack::CLIENT,
+                number,
+                rack::key(number),
+            );
+            let value = value_of(number, draw.below(129) as u32);
+            rack::frame(&message.with_value(&value))
+        })
     }
 
-    fn counts(&self, _case: &Case, control: &mut Control<'_>) -> Result<Vec<u64>, BenchError> {
-        control.counter("NetkvIngress.drop.reasons")
+    fn handwritten(&self, case: &Case) -> Option<Box<dyn Pipeline>> {
+        Some(Box::new(ByHand::new(rack::forwarding(case))))
+    }
+
+    fn counted(&self) -> &'static [&'static str] {
+        &["NetkvIngress.drop.reasons"]
     }
 }

@@ -11,11 +11,11 @@ use netkv_wire::{
 
 use netkv_dataplane::Random;
 
-use crate::case::Case;
+use crate::case::{ALL_KINDS, Case};
 use crate::control::Control;
 use crate::error::BenchError;
-use crate::handwritten::set_checksum;
-use crate::traffic::{Frames, value_of};
+use crate::handwritten::{Forwarding, Owner};
+use crate::traffic::value_of;
 
 /// The port of all clients.
 pub(super) const CLIENT_PORT: u16 = 1;
@@ -25,6 +25,8 @@ pub(super) const SERVER_PORT: u16 = 100;
 pub(super) const MIN_FRAME_BYTES: usize = ETHERNET_LEN + IPV4_LEN + UDP_LEN + KV_LEN;
 
 pub(super) const SERVERS: u16 = 8;
+/// The server without the upper half of its hashes, if frames of all kinds are sent.
+const WITH_GAP: u16 = 5;
 /// The client that sends the requests.
 pub(super) const CLIENT: u16 = 1;
 
@@ -62,16 +64,30 @@ pub(super) fn check(case: &Case, max_entries: u32, max_value: u32) -> Result<(),
     Err(BenchError::new(text))
 }
 
+/// The servers, each with its range of hashes. If frames of all kinds are sent, some keys have no
+/// owner.
+fn owners(case: &Case) -> impl Iterator<Item = Owner> {
+    let has_gap = case.path == ALL_KINDS;
+    (0..SERVERS).map(move |server| {
+        let (ip, (first, last)) = (server_ip(server), partition_range(server, SERVERS));
+        let last = if has_gap && server == WITH_GAP { first + (last - first) / 2 } else { last };
+        Owner { first, last, mac: mac_of(ip), ip }
+    })
+}
+
 /// Fills the tables of the partition and the routes.
-pub(super) fn fill(control: &mut Control<'_>) -> Result<(), BenchError> {
-    for server in 0..SERVERS {
-        let (low, high) = partition_range(server, SERVERS);
-        let range = Match::Range(Value::new(32, u128::from(low)), Value::new(32, u128::from(high)));
-        let ip = server_ip(server);
-        let params = [number(&mac_of(ip)), number(&ip)];
+pub(super) fn fill(case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
+    for Owner { first, last, mac, ip } in owners(case) {
+        let range = Match::Range(Value::new(32, first.into()), Value::new(32, last.into()));
+        let params = [number(&mac), number(&ip)];
         let (table, action) = ("NetkvIngress.partition.owner", "NetkvIngress.partition.to_owner");
         control.insert(table, range, 1, action, &params)?;
     }
+    fill_routes(control)
+}
+
+/// Fills the table of the routes.
+pub(super) fn fill_routes(control: &mut Control<'_>) -> Result<(), BenchError> {
     for (ip, port) in routes() {
         let ip = Match::Exact(Value::from_bytes(32, &ip));
         let (table, action) = ("NetkvIngress.route.ipv4", "NetkvIngress.route.forward");
@@ -86,45 +102,13 @@ pub(super) fn routes() -> impl Iterator<Item = (Ip, u16)> {
     servers.chain([(client_ip(CLIENT), CLIENT_PORT), (CONTROLLER_IP, CPU_PORT)])
 }
 
-/// Frames of all kinds: requests and other messages, cut anywhere, with wrong lengths, versions,
-/// protocols and checksums, and to addresses with and without a route.
-pub(super) fn others(case: &Case) -> Frames {
-    let mut random = Random::new(11);
-    let mut draw = |below: u64| random.between(0, below - 1);
-    let mut frames = Frames::default();
-    for _ in 0..4_000 {
-        let number = draw(2 * u64::from(case.entries)) as u32;
-        let mut frame = if draw(2) == 0 {
-            get(number, number)
-        } else {
-            put(number, number, [1, 16, 37, 128][draw(4) as usize])
-        };
-        let destinations = [server_ip(3), client_ip(CLIENT), CONTROLLER_IP, [10, 9, 9, 9]];
-        match draw(10) {
-            0 => frame.truncate(draw(frame.len() as u64 + 1) as usize),
-            1 => frame[12..14].copy_from_slice(&[0x86, 0xdd]),
-            2 => frame[23] = 6,
-            3 => frame[36..38].copy_from_slice(&[19, draw(256) as u8]),
-            4 => frame[30..34].copy_from_slice(&destinations[draw(4) as usize]),
-            5 => {
-                let at = draw(frame.len() as u64) as usize;
-                frame[at] = draw(256) as u8;
-            }
-            6 => frame[14] = [0x45, 0x46, 0x55, 0x65][draw(4) as usize],
-            7 => frame[20..22].copy_from_slice(&[draw(64) as u8, draw(2) as u8]),
-            8 => frame[43] = draw(256) as u8,
-            _ => frame.extend((0..draw(40)).map(|byte| byte as u8)),
-        }
-        // Most frames get the right checksum again, so that they are not dropped for that.
-        if frame.len() >= 34 && draw(4) > 0 {
-            set_checksum(&mut frame[ETHERNET_LEN..ETHERNET_LEN + IPV4_LEN]);
-        }
-        frames.push(&frame);
-    }
-    frames
+/// The tables of the partition and the routes, as a handwritten pipeline has them.
+pub(super) fn forwarding(case: &Case) -> Forwarding {
+    Forwarding::new(owners(case).collect(), routes())
 }
 
-fn number(bytes: &[u8]) -> u128 {
+/// Bytes as a number.
+pub(super) fn number(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
 }
 

@@ -2,24 +2,28 @@
 //! it forwards to a server or a client. A reply of the switch is a clone, from a second pass through
 //! egress.
 
+use netkv_dataplane::Output;
 use netkv_ir::{Match, Value};
 use netkv_wire::{
-    CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, MAX_CACHED_VALUE, Op, STAMP_LEN, Sequence, Slot,
-    Stamp, client_ip, padded, partition, server_ip,
+    CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, Key, MAX_CACHED_VALUE, Op, STAMP_LEN, Sequence,
+    Slot, Stamp, client_ip, padded, partition, server_ip,
 };
 
-use super::path::{NEVER_HOT, Path};
-use super::{Subject, rack};
-use crate::case::Case;
+use super::path::{Path, Sampling};
+use super::{Subject, all_kinds_write_back as all_kinds, rack};
+use crate::case::{ALL_KINDS, Case};
 use crate::control::Control;
 use crate::error::BenchError;
-use crate::traffic::{Frames, Traffic, uniform, value_of};
+use crate::handwritten::Pipeline;
+use crate::traffic::{Arrivals, Frames, Traffic, uniform, value_of};
 
 const MAX_ENTRIES: u32 = 32_768;
 /// The setting with which the switch uses its cache; it has another value during a recovery.
 const CACHE_OPEN: u128 = 1;
+/// The statistics epoch.
+pub(super) const EPOCH: u16 = 1;
 /// The incarnation of the switch, or of its chain.
-pub(super) const INCARNATION: u32 = 2;
+pub(super) const INCARNATION: u32 = 3;
 /// The sequence number of the record of every entry.
 const NUMBER: u32 = 1;
 
@@ -61,6 +65,52 @@ pub(super) struct WriteBack {
     pub request_stamp: fn(path: &Path<Frame>, turn: u32, n: u32) -> Stamp,
     /// How often the sequence of keys of a path is used, with different stamps.
     pub turns: fn(path: &Path<Frame>) -> u32,
+    /// The handwritten pipeline without entries, if there is one.
+    pub by_hand: Option<NewByHand>,
+    /// See [`Subject::counted`].
+    pub counted: &'static [&'static str],
+}
+
+/// Makes a handwritten pipeline for a case.
+pub(super) type NewByHand = fn(&Case, Sampling) -> Box<dyn ByHand>;
+
+/// A handwritten pipeline whose entries can be filled.
+pub(super) trait ByHand: Pipeline {
+    /// Writes the lookup entry of a key.
+    fn insert(&mut self, key: Key, entry: u16, generation: u32);
+
+    /// Sets the last sequence number of the counter with this number.
+    fn set_sequence(&mut self, counter: u16, last: u32);
+
+    /// This as a pipeline.
+    fn filled(self: Box<Self>) -> Box<dyn Pipeline>;
+}
+
+/// An entry, with the frames that fill it.
+struct Entry {
+    number: u16,
+    key: Key,
+    generation: u32,
+    /// Port and frame.
+    frames: [(u16, Vec<u8>); 3],
+}
+
+/// Fills the tables about ingress pipelines and the snapshot.
+fn fill_pipelines(control: &mut Control<'_>) -> Result<(), BenchError> {
+    let (after, redirecting) = (all_kinds::AFTER_SNAPSHOT_POINT, all_kinds::REDIRECTING);
+    for (port, pipeline) in [after, redirecting] {
+        let port = Match::Exact(Value::new(9, port.into()));
+        let (table, action) =
+            ("NetkvIngress.ingress_pipeline.ports", "NetkvIngress.ingress_pipeline.of_pipeline");
+        control.insert(table, port, 0, action, &[pipeline.into()])?;
+    }
+    let taking: (_, _, &[u128]) = (after.1, "taking", &[all_kinds::SNAPSHOT as u128]);
+    for (pipeline, action, params) in [taking, (redirecting.1, "redirect", &[])] {
+        let pipeline = Match::Exact(Value::new(8, pipeline.into()));
+        let action = format!("NetkvIngress.snapshot.{action}");
+        control.insert("NetkvIngress.snapshot.snapshot", pipeline, 0, &action, params)?;
+    }
+    Ok(())
 }
 
 /// The version stamp of a client's request.
@@ -104,6 +154,20 @@ impl WriteBack {
         Path::of(self.paths, case, self)
     }
 
+    /// The entries, with the frames that fill them.
+    fn entries(&self, case: &Case) -> impl Iterator<Item = Entry> {
+        (0..case.entries).map(move |entry| {
+            let (record, value) = (self.record(entry), value_of(entry, case.value_size));
+            let frames = [
+                (CPU_PORT, control_message(Op::Fill, entry, record, &value)),
+                (CPU_PORT, control_message(Op::Validate, entry, record, &[])),
+                (rack::SERVER_PORT, reply(0, entry, record, case.value_size)),
+            ];
+            let (number, generation) = (entry as u16, record.generation);
+            Entry { number, key: rack::key(entry), generation, frames }
+        })
+    }
+
     /// The version stamp of the record in an entry.
     fn record(&self, entry: u32) -> Stamp {
         let sequence = Sequence { incarnation: self.record_incarnation, number: NUMBER };
@@ -123,12 +187,12 @@ impl Subject for WriteBack {
     /// Fills entries as the controller does, and updates them with a server's reply.
     fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
         rack::check(case, MAX_ENTRIES, MAX_CACHED_VALUE as u32)?;
-        rack::fill(control)?;
-        for port in [rack::CLIENT_PORT, rack::SERVER_PORT, CPU_PORT] {
+        rack::fill(case, control)?;
+        for port in all_kinds::WITH_SESSION {
             control.clone_session(u32::from(port), port)?;
         }
-        let below = self.path_of(case)?.sample_below();
-        let settings = [below, NEVER_HOT, 1, CACHE_OPEN];
+        let Sampling { below, hot_threshold } = Path::sampling(self.paths, case, self)?;
+        let settings = [below.into(), hot_threshold.into(), EPOCH.into(), CACHE_OPEN];
         let (table, action) = ("NetkvIngress.settings.settings", "NetkvIngress.settings.configure");
         control.set_default(table, action, &settings)?;
         let (table, action) = ("NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set");
@@ -141,21 +205,23 @@ impl Subject for WriteBack {
                 control.insert(table, ip, 0, action, &[])?;
             }
         }
-        for entry in 0..case.entries {
-            let (record, value) = (self.record(entry), value_of(entry, case.value_size));
-            let key = Match::Exact(Value::from_bytes(128, &rack::key(entry)));
-            let params = [u128::from(entry), u128::from(entry + 1)];
+        if case.path == ALL_KINDS {
+            fill_pipelines(control)?;
+            let last = Value::new(32, all_kinds::LAST_SEQUENCE.into());
+            for counter in all_kinds::counters() {
+                control.write_register("NetkvEgress.sequence.counters", counter.into(), &last)?;
+            }
+        }
+        for Entry { number, key, generation, frames } in self.entries(case) {
+            let key = Match::Exact(Value::from_bytes(128, &key));
+            let params = [number.into(), generation.into()];
             let (table, action) = ("NetkvIngress.lookup.cache", "NetkvIngress.lookup.cached");
             control.insert(table, key, 0, action, &params)?;
-            let frames = [
-                (CPU_PORT, control_message(Op::Fill, entry, record, &value)),
-                (CPU_PORT, control_message(Op::Validate, entry, record, &[])),
-                (rack::SERVER_PORT, reply(0, entry, record, case.value_size)),
-            ];
             for (port, frame) in frames {
-                if control.send(port, &frame).len() != 1 {
+                // Among frames of all kinds there are keys without an owner.
+                if control.send(port, &frame).len() != 1 && case.path != ALL_KINDS {
                     return Err(BenchError::new(format!(
-                        "Entry {entry} is not filled: a frame for it gets no answer."
+                        "Entry {number} is not filled: a frame for it gets no answer."
                     )));
                 }
             }
@@ -198,5 +264,33 @@ impl Subject for WriteBack {
         let input_port =
             if path.frame == Frame::Reply { rack::SERVER_PORT } else { rack::CLIENT_PORT };
         Ok(Traffic::new(input_port, frames, output_port..=output_port, bytes))
+    }
+
+    fn all_kinds(&self, case: &Case) -> Vec<Arrivals> {
+        if self.by_hand.is_some() { all_kinds::arrivals(case) } else { Vec::new() }
+    }
+
+    fn handwritten(&self, case: &Case) -> Option<Box<dyn Pipeline>> {
+        let sampling = Path::sampling(self.paths, case, self).ok()?;
+        // The state of the pipeline is that of a switch with one pipeline.
+        let new = self.by_hand.filter(|_| case.pipelines == 1)?;
+        let mut pipeline = new(case, sampling);
+        if case.path == ALL_KINDS {
+            all_kinds::counters()
+                .for_each(|counter| pipeline.set_sequence(counter, all_kinds::LAST_SEQUENCE));
+        }
+        let mut out = Output::new();
+        for Entry { number, key, generation, frames } in self.entries(case) {
+            pipeline.insert(key, number, generation);
+            for (port, frame) in &frames {
+                pipeline.process_batch(*port, &[frame], &mut out);
+            }
+            out.clear();
+        }
+        Some(pipeline.filled())
+    }
+
+    fn counted(&self) -> &'static [&'static str] {
+        self.counted
     }
 }

@@ -1,20 +1,44 @@
 //! Programs with a write-through cache: reads to which the switch replies, and requests that it
 //! forwards to a server, with cache metadata if the key is cached.
 
+use netkv_dataplane::Output;
 use netkv_ir::{Match, Value};
 use netkv_wire::{
-    CACHE_METADATA_LEN, CPU_PORT, CacheMetadata, Key, MAX_CACHED_VALUE, Message, Op, SERVICE_IP,
-    capacity, chunks_for, client_ip, padded, partition, sender_of_server, server_ip,
+    CACHE_METADATA_LEN, CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, CacheMetadata, Key,
+    MAX_CACHED_VALUE, Message, Op, SERVICE_IP, capacity, chunks_for, client_ip, padded, partition,
+    sender_of_server, server_ip,
 };
 
-use super::path::{NEVER_HOT, Path};
+use super::all_kinds::{Draw, all_kinds};
+use super::path::{Path, Sampling};
 use super::{Subject, rack};
-use crate::case::Case;
+use crate::case::{ALL_KINDS, Case};
 use crate::control::Control;
 use crate::error::BenchError;
-use crate::traffic::{Frames, Traffic, uniform, value_of};
+use crate::handwritten::Pipeline;
+use crate::traffic::{Arrivals, Frames, Traffic, uniform, value_of};
 
 const MAX_ENTRIES: u32 = 65_536;
+
+/// The ops of frames of all kinds.
+const ANY_OP: [Op; 16] = [
+    Op::Get,
+    Op::Get,
+    Op::Get,
+    Op::Get,
+    Op::Get,
+    Op::GetReply,
+    Op::Put,
+    Op::PutReply,
+    Op::Delete,
+    Op::Update,
+    Op::Update,
+    Op::Update,
+    Op::Invalidate,
+    Op::Install,
+    Op::Stats,
+    Op::Epoch,
+];
 
 /// The kind of an input frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,10 +75,37 @@ pub(super) struct WriteThrough {
     pub serves: fn(&Key) -> bool,
     /// Fills the tables that NetCache does not have.
     pub fill_more: fn(&mut Control<'_>) -> Result<(), BenchError>,
+    /// The empty handwritten pipeline, if there is one.
+    pub by_hand: Option<NewByHand>,
+    /// See [`Subject::counted`].
+    pub counted: &'static [&'static str],
 }
 
-fn bitmap(case: &Case) -> u8 {
-    u8::MAX >> (8 - chunks_for(case.value_size as usize).clamp(1, 8))
+/// Makes a handwritten pipeline for a case.
+pub(super) type NewByHand = fn(&Case, Sampling) -> Box<dyn ByHand>;
+
+/// A handwritten pipeline whose cache can be filled.
+pub(super) trait ByHand: Pipeline {
+    /// Writes the lookup entry of a key.
+    fn insert(&mut self, entry: &LookupEntry);
+
+    /// This as a pipeline.
+    fn filled(self: Box<Self>) -> Box<dyn Pipeline>;
+}
+
+/// The lookup entry of a key. The number of the entry is that of its row.
+pub(super) struct LookupEntry {
+    pub key: Key,
+    pub row: u16,
+    /// The value arrays that have a chunk of the value.
+    pub bitmap: u8,
+    pub generation: u32,
+}
+
+/// The bitmap of an entry. If frames of all kinds are sent, there are entries of several kinds.
+fn bitmap(case: &Case, entry: u32) -> u8 {
+    let usual = u8::MAX >> (8 - chunks_for(case.value_size as usize).clamp(1, 8));
+    if case.path == ALL_KINDS { [usual, 0xa5, 0x80, 0x01][entry as usize % 4] } else { usual }
 }
 
 impl WriteThrough {
@@ -75,6 +126,38 @@ impl WriteThrough {
         Message::request(client_ip(rack::CLIENT), destination, op, rack::CLIENT, request, key)
     }
 
+    /// Any message, as it may arrive by this port. Some have the metadata of the entry.
+    fn any_message<'a>(
+        &self,
+        case: &Case,
+        draw: &mut Draw,
+        port: u16,
+        value: &'a mut [u8; 128],
+    ) -> Message<'a> {
+        let number = draw.below(2 * u64::from(case.entries)) as u32;
+        let op = draw.of(&ANY_OP);
+        let request = draw.below(1 << 20) as u32;
+        let message = match port {
+            rack::CLIENT_PORT => self.request(op, request, number),
+            rack::SERVER_PORT => self.server_message(op, request, number),
+            _ => rack::to_service(CONTROLLER_IP, op, CONTROLLER_SENDER, request, self.key(number)),
+        };
+        let metadata = CacheMetadata {
+            generation: if draw.one_in(8) { 7 } else { number + 1 },
+            version: draw.below(3) as u32,
+            bitmap: if draw.one_in(8) { draw.below(256) as u8 } else { bitmap(case, number) },
+        };
+        let has_metadata = draw.one_in(4) || matches!(op, Op::Update | Op::Epoch);
+        let length = draw.below(1 + capacity(metadata.bitmap) as u64) as usize;
+        let has_value = matches!(op, Op::Update | Op::Put | Op::GetReply);
+        let value = &mut value[..if has_value { length } else { 0 }];
+        value.copy_from_slice(&value_of(request, value.len() as u32));
+        let room = if op == Op::Update { capacity(metadata.bitmap) } else { 0 };
+        let upper = self.upper && !draw.one_in(8);
+        let cache_metadata = (has_metadata && !draw.one_in(16)).then_some(metadata);
+        Message { cache_metadata, upper, room, ..message.with_value(value) }
+    }
+
     /// The message about the entry of a key by the key's server.
     fn server_message(&self, op: Op, request: u32, number: u32) -> Message<'static> {
         let key = self.key(number);
@@ -82,6 +165,22 @@ impl WriteThrough {
         let sender = sender_of_server(owner);
         let message = rack::to_service(server_ip(owner), op, sender, request, key);
         Message { upper: self.upper, ..message }
+    }
+}
+
+impl WriteThrough {
+    /// For each entry its lookup entry, and the server's UPDATE with its value.
+    fn entries(&self, case: &Case) -> impl Iterator<Item = (LookupEntry, Vec<u8>)> {
+        (0..case.entries).map(move |number| {
+            let (bitmap, generation) = (bitmap(case, number), number + 1);
+            let metadata = CacheMetadata { generation, version: 0, bitmap };
+            let room = capacity(bitmap);
+            let value = value_of(number, case.value_size.min(room as u32));
+            let update = self.server_message(Op::Update, number, number);
+            let update = update.with_cache_metadata(metadata).with_value(&value);
+            let entry = LookupEntry { key: update.key, row: number as u16, bitmap, generation };
+            (entry, rack::frame(&Message { room, ..update }))
+        })
     }
 }
 
@@ -98,28 +197,22 @@ impl Subject for WriteThrough {
     /// the data plane.
     fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
         rack::check(case, MAX_ENTRIES, MAX_CACHED_VALUE as u32)?;
-        rack::fill(control)?;
-        let below = self.path_of(case)?.sample_below();
+        rack::fill(case, control)?;
+        let Sampling { below, hot_threshold } = Path::sampling(self.paths, case, self)?;
         let (table, action) = ("NetkvIngress.sampling.settings", "NetkvIngress.sampling.configure");
-        control.set_default(table, action, &[below, NEVER_HOT])?;
+        control.set_default(table, action, &[below.into(), hot_threshold.into()])?;
         (self.fill_more)(control)?;
         control.send(CPU_PORT, &rack::epoch(1));
-        let bitmap = bitmap(case);
-        for entry in 0..case.entries {
-            let metadata = CacheMetadata { generation: entry + 1, version: 0, bitmap };
-            let value = value_of(entry, case.value_size);
-            let update = self.server_message(Op::Update, entry, entry);
-            let update = update.with_cache_metadata(metadata).with_value(&value);
-            let key = Match::Exact(Value::from_bytes(128, &update.key));
-            let row = u128::from(entry);
-            let params = [row, row, u128::from(bitmap), u128::from(metadata.generation)];
+        for (entry, update) in self.entries(case) {
+            let key = Match::Exact(Value::from_bytes(128, &entry.key));
+            let row = u128::from(entry.row);
+            let params = [row, row, entry.bitmap.into(), entry.generation.into()];
             let (table, action) = ("NetkvIngress.lookup.cache", "NetkvIngress.lookup.cached");
             control.insert(table, key, 0, action, &params)?;
-            let update = rack::frame(&Message { room: capacity(bitmap), ..update });
             let replies = control.send(rack::SERVER_PORT, &update);
             if !matches!(replies.as_slice(), [(rack::SERVER_PORT, _)]) {
                 return Err(BenchError::new(format!(
-                    "An UPDATE of entry {entry} is not answered, so the cache cannot be filled."
+                    "An UPDATE of entry {row} is not answered, so the cache cannot be filled."
                 )));
             }
         }
@@ -167,5 +260,31 @@ impl Subject for WriteThrough {
             traffic.new_frame = Some(|turn| (CPU_PORT, rack::epoch(turn + 1)));
         }
         Ok(traffic)
+    }
+
+    fn all_kinds(&self, case: &Case) -> Vec<Arrivals> {
+        let ports = [rack::CLIENT_PORT, rack::SERVER_PORT, CPU_PORT];
+        all_kinds(&ports, |draw, port| {
+            rack::frame(&self.any_message(case, draw, port, &mut [0; 128]))
+        })
+    }
+
+    fn handwritten(&self, case: &Case) -> Option<Box<dyn Pipeline>> {
+        let sampling = Path::sampling(self.paths, case, self).ok()?;
+        // The state of the pipeline is that of a switch with one pipeline.
+        let new = self.by_hand.filter(|_| case.pipelines == 1)?;
+        let mut pipeline = new(case, sampling);
+        let mut out = Output::new();
+        pipeline.process_batch(CPU_PORT, &[&rack::epoch(1)], &mut out);
+        for (entry, update) in self.entries(case) {
+            pipeline.insert(&entry);
+            pipeline.process_batch(rack::SERVER_PORT, &[&update], &mut out);
+            out.clear();
+        }
+        Some(pipeline.filled())
+    }
+
+    fn counted(&self) -> &'static [&'static str] {
+        self.counted
     }
 }

@@ -1,0 +1,233 @@
+//! The program `netcache.p4`, written in Rust.
+
+mod cache;
+mod hot_keys;
+mod request;
+mod sending;
+
+use netkv_dataplane::Output;
+use netkv_wire::{CPU_PORT, CacheMetadata, Key, Op, Status, crc32, flags};
+
+pub(super) use cache::Cached;
+
+use self::cache::Cache;
+use self::hot_keys::HotKeys;
+use self::request::Request;
+use self::sending::ReplyFields;
+use crate::handwritten::layout::{FLAGS, LENGTH, OP};
+use crate::handwritten::{
+    Counts, DROP_REASONS, Drop, Forwarding, Pipeline, Sampler, enter, has_kv, u16_at,
+};
+
+const GET: u8 = Op::Get.code();
+const PUT: u8 = Op::Put.code();
+const DELETE: u8 = Op::Delete.code();
+const UPDATE: u8 = Op::Update.code();
+const INVALIDATE: u8 = Op::Invalidate.code();
+const STATS: u8 = Op::Stats.code();
+const EPOCH: u8 = Op::Epoch.code();
+
+/// Upper halves of the ops between controller and server, and of those about statistics.
+const CONTROLLER: u8 = 2;
+const STATISTICS: u8 = 3;
+
+/// The program, with its tables and state.
+pub(super) struct NetCache {
+    forwarding: Forwarding,
+    sampler: Sampler,
+    cache: Cache,
+    hot_keys: HotKeys,
+    /// The statistics epoch.
+    epoch: u16,
+    drops: [u64; DROP_REASONS],
+}
+
+impl NetCache {
+    /// A pipeline without entries. It counts `sample_below` of 65,536 reads, and reports uncached
+    /// keys with at least `hot_threshold` counted reads.
+    pub(super) fn new(forwarding: Forwarding, sample_below: u32, hot_threshold: u16) -> Self {
+        Self {
+            forwarding,
+            sampler: Sampler { below: sample_below },
+            cache: Cache::new(),
+            hot_keys: HotKeys::new(hot_threshold),
+            epoch: 0,
+            drops: [0; DROP_REASONS],
+        }
+    }
+
+    /// Writes the lookup entry of a key.
+    pub(super) fn insert(&mut self, key: Key, cached: Cached) {
+        self.cache.insert(key, cached);
+    }
+
+    #[inline]
+    fn process(&mut self, from: u16, frame: &[u8], out: &mut Output) -> Result<(), Drop> {
+        let Some(frame) = enter(from, frame, out)? else { return Ok(()) };
+        if !has_kv(frame)? {
+            return self.forwarding.route(from, frame, out);
+        }
+        let request = Request::parse(frame)?;
+        let op = frame[OP];
+        let is_request = op & 1 == 0;
+        if is_request && op >> 4 == STATISTICS && from != CPU_PORT {
+            return Err(Drop::Forbidden);
+        }
+        if !is_request || op >> 4 == CONTROLLER {
+            return self.forward(from, &request, request.metadata, out);
+        }
+        let cached = self.cache.lookup(&request.key());
+        match op {
+            GET => self.read(from, &request, cached, out),
+            PUT | DELETE => {
+                let metadata = cached.map(|cached| self.cache.invalidate(cached));
+                self.forward(from, &request, metadata, out)
+            }
+            UPDATE => self.update(from, &request, cached, out),
+            INVALIDATE => {
+                let metadata = cached.map(|cached| self.cache.invalidate(cached));
+                self.reply_with_metadata(from, &request, Op::InvalidateReply, metadata, out)
+            }
+            STATS => {
+                let metadata = cached.map(|cached| CacheMetadata {
+                    generation: cached.generation,
+                    version: self.cache.hits(cached, self.epoch).into(),
+                    bitmap: 0,
+                });
+                self.reply_with_metadata(from, &request, Op::StatsReply, metadata, out)
+            }
+            EPOCH => self.begin_epoch(from, &request, out),
+            _ => {
+                let metadata = cached.map(|cached| self.cache.metadata(cached));
+                self.forward(from, &request, metadata, out)
+            }
+        }
+    }
+
+    #[inline]
+    fn read(
+        &mut self,
+        from: u16,
+        request: &Request<'_>,
+        cached: Option<Cached>,
+        out: &mut Output,
+    ) -> Result<(), Drop> {
+        let is_sampled = self.sampler.takes(request.frame);
+        if let Some(cached) = cached {
+            if is_sampled {
+                self.cache.count_hit(cached, self.epoch);
+            }
+            return match self.cache.valid_length(cached) {
+                Some(length) => self.reply_with_value(from, request, cached, length, out),
+                None => self.forward(from, request, Some(self.cache.metadata(cached)), out),
+            };
+        }
+        let key = request.key();
+        let hash = crc32(&key);
+        if is_sampled {
+            self.hot_keys.count(&key, hash, self.epoch);
+        }
+        self.forward_by_hash(from, request, None, || hash, out)
+    }
+
+    fn update(
+        &mut self,
+        from: u16,
+        request: &Request<'_>,
+        cached: Option<Cached>,
+        out: &mut Output,
+    ) -> Result<(), Drop> {
+        let metadata = request.metadata;
+        let current = cached.map(|cached| self.cache.metadata(cached));
+        let is_same_entry = |it: &CacheMetadata| {
+            metadata.is_some_and(|its| (its.generation, its.bitmap) == (it.generation, it.bitmap))
+        };
+        let status = match (cached, current.filter(is_same_entry)) {
+            (Some(cached), Some(_)) if metadata == current => {
+                self.cache.update(cached, u16_at(request.frame, LENGTH), request.value);
+                Status::Ok
+            }
+            (_, Some(_)) => Status::Stale,
+            (_, None) => Status::NotCached,
+        };
+        let fields =
+            ReplyFields { op: Op::UpdateReply, status, flags: flags::CACHE_METADATA, length: 0 };
+        self.reply(from, request, &fields, metadata, None, out)
+    }
+
+    /// The epoch only grows: a late copy of an older message does not restore old counts.
+    fn begin_epoch(
+        &mut self,
+        from: u16,
+        request: &Request<'_>,
+        out: &mut Output,
+    ) -> Result<(), Drop> {
+        let next = request.metadata.map_or(0, |metadata| metadata.version as u16);
+        let ahead = next.wrapping_sub(self.epoch);
+        if self.epoch == 0 || (1..0x8000).contains(&ahead) {
+            self.epoch = next;
+        }
+        let frame = request.frame;
+        let fields = ReplyFields {
+            op: Op::EpochReply,
+            status: Status::Ok,
+            flags: frame[FLAGS],
+            length: u16_at(frame, LENGTH),
+        };
+        self.reply(from, request, &fields, request.metadata, None, out)
+    }
+
+    fn reply_with_metadata(
+        &self,
+        from: u16,
+        request: &Request<'_>,
+        op: Op,
+        metadata: Option<CacheMetadata>,
+        out: &mut Output,
+    ) -> Result<(), Drop> {
+        let (status, flags) = match metadata {
+            Some(_) => (Status::Ok, flags::CACHE_METADATA),
+            None => (Status::NotCached, 0),
+        };
+        let fields = ReplyFields { op, status, flags, length: 0 };
+        self.reply(from, request, &fields, metadata, None, out)
+    }
+
+    #[inline]
+    fn reply_with_value(
+        &self,
+        from: u16,
+        request: &Request<'_>,
+        cached: Cached,
+        length: u16,
+        out: &mut Output,
+    ) -> Result<(), Drop> {
+        let flags = flags::CACHE_HIT;
+        let fields = ReplyFields { op: Op::GetReply, status: Status::Ok, flags, length };
+        self.reply(from, request, &fields, None, Some(cached), out)
+    }
+}
+
+impl Pipeline for NetCache {
+    fn process_batch(&mut self, port: u16, frames: &[&[u8]], out: &mut Output) {
+        for frame in frames {
+            if let Err(reason) = self.process(port, frame, out) {
+                self.drops[reason as usize] += 1;
+            }
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        let mut counts: Counts = vec![
+            ("NetkvIngress.drop.reasons", self.drops.to_vec()),
+            ("NetkvIngress.epoch.current", vec![self.epoch.into()]),
+        ];
+        counts.extend(self.cache.counts());
+        counts.extend(self.hot_keys.counts());
+        counts
+    }
+
+    fn take_digests(&mut self) -> Vec<Vec<u128>> {
+        self.hot_keys.take_reports()
+    }
+}

@@ -1,8 +1,10 @@
 //! Sessions of external clients; see `_engine.pyi`.
 
 use std::os::fd::RawFd;
+use std::sync::Arc;
 
-use netkv_rack::session::{OwnedOp, Session as Node, SessionConfig};
+use netkv_rack::session::{OwnedKey, OwnedOp, Session as Node, SessionConfig};
+use netkv_rack::sys::Watched;
 use netkv_roles::Outcome;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -13,7 +15,7 @@ use crate::nodes::counts;
 
 /// The session of an external client; see `_engine.pyi`.
 #[pyclass(frozen, module = "netkv._engine")]
-pub struct Session(Node);
+pub struct Session(pub(crate) Arc<Node>);
 
 impl Session {
     fn submit(&self, token: u64, op: OwnedOp) -> PyResult<()> {
@@ -28,7 +30,7 @@ impl Session {
         let config: SessionConfig = serde_json::from_str(config).map_err(|error| {
             PyValueError::new_err(format!("The configuration of the session is wrong: {error}."))
         })?;
-        Node::new(&config).map(Self).map_err(|error| io_error(&error))
+        Node::new(&config).map(|node| Self(Arc::new(node))).map_err(|error| io_error(&error))
     }
 
     fn start(&self) -> PyResult<()> {
@@ -40,19 +42,19 @@ impl Session {
     }
 
     fn get(&self, token: u64, keys: Vec<Vec<u8>>) -> PyResult<()> {
-        self.submit(token, OwnedOp::Get(keys))
+        self.submit(token, OwnedOp::Get(keys.into_iter().map(OwnedKey::from_vec).collect()))
     }
 
     fn put(&self, token: u64, key: &[u8], value: &[u8]) -> PyResult<()> {
-        self.submit(token, OwnedOp::Put(key.to_vec(), value.to_vec()))
+        self.submit(token, OwnedOp::Put(OwnedKey::from_slice(key), value.to_vec()))
     }
 
     fn delete(&self, token: u64, key: &[u8]) -> PyResult<()> {
-        self.submit(token, OwnedOp::Delete(key.to_vec()))
+        self.submit(token, OwnedOp::Delete(OwnedKey::from_slice(key)))
     }
 
     fn fileno(&self) -> RawFd {
-        self.0.completion_descriptor()
+        self.0.completion_event().descriptor()
     }
 
     #[allow(clippy::type_complexity)] // a tuple of Python, as `_engine.pyi` has it
@@ -60,7 +62,8 @@ impl Session {
         &self,
         py: Python<'py>,
     ) -> PyResult<Vec<(u64, &'static str, Option<Bound<'py, PyAny>>)>> {
-        let completed = self.0.take();
+        let mut completed = Vec::new();
+        self.0.take(&mut completed);
         completed
             .into_iter()
             .map(|it| outcome(py, it.outcome).map(|(kind, more)| (it.token, kind, more)))

@@ -16,12 +16,11 @@
 mod role;
 
 use std::io;
-use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex};
 
 use netkv_roles::{Client, Completion, Counts, Nanos};
 
-pub use role::{OwnedOp, SessionConfig};
+pub use role::{OwnedKey, OwnedOp, SessionConfig};
 
 use crate::clock;
 use crate::counters::counters;
@@ -101,6 +100,12 @@ impl Session {
     ///
     /// A sentence, if the session has ended or too many operations wait.
     pub fn submit(&self, token: u64, op: OwnedOp) -> Result<(), String> {
+        self.submit_all(&mut vec![(token, op)])
+    }
+
+    /// As [`Session::submit`], for many operations with their tokens, which leave the list: their
+    /// frames are sent together.
+    pub fn submit_all(&self, operations: &mut Vec<(u64, OwnedOp)>) -> Result<(), String> {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
@@ -108,12 +113,12 @@ impl Session {
             return Err("The session was closed.".to_owned());
         }
         let mut submitted = lock(&self.shared.submitted);
-        if submitted.len() >= MAX_SUBMITTED {
+        if submitted.len() + operations.len() > MAX_SUBMITTED {
             return Err(format!("Too many operations are under way: {MAX_SUBMITTED} wait."));
         }
         // If the list is not empty, a wake-up is pending.
         let wake = submitted.is_empty();
-        submitted.push((token, op));
+        submitted.append(operations);
         drop(submitted);
         if wake {
             self.worker.signals().waker.wake();
@@ -121,17 +126,17 @@ impl Session {
         Ok(())
     }
 
-    /// Removes and returns the completions, and resets the completion event.
-    pub fn take(&self) -> Vec<Completion> {
+    /// Moves the completions to the end of `into`, and resets the completion event.
+    pub fn take(&self, into: &mut Vec<Completion>) {
         // In this order: a completion that is added in between signals the event again.
         self.shared.completion_event.clear();
-        std::mem::take(&mut *lock(&self.shared.completed))
+        into.append(&mut lock(&self.shared.completed));
     }
 
-    /// The descriptor of the completion event. It is readable if there are completions to
-    /// [`Session::take`], or if the thread has ended.
-    pub fn completion_descriptor(&self) -> RawFd {
-        self.shared.completion_event.descriptor()
+    /// The completion event. It is readable if there are completions to [`Session::take`], or if
+    /// the thread has ended.
+    pub fn completion_event(&self) -> &impl Watched {
+        &self.shared.completion_event
     }
 
     /// Why the session has ended by itself, as a sentence.
@@ -152,6 +157,7 @@ struct Loop<'a> {
     shared: &'a Shared,
     endpoint: Endpoint<'a, Socket>,
     client: Box<dyn Client>,
+    submitted: Vec<(u64, OwnedOp)>,
     completed: Vec<Completion>,
     gauges: Counts,
     leaving: bool,
@@ -159,8 +165,8 @@ struct Loop<'a> {
 
 impl<'a> Loop<'a> {
     fn new(shared: &'a Shared, endpoint: Endpoint<'a, Socket>, client: Box<dyn Client>) -> Self {
-        let (completed, gauges) = (Vec::new(), Counts::new());
-        Self { shared, endpoint, client, completed, gauges, leaving: false }
+        let (submitted, completed, gauges) = (Vec::new(), Vec::new(), Counts::new());
+        Self { shared, endpoint, client, submitted, completed, gauges, leaving: false }
     }
 
     fn run(mut self) -> io::Result<()> {
@@ -199,8 +205,8 @@ impl<'a> Loop<'a> {
     }
 
     fn take_submitted(&mut self, now: Nanos) {
-        let submitted = std::mem::take(&mut *lock(&self.shared.submitted));
-        for (token, op) in submitted {
+        std::mem::swap(&mut *lock(&self.shared.submitted), &mut self.submitted);
+        for (token, op) in self.submitted.drain(..) {
             let refused = op.submit(now, token, self.client.as_mut(), &mut self.endpoint.actions);
             self.completed.extend(refused);
         }

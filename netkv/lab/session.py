@@ -50,6 +50,7 @@ class SwitchSession:
         self._client = client
         self._channel = channel
         self._names = client.names
+        self._encoder = client.encoder
         self._put = put
         self._reset = reset
         self._note_bytes = note_bytes
@@ -148,9 +149,9 @@ class SwitchSession:
 
     async def _write(self, writes: Sequence[base.TableWrite]) -> None:
         """Carries out consecutive table writes and answers each."""
-        messages = [updates.update(self._names, write) for write in writes]
+        messages = [self._encoder.encode(write) for write in writes]
         await self._channel.connected()
-        self._note_bytes(sum(message.ByteSize() for message in messages))
+        self._note_bytes(sum(map(len, messages)))
         failed: dict[int, str] = {}
         try:
             await self._client.write(messages)

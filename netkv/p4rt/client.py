@@ -20,6 +20,7 @@ from netkv.p4rt import p4info
 from netkv.p4rt.entities import Names
 from netkv.p4rt.errors import DETAILS_KEY, Code, RpcError, code_of, read_status
 from netkv.p4rt.mailbox import Mailbox
+from netkv.p4rt.updates import Encoder
 
 if TYPE_CHECKING:
     from finsy.proto.p4.v1.p4runtime_pb2_grpc import P4RuntimeAsyncStub
@@ -94,6 +95,7 @@ class P4RuntimeClient:
         self.dropped = 0
         """Packet-ins and digest lists dropped because they were not taken in time."""
         self._names: Names | None = None
+        self._encoder: Encoder | None = None
         self.refused = 0
         """Packet-outs and acknowledgements that the switch refused (each is logged)."""
         self._packets: Mailbox[p4r.PacketIn] = Mailbox(QUEUE_LIMIT)
@@ -128,6 +130,13 @@ class P4RuntimeClient:
                 "the program of the switch is not known yet; call set_pipeline or get_pipeline",
             )
         return self._names
+
+    @property
+    def encoder(self) -> Encoder:
+        """Serializes table writes by the names of the switch's program; known when `names` are."""
+        if self._encoder is None:
+            self._encoder = Encoder(self.names)
+        return self._encoder
 
     async def connect(
         self, timeout_s: float = 10.0, on_backup: Callable[[NotPrimaryError], None] | None = None
@@ -216,7 +225,7 @@ class P4RuntimeClient:
         if info is None:
             await self.get_pipeline()
         else:
-            self._names = Names(info)
+            self._learn(info)
 
     async def get_pipeline(self) -> p4r.ForwardingPipelineConfig:
         """P4Info and cookie of the loaded program; FAILED_PRECONDITION if there is none yet."""
@@ -233,8 +242,11 @@ class P4RuntimeClient:
                 Code.FAILED_PRECONDITION,
                 f"{self.address} has no forwarding pipeline config yet; call set_pipeline",
             )
-        self._names = Names(response.config.p4info)
+        self._learn(response.config.p4info)
         return response.config
+
+    def _learn(self, info: p4i.P4Info) -> None:
+        self._names, self._encoder = Names(info), None
 
     async def clear_replication(self) -> None:
         """Delete the multicast groups and clone sessions of the loaded program, if there is one.
@@ -257,22 +269,29 @@ class P4RuntimeClient:
         if found:
             await self.write([p4r.Update(type=p4r.Update.DELETE, entity=each) for each in found])
 
-    async def write(self, updates: Sequence[p4r.Update]) -> None:
-        """Apply updates in order, in batches; a failed update does not stop the others.
+    async def write(self, updates: Sequence[p4r.Update | bytes]) -> None:
+        """Apply updates in order, in batches; a failed update does not stop the others. An update
+        may be a serialized WriteRequest that has only this update (`encoder`).
 
         Raises `ControllerError` after the last batch, with every failed update in `failed`.
         """
+        header = p4r.WriteRequest(
+            device_id=self.device_id,
+            role=self.role,
+            election_id=U128.encode(self.election_id),
+        ).SerializeToString()
+        parts = [
+            each
+            if isinstance(each, bytes)
+            else p4r.WriteRequest(updates=[each]).SerializeToString()
+            for each in updates
+        ]
         failed: dict[int, RpcError] = {}
         first: ControllerError | None = None
         for start in range(0, len(updates), BATCH):
-            request = p4r.WriteRequest(
-                device_id=self.device_id,
-                role=self.role,
-                election_id=U128.encode(self.election_id),
-                updates=updates[start : start + BATCH],
-            )
+            request = header + b"".join(parts[start : start + BATCH])
             try:
-                await self._call(self._stub.Write(request))
+                await self._call(self._write(request))
             except ControllerError as error:
                 if not error.failed:
                     raise
@@ -328,6 +347,15 @@ class P4RuntimeClient:
         if self._channel is None:
             raise ControllerError(Code.UNAVAILABLE, f"not connected to {self.address}")
         return p4r_grpc.P4RuntimeStub(self._channel)
+
+    @property
+    def _write(self) -> aio.UnaryUnaryMultiCallable[bytes, p4r.WriteResponse]:
+        """As `_stub.Write`, for a serialized request."""
+        if self._channel is None:
+            raise ControllerError(Code.UNAVAILABLE, f"not connected to {self.address}")
+        return self._channel.unary_unary(
+            "/p4.v1.P4Runtime/Write", response_deserializer=p4r.WriteResponse.FromString
+        )
 
     async def _claim(self) -> None:
         update = p4r.MasterArbitrationUpdate(device_id=self.device_id)
@@ -427,6 +455,11 @@ class P4RuntimeClient:
         )
         self._packets.close(failure)
         self._digests.close(failure)
+
+
+def _serialized(update: p4r.Update) -> bytes:
+    """A WriteRequest that has only this update."""
+    return p4r.WriteRequest(updates=[update]).SerializeToString()
 
 
 def _controller_error(error: aio.AioRpcError) -> ControllerError:

@@ -24,6 +24,7 @@ from netkv.lab.channel import ControlChannel
 from netkv.lab.controller import Controller
 from netkv.lab.saving import SaveFile
 from netkv.lab.spec import LabSpec, RackSpec
+from netkv.p4rt import updates as table_updates
 from netkv.p4rt.client import ControllerError, NotPrimaryError
 from netkv.p4rt.errors import Code, RpcError
 from tests.waiting import PATIENCE_S, until_async
@@ -43,6 +44,14 @@ class Names:
 
     def packet_metadata(self, packet: p4r.PacketIn) -> dict[str, int]:
         return {"ingress_port": 7}
+
+
+class Encoder:
+    """Serializes updates with these names."""
+
+    def encode(self, write: base.TableWrite) -> bytes:
+        update = table_updates.update(Names(), write)  # type: ignore[arg-type]
+        return p4r.WriteRequest(updates=[update]).SerializeToString()
 
 
 def label(update: p4r.Update) -> str:
@@ -93,6 +102,7 @@ class Client:
 
     def __init__(self, address: str, *, device_id: int, election_id: int) -> None:
         self.names = Names()
+        self.encoder = Encoder()
         self.election_id = election_id
         self.dropped = 3
         self.inbox: asyncio.Queue[p4r.PacketIn | None] = asyncio.Queue()
@@ -116,10 +126,11 @@ class Client:
         assert info is None
         self.switch.log.append(f"load {bundle.decode()}")
 
-    async def write(self, updates: Sequence[p4r.Update]) -> None:
+    async def write(self, updates: Sequence[bytes]) -> None:
         if self.switch.taken:
             raise ControllerError(Code.PERMISSION_DENIED, "only the primary may do this")
-        tables = [label(update) for update in updates]
+        request = p4r.WriteRequest.FromString(b"".join(updates))
+        tables = [label(update) for update in request.updates]
         self.switch.log.append("write " + " ".join(tables))
         if "hang" in tables:
             await asyncio.Event().wait()

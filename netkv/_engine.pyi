@@ -1430,8 +1430,11 @@ class ClientNode:
         form of `netkv.scenarios.results.Violation`.
         """
 
-class EntryEncoder:
-    """Serializes plain table writes of a control plane (`netkv.p4rt.updates.Encoder`)."""
+class PlainWrites:
+    """Plain table writes of a control plane: those of entries with exact matches, with an action.
+
+    A write that is not plain has another match or a priority, an unknown name, or a value that does
+    not fit."""
 
     def __init__(
         self,
@@ -1444,8 +1447,11 @@ class EntryEncoder:
         insertions, modifications and deletions (netkv/control/base.py)."""
 
     def encode(self, write: object) -> bytes | None:
-        """A serialized WriteRequest that has only this update; None if it is not plain: it has
-        another match or a priority, a name is unknown, or a value does not fit."""
+        """A serialized WriteRequest that has only this update; None if it is not plain."""
+
+    def carry_out(self, switch: Switch, write: object, pipeline: int) -> str | None:
+        """Carry out the write in a pipeline; returns the reason if the switch refuses it, or "".
+        None if it is not plain; then nothing has changed."""
 
 class PlainUpdates:
     """The updates of a WriteRequest that has plain ones only (`netkv.p4rt.write.plain`)."""

@@ -442,19 +442,20 @@ class ControlPlane(ABC):
         return list(self._dispatch(now, event))
 
     def _dispatch(self, now: Nanoseconds, event: Event) -> Iterable[Action]:
+        # The most frequent events are the first.
         match event:
-            case Started(saved):
-                return self.on_started(now, saved)
-            case Timer():
-                return self.on_timer(now)
-            case Preload(keys):
-                return self.on_preload(now, keys)
-            case Digest():
-                return self.on_digest(now, event)
             case PacketIn():
                 return self.on_packet_in(now, event)
             case TableWritten():
                 return self.on_table_written(now, event)
+            case Timer():
+                return self.on_timer(now)
+            case Digest():
+                return self.on_digest(now, event)
+            case Started(saved):
+                return self.on_started(now, saved)
+            case Preload(keys):
+                return self.on_preload(now, keys)
             case TableRead():
                 return self.on_table_read(now, event)
             case Saved():

@@ -9,7 +9,7 @@ from finsy.proto import p4r
 from netkv import _engine
 from netkv.control import base
 from netkv.p4rt import entities
-from netkv.p4rt.schema import Field, Named
+from netkv.p4rt.schema import Field, Named, Schema
 
 _INSTANCE = 0
 """Replication id of copies: programs distinguish them by their ports."""
@@ -48,23 +48,27 @@ class Encoder:
 
     def __init__(self, names: entities.Names) -> None:
         self._names = names
-        schema = names.schema
-        tables = [
-            (table, table.keys)
-            for table in schema.tables
-            if all(key.kind == "exact" for key in table.keys)
-        ]
-        actions = [(action, action.params) for action in schema.actions]
-        kinds = (base.InsertEntry, base.ModifyEntry, base.DeleteEntry)
-        self._engine = _engine.EntryEncoder(_by_name(tables), _by_name(actions), kinds)
+        self._plain = plain_writes(names.schema)
 
     def encode(self, write: base.TableWrite) -> bytes:
         """A serialized WriteRequest that has only this update. Joined, such requests are the
         request with all of their updates."""
-        plain = self._engine.encode(write)
+        plain = self._plain.encode(write)
         if plain is not None:
             return plain
         return p4r.WriteRequest(updates=[update(self._names, write)]).SerializeToString()
+
+
+def plain_writes(schema: Schema) -> _engine.PlainWrites:
+    """The plain table writes of a program."""
+    tables = [
+        (table, table.keys)
+        for table in schema.tables
+        if all(key.kind == "exact" for key in table.keys)
+    ]
+    actions = [(action, action.params) for action in schema.actions]
+    kinds = (base.InsertEntry, base.ModifyEntry, base.DeleteEntry)
+    return _engine.PlainWrites(_by_name(tables), _by_name(actions), kinds)
 
 
 _Fields = tuple[int, dict[str, tuple[int, int]]]

@@ -47,7 +47,7 @@ mod _engine {
     #[pymodule_export]
     use crate::nodes::{ClientNode, CoordinatorNode, ServerNode, SwitchNode};
     #[pymodule_export]
-    use crate::p4runtime::{EntryEncoder, PlainUpdates};
+    use crate::p4runtime::{PlainUpdates, PlainWrites};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

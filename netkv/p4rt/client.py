@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 import grpc
 from finsy.proto import U128, p4i, p4r, p4r_grpc
+from google.protobuf import any_pb2
 from grpc import aio
 
-from netkv.p4rt import p4info
+from netkv.p4rt import batches, p4info, packets
 from netkv.p4rt.entities import Names
 from netkv.p4rt.errors import DETAILS_KEY, Code, RpcError, code_of, read_status
 from netkv.p4rt.mailbox import Mailbox
@@ -85,9 +86,16 @@ class P4RuntimeClient:
     """A controller that is primary for one role of one switch."""
 
     def __init__(
-        self, address: str, *, device_id: int = 1, election_id: int = 1, role: str = ""
+        self,
+        address: str,
+        *,
+        device_id: int = 1,
+        election_id: int = 1,
+        role: str = "",
+        offers_batches: bool = False,
     ) -> None:
-        """`address` is host:port. A client with election id 0 sends none: it is a backup only."""
+        """`address` is host:port. A client with election id 0 sends none: it is a backup only.
+        `offers_batches`: whether to ask the switch for batches of packets (`batches`)."""
         self.address = address
         self.device_id = device_id
         self.election_id = election_id
@@ -106,6 +114,9 @@ class P4RuntimeClient:
         ) = None
         self._sending = asyncio.Lock()
         self._reader: asyncio.Task[None] | None = None
+        self._offers_batches = offers_batches
+        self.takes_batches = False
+        """Whether the switch takes batches."""
         self._primary = False
         self._verdicts: Mailbox[NotPrimaryError | None] = Mailbox(QUEUE_LIMIT)
         """The switch's answers to claims: a refusal, or None if this client is primary."""
@@ -173,6 +184,8 @@ class P4RuntimeClient:
                     self.election_id = min(refusal.highest + 1, MAX_ELECTION_ID)
                     await self._claim()
                 refusal = await self._verdicts.get()
+            if self._offers_batches:
+                await self._send(p4r.StreamMessageRequest(other=batches.pack(())))
         except TimeoutError:
             await self.close()
             raise ControllerError(
@@ -327,6 +340,13 @@ class P4RuntimeClient:
         """Send a packet (see `Names.packet_out`)."""
         await self._send(p4r.StreamMessageRequest(packet=packet))
 
+    async def send_batch(self, frames: Sequence[bytes]) -> None:
+        """Send frames of the CPU port, which begin with the packet_out header, in one message.
+
+        Only if the switch takes batches.
+        """
+        await self._send(p4r.StreamMessageRequest(other=batches.pack(frames)))
+
     async def acknowledge(self, digests: p4r.DigestList) -> None:
         """Acknowledge a list, so that the switch may send its digests again."""
         ack = p4r.DigestListAck(digest_id=digests.digest_id, list_id=digests.list_id)
@@ -422,9 +442,22 @@ class P4RuntimeClient:
                 self._queue(self._packets, message.packet)
             case "digest":
                 self._queue(self._digests, message.digest)
+            case "other":
+                self._on_batch(message.other)
+            case "error" if batches.unpack(message.error.other.other) == []:
+                _LOG.info("%s does not take batches of packets", self.address)
             case "error":
                 self.refused += 1
                 _LOG.warning("%s refused a message: %s", self.address, message.error.message)
+
+    def _on_batch(self, batch: any_pb2.Any) -> None:
+        frames = batches.unpack(batch)
+        self.takes_batches |= frames == []
+        for frame in frames or ():
+            # A client gets packets as soon as it is primary, and knows the program later.
+            packet = packets.packet_in(self._names.schema, frame) if self._names else None
+            if packet is None or not self._packets.offer(packet):
+                self.dropped += 1
 
     def _queue(self, mailbox: Mailbox[Message], message: Message) -> None:
         if not mailbox.offer(message):

@@ -285,7 +285,7 @@ class _Service(p4r_grpc.P4RuntimeServicer):
         session = self._streams.open()
         reader = asyncio.create_task(self._read_stream(session, request_iterator))
         try:
-            while (message := await session.outbox.get()) is not None:
+            while (message := await session.next_message()) is not None:
                 yield message
         except RpcError as error:
             await _abort(context, error)

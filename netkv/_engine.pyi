@@ -675,6 +675,15 @@ class Switch:
         *,
         pipeline: int | None = None,
     ) -> None: ...
+    def write_plain(
+        self, updates: PlainUpdates, first: int, last: int, tables: Mapping[int, Sequence[int]]
+    ) -> tuple[int, tuple[int, str] | None]:
+        """Carry out the updates from `first` until before `last`, in one pipeline after the other.
+
+        `tables`: the tables whose entries may be written, and the actions of these entries, by id.
+        Returns how many updates are done. If the next one is refused by a pipeline that is not the
+        first, also the pipeline and the reason; else a refused update has changed nothing.
+        """
     def modify_entry(
         self,
         table_id: int,
@@ -1420,6 +1429,44 @@ class ClientNode:
         "checked_ops", "unchecked_keys", "violation_count", and "violations": the first ones, in the
         form of `netkv.scenarios.results.Violation`.
         """
+
+class PlainWrites:
+    """Plain table writes of a control plane: those of entries with exact matches, with an action.
+
+    A write that is not plain has another match or a priority, an unknown name, or a value that does
+    not fit."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, tuple[int, Mapping[str, tuple[int, int]]]],
+        actions: Mapping[str, tuple[int, Mapping[str, tuple[int, int]]]],
+        kinds: tuple[type, type, type],
+    ) -> None:
+        """`tables`: those with exact matches only, by name: id, and for the name of each match
+        field its id and width; `actions` with parameters in the same form. `kinds`: the classes of
+        insertions, modifications and deletions (netkv/control/base.py)."""
+
+    def encode(self, write: object) -> bytes | None:
+        """A serialized WriteRequest that has only this update; None if it is not plain."""
+
+    def carry_out(self, switch: Switch, write: object, pipeline: int) -> str | None:
+        """Carry out the write in a pipeline; returns the reason if the switch refuses it, or "".
+        None if it is not plain; then nothing has changed."""
+
+class PlainUpdates:
+    """The updates of a WriteRequest that has plain ones only (`netkv.p4rt.write.plain`)."""
+
+    @staticmethod
+    def read(request: bytes) -> PlainUpdates | None:
+        """Reads a serialized WriteRequest; None if an update is not plain, or not well-formed."""
+
+    @property
+    def header(self) -> bytes:
+        """The serialized request without its updates."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, at: int) -> bytes:
+        """A serialized update."""
 
 class Session:
     """An external client of a rack that is up: the operations of a program, in a separate thread.

@@ -55,7 +55,6 @@ async def measure(program: str, bundle: bytes, make: MakeEntry, entries: int) ->
     from netkv.p4rt.client import P4RuntimeClient
     from netkv.p4rt.errors import RpcError
     from netkv.p4rt.server import P4RuntimeServer
-    from netkv.p4rt.updates import update
 
     made = [make(number, number.to_bytes(KEY_BYTES)) for number in range(entries)]
     table = made[0].table
@@ -66,7 +65,8 @@ async def measure(program: str, bundle: bytes, make: MakeEntry, entries: int) ->
             await client.set_pipeline(bundle)
             names, loop = client.names, asyncio.get_running_loop()
             start = loop.time()
-            await client.write([update(names, entry) for entry in made])
+            encode = client.encoder.encode
+            await client.write([encode(entry) for entry in made])
             seconds = loop.time() - start
             found = [entry async for entry in client.read(names.table_entries(table))]
     except RpcError as error:

@@ -8,7 +8,8 @@ in order. A control plane is of one switch (`SwitchControlPlane`) or of all swit
 1. Every table write (`InsertEntry`, `ModifyEntry`, `DeleteEntry`, `SetDefault`, `CloneSession`,
    `MulticastGroup`) is answered by exactly one `TableWritten` with the same `write` number, unless
    the switch restarts first. Writes to a switch are carried out in order, so one list may go into
-   one P4Runtime batch. They begin only after the frames before them to the switch are sent.
+   one P4Runtime batch. They begin only after the frames before them to the switch are sent. Frames
+   do not wait for writes: only `TableWritten` shows that the switch has one.
    The driver refuses a write while `MAX_WRITES` others to the switch are unanswered.
    In a switch of several pipelines the pipelines get a write one after the other. Meanwhile some
    packets match the new entry and others do not; `TableWritten` means that all pipelines have it.
@@ -442,19 +443,20 @@ class ControlPlane(ABC):
         return list(self._dispatch(now, event))
 
     def _dispatch(self, now: Nanoseconds, event: Event) -> Iterable[Action]:
+        # The most frequent events are the first.
         match event:
-            case Started(saved):
-                return self.on_started(now, saved)
-            case Timer():
-                return self.on_timer(now)
-            case Preload(keys):
-                return self.on_preload(now, keys)
-            case Digest():
-                return self.on_digest(now, event)
             case PacketIn():
                 return self.on_packet_in(now, event)
             case TableWritten():
                 return self.on_table_written(now, event)
+            case Timer():
+                return self.on_timer(now)
+            case Digest():
+                return self.on_digest(now, event)
+            case Started(saved):
+                return self.on_started(now, saved)
+            case Preload(keys):
+                return self.on_preload(now, keys)
             case TableRead():
                 return self.on_table_read(now, event)
             case Saved():

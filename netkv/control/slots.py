@@ -8,6 +8,7 @@ a row. Allocation is first fit. If there are enough free cells but no row has en
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cache
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
@@ -118,11 +119,12 @@ class Slots(Generic[Owner]):
     # ------------------------------------------------------------------------- helpers
 
     def _first_row(self, chunks: int, not_in: int | None = None) -> int | None:
-        firsts = (pool.first(not_in) for pool in self._pools[chunks:])
-        candidates = [row for row in firsts if row is not None]
-        if self._untouched < self.rows:
-            candidates.append(self._untouched)
-        return min(candidates, default=None)
+        first = self._untouched if self._untouched < self.rows else None
+        for pool in self._pools[chunks:]:
+            row = pool.first(not_in)
+            if row is not None and (first is None or row < first):
+                first = row
+        return first
 
     def _take(self, owner: Owner, row: int, chunks: int) -> Slot:
         slot = Slot(row, self._free_bits(row, chunks))
@@ -134,8 +136,7 @@ class Slots(Generic[Owner]):
 
     def _free_bits(self, row: int, chunks: int) -> int:
         """The lowest free arrays of a row that has room."""
-        free = [1 << i for i in range(ARRAYS) if not self._used.get(row, 0) >> i & 1]
-        return sum(free[:chunks])
+        return _lowest(~self._used.get(row, 0) & ((1 << ARRAYS) - 1), chunks)
 
     def _set_used(self, row: int, used: int) -> None:
         if row == self._untouched:
@@ -206,6 +207,13 @@ class _Pool:
         for row in found:
             heappush(self._heap, row)
         return found
+
+
+@cache
+def _lowest(bits: int, count: int) -> int:
+    """The `count` lowest of these bits."""
+    lowest = [1 << i for i in range(ARRAYS) if bits >> i & 1]
+    return sum(lowest[:count])
 
 
 def _check_chunks(chunks: int) -> None:

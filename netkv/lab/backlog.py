@@ -49,6 +49,11 @@ class Events:
         """Whether events of `put_first` wait."""
         return self._first > 0
 
+    @property
+    def waiting(self) -> int:
+        """Number of events without reports."""
+        return len(self._events)
+
     def __len__(self) -> int:
         return len(self._events) + len(self._reports)
 
@@ -149,6 +154,17 @@ class Actions:
             self._waiting[kind[0]] -= 1
         return cuts, action
 
+    def pop_frames(self, limit: int) -> list[tuple[int, base.SendFrame]]:
+        """Removes and returns up to `limit` frames at the head of the queue."""
+        frames: list[tuple[int, base.SendFrame]] = []
+        while len(frames) < limit and self._actions:
+            cuts, action = self._actions[0]
+            if not isinstance(action, base.SendFrame):
+                break
+            self.pop()
+            frames.append((cuts, action))
+        return frames
+
     def pop_writes(self) -> list[base.TableWrite]:
         """Removes and returns the table writes at the head of the queue."""
         writes: list[base.TableWrite] = []
@@ -162,10 +178,10 @@ class Actions:
         self._writes -= writes
 
     def clear(self) -> None:
-        """Drops all actions."""
+        """Drops all actions that were not removed."""
+        self._writes -= sum(isinstance(each, base.TableWrite) for _, each in self._actions)
         self._actions.clear()
         self._waiting.clear()
-        self._writes = 0
 
 
 def _kind(action: base.SwitchAction) -> tuple[str, int] | None:

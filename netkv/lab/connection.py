@@ -128,7 +128,12 @@ class SwitchConnection:
         """Runs one session, from the connection to the end of the stream."""
         await self._channel.connected()
         device_id = self._target.device_id
-        client = P4RuntimeClient(self._address, device_id=device_id, election_id=ONLY_BACKUP)
+        client = P4RuntimeClient(
+            self._address,
+            device_id=device_id,
+            election_id=ONLY_BACKUP,
+            offers_batches=self._target.offered_batches,
+        )
         loop = asyncio.get_running_loop()
         unreachable = loop.call_later(UNREACHABLE_AFTER, self._out_of_service)
 

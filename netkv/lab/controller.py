@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,9 @@ from netkv.lab.saving import SaveFile, Saver
 from netkv.lab.target import Target
 
 _READY_POLL = 0.01
+_EVENTS_PER_TURN = 32
+"""Waiting events that are handled before other tasks run, some milliseconds. Their actions are
+carried out together."""
 
 
 class Controller:
@@ -75,6 +79,8 @@ class Controller:
         self._task: asyncio.Task[None] | None = None
         self._dropped: Counter[str] = Counter()
         self._events = Events(self._dropped)
+        self._before_timer: int | None = None
+        """Number of events to handle before the timer that is due; None if none is."""
         self._handles = asyncio.Event()
         """Set while events are handled."""
         self._started: bytes | None = None
@@ -188,7 +194,7 @@ class Controller:
     async def _decide(self) -> None:
         """Passes events and timers to the control plane; no other code calls `handle`."""
         timed = False
-        while True:
+        for number in itertools.count():
             await self._handles.wait()
             event = await self._next_event(timed)
             if not self._handles.is_set():
@@ -205,16 +211,29 @@ class Controller:
             for connection in self.connections.values():
                 connection.handled()
             # Many events, or a timer that is always due, must not starve the other tasks.
-            await asyncio.sleep(0)
+            if number % _EVENTS_PER_TURN == 0 or not self._events:
+                await asyncio.sleep(0)
 
     async def _next_event(self, timed: bool) -> base.Event:
-        """A timer, if it is due and was not the last event (`timed`); else the next event."""
+        """The next event, or a timer if it is due and was not the last event (`timed`).
+
+        Events that wait when a timer becomes due precede it: a reply that has arrived is not late,
+        however busy the controller is. So do the events that begin a session.
+        """
         deadline = self.control_plane.deadline()
         rest = None if deadline is None else (deadline - time.monotonic_ns()) / 1e9
-        if rest is not None and rest <= 0:
-            # The events that begin a session precede a timer that became due before it.
-            if not timed and not self._events.begins:
+        if rest is None or rest > 0:
+            self._before_timer = None
+        elif not timed and not self._events.begins:
+            if self._before_timer is None:
+                self._before_timer = self._events.waiting
+            if self._before_timer == 0:
+                self._before_timer = None
                 return base.Timer()
+            self._before_timer -= 1
+        if self._events:
+            return await self._events.get()
+        if rest is not None and rest <= 0:
             rest = 0.001
         try:
             async with asyncio.timeout(rest):

@@ -2,12 +2,16 @@
 
 Rules
 -----
-1. Actions are carried out in order. Consecutive table writes go into one Write request.
-2. The queue of actions is limited (`backlog`).
-3. A session accepts actions from the moment at which the control plane handles the event that
+1. Frames are sent in order, and table writes are carried out in order. A write begins after the
+   frames before it. A frame does not wait for the answer to writes before it: only the answer shows
+   that the switch has them. Reads and resets wait for all writes before them.
+2. One Write request is under way. Writes that come meanwhile go into the next one together, also if
+   there are frames between them.
+3. The queue of actions is limited (`backlog`).
+4. A session accepts actions from the moment at which the control plane handles the event that
    opens it, until its end or a reset of the switch. Actions before that are about the state that
    the switch has lost.
-4. Actions that are not carried out are dropped at the end of a session.
+5. Actions that are not carried out are dropped at the end of a session.
 """
 
 from __future__ import annotations
@@ -17,11 +21,15 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from finsy.proto import p4r
+
 from netkv.control import base
 from netkv.lab.backlog import Actions
 from netkv.lab.channel import ControlChannel
 from netkv.p4rt import entities, updates
+from netkv.p4rt.batches import MAX_PACKETS
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
+from netkv.p4rt.packets import packet_out
 
 _DIGEST_DELAY_NS = 5_000_000
 """For how long the switch may gather digests into a list."""
@@ -50,11 +58,21 @@ class SwitchSession:
         self._client = client
         self._channel = channel
         self._names = client.names
+        self._encoder = client.encoder
         self._put = put
         self._reset = reset
         self._note_bytes = note_bytes
         self._dropped = dropped
         self._actions = Actions(dropped)
+        self._headers: dict[int, bytes] = {}
+        """By egress port."""
+        self._held: list[base.TableWrite] = []
+        """Writes for the next Write request."""
+        self._write_waits = asyncio.Event()
+        """Set while there are some."""
+        self._writes_done = asyncio.Event()
+        """Set while no write is held or under way."""
+        self._writes_done.set()
         self._opened_by: base.Event | None = None
         self._open = False
 
@@ -75,6 +93,8 @@ class SwitchSession:
         if isinstance(action, base.ResetSwitch):
             self._open = False
             self._actions.clear()
+            self._actions.answered(len(self._held))
+            self._held.clear()
         refused = self._actions.add(self._channel.cuts, action)
         if refused is not None:
             self._put(refused)
@@ -103,6 +123,7 @@ class SwitchSession:
         """Runs until the stream breaks; raises `ControllerError`."""
         tasks: list[asyncio.Task[Any]] = [
             asyncio.create_task(self._carry_out()),
+            asyncio.create_task(self._carry_out_writes()),
             asyncio.create_task(self._receive_packets()),
             asyncio.create_task(self._receive_digests()),
         ]
@@ -126,31 +147,66 @@ class SwitchSession:
                 self._actions.added.clear()
                 await self._actions.added.wait()
             if writes := self._actions.pop_writes():
-                await self._write(writes)
+                self._held += writes
+                self._writes_done.clear()
+                self._write_waits.set()
+                # The request begins before the frames behind it are sent, if none is under way.
+                await asyncio.sleep(0)
                 continue
-            cuts, action = self._actions.pop()
+            if frames := self._actions.pop_frames(MAX_PACKETS):
+                # The channel may have been cut while a frame waited.
+                await self._send([it for cuts, it in frames if not self._channel.loses(cuts)])
+                continue
+            _, action = self._actions.pop()
             match action:
-                case base.SendFrame(frame, egress_port):
-                    # The channel may have been cut while the frame waited behind a write.
-                    if self._channel.loses(since=cuts):
-                        continue
-                    packet = self._names.packet_out(frame, {"egress_port": egress_port, "pad": 0})
-                    self._note_bytes(packet.ByteSize())
-                    await self._client.packet_out(packet)
                 case base.ReadTable():
+                    await self._writes_done.wait()
                     await self._read(action)
                 case base.ResetSwitch():
+                    await self._writes_done.wait()
                     await self._channel.connected()
                     await self._reset()
                     restarted = base.SwitchRestarted(self._switch)
                     self.opens_with(restarted)
                     self._put(restarted)
 
+    async def _send(self, frames: Sequence[base.SendFrame]) -> None:
+        """Sends frames as packet-outs, in one message if the switch takes batches."""
+        if self._client.takes_batches and len(frames) > 1:
+            batch = [self._header(it.egress_port) + it.frame for it in frames]
+            self._note_bytes(sum(map(len, batch)))
+            await self._client.send_batch(batch)
+            return
+        for it in frames:
+            packet = self._packet_out(it.egress_port, it.frame)
+            self._note_bytes(packet.ByteSize())
+            await self._client.packet_out(packet)
+
+    def _packet_out(self, egress_port: int, frame: bytes) -> p4r.PacketOut:
+        return self._names.packet_out(frame, {"egress_port": egress_port, "pad": 0})
+
+    def _header(self, egress_port: int) -> bytes:
+        """The packet_out header of an egress port on the CPU port."""
+        header = self._headers.get(egress_port)
+        if header is None:
+            empty = self._packet_out(egress_port, b"")
+            header = self._headers[egress_port] = packet_out(self._names.schema, empty)
+        return header
+
+    async def _carry_out_writes(self) -> None:
+        while True:
+            await self._write_waits.wait()
+            while self._held:
+                writes, self._held = self._held, []
+                await self._write(writes)
+            self._write_waits.clear()
+            self._writes_done.set()
+
     async def _write(self, writes: Sequence[base.TableWrite]) -> None:
-        """Carries out consecutive table writes and answers each."""
-        messages = [updates.update(self._names, write) for write in writes]
+        """Carries out table writes and answers each."""
+        messages = [self._encoder.encode(write) for write in writes]
         await self._channel.connected()
-        self._note_bytes(sum(message.ByteSize() for message in messages))
+        self._note_bytes(sum(map(len, messages)))
         failed: dict[int, str] = {}
         try:
             await self._client.write(messages)

@@ -67,6 +67,8 @@ class Target(ABC):
     to delete them before it loads another."""
     device_id = 1
     """Of every switch that netkv starts."""
+    offered_batches = False
+    """Whether its server is asked for batches of packets (`netkv.p4rt.batches`)."""
 
     def __init__(self, bundle: Bundles) -> None:
         """`bundle` returns the file of the program of the switches at a place, as netkv's own front
@@ -99,6 +101,7 @@ class EngineTarget(Target):
 
     kind = "switch"
     keeps_replication = False
+    offered_batches = True
 
     def __init__(self, bundle: Bundles, lab: GenericLab) -> None:
         super().__init__(bundle)

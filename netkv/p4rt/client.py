@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 import grpc
 from finsy.proto import U128, p4i, p4r, p4r_grpc
+from google.protobuf import any_pb2
 from grpc import aio
 
-from netkv.p4rt import p4info
+from netkv.p4rt import batches, p4info, packets
 from netkv.p4rt.entities import Names
 from netkv.p4rt.errors import DETAILS_KEY, Code, RpcError, code_of, read_status
 from netkv.p4rt.mailbox import Mailbox
+from netkv.p4rt.updates import Encoder
 
 if TYPE_CHECKING:
     from finsy.proto.p4.v1.p4runtime_pb2_grpc import P4RuntimeAsyncStub
@@ -84,9 +86,16 @@ class P4RuntimeClient:
     """A controller that is primary for one role of one switch."""
 
     def __init__(
-        self, address: str, *, device_id: int = 1, election_id: int = 1, role: str = ""
+        self,
+        address: str,
+        *,
+        device_id: int = 1,
+        election_id: int = 1,
+        role: str = "",
+        offers_batches: bool = False,
     ) -> None:
-        """`address` is host:port. A client with election id 0 sends none: it is a backup only."""
+        """`address` is host:port. A client with election id 0 sends none: it is a backup only.
+        `offers_batches`: whether to ask the switch for batches of packets (`batches`)."""
         self.address = address
         self.device_id = device_id
         self.election_id = election_id
@@ -94,6 +103,7 @@ class P4RuntimeClient:
         self.dropped = 0
         """Packet-ins and digest lists dropped because they were not taken in time."""
         self._names: Names | None = None
+        self._encoder: Encoder | None = None
         self.refused = 0
         """Packet-outs and acknowledgements that the switch refused (each is logged)."""
         self._packets: Mailbox[p4r.PacketIn] = Mailbox(QUEUE_LIMIT)
@@ -104,6 +114,9 @@ class P4RuntimeClient:
         ) = None
         self._sending = asyncio.Lock()
         self._reader: asyncio.Task[None] | None = None
+        self._offers_batches = offers_batches
+        self.takes_batches = False
+        """Whether the switch takes batches."""
         self._primary = False
         self._verdicts: Mailbox[NotPrimaryError | None] = Mailbox(QUEUE_LIMIT)
         """The switch's answers to claims: a refusal, or None if this client is primary."""
@@ -128,6 +141,13 @@ class P4RuntimeClient:
                 "the program of the switch is not known yet; call set_pipeline or get_pipeline",
             )
         return self._names
+
+    @property
+    def encoder(self) -> Encoder:
+        """Serializes table writes by the names of the switch's program; known when `names` are."""
+        if self._encoder is None:
+            self._encoder = Encoder(self.names)
+        return self._encoder
 
     async def connect(
         self, timeout_s: float = 10.0, on_backup: Callable[[NotPrimaryError], None] | None = None
@@ -164,6 +184,8 @@ class P4RuntimeClient:
                     self.election_id = min(refusal.highest + 1, MAX_ELECTION_ID)
                     await self._claim()
                 refusal = await self._verdicts.get()
+            if self._offers_batches:
+                await self._send(p4r.StreamMessageRequest(other=batches.pack(())))
         except TimeoutError:
             await self.close()
             raise ControllerError(
@@ -216,7 +238,7 @@ class P4RuntimeClient:
         if info is None:
             await self.get_pipeline()
         else:
-            self._names = Names(info)
+            self._learn(info)
 
     async def get_pipeline(self) -> p4r.ForwardingPipelineConfig:
         """P4Info and cookie of the loaded program; FAILED_PRECONDITION if there is none yet."""
@@ -233,8 +255,11 @@ class P4RuntimeClient:
                 Code.FAILED_PRECONDITION,
                 f"{self.address} has no forwarding pipeline config yet; call set_pipeline",
             )
-        self._names = Names(response.config.p4info)
+        self._learn(response.config.p4info)
         return response.config
+
+    def _learn(self, info: p4i.P4Info) -> None:
+        self._names, self._encoder = Names(info), None
 
     async def clear_replication(self) -> None:
         """Delete the multicast groups and clone sessions of the loaded program, if there is one.
@@ -257,22 +282,29 @@ class P4RuntimeClient:
         if found:
             await self.write([p4r.Update(type=p4r.Update.DELETE, entity=each) for each in found])
 
-    async def write(self, updates: Sequence[p4r.Update]) -> None:
-        """Apply updates in order, in batches; a failed update does not stop the others.
+    async def write(self, updates: Sequence[p4r.Update | bytes]) -> None:
+        """Apply updates in order, in batches; a failed update does not stop the others. An update
+        may be a serialized WriteRequest that has only this update (`encoder`).
 
         Raises `ControllerError` after the last batch, with every failed update in `failed`.
         """
+        header = p4r.WriteRequest(
+            device_id=self.device_id,
+            role=self.role,
+            election_id=U128.encode(self.election_id),
+        ).SerializeToString()
+        parts = [
+            each
+            if isinstance(each, bytes)
+            else p4r.WriteRequest(updates=[each]).SerializeToString()
+            for each in updates
+        ]
         failed: dict[int, RpcError] = {}
         first: ControllerError | None = None
         for start in range(0, len(updates), BATCH):
-            request = p4r.WriteRequest(
-                device_id=self.device_id,
-                role=self.role,
-                election_id=U128.encode(self.election_id),
-                updates=updates[start : start + BATCH],
-            )
+            request = header + b"".join(parts[start : start + BATCH])
             try:
-                await self._call(self._stub.Write(request))
+                await self._call(self._write(request))
             except ControllerError as error:
                 if not error.failed:
                     raise
@@ -308,6 +340,13 @@ class P4RuntimeClient:
         """Send a packet (see `Names.packet_out`)."""
         await self._send(p4r.StreamMessageRequest(packet=packet))
 
+    async def send_batch(self, frames: Sequence[bytes]) -> None:
+        """Send frames of the CPU port, which begin with the packet_out header, in one message.
+
+        Only if the switch takes batches.
+        """
+        await self._send(p4r.StreamMessageRequest(other=batches.pack(frames)))
+
     async def acknowledge(self, digests: p4r.DigestList) -> None:
         """Acknowledge a list, so that the switch may send its digests again."""
         ack = p4r.DigestListAck(digest_id=digests.digest_id, list_id=digests.list_id)
@@ -328,6 +367,15 @@ class P4RuntimeClient:
         if self._channel is None:
             raise ControllerError(Code.UNAVAILABLE, f"not connected to {self.address}")
         return p4r_grpc.P4RuntimeStub(self._channel)
+
+    @property
+    def _write(self) -> aio.UnaryUnaryMultiCallable[bytes, p4r.WriteResponse]:
+        """As `_stub.Write`, for a serialized request."""
+        if self._channel is None:
+            raise ControllerError(Code.UNAVAILABLE, f"not connected to {self.address}")
+        return self._channel.unary_unary(
+            "/p4.v1.P4Runtime/Write", response_deserializer=p4r.WriteResponse.FromString
+        )
 
     async def _claim(self) -> None:
         update = p4r.MasterArbitrationUpdate(device_id=self.device_id)
@@ -394,9 +442,22 @@ class P4RuntimeClient:
                 self._queue(self._packets, message.packet)
             case "digest":
                 self._queue(self._digests, message.digest)
+            case "other":
+                self._on_batch(message.other)
+            case "error" if batches.unpack(message.error.other.other) == []:
+                _LOG.info("%s does not take batches of packets", self.address)
             case "error":
                 self.refused += 1
                 _LOG.warning("%s refused a message: %s", self.address, message.error.message)
+
+    def _on_batch(self, batch: any_pb2.Any) -> None:
+        frames = batches.unpack(batch)
+        self.takes_batches |= frames == []
+        for frame in frames or ():
+            # A client gets packets as soon as it is primary, and knows the program later.
+            packet = packets.packet_in(self._names.schema, frame) if self._names else None
+            if packet is None or not self._packets.offer(packet):
+                self.dropped += 1
 
     def _queue(self, mailbox: Mailbox[Message], message: Message) -> None:
         if not mailbox.offer(message):
@@ -427,6 +488,11 @@ class P4RuntimeClient:
         )
         self._packets.close(failure)
         self._digests.close(failure)
+
+
+def _serialized(update: p4r.Update) -> bytes:
+    """A WriteRequest that has only this update."""
+    return p4r.WriteRequest(updates=[update]).SerializeToString()
 
 
 def _controller_error(error: aio.AioRpcError) -> ControllerError:

@@ -108,6 +108,8 @@ class Names:
 
     def __init__(self, info: p4i.P4Info) -> None:
         self.schema = Schema(info)
+        header = self.schema.packet_in
+        self._packet_in = {field.id: field.name for field in header.fields} if header else {}
 
     def table_entry(
         self,
@@ -210,8 +212,7 @@ class Names:
 
     def packet_metadata(self, packet: p4r.PacketIn) -> dict[str, int]:
         """The metadata of a packet-in by name."""
-        header = self.schema.packet_in
-        names = {field.id: field.name for field in header.fields} if header else {}
+        names = self._packet_in
         return {
             names.get(each.metadata_id, str(each.metadata_id)): int.from_bytes(each.value, "big")
             for each in packet.metadata

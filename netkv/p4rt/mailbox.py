@@ -29,6 +29,15 @@ class Mailbox(Generic[Message]):
     def __len__(self) -> int:
         return len(self._messages)
 
+    @property
+    def first(self) -> Message | None:
+        """The next message, if there is one."""
+        return self._messages[0] if self._messages else None
+
+    def drop_first(self) -> None:
+        """Removes the next message; there must be one."""
+        self._messages.popleft()
+
     def put(self, message: Message) -> None:
         """Queue a message that must not be lost; close the mailbox if too many are pending."""
         if self._closed:

@@ -6,6 +6,8 @@ gaps in wire order; in P4Runtime each field is a `PacketMetadata`.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from finsy.proto import p4r
 
 from netkv.p4rt import values
@@ -13,22 +15,33 @@ from netkv.p4rt.errors import RpcError, invalid
 from netkv.p4rt.schema import Header, Schema
 
 
+def header_bytes(header: Header | None) -> int:
+    """Bytes of a controller header on the CPU port; 0 for a program without it."""
+    return 0 if header is None else (header.width + 7) // 8
+
+
 def packet_in(schema: Schema, frame: bytes) -> p4r.PacketIn | None:
     """The message of a frame from the CPU port; None if it is shorter than its header."""
     header = schema.packet_in
     if header is None:
         return p4r.PacketIn(payload=frame)
-    size = (header.width + 7) // 8
+    size = header_bytes(header)
     if len(frame) < size:
         return None
-    bits = int.from_bytes(frame[:size], "big") >> (8 * size - header.width)
+    return p4r.PacketIn(payload=frame[size:], metadata=_metadata(header, frame[:size]))
+
+
+@lru_cache(maxsize=1024)
+def _metadata(header: Header, data: bytes) -> tuple[p4r.PacketMetadata, ...]:
+    """The metadata in a header; most packets have one of a few ingress ports."""
+    bits = int.from_bytes(data, "big") >> (8 * len(data) - header.width)
     metadata: list[p4r.PacketMetadata] = []
     rest = header.width
     for field in header.fields:
         rest -= field.width
         number = (bits >> rest) & ((1 << field.width) - 1)
         metadata.append(p4r.PacketMetadata(metadata_id=field.id, value=values.encode(number)))
-    return p4r.PacketIn(payload=frame[size:], metadata=metadata)
+    return tuple(metadata)
 
 
 def packet_out(schema: Schema, message: p4r.PacketOut) -> bytes:
@@ -66,5 +79,5 @@ def _pack(header: Header, message: p4r.PacketOut) -> bytes:
     if given:
         known = ", ".join(f"{field.id} ({field.name})" for field in header.fields)
         raise invalid(f"packet-out has no metadata {next(iter(given))}; it has: {known}")
-    size = (header.width + 7) // 8
+    size = header_bytes(header)
     return (bits << (8 * size - header.width)).to_bytes(size, "big")

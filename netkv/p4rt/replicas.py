@@ -24,8 +24,13 @@ def in_each_pipeline(switch: _engine.Switch, write: Callable[[int], object]) -> 
         except _engine.ControlError as error:
             if pipeline == 0:
                 raise
-            raise RpcError(
-                Code.INTERNAL,
-                f"pipeline {pipeline} refuses a write that the previous ones accepted ({error}): "
-                "another program has written to a single pipeline, not through this server",
-            ) from None
+            raise refused_late(pipeline, str(error)) from None
+
+
+def refused_late(pipeline: int, reason: str) -> RpcError:
+    """A pipeline refuses a write that those before it have accepted."""
+    return RpcError(
+        Code.INTERNAL,
+        f"pipeline {pipeline} refuses a write that the previous ones accepted ({reason}): "
+        "another program has written to a single pipeline, not through this server",
+    )

@@ -10,12 +10,13 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from typing import Never
 
+import grpc
 from finsy.proto import p4r, p4r_grpc
 from grpc import aio
 
@@ -92,7 +93,7 @@ class P4RuntimeServer:
             ],
             maximum_concurrent_rpcs=MAX_RPCS,
         )
-        p4r_grpc.add_P4RuntimeServicer_to_server(_Service(self), server)
+        _register(_Service(self), server)
         wanted = f"{host}:{port}"
         try:
             bound = server.add_insecure_port(wanted)
@@ -222,23 +223,29 @@ class _Service(p4r_grpc.P4RuntimeServicer):
     async def Write(  # noqa: N802
         self, request: p4r.WriteRequest, context: Context
     ) -> p4r.WriteResponse:
+        return await self.write(write.Request(request, None), context)
+
+    async def write(self, request: write.Request, context: Context) -> p4r.WriteResponse:
+        """Write, with a request of which updates may not be decoded."""
         try:
             async with self._batch:
-                role = self._authorize(request)
+                role = self._authorize(request.header)
                 pipeline = self._pipelines.current
-                if request.atomicity == p4r.WriteRequest.CONTINUE_ON_ERROR:
-                    results = await _each(pipeline, request.updates, role)
-                elif request.atomicity == p4r.WriteRequest.ROLLBACK_ON_ERROR:
-                    results = write.all_or_none(pipeline, request.updates, role)
-                elif request.atomicity == p4r.WriteRequest.DATAPLANE_ATOMIC:
+                atomicity = request.header.atomicity
+                if atomicity == p4r.WriteRequest.CONTINUE_ON_ERROR:
+                    results = await _each(pipeline, request, role)
+                elif atomicity == p4r.WriteRequest.ROLLBACK_ON_ERROR:
+                    results = write.all_or_none(pipeline, request.updates(), role)
+                elif atomicity == p4r.WriteRequest.DATAPLANE_ATOMIC:
+                    updates = request.updates()
                     results = pipeline.switch.exclusively(
                         lambda switch: write.all_or_none(
-                            replace(pipeline, switch=switch), request.updates, role
+                            replace(pipeline, switch=switch), updates, role
                         )
                     )
                 else:
                     raise invalid(
-                        f"there is no atomicity {request.atomicity}; expected CONTINUE_ON_ERROR, "
+                        f"there is no atomicity {atomicity}; expected CONTINUE_ON_ERROR, "
                         "ROLLBACK_ON_ERROR or DATAPLANE_ATOMIC"
                     )
         except RpcError as error:
@@ -278,7 +285,7 @@ class _Service(p4r_grpc.P4RuntimeServicer):
         session = self._streams.open()
         reader = asyncio.create_task(self._read_stream(session, request_iterator))
         try:
-            while (message := await session.outbox.get()) is not None:
+            while (message := await session.next_message()) is not None:
                 yield message
         except RpcError as error:
             await _abort(context, error)
@@ -304,20 +311,35 @@ class _Service(p4r_grpc.P4RuntimeServicer):
             session.outbox.close()
 
 
-async def _each(
-    pipeline: Pipeline, updates: Iterable[p4r.Update], role: Role
-) -> list[RpcError | None]:
+def _register(service: _Service, server: aio.Server) -> None:
+    """Register the RPCs. The request of Write is not decoded by gRPC."""
+    p4r_grpc.add_P4RuntimeServicer_to_server(service, server)
+    write_handler = grpc.unary_unary_rpc_method_handler(
+        service.write,
+        request_deserializer=write.Request.read,
+        response_serializer=p4r.WriteResponse.SerializeToString,
+    )
+    server.add_registered_method_handlers("p4.v1.P4Runtime", {"Write": write_handler})
+
+
+async def _each(pipeline: Pipeline, request: write.Request, role: Role) -> list[RpcError | None]:
     """Apply each update; a failed one does not stop the others."""
-    results: list[RpcError | None] = []
-    for number, update in enumerate(updates, start=1):
-        if number % UPDATES_PER_TURN == 0:
+    plain = write.PlainWriter(pipeline, role)
+    results: list[RpcError | None] = [None] * len(request)
+    for start in range(0, len(request), UPDATES_PER_TURN):
+        if start:
             await asyncio.sleep(0)
-        try:
-            write.apply(pipeline, update, role)
-        except RpcError as error:
-            results.append(error)
-        else:
-            results.append(None)
+        at, end = start, min(start + UPDATES_PER_TURN, len(request))
+        while at < end:
+            if request.plain is not None:
+                at = plain.write(request.plain, at, end, results)
+                if at == end:
+                    break
+            try:
+                write.apply(pipeline, request.update(at), role)
+            except RpcError as error:
+                results[at] = error
+            at += 1
     return results
 
 

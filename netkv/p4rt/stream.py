@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from finsy.proto import p4r
 
 from netkv.control.messages import is_report
-from netkv.p4rt import packets, read
+from netkv.p4rt import batches, packets, read
 from netkv.p4rt.arbitration import Arbitration, Controller, Notice, Role
 from netkv.p4rt.digests import DigestBatcher
 from netkv.p4rt.errors import Code, RpcError, code_number, invalid, unimplemented
@@ -46,7 +46,20 @@ class Session:
 
     def __init__(self) -> None:
         self.controller = Controller()
-        self.outbox: Mailbox[p4r.StreamMessageResponse] = Mailbox(OUTBOX_LIMIT)
+        self.outbox: Mailbox[p4r.StreamMessageResponse | bytes] = Mailbox(OUTBOX_LIMIT)
+        """Messages, and frames of the CPU port for batches."""
+        self.takes_batches = False
+
+    async def next_message(self) -> p4r.StreamMessageResponse | None:
+        """The next message to send, which may be a batch; None at the end."""
+        first = await self.outbox.get()
+        if not isinstance(first, bytes):
+            return first
+        frames = [first]
+        while len(frames) < batches.MAX_PACKETS and isinstance(frame := self.outbox.first, bytes):
+            frames.append(frame)
+            self.outbox.drop_first()
+        return p4r.StreamMessageResponse(other=batches.pack(frames))
 
 
 class Streams:
@@ -110,28 +123,45 @@ class Streams:
                     reply.error.digest_list_ack.digest_list_ack.CopyFrom(request.digest_ack)
                     session.outbox.put(reply)
             case _:
-                text = "a stream message must be an arbitration, a packet or a digest_ack"
-                reply = _stream_error(
-                    unimplemented(text) if request.HasField("other") else invalid(text)
-                )
-                reply.error.other.other.CopyFrom(request.other)
-                session.outbox.put(reply)
+                try:
+                    self._other(session, request)
+                except RpcError as error:
+                    reply = _stream_error(error)
+                    reply.error.other.other.CopyFrom(request.other)
+                    session.outbox.put(reply)
 
     def on_packets(self, frames: Iterable[bytes]) -> None:
         """Delivers frames from the CPU port, which begin with the packet_in header."""
         pipeline = self._pipelines.committed
         receivers = list(self._arbitration.packet_receivers())
+        as_frames = (
+            pipeline is not None
+            and not pipeline.form.differs
+            and all(self._takes_frames(role, controller) for role, controller in receivers)
+        )
         for frame in frames:
-            message = packets.packet_in(pipeline.schema, frame) if pipeline else None
             delivered = False
-            if pipeline is not None and message is not None:
-                message = pipeline.form.packet_in(message)
-                response = p4r.StreamMessageResponse(packet=message)
-                drops = "outbox_report_drops" if is_report(message.payload) else "outbox_drops"
-                for role, controller in receivers:
-                    if _accepts(role, message):
-                        delivered |= self._offer(controller, response, drops)
+            if pipeline is not None and as_frames:
+                size = packets.header_bytes(pipeline.schema.packet_in)
+                if len(frame) >= size:
+                    drops = _drops(frame[size:])
+                    for _, controller in receivers:
+                        delivered |= self._offer(controller, frame, drops)
+            elif pipeline is not None:
+                message = packets.packet_in(pipeline.schema, frame)
+                if message is not None:
+                    message = pipeline.form.packet_in(message)
+                    response = p4r.StreamMessageResponse(packet=message)
+                    for role, controller in receivers:
+                        if _accepts(role, message):
+                            drops = _drops(message.payload)
+                            delivered |= self._offer(controller, response, drops)
             self.counts["packet_ins" if delivered else "packet_ins_dropped"] += 1
+
+    def _takes_frames(self, role: Role, controller: Controller) -> bool:
+        """Whether a receiver takes batches, and all packets."""
+        filtered = role.config is not None and role.config.HasField("packet_in_filter")
+        return self._sessions[controller].takes_batches and not filtered
 
     def on_digests(self, digests: Iterable[DigestMessage]) -> None:
         """Handles digests of the data plane; those without a configuration are dropped."""
@@ -203,7 +233,7 @@ class Streams:
                 self.counts["digests_dropped"] += len(each.data)
 
     def _offer(
-        self, controller: Controller, response: p4r.StreamMessageResponse, drops: str
+        self, controller: Controller, response: p4r.StreamMessageResponse | bytes, drops: str
     ) -> bool:
         """Sends a message, or drops it and counts that in `drops`; returns whether it is sent."""
         taken = self._sessions[controller].outbox.offer(response, _LIMITS[drops])
@@ -220,6 +250,31 @@ class Streams:
         self._port.packet_out(frame)
         self.counts["packet_outs"] += 1
 
+    def _other(self, session: Session, request: p4r.StreamMessageRequest) -> None:
+        """A batch of packet-outs, or the offer of batches."""
+        text = "a stream message must be an arbitration, a packet or a digest_ack"
+        if not request.HasField("other"):
+            raise invalid(text)
+        frames = batches.unpack(request.other)
+        if frames is None:
+            raise unimplemented(text)
+        if not frames:
+            session.takes_batches = True
+            session.outbox.put(p4r.StreamMessageResponse(other=batches.pack(())))
+            return
+        _check_primary(session.controller, "send packets")
+        pipeline = self._pipelines.require_committed()
+        if pipeline.form.differs:
+            raise unimplemented("the program and its P4Info differ in headers; send single packets")
+        if self._port is None:
+            raise RpcError(Code.UNAVAILABLE, "this switch has no CPU port")
+        size = packets.header_bytes(pipeline.schema.packet_out)
+        if min(map(len, frames)) < size:
+            raise invalid(f"a frame of the batch is shorter than its header of {size} bytes")
+        for frame in frames:
+            self._port.packet_out(frame)
+        self.counts["packet_outs"] += len(frames)
+
     def _acknowledge(self, controller: Controller, ack: p4r.DigestListAck) -> None:
         _check_primary(controller, "acknowledge digests")
         try:
@@ -235,6 +290,11 @@ class Streams:
             session = self._sessions.get(notice.to)
             if session is not None:
                 session.outbox.put(p4r.StreamMessageResponse(arbitration=notice.update))
+
+
+def _drops(payload: bytes) -> str:
+    """The counter of a packet that is dropped."""
+    return "outbox_report_drops" if is_report(payload) else "outbox_drops"
 
 
 def _check_primary(controller: Controller, what: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from finsy.proto import p4r
 
+from netkv import _engine
 from netkv.control import base
 from netkv.p4rt import entities
+from netkv.p4rt.schema import Field, Named, Schema
 
 _INSTANCE = 0
 """Replication id of copies: programs distinguish them by their ports."""
@@ -38,6 +40,48 @@ def update(names: entities.Names, write: base.TableWrite) -> p4r.Update:
         case base.MulticastGroup():
             replicas = [(port, _INSTANCE) for port in write.ports]
             return entities.insert(entities.multicast_group(write.group, replicas))
+
+
+class Encoder:
+    """Serializes table writes; those of tables with exact matches in the engine, thousands at once
+    without a message for each."""
+
+    def __init__(self, names: entities.Names) -> None:
+        self._names = names
+        self._plain = plain_writes(names.schema)
+
+    def encode(self, write: base.TableWrite) -> bytes:
+        """A serialized WriteRequest that has only this update. Joined, such requests are the
+        request with all of their updates."""
+        plain = self._plain.encode(write)
+        if plain is not None:
+            return plain
+        return p4r.WriteRequest(updates=[update(self._names, write)]).SerializeToString()
+
+
+def plain_writes(schema: Schema) -> _engine.PlainWrites:
+    """The plain table writes of a program."""
+    tables = [
+        (table, table.keys)
+        for table in schema.tables
+        if all(key.kind == "exact" for key in table.keys)
+    ]
+    actions = [(action, action.params) for action in schema.actions]
+    kinds = (base.InsertEntry, base.ModifyEntry, base.DeleteEntry)
+    return _engine.PlainWrites(_by_name(tables), _by_name(actions), kinds)
+
+
+_Fields = tuple[int, dict[str, tuple[int, int]]]
+
+
+def _by_name(objects: Iterable[tuple[Named, Sequence[Field]]]) -> dict[str, _Fields]:
+    """Id and fields (id and width) of each object, by its alias and by its name."""
+    listed = [
+        (each, (each.id, {field.name: (field.id, field.width) for field in fields}))
+        for each, fields in objects
+    ]
+    aliases = {each.alias: found for each, found in listed}
+    return aliases | {each.name: found for each, found in listed}
 
 
 def reads(names: entities.Names, table: str) -> tuple[p4r.Entity, p4r.Entity]:

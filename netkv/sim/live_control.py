@@ -24,7 +24,6 @@ from netkv.lab.process import NodeProcess
 from netkv.lab.spec import LabSpec
 from netkv.p4rt import entities
 from netkv.p4rt.client import P4RuntimeClient
-from netkv.p4rt.updates import update
 from netkv.schemes import Scheme
 from netkv.sim.probes import Probes
 
@@ -133,12 +132,12 @@ class _Channel:
         for _ in range(count):
             await anext(packets)
 
-    def _inserts(self, count: int) -> Sequence[p4r.Update]:
-        names, updates = self._client.names, []
+    def _inserts(self, count: int) -> Sequence[bytes]:
+        updates = []
         for _ in range(count):
             self._keys += 1
             entry = self._probes.entry(self._keys, self._keys.to_bytes(KEY_BYTES))
-            updates.append(update(names, entry))
+            updates.append(self._client.encoder.encode(entry))
         return updates
 
     def _echo(self) -> p4r.PacketOut:

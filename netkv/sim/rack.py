@@ -255,24 +255,28 @@ class SimRack(Rack):
         now = simulation.now()
         # This loop runs for every message of a control channel.
         while True:
-            due = base.earliest(self.failover.deadline, *[it.deadline for it in controllers])
+            next_stop = until
+            for it in controllers:
+                if (due := it.deadline) is not None and due < next_stop:
+                    next_stop = due
+            if (due := self.failover.deadline) is not None and due < next_stop:
+                next_stop = due
+            next_stop = max(next_stop, now)
             try:
-                next_stop = max(until if due is None else min(until, due), now)
                 notices = self._run_engine(simulation, next_stop)
             except ValueError as error:
                 raise NodeError(f"The simulated rack has stopped: {error}.") from error
             self._nanoseconds = simulation.now()
             for notice in notices:
                 switch = switches[notice[1]]
-                match notice:
-                    case ("packet-in", _, frame):
-                        switch.controller.packet_in(switch, frame)
-                    case ("digest", _, digest):
-                        switch.controller.digest(switch, digest)
-                    case ("write", _, token, pipeline):
-                        switch.controller.arrived(switch, token, pipeline)
-                    case ("answered", _, token):
-                        switch.controller.answered(switch, token)
+                if notice[0] == "packet-in":
+                    switch.controller.packet_in(switch, notice[2])
+                elif notice[0] == "write":
+                    switch.controller.arrived(switch, notice[2], notice[3])
+                elif notice[0] == "answered":
+                    switch.controller.answered(switch, notice[2])
+                else:
+                    switch.controller.digest(switch, notice[2])
             now = simulation.now()
             for controller in controllers:
                 controller.timer(now)

@@ -7,13 +7,13 @@ also computes the sizes of the P4Runtime messages, since control-plane bandwidth
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from netkv.control import base
 from netkv.p4rt import entities, p4info
 from netkv.p4rt.schema import Action, Field, Table
-from netkv.p4rt.updates import update
+from netkv.p4rt.updates import plain_writes, update
 
 if TYPE_CHECKING:
     from netkv import _engine
@@ -29,16 +29,24 @@ class Tables:
         self._switch = switch
         self._names = _names_of(bundle)
         self._schema = self._names.schema
-        self._sizes: dict[tuple[str, ...], int] = {}
-        """Size of the messages of each kind; it hardly depends on the values."""
-
-    @property
-    def pipelines(self) -> int:
+        self._plain = _plain_writes_of(bundle)
+        self._sizes: dict[tuple[type, str, str], int] = {}
+        """Size of the messages of each kind of write; it hardly depends on the values."""
+        self.pipelines = switch.pipelines
         """Number of pipelines of the switch; each has its own tables."""
-        return self._switch.pipelines
+
+    @cached_property
+    def _packet_size(self) -> int:
+        """Size of a P4Runtime packet-in or packet-out without its frame."""
+        packet = self._names.packet_out(b"", {"egress_port": 0, "pad": 0})
+        # The payload's tag and length take 3 bytes for frames of 128 to 16,383 bytes.
+        return packet.ByteSize() + 3
 
     def carry_out(self, write: base.TableWrite, pipeline: int) -> str:
         """Carries out `write` in a pipeline; returns the reason if the switch refuses it, or ""."""
+        reason = self._plain.carry_out(self._switch, write, pipeline)
+        if reason is not None:
+            return reason
         from netkv import _engine
 
         try:
@@ -86,19 +94,15 @@ class Tables:
 
     def write_message_bytes(self, write: base.TableWrite) -> int:
         """Bytes of the P4Runtime update."""
-        names = (getattr(write, name, "") for name in ("table", "action"))
-        kind = (type(write).__name__, *names)
-        if kind not in self._sizes:
-            self._sizes[kind] = update(self._names, write).ByteSize()
-        return self._sizes[kind]
+        kind = (type(write), getattr(write, "table", ""), getattr(write, "action", ""))
+        size = self._sizes.get(kind)
+        if size is None:
+            size = self._sizes[kind] = update(self._names, write).ByteSize()
+        return size
 
     def frame_message_bytes(self, frame: bytes) -> int:
         """Bytes of a P4Runtime packet-in or packet-out with `frame`."""
-        if ("packet",) not in self._sizes:
-            packet = self._names.packet_out(b"", {"egress_port": 0, "pad": 0})
-            # The payload's tag and length take 3 bytes for frames of 128 to 16,383 bytes.
-            self._sizes["packet",] = packet.ByteSize() + 3
-        return self._sizes["packet",] + len(frame)
+        return self._packet_size + len(frame)
 
     def read(self, request: base.ReadTable, switch: str) -> base.TableRead:
         """Reads a table of the first pipeline; `switch`: its name in the answer."""
@@ -150,6 +154,11 @@ class Tables:
 @lru_cache(maxsize=8)
 def _names_of(bundle: bytes) -> entities.Names:
     return entities.Names(p4info.from_bundle(bundle))
+
+
+@lru_cache(maxsize=8)
+def _plain_writes_of(bundle: bytes) -> _engine.PlainWrites:
+    return plain_writes(_names_of(bundle).schema)
 
 
 def _matches(

@@ -24,6 +24,7 @@ from netkv.lab.channel import ControlChannel
 from netkv.lab.controller import Controller
 from netkv.lab.saving import SaveFile
 from netkv.lab.spec import LabSpec, RackSpec
+from netkv.p4rt import updates as table_updates
 from netkv.p4rt.client import ControllerError, NotPrimaryError
 from netkv.p4rt.errors import Code, RpcError
 from tests.waiting import PATIENCE_S, until_async
@@ -45,6 +46,14 @@ class Names:
         return {"ingress_port": 7}
 
 
+class Encoder:
+    """Serializes updates with these names."""
+
+    def encode(self, write: base.TableWrite) -> bytes:
+        update = table_updates.update(Names(), write)  # type: ignore[arg-type]
+        return p4r.WriteRequest(updates=[update]).SerializeToString()
+
+
 def label(update: p4r.Update) -> str:
     entity = update.entity
     session = entity.packet_replication_engine_entry.clone_session_entry
@@ -53,7 +62,8 @@ def label(update: p4r.Update) -> str:
 
 
 class Switch:
-    """A switch that refuses writes to table `bad`. A test can break its streams."""
+    """A switch that refuses writes to table `bad`, and does not answer those to `hang`. A test can
+    break its streams."""
 
     def __init__(self) -> None:
         self.log: list[str] = []
@@ -65,6 +75,8 @@ class Switch:
         """The highest election id so far."""
         self.taken = False
         """Another controller is primary."""
+        self.answer = asyncio.Event()
+        """Set when writes to the table `slow` are answered."""
 
     def take_over(self, *, noticed: bool) -> None:
         """Another controller becomes primary.
@@ -91,8 +103,12 @@ class Client:
 
     switch: ClassVar[Switch]
 
-    def __init__(self, address: str, *, device_id: int, election_id: int) -> None:
+    def __init__(
+        self, address: str, *, device_id: int, election_id: int, offers_batches: bool
+    ) -> None:
         self.names = Names()
+        self.encoder = Encoder()
+        self.takes_batches = False
         self.election_id = election_id
         self.dropped = 3
         self.inbox: asyncio.Queue[p4r.PacketIn | None] = asyncio.Queue()
@@ -116,13 +132,16 @@ class Client:
         assert info is None
         self.switch.log.append(f"load {bundle.decode()}")
 
-    async def write(self, updates: Sequence[p4r.Update]) -> None:
+    async def write(self, updates: Sequence[bytes]) -> None:
         if self.switch.taken:
             raise ControllerError(Code.PERMISSION_DENIED, "only the primary may do this")
-        tables = [label(update) for update in updates]
+        request = p4r.WriteRequest.FromString(b"".join(updates))
+        tables = [label(update) for update in request.updates]
         self.switch.log.append("write " + " ".join(tables))
         if "hang" in tables:
             await asyncio.Event().wait()
+        if "slow" in tables:
+            await self.switch.answer.wait()
         failed = {
             index: RpcError(Code.ALREADY_EXISTS, "there already")
             for index, table in enumerate(tables)
@@ -447,13 +466,29 @@ async def test_restart_is_handled_before_a_due_timer(
 async def test_writes_of_an_ended_session_are_never_answered(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
-    script.at_start = [insert(1, "hang"), base.SendFrame(b"old")]
+    script.at_start = [insert(1, "hang"), base.SendFrame(b"old"), insert(2, "late")]
     async with Running(script, tmp_path):
         script.at_start = []
         switch.break_streams()
         await script.restarted()
         assert not [event for event in script.events if isinstance(event, base.TableWritten)]
-        assert "send old" not in switch.log
+        assert "write late" not in switch.log
+
+
+async def test_writes_that_wait_for_an_answer_do_not_delay_frames(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    """They go into one request, however many frames were between them."""
+    script.at_start = [
+        insert(1, "slow"),
+        *(base.SendFrame(b"x"), insert(2, "b"), base.SendFrame(b"y"), insert(3, "c")),
+    ]
+    async with Running(script, tmp_path):
+        begun = ["load program", "write slow", "send x", "send y"]
+        assert switch.log == begun
+        switch.answer.set()
+        await until_async(lambda: len(switch.log) > len(begun), "the next request is sent")
+        assert switch.log == [*begun, "write b c"]
 
 
 async def test_exception_of_a_control_plane_is_reported(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from finsy.proto import p4i, p4r
@@ -71,10 +71,10 @@ class Keeping(Client):
     switches: ClassVar[dict[str, Switch]]
     cookies: ClassVar[dict[str, int]]
 
-    def __init__(self, address: str, *, device_id: int, election_id: int) -> None:
+    def __init__(self, address: str, **options: Any) -> None:
         self.address = address
         self.switch = self.switches[address]  # type: ignore[misc]
-        super().__init__(address, device_id=device_id, election_id=election_id)
+        super().__init__(address, **options)
 
     async def get_pipeline(self) -> p4r.ForwardingPipelineConfig:
         if self.address not in self.cookies:

@@ -14,6 +14,7 @@ from finsy.proto import U128, p4r
 
 from netkv import _engine
 from netkv.control.messages import Message, Op, Stamp, encode
+from netkv.p4rt import batches, stream
 from netkv.p4rt import server as server_module
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 from netkv.p4rt.entities import Call, Names, insert, modify
@@ -107,6 +108,88 @@ async def test_wrong_packet_out_is_refused_and_the_stream_stays_open(
     assert cpu.sent == []
     cpu.waiting.put(([PACKET_IN], []))
     assert (await in_time(anext(primary.packets()))).payload == b""
+
+
+@pytest.fixture
+async def batching(cpu_server: P4RuntimeServer) -> AsyncIterator[P4RuntimeClient]:
+    """A primary that has agreed with the switch on batches of packets."""
+    async with P4RuntimeClient(cpu_server.address, election_id=7, offers_batches=True) as client:
+        await client.get_pipeline()
+        await until_async(lambda: client.takes_batches, "the switch takes batches")
+        yield client
+
+
+async def test_a_batch_has_the_effect_of_its_packets(
+    batching: P4RuntimeClient, cpu: CpuPort
+) -> None:
+    frames = [(number << 7).to_bytes(2) + b"payload" * number for number in range(300)]
+    await batching.send_batch(frames)
+    await until_async(lambda: len(cpu.sent) == len(frames), "the batch is sent")
+    assert cpu.sent == frames
+    cpu.waiting.put(([PACKET_IN + bytes([number]) for number in range(200)], []))
+    packets = [await in_time(anext(batching.packets())) for _ in range(200)]
+    assert [packet.payload[0] for packet in packets] == list(range(200))
+    metadata = {"ingress_port": 1, "_pad": 5, "reason": 0x1234}
+    assert all(batching.names.packet_metadata(packet) == metadata for packet in packets)
+
+
+async def test_packet_ins_of_a_batching_client_share_messages(cpu_server: P4RuntimeServer) -> None:
+    streams = cpu_server.streams
+    session = streams.open()
+    claim = p4r.MasterArbitrationUpdate(device_id=1, election_id=U128.encode(9))
+    streams.on_request(session, p4r.StreamMessageRequest(arbitration=claim))
+    streams.on_request(session, p4r.StreamMessageRequest(other=batches.pack(())))
+    frames = [PACKET_IN + bytes([number]) for number in range(10)]
+    streams.on_packets([*frames, b"short"[:1]])
+    received = [await in_time(session.next_message()) for _ in range(3)]
+    assert [it and it.WhichOneof("update") for it in received] == ["arbitration", "other", "other"]
+    assert [it and batches.unpack(it.other) for it in received[1:]] == [[], frames]
+    assert len(session.outbox) == 0
+
+
+async def test_a_switch_may_refuse_batches(
+    cpu_server: P4RuntimeServer, cpu: CpuPort, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "batches", stream)
+    monkeypatch.setattr(stream, "unpack", lambda _: None, raising=False)
+    async with P4RuntimeClient(cpu_server.address, offers_batches=True) as client:
+        await client.get_pipeline()
+        packet = client.names.packet_out(b"x", {"egress_port": 1})
+        await client.packet_out(packet)
+        await until_async(lambda: len(cpu.sent) == 1, "the packet is sent, after the offer")
+        assert not client.takes_batches
+        assert client.refused == 0
+
+
+@pytest.mark.parametrize(
+    ("frames", "error"),
+    [([b"\0\1x", b"\0"], "shorter than its header of 2 bytes"), (None, "must be")],
+)
+async def test_a_wrong_batch_is_refused_as_a_whole(
+    batching: P4RuntimeClient,
+    cpu: CpuPort,
+    caplog: pytest.LogCaptureFixture,
+    frames: list[bytes] | None,
+    error: str,
+) -> None:
+    batch = batches.pack(frames or [b"\0\1x"])
+    if frames is None:
+        batch.value = batch.value[:-1]
+    await batching._send(p4r.StreamMessageRequest(other=batch))
+    await until_async(lambda: batching.refused == 1, "the batch is refused")
+    assert error in caplog.text
+    assert cpu.sent == []
+
+
+async def test_only_the_primary_sends_batches(cpu_server: P4RuntimeServer, cpu: CpuPort) -> None:
+    request = p4r.StreamMessageRequest(other=batches.pack([b"\0\1x"]))
+    session = cpu_server.streams.open()
+    cpu_server.streams.on_request(session, request)
+    reply = await in_time(session.next_message())
+    assert reply is not None
+    assert "only the primary controller may send packets" in reply.error.message
+    assert reply.error.other.other == request.other
+    assert cpu.sent == []
 
 
 async def test_packets_go_to_the_current_primary(

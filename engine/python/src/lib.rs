@@ -14,6 +14,7 @@ mod json;
 mod loads;
 mod nodes;
 mod objects;
+mod p4runtime;
 mod roles;
 mod session;
 mod sim;
@@ -48,6 +49,8 @@ mod _engine {
     use crate::loads::{DatagramLoad, EchoNode, StreamLoad, filled_switch};
     #[pymodule_export]
     use crate::nodes::{ClientNode, CoordinatorNode, ServerNode, SwitchNode};
+    #[pymodule_export]
+    use crate::p4runtime::{PlainUpdates, PlainWrites};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

@@ -91,6 +91,21 @@ impl Switch {
         })
     }
 
+    /// The number of pipelines.
+    pub fn pipeline_count(&self) -> usize {
+        self.options.pipelines
+    }
+
+    /// Executes a control plane call in one pipeline. The caller does not have the interpreter
+    /// lock.
+    pub fn in_one(
+        &self,
+        pipeline: usize,
+        work: impl FnOnce(&mut Engine) -> Result<(), ControlError>,
+    ) -> Result<(), ControlError> {
+        self.lock().in_pipeline(pipeline, work)
+    }
+
     /// Waits for the engine, which the caller may keep while it runs Python.
     ///
     /// The guard cannot be waited for without the GIL, and whoever has the guard may need the GIL.

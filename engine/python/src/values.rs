@@ -20,18 +20,22 @@ pub fn bytes_of(value: &Value) -> Vec<u8> {
     bytes[zeros.min(bytes.len().saturating_sub(1))..].to_vec()
 }
 
-/// The value in `bytes`; a ControlError if it needs more than `width` bits.
-pub fn value_of(py: Python<'_>, width: u32, bytes: &[u8], what: &str) -> PyResult<Value> {
+/// The value in `bytes`; the number of bits that it needs if these are more than `width`.
+pub fn fits(width: u32, bytes: &[u8]) -> Result<Value, u32> {
     let significant = bytes.iter().position(|byte| *byte != 0).map_or(&[][..], |at| &bytes[at..]);
     let bits = match significant.first() {
         None => 0,
         Some(first) => significant.len() as u32 * 8 - first.leading_zeros(),
     };
-    if bits > width {
+    if bits > width { Err(bits) } else { Ok(Value::from_bytes(width, significant)) }
+}
+
+/// As [`fits`], with a ControlError.
+pub fn value_of(py: Python<'_>, width: u32, bytes: &[u8], what: &str) -> PyResult<Value> {
+    fits(width, bytes).map_err(|bits| {
         let text = format!("{what} has {width} bits, but the value given needs {bits}.");
-        return Err(control_error(py, "OUT_OF_RANGE", text));
-    }
-    Ok(Value::from_bytes(width, significant))
+        control_error(py, "OUT_OF_RANGE", text)
+    })
 }
 
 /// The keys that entries of a table match on, in order of their ids; none for an unknown table,

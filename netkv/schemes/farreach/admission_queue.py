@@ -108,6 +108,7 @@ class AdmissionQueue:
                 self._context.counts["offers_dropped"] += 1
 
     def _below_limit(self) -> bool:
-        stalled = self._eviction.waiting_for(self._context.pending.silent)
+        silent = self._context.pending.silent
+        stalled = self._eviction.waiting_for(silent) if silent else 0
         in_flight = self._context.index.in_flight - stalled
         return in_flight < self._context.parameters.max_in_flight

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from netkv.control.base import DeleteEntry, InsertEntry, ModifyEntry, TableWrite
 from netkv.control.cache_index import CacheIndex
@@ -72,7 +73,7 @@ class Context:
 
     def owner(self, key: bytes) -> To:
         """The receiver for messages about a key: the switch forwards them to its owner."""
-        return replace(to_owner(self.topology.owner(key)), switch=self.last.to.switch)
+        return _owner(self.topology.owner(key), self.last.to.switch)
 
     def generation(self) -> int:
         """A new generation.
@@ -86,6 +87,11 @@ class Context:
 def to_owner(server: Host) -> To:
     """A server, reached at the service address: the switch forwards messages about its keys."""
     return To(f"server {server.index}", lane=server.index)
+
+
+@lru_cache(maxsize=4096)
+def _owner(server: Host, switch: str) -> To:
+    return replace(to_owner(server), switch=switch)
 
 
 def to_server(server: Host) -> To:

@@ -37,7 +37,7 @@ from netkv.control.messages import (
 from netkv.control.outstanding import Outstanding
 from netkv.control.pending_requests import PendingRequests, To
 from netkv.control.table_writes import TableWrites
-from netkv.control.topology import KEY_BYTES, Topology
+from netkv.control.topology import KEY_BYTES, Topology, owner_index
 from netkv.schemes.netcache.cache import Cache
 from netkv.schemes.netcache.digests import HOT_KEY, decode_hot_key
 from netkv.schemes.netcache.lifecycle import LOOKUP, TRIES
@@ -70,13 +70,14 @@ class NetCache(ForwardingControlPlane):
         self._counts: Counter[str] = Counter()
         self._pending = PendingRequests(self._outstanding, TRIES, self._counts)
         self._writes = TableWrites(self.forwarding.next_write)
+        owners = [To(lane=server.index) for server in topology.servers]
         self.cache = Cache(
             self.parameters,
             self._pending,
             self._writes,
             self._numbers,
             self._counts,
-            owner=lambda key: To(lane=topology.owner(key).index),
+            owner=lambda key: owners[owner_index(key, len(owners))],
             switch=To(),
         )
 

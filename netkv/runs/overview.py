@@ -129,7 +129,7 @@ def _kept() -> dict[str, Any]:
 
 def _keep(entries: Mapping[str, Any]) -> None:
     loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    modules = sorted({file for file in loaded if file is not None})
+    modules = sorted({file for file in loaded if isinstance(file, str)})
     if any(stamp is not None and stamp[0] >= _IMPORTED_NS for stamp in map(_stamp, modules)):
         return
     kept = {"basis": _basis(modules), "modules": modules, "entries": entries}

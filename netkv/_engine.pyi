@@ -1472,6 +1472,39 @@ class Session:
         because only the switch has them.
         """
 
+class Gateway:
+    """A server of the Redis protocol in front of a rack, in a separate thread (docs/gateway.md)."""
+
+    def __init__(self, session: Session, settings: str) -> None:
+        """Listen at an address. The session is started by the caller, before the gateway, and
+        stopped after it.
+
+        `settings` is JSON: "address" (port 0 takes a free one), "lab", "scheme", "version" (of
+        netkv), "servers", "named_keys" (keys are unchanged on the wire), "timeout_s" (of an
+        operation), "separate_mset" (serve MSET), "max_clients", "under_way" (limit of concurrent
+        operations). OSError: the address cannot be used.
+        """
+
+    @property
+    def host(self) -> str:
+        """The address at which it listens."""
+
+    @property
+    def port(self) -> int:
+        """The port at which it listens."""
+
+    def start(self) -> None:
+        """Start the thread, once."""
+
+    def stop(self) -> None:
+        """Begin to end: no more requests are accepted; the pending ones are answered."""
+
+    def fileno(self) -> int:
+        """A descriptor that is readable when the thread has ended."""
+
+    def failure(self) -> str | None:
+        """Why it has ended by itself, as a sentence; None if it has not."""
+
 @type_check_only
 class Traffic(TypedDict):
     """Frames that take one path through a program."""

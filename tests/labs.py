@@ -28,15 +28,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def bring_up(home: Path) -> BringUp:
     """Brings up labs of four servers with a small cache."""
     assert not home.exists()
+    return small_lab
 
-    def up(scheme: str, name: str = "lab", **lab: object) -> None:
-        caches = {"cache_entries": 32, "hot_threshold": 2, "sample_rate": 1.0}
-        fields = {"servers": 4, "server_processes": 2, **caches, **lab}
-        spec = RackSpec(
-            scheme=scheme,
-            lab=LabSpec.model_validate(fields),
-            workload=WorkloadSpec(keys=1000),
-        )
-        daemon.up(name, spec)
 
-    return up
+def small_lab(scheme: str, name: str = "lab", **lab: object) -> None:
+    """Brings a lab of four servers with a small cache up."""
+    caches = {"cache_entries": 32, "hot_threshold": 2, "sample_rate": 1.0}
+    fields = {"servers": 4, "server_processes": 2, **caches, **lab}
+    spec = RackSpec(
+        scheme=scheme,
+        lab=LabSpec.model_validate(fields),
+        workload=WorkloadSpec(keys=1000),
+    )
+    daemon.up(name, spec)

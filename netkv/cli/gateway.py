@@ -10,7 +10,7 @@ from netkv.cli import completion
 from netkv.cli.output import Json, notify, print_json
 
 if TYPE_CHECKING:
-    from netkv.gateway.client import GatewayInfo
+    from netkv.gateway.run import Listening
 
 
 def gateway(
@@ -47,7 +47,7 @@ def gateway(
     """
     from netkv.gateway.run import Options, run
 
-    def listening(info: GatewayInfo) -> None:
+    def listening(info: Listening) -> None:
         if json:
             print_json(
                 {

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+import json
+import os
+import select
+import signal
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from netkv.client import AsyncClient, place
+from netkv import __version__, schemes
+from netkv.client import NotConnected, place
 from netkv.errors import NetkvError
-from netkv.gateway.client import GatewayInfo
-from netkv.gateway.server import Gateway, bound, stopped_by_signals
+from netkv.gateway.address import Address, resolved
 from netkv.lab import state
 
+if TYPE_CHECKING:
+    from netkv._engine import Gateway
+
+MAX_CLIENTS = 1000
+UNDER_WAY = 1024
+"""Limit of concurrent operations on the rack, for all clients together."""
 _WATCH_SECONDS = 0.25
 
 
@@ -29,44 +40,81 @@ class Options:
     separate_mset: bool = False
 
 
-def run(options: Options, listening: Callable[[GatewayInfo], None]) -> None:
+@dataclass(frozen=True)
+class Listening:
+    """A gateway that serves clients."""
+
+    lab: str
+    scheme: str
+    host: str
+    port: int
+
+
+def run(options: Options, listening: Callable[[Listening], None]) -> None:
     """Serves until SIGINT or SIGTERM; calls `listening` when clients can connect.
 
     Raises `NetkvError` if no lab is up, if it has no free place, and when it has gone down.
     """
-    asyncio.run(_run(options, listening))
-
-
-async def _run(options: Options, listening: Callable[[GatewayInfo], None]) -> None:
     named = options.lab
     lab = place.find(Path(named) if named is not None and "/" in named else named)
-    with bound(options.host, options.port, allow_remote=options.allow_remote) as listener:
-        async with await AsyncClient.connect(lab.name, timeout=options.timeout) as client:
-            gateway = Gateway(
-                client,
-                lab=lab.name,
-                timeout=options.timeout,
-                separate_mset=options.separate_mset,
-            )
-            with stopped_by_signals(gateway.stop):
-                await gateway.start(listener)
-                listening(gateway.info)
-                watch = asyncio.create_task(_watch(lab, gateway))
-                try:
-                    await gateway.serve()
-                finally:
-                    watch.cancel()
-                    with contextlib.suppress(asyncio.CancelledError):
-                        await watch
+    address = resolved(options.host, options.port, allow_remote=options.allow_remote)
+    taken = asyncio.run(place.take(lab.name, options.timeout))
+    try:
+        gateway = _bound(taken, address, options)
+        with _stopped_by_signals(gateway):
+            taken.session.start()
+            gateway.start()
+            listening(Listening(taken.lab, taken.scheme, gateway.host, gateway.port))
+            _watch(lab, gateway)
+    finally:
+        taken.session.stop()
 
 
-async def _watch(lab: state.Lab, gateway: Gateway) -> None:
-    """Stops the gateway when its lab goes down, even if a new lab has the same name."""
-    while True:
-        await asyncio.sleep(_WATCH_SECONDS)
+def _bound(taken: place.Place, address: Address, options: Options) -> Gateway:
+    from netkv import _engine
+
+    settings = {
+        "address": str(address),
+        "lab": taken.lab,
+        "scheme": taken.scheme,
+        "version": __version__,
+        "servers": taken.servers,
+        "named_keys": schemes.get(taken.scheme).multigets,
+        "timeout_s": options.timeout,
+        "separate_mset": options.separate_mset,
+        "max_clients": MAX_CLIENTS,
+        "under_way": UNDER_WAY,
+    }
+    try:
+        return _engine.Gateway(taken.session, json.dumps(settings))
+    except OSError as error:
+        why = str(error) if error.errno is None else os.strerror(error.errno)
+        raise NetkvError(
+            f"Port {address.port} on {options.host} cannot be used: {why}. "
+            f"'netkv gateway --port 0' takes a free one."
+        ) from error
+
+
+def _watch(lab: state.Lab, gateway: Gateway) -> None:
+    """Returns when the gateway has ended. Ends it when its lab goes down, even if a new lab has the
+    same name."""
+    broken = None
+    while not select.select([gateway], [], [], _WATCH_SECONDS)[0]:
         now = state.load(lab.name)
-        if now is None or not now.alive or now.created != lab.created:
-            gateway.stop(
-                NetkvError(f"The lab '{lab.name}' is not up any more, so the gateway has ended.")
-            )
-            return
+        if broken is None and (now is None or not now.alive or now.created != lab.created):
+            broken = f"The lab '{lab.name}' is not up any more, so the gateway has ended."
+            gateway.stop()
+    if broken or gateway.failure():
+        raise NotConnected(broken or gateway.failure())
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(gateway: Gateway) -> Iterator[None]:
+    """SIGINT and SIGTERM end the gateway instead of interrupting the process."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *_: gateway.stop()) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

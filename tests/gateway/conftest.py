@@ -1,4 +1,4 @@
-"""Fixtures for tests of the gateway: a gateway over a rack in memory, and labs."""
+"""Fixtures for tests of the gateway: a gateway of a lab for all tests of a module, and labs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.gateway.serving_redis import Served, serving
-from tests.labs import bring_up, home
+from netkv.lab import daemon
+from tests.gateway.serving_redis import Running, gateway
+from tests.labs import bring_up, home, small_lab
 
 __all__ = ["bring_up", "home", "served"]
 
 
-@pytest.fixture
-def served() -> Iterator[Served]:
-    with serving() as found:
-        yield found
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A gateway with MSET, in front of a lab without a cache that all tests of the module share."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NETKV_HOME", str(tmp_path_factory.mktemp("netkv") / "home"))
+        small_lab("nocache")
+        try:
+            with gateway("--timeout", "10", "--mset", "separate") as running:
+                yield running
+        finally:
+            daemon.down("lab")

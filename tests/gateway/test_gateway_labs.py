@@ -8,9 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,46 +15,15 @@ import redis
 
 import netkv as netkv_package
 from netkv import schemes
-from netkv.client import keys
+from netkv.client import AsyncClient, keys
 from netkv.lab import daemon, state
+from tests.gateway.serving_redis import GATEWAY, gateway
 from tests.labs import BringUp
 from tests.waiting import PATIENCE_S, until
 
-GATEWAY = [sys.executable, "-m", "netkv", "gateway", "--port", "0", "--json"]
 SERVERS = 4
 # Labs with FPGA cards have a process for each server, and are slow: tests/fpga/test_live_cards.py.
 SCHEMES = [each.name for each in schemes.all_schemes() if each.card is None]
-
-
-@dataclass
-class Running:
-    """A gateway process."""
-
-    process: subprocess.Popen[str]
-    port: int
-
-    def ended(self) -> tuple[int, str]:
-        """Waits for the end of the process; returns its exit status and stderr."""
-        status = self.process.wait(PATIENCE_S)
-        assert self.process.stderr is not None
-        return status, self.process.stderr.read()
-
-
-@contextmanager
-def gateway(*options: str) -> Iterator[Running]:
-    with subprocess.Popen(
-        [*GATEWAY, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout is not None
-            document = ""
-            while not document.endswith("}\n"):
-                line = process.stdout.readline()
-                assert line, process.stderr and process.stderr.read()
-                document += line
-            yield Running(process, json.loads(document)["port"])
-        finally:
-            process.kill()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -103,6 +69,31 @@ def test_redis_clients_use_a_rack(scheme: str, bring_up: BringUp) -> None:
         assert client.info()["total_error_replies"] == errors
         running.process.send_signal(signal.SIGTERM)
         assert running.ended()[0] == 0
+
+
+KEYS = [
+    *(b"user", b"key 1", b"key of 15 bytes", b"key of 16 bytes.", b"key of 16 bytes\xff"),
+    *(b"a key of more than 16 bytes", b"\0\r\n\t", b"\xff" * 64),
+]
+
+
+@pytest.mark.parametrize("scheme", ["nocache", "netmc"])
+async def test_gateway_and_client_library_share_records(scheme: str, bring_up: BringUp) -> None:
+    """Each reads what the other has written, with the keys of both encodings."""
+    bring_up(scheme)
+    options = ("--timeout", "10")
+    with gateway(*options) as running, redis.Redis(port=running.port) as client:
+        async with await AsyncClient.connect(timeout=10) as library:
+            for number, key in enumerate(KEYS):
+                client.set(key, b"of the gateway %d" % number)
+                assert await library.get(key) == b"of the gateway %d" % number
+                await library.put(key, b"of the library %d" % number)
+            values = [b"of the library %d" % number for number in range(len(KEYS))]
+            assert client.mget(KEYS) == values
+            assert client.delete(*KEYS) == len(KEYS)
+            assert await library.multiget(KEYS) == [None] * len(KEYS)
+        with pytest.raises(redis.ResponseError, match=r"key has .* bytes, not 256"):
+            client.get(b"k" * 256)
 
 
 # With FarReach, the switch has the last writes and answers reads of a killed server's keys.
@@ -191,6 +182,15 @@ def test_non_loopback_address_needs_allow_remote(bring_up: BringUp) -> None:
             assert client.ping()
         running.process.terminate()
         assert "no password" in running.ended()[1]
+
+
+def test_port_in_use_is_refused(bring_up: BringUp) -> None:
+    bring_up("nocache")
+    with gateway() as running:
+        status, err = _fails("--port", str(running.port))
+    assert status == 1
+    assert f"Port {running.port} on 127.0.0.1 cannot be used: Address already in use." in err
+    assert "--port 0" in err
 
 
 def _fails(*options: str) -> tuple[int, str]:

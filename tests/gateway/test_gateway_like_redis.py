@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from netkv.bench import stores
-from tests.gateway.serving_redis import Served, request, serving
+from tests.gateway.serving_redis import Running, request
 from tests.waiting import PATIENCE_S
 
 # fmt: off
@@ -157,17 +157,11 @@ def redis_port() -> Iterator[int]:
         yield port
 
 
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[Served]:
-    with serving(separate_mset=True) as found:
-        yield found
-
-
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_replies_are_those_of_redis(name: str, redis_port: int, gateway: Served) -> None:
+def test_replies_are_those_of_redis(name: str, redis_port: int, served: Running) -> None:
     expected = _replies(redis_port, SCRIPTS[name])
     assert expected
-    assert _replies(gateway.port, SCRIPTS[name]) == expected
+    assert _replies(served.port, SCRIPTS[name]) == expected
 
 
 @pytest.mark.parametrize(
@@ -175,19 +169,19 @@ def test_replies_are_those_of_redis(name: str, redis_port: int, gateway: Served)
     ["MGET a none", "GET none", "TYPE none", "TTL none", "CONFIG GET save", "PING", "ECHO x"],
 )
 def test_replies_in_version_3_are_those_of_redis(
-    words: str, redis_port: int, gateway: Served
+    words: str, redis_port: int, served: Running
 ) -> None:
     hello = request("HELLO", "3")
-    found = [_replies(port, hello + request(*words.split())) for port in (redis_port, gateway.port)]
+    found = [_replies(port, hello + request(*words.split())) for port in (redis_port, served.port)]
     # The reply to HELLO names the server, so only the replies after it are equal.
     expected, actual = (replies.rpartition(b"modules\r\n*0\r\n")[2] for replies in found)
     assert expected == actual != b""
     assert all(replies.startswith(b"%7\r\n$6\r\nserver\r\n") for replies in found)
 
 
-def test_protocol_version_3_starts_after_hello(gateway: Served) -> None:
+def test_protocol_version_3_starts_after_hello(served: Running) -> None:
     pipeline = request("GET", "none") + request("HELLO", "3") + request("GET", "none")
-    replies = _replies(gateway.port, pipeline)
+    replies = _replies(served.port, pipeline)
     assert replies.startswith(b"$-1\r\n%7\r\n")
     assert b"*0\r\n_\r\n" in replies
 

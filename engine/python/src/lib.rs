@@ -8,6 +8,7 @@ mod digests;
 mod errors;
 mod fpga;
 mod fuzz;
+mod gateway;
 mod groups;
 mod json;
 mod loads;
@@ -41,6 +42,8 @@ mod _engine {
     use crate::fpga::{FpgaDesign, FpgaNode};
     #[pymodule_export]
     use crate::fuzz::{Fuzzer, generate_p4, record_stf, sample_packets, stf_frames};
+    #[pymodule_export]
+    use crate::gateway::Gateway;
     #[pymodule_export]
     use crate::loads::{DatagramLoad, EchoNode, StreamLoad, filled_switch};
     #[pymodule_export]

@@ -1,8 +1,10 @@
 //! Sessions of external clients; see `_engine.pyi`.
 
 use std::os::fd::RawFd;
+use std::sync::Arc;
 
 use netkv_rack::session::{OwnedOp, Session as Node, SessionConfig};
+use netkv_rack::sys::Watched;
 use netkv_roles::Outcome;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -13,7 +15,7 @@ use crate::nodes::counts;
 
 /// The session of an external client; see `_engine.pyi`.
 #[pyclass(frozen, module = "netkv._engine")]
-pub struct Session(Node);
+pub struct Session(pub(crate) Arc<Node>);
 
 impl Session {
     fn submit(&self, token: u64, op: OwnedOp) -> PyResult<()> {
@@ -28,7 +30,7 @@ impl Session {
         let config: SessionConfig = serde_json::from_str(config).map_err(|error| {
             PyValueError::new_err(format!("The configuration of the session is wrong: {error}."))
         })?;
-        Node::new(&config).map(Self).map_err(|error| io_error(&error))
+        Node::new(&config).map(|node| Self(Arc::new(node))).map_err(|error| io_error(&error))
     }
 
     fn start(&self) -> PyResult<()> {
@@ -52,7 +54,7 @@ impl Session {
     }
 
     fn fileno(&self) -> RawFd {
-        self.0.completion_descriptor()
+        self.0.completion_event().descriptor()
     }
 
     #[allow(clippy::type_complexity)] // a tuple of Python, as `_engine.pyi` has it

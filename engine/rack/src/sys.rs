@@ -36,7 +36,7 @@ pub use lend::Lent;
 pub use link::{Carrier, Link, Plug, address};
 pub use mapping::Mapping;
 pub use packet::Form;
-pub use poll::{Poller, Waker, Watched};
+pub use poll::{Poller, Ready, Waker, Watched};
 pub use receive::Received;
 pub use send::{Sender, Sent};
 pub use signal::{Kick, Signal};

@@ -106,10 +106,15 @@ impl Worker {
         self.signals.thread.get().and_then(|&thread| sys::cpu_time(thread)).unwrap_or_default()
     }
 
-    /// Ends the thread and waits until it has ended; a second call does nothing.
-    pub fn stop(&self) {
+    /// Asks the thread to end, and does not wait for it.
+    pub fn request_stop(&self) {
         self.signals.stop.store(true, Ordering::Release);
         self.signals.waker.wake();
+    }
+
+    /// Ends the thread and waits until it has ended; a second call does nothing.
+    pub fn stop(&self) {
+        self.request_stop();
         let thread = std::mem::replace(&mut *lock(&self.thread), Thread::Ended);
         if let Thread::Running(thread) = thread {
             // The thread catches its panics, so `join` cannot fail.

@@ -16,7 +16,6 @@
 mod role;
 
 use std::io;
-use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex};
 
 use netkv_roles::{Client, Completion, Counts, Nanos};
@@ -101,6 +100,12 @@ impl Session {
     ///
     /// A sentence, if the session has ended or too many operations wait.
     pub fn submit(&self, token: u64, op: OwnedOp) -> Result<(), String> {
+        self.submit_all(&mut vec![(token, op)])
+    }
+
+    /// As [`Session::submit`], for many operations with their tokens, which leave the list: their
+    /// frames are sent together.
+    pub fn submit_all(&self, operations: &mut Vec<(u64, OwnedOp)>) -> Result<(), String> {
         if let Some(failure) = self.failure() {
             return Err(failure);
         }
@@ -108,12 +113,12 @@ impl Session {
             return Err("The session was closed.".to_owned());
         }
         let mut submitted = lock(&self.shared.submitted);
-        if submitted.len() >= MAX_SUBMITTED {
+        if submitted.len() + operations.len() > MAX_SUBMITTED {
             return Err(format!("Too many operations are under way: {MAX_SUBMITTED} wait."));
         }
         // If the list is not empty, a wake-up is pending.
         let wake = submitted.is_empty();
-        submitted.push((token, op));
+        submitted.append(operations);
         drop(submitted);
         if wake {
             self.worker.signals().waker.wake();
@@ -128,10 +133,10 @@ impl Session {
         std::mem::take(&mut *lock(&self.shared.completed))
     }
 
-    /// The descriptor of the completion event. It is readable if there are completions to
-    /// [`Session::take`], or if the thread has ended.
-    pub fn completion_descriptor(&self) -> RawFd {
-        self.shared.completion_event.descriptor()
+    /// The completion event. It is readable if there are completions to [`Session::take`], or if
+    /// the thread has ended.
+    pub fn completion_event(&self) -> &impl Watched {
+        &self.shared.completion_event
     }
 
     /// Why the session has ended by itself, as a sentence.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::mem::size_of;
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::sync::Arc;
@@ -50,10 +51,37 @@ impl Watched for Socket {
     }
 }
 
+impl Watched for TcpListener {
+    fn descriptor(&self) -> RawFd {
+        self.as_raw_fd()
+    }
+}
+
+impl Watched for TcpStream {
+    fn descriptor(&self) -> RawFd {
+        self.as_raw_fd()
+    }
+}
+
 impl Watched for Waker {
     fn descriptor(&self) -> RawFd {
         self.0.as_raw_fd()
     }
+}
+
+/// A change of a descriptor: what it is ready for now.
+#[derive(Debug, Clone, Copy)]
+pub struct Ready {
+    /// As given to [`Poller::watch_changes`], or to [`Poller::watch`].
+    pub token: u64,
+    /// There is something to read, an end or an error included.
+    pub readable: bool,
+    /// There is room to write.
+    pub writable: bool,
+    /// The other side sends no more.
+    pub hung_up: bool,
+    /// The connection is broken.
+    pub failed: bool,
 }
 
 /// Waits for many descriptors at once (epoll).
@@ -80,7 +108,7 @@ impl Poller {
     /// Watches whether `what` is readable; [`Poller::wait`] then returns `token`.
     ///
     /// A closed descriptor is no longer watched.
-    pub fn watch(&self, what: &impl Watched, token: u64) -> io::Result<()> {
+    pub fn watch(&self, what: &(impl Watched + ?Sized), token: u64) -> io::Result<()> {
         self.add(what, token, libc::EPOLLIN as u32)
     }
 
@@ -90,7 +118,14 @@ impl Poller {
         self.add(what, token, (libc::EPOLLIN | libc::EPOLLEXCLUSIVE) as u32)
     }
 
-    fn add(&self, what: &impl Watched, token: u64, events: u32) -> io::Result<()> {
+    /// Watches for changes of what a descriptor is ready for; [`Poller::wait_for_changes`] reports
+    /// each of them once.
+    pub fn watch_changes(&self, what: &impl Watched, token: u64) -> io::Result<()> {
+        let events = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
+        self.add(what, token, events as u32)
+    }
+
+    fn add(&self, what: &(impl Watched + ?Sized), token: u64, events: u32) -> io::Result<()> {
         let mut event = libc::epoll_event { events, u64: token };
         // SAFETY: `event` outlives the call, which copies it.
         checked(unsafe {
@@ -110,6 +145,27 @@ impl Poller {
         &mut self,
         timeout: Option<Duration>,
     ) -> io::Result<impl Iterator<Item = u64> + use<'_>> {
+        Ok(self.events(timeout)?.iter().map(|event| event.u64))
+    }
+
+    /// As [`Poller::wait`], with what the descriptors are ready for.
+    pub fn wait_for_changes(
+        &mut self,
+        timeout: Option<Duration>,
+    ) -> io::Result<impl Iterator<Item = Ready> + use<'_>> {
+        Ok(self.events(timeout)?.iter().map(|event| {
+            let any = |flags: libc::c_int| event.events & flags as u32 != 0;
+            Ready {
+                token: event.u64,
+                readable: any(libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLHUP),
+                writable: any(libc::EPOLLOUT),
+                hung_up: any(libc::EPOLLRDHUP | libc::EPOLLHUP),
+                failed: any(libc::EPOLLERR),
+            }
+        }))
+    }
+
+    fn events(&mut self, timeout: Option<Duration>) -> io::Result<&[libc::epoll_event]> {
         let limit = timeout.map(|timeout| libc::timespec {
             tv_sec: timeout.as_secs().min(1 << 30) as libc::time_t,
             tv_nsec: libc::c_long::from(timeout.subsec_nanos()),
@@ -133,6 +189,6 @@ impl Poller {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
             Err(error) => return Err(error),
         };
-        Ok(self.events[..count].iter().map(|event| event.u64))
+        Ok(&self.events[..count])
     }
 }

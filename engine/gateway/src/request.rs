@@ -1,0 +1,269 @@
+//! The parser of a connection: received bytes become requests, within limits.
+//!
+//! Rules
+//! -----
+//! 1. Requests and errors do not depend on where the received bytes were split.
+//! 2. Memory is taken for bytes that have arrived, not for lengths that were announced.
+//! 3. All requests before a malformed one are returned; then the error, again and again: the rest of
+//!    the bytes cannot be parsed.
+
+use std::ops::Index;
+
+use crate::inline;
+use crate::text;
+
+/// Bytes of one request.
+pub const MAX_REQUEST: usize = 2 << 20;
+/// Bytes of one word. The limit of values is much lower and has an error message of its own.
+pub const MAX_WORD: usize = 1 << 20;
+/// Words of one request.
+const MAX_WORDS: usize = 256 << 10;
+/// Bytes of an inline command.
+const MAX_INLINE: usize = 64 << 10;
+/// Bytes of a line that announces a length.
+const MAX_LINE: usize = 32;
+/// Memory that an empty buffer keeps.
+const MAX_KEPT: usize = 128 << 10;
+
+/// Why the bytes of a client are not requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProtocolError(pub String);
+
+/// The words of a request: the name of the command and its arguments. There is at least one.
+#[derive(Debug, Clone, Copy)]
+pub struct Words<'a> {
+    bytes: &'a [u8],
+    ranges: &'a [Range],
+}
+
+/// Begin and length of a word.
+type Range = (u32, u32);
+
+impl<'a> Words<'a> {
+    /// Their number.
+    pub fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// All words.
+    pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let bytes = self.bytes;
+        self.ranges.iter().map(move |&range| word(bytes, range))
+    }
+
+    /// The words from a position on; none if there are fewer.
+    pub fn from(&self, first: usize) -> Self {
+        Self { bytes: self.bytes, ranges: self.ranges.get(first..).unwrap_or_default() }
+    }
+
+    /// Bytes of all words.
+    pub fn size(&self) -> usize {
+        self.ranges.iter().map(|&(_, length)| length as usize).sum()
+    }
+}
+
+impl Index<usize> for Words<'_> {
+    type Output = [u8];
+
+    fn index(&self, index: usize) -> &[u8] {
+        word(self.bytes, self.ranges[index])
+    }
+}
+
+fn word(bytes: &[u8], (begin, length): Range) -> &[u8] {
+    &bytes[begin as usize..][..length as usize]
+}
+
+/// What the bytes at the beginning of the buffer are.
+#[derive(PartialEq)]
+enum Found {
+    Incomplete,
+    /// A request without words, which is ignored.
+    Empty,
+    Request,
+}
+
+/// The parser of one connection: see the module.
+#[derive(Debug, Default)]
+pub struct Requests {
+    buffer: Vec<u8>,
+    /// Where the first request in the buffer begins.
+    start: usize,
+    /// Position up to which the buffer was parsed.
+    at: usize,
+    /// The words of the first request, relative to `start`, or to `line`.
+    words: Vec<Range>,
+    /// Words that are missing; `None` before the line that announces them.
+    missing: Option<usize>,
+    /// Words of an inline command, without quotes.
+    line: Vec<u8>,
+    /// Whether the first request was returned.
+    returned: bool,
+    error: Option<ProtocolError>,
+}
+
+impl Requests {
+    /// Adds received bytes.
+    pub fn feed(&mut self, data: &[u8]) {
+        if self.error.is_some() {
+            return;
+        }
+        self.forget_returned();
+        if self.start == self.buffer.len() {
+            self.buffer.clear();
+            self.buffer.shrink_to(MAX_KEPT);
+        } else {
+            self.buffer.drain(..self.start);
+        }
+        self.at -= self.start;
+        self.start = 0;
+        self.buffer.extend_from_slice(data);
+    }
+
+    /// The next request; `None` if it is incomplete.
+    ///
+    /// # Errors
+    ///
+    /// See rule 3.
+    pub fn next_request(&mut self) -> Result<Option<Words<'_>>, ProtocolError> {
+        if let Some(error) = &self.error {
+            return Err(error.clone());
+        }
+        self.forget_returned();
+        let mut inline = false;
+        while let Some(&first) = self.buffer.get(self.start) {
+            inline = first != b'*';
+            let found = if inline { self.inline() } else { self.array() };
+            match found {
+                Ok(Found::Incomplete) => return Ok(None),
+                Ok(Found::Empty) => self.start = self.at,
+                Ok(Found::Request) => {
+                    self.returned = true;
+                    break;
+                }
+                Err(error) => {
+                    self.error = Some(error.clone());
+                    return Err(error);
+                }
+            }
+        }
+        let bytes = if inline { &self.line } else { &self.buffer[self.start..] };
+        Ok(self.returned.then_some(Words { bytes, ranges: &self.words }))
+    }
+
+    fn forget_returned(&mut self) {
+        if self.returned {
+            self.returned = false;
+            self.start = self.at;
+        }
+    }
+
+    fn inline(&mut self) -> Result<Found, ProtocolError> {
+        let end = self.buffer[self.at..].iter().position(|&byte| byte == b'\n');
+        let end = end.map(|length| self.at + length);
+        if end.unwrap_or(self.buffer.len()) - self.start > MAX_INLINE {
+            return Err(ProtocolError("too big inline request".to_owned()));
+        }
+        let Some(end) = end else {
+            self.at = self.buffer.len();
+            return Ok(Found::Incomplete);
+        };
+        self.words.clear();
+        self.line.clear();
+        let whole = inline::split(&self.buffer[self.start..end], |word| {
+            self.words.push((self.line.len() as u32, word.len() as u32));
+            self.line.extend_from_slice(word);
+        });
+        self.at = end + 1;
+        match whole {
+            false => Err(ProtocolError("unbalanced quotes in request".to_owned())),
+            true if self.words.is_empty() => Ok(Found::Empty),
+            true => Ok(Found::Request),
+        }
+    }
+
+    fn array(&mut self) -> Result<Found, ProtocolError> {
+        let mut missing = match self.missing {
+            Some(missing) => missing,
+            None => match self.length(b'*', "invalid multibulk length", MAX_WORDS)? {
+                None => return Ok(Found::Incomplete),
+                Some(None | Some(0)) => return Ok(Found::Empty),
+                Some(Some(words)) => {
+                    self.words.clear();
+                    words
+                }
+            },
+        };
+        while missing > 0 {
+            // A length is parsed again when more bytes arrive: one length for each arrival.
+            self.missing = Some(missing);
+            let head = self.at;
+            let size = match self.length(b'$', "invalid bulk length", MAX_WORD)? {
+                None => return Ok(Found::Incomplete),
+                Some(None) => return Err(ProtocolError("invalid bulk length".to_owned())),
+                Some(Some(size)) => size,
+            };
+            let end = self.at + size;
+            if end + 2 - self.start > MAX_REQUEST {
+                return Err(ProtocolError(format!("a request may have {MAX_REQUEST} bytes")));
+            }
+            let Some(after) = self.buffer.get(end..end + 2) else {
+                self.at = head;
+                return Ok(Found::Incomplete);
+            };
+            if after != b"\r\n" {
+                return Err(ProtocolError("a bulk string is longer than announced".to_owned()));
+            }
+            self.words.push(((self.at - self.start) as u32, size as u32));
+            self.at = end + 2;
+            missing -= 1;
+        }
+        self.missing = None;
+        Ok(Found::Request)
+    }
+
+    /// Parses and skips a line such as `$5`: `None` if it is incomplete, `Some(None)` for a negative
+    /// length.
+    fn length(
+        &mut self,
+        prefix: u8,
+        invalid: &str,
+        maximum: usize,
+    ) -> Result<Option<Option<usize>>, ProtocolError> {
+        let rest = &self.buffer[self.at..];
+        let Some(&first) = rest.first() else { return Ok(None) };
+        if first != prefix {
+            return Err(ProtocolError(format!(
+                "expected '{}', got {}",
+                char::from(prefix),
+                text::word(&[first])
+            )));
+        }
+        let invalid = || ProtocolError(invalid.to_owned());
+        let line = &rest[..rest.len().min(MAX_LINE)];
+        let Some(end) = line.windows(2).position(|pair| pair == b"\r\n") else {
+            return if line.len() == MAX_LINE { Err(invalid()) } else { Ok(None) };
+        };
+        let length = match integer(&line[1..end]) {
+            Some(length) if length < 0 => None,
+            Some(length) if length <= maximum as i64 => Some(length as usize),
+            _ => return Err(invalid()),
+        };
+        self.at += end + 2;
+        Ok(Some(length))
+    }
+}
+
+/// The number of a text as Redis writes it: without leading zeros, spaces or a plus sign.
+pub fn integer(digits: &[u8]) -> Option<i64> {
+    let magnitude = digits.strip_prefix(b"-").unwrap_or(digits);
+    let plain = match magnitude {
+        b"0" => magnitude.len() == digits.len(),
+        [b'1'..=b'9', rest @ ..] => rest.iter().all(u8::is_ascii_digit),
+        _ => false,
+    };
+    plain.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -2,8 +2,8 @@
 //! for all programs. `netkv/client/keys.py` has the rules.
 
 use blake2b_simd::Params;
+use netkv_rack::session::OwnedKey;
 use netkv_wire::{crc32, partition};
-use smallvec::SmallVec;
 
 use crate::text;
 
@@ -39,7 +39,7 @@ pub struct Keys {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     /// The key on the wire.
-    pub wire: SmallVec<[u8; KEY_BYTES]>,
+    pub wire: OwnedKey,
     /// The key, if it is stored before its value because `wire` is a digest.
     stored: Option<Box<[u8]>>,
     encoding: Encoding,
@@ -68,7 +68,7 @@ impl Keys {
                     text::thousands(key.len())
                 ));
             }
-            return Ok(Name { wire: SmallVec::from_slice(key), stored: None, encoding });
+            return Ok(Name { wire: OwnedKey::from_slice(key), stored: None, encoding });
         }
         if !(1..=MAX_KEY).contains(&key.len()) {
             return Err(format!(
@@ -84,7 +84,7 @@ impl Keys {
                 return Ok(Name { wire: wire.into(), stored: None, encoding });
             }
             if key.len() == KEY_BYTES && key[KEY_BYTES - 1] < TAG {
-                return Ok(Name { wire: SmallVec::from_slice(key), stored: None, encoding });
+                return Ok(Name { wire: OwnedKey::from_slice(key), stored: None, encoding });
             }
         }
         let digest = Params::new().hash_length(KEY_BYTES - 1).hash(key);

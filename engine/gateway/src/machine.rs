@@ -120,6 +120,13 @@ impl Machine {
     fn leave(&mut self, id: u64) {
         if let Some(connection) = self.connections.get_mut(&id) {
             connection.leaving = true;
+            self.touch(id);
+        }
+    }
+
+    fn touch(&mut self, id: u64) {
+        // Most replies that become ready together are of one client.
+        if self.touched.last() != Some(&id) {
             self.touched.push(id);
         }
     }
@@ -184,7 +191,7 @@ impl Machine {
 
     /// Begins received requests as far as the limits of the connection allow.
     fn advance(&mut self, id: u64) {
-        self.touched.push(id);
+        self.touch(id);
         let Some(connection) = self.connections.get_mut(&id) else { return };
         let mut requests = mem::take(&mut connection.requests);
         while let Some(connection) = self.connections.get_mut(&id)
@@ -319,7 +326,7 @@ impl Machine {
                 is_error = pending.work.write_reply(&self.known, pending.version, out);
             });
             self.server.counters.errors += u64::from(is_error);
-            self.touched.push(pending.connection);
+            self.touch(pending.connection);
         }
         self.permits.give_back(pending.permits);
         for follower in pending.followers {

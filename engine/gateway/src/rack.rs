@@ -30,7 +30,7 @@ impl Rack for Session {
     }
 
     fn completions(&self, into: &mut Vec<Completion>) {
-        into.append(&mut self.take());
+        self.take(into);
     }
 
     fn failure(&self) -> Option<String> {

@@ -3,7 +3,7 @@
 use std::os::fd::RawFd;
 use std::sync::Arc;
 
-use netkv_rack::session::{OwnedOp, Session as Node, SessionConfig};
+use netkv_rack::session::{OwnedKey, OwnedOp, Session as Node, SessionConfig};
 use netkv_rack::sys::Watched;
 use netkv_roles::Outcome;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -42,15 +42,15 @@ impl Session {
     }
 
     fn get(&self, token: u64, keys: Vec<Vec<u8>>) -> PyResult<()> {
-        self.submit(token, OwnedOp::Get(keys))
+        self.submit(token, OwnedOp::Get(keys.into_iter().map(OwnedKey::from_vec).collect()))
     }
 
     fn put(&self, token: u64, key: &[u8], value: &[u8]) -> PyResult<()> {
-        self.submit(token, OwnedOp::Put(key.to_vec(), value.to_vec()))
+        self.submit(token, OwnedOp::Put(OwnedKey::from_slice(key), value.to_vec()))
     }
 
     fn delete(&self, token: u64, key: &[u8]) -> PyResult<()> {
-        self.submit(token, OwnedOp::Delete(key.to_vec()))
+        self.submit(token, OwnedOp::Delete(OwnedKey::from_slice(key)))
     }
 
     fn fileno(&self) -> RawFd {
@@ -62,7 +62,8 @@ impl Session {
         &self,
         py: Python<'py>,
     ) -> PyResult<Vec<(u64, &'static str, Option<Bound<'py, PyAny>>)>> {
-        let completed = self.0.take();
+        let mut completed = Vec::new();
+        self.0.take(&mut completed);
         completed
             .into_iter()
             .map(|it| outcome(py, it.outcome).map(|(kind, more)| (it.token, kind, more)))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::Shutdown;
 
-use netkv_rack::session::OwnedOp;
+use netkv_rack::session::{OwnedKey, OwnedOp};
 use netkv_roles::Outcome;
 
 use super::*;
@@ -20,7 +20,7 @@ struct MemoryRack {
 
 #[derive(Default)]
 struct State {
-    stored: HashMap<Vec<u8>, Vec<u8>>,
+    stored: HashMap<OwnedKey, Vec<u8>>,
     held: bool,
     waiting: Vec<(u64, OwnedOp)>,
     completed: Vec<Completion>,

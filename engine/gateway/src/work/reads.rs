@@ -40,7 +40,7 @@ impl Reads {
             return true;
         }
         for (part, names) in self.names.chunks(rack.texts.keys.max_per_read()).enumerate() {
-            let keys = names.iter().map(|name| name.wire.to_vec());
+            let keys = names.iter().map(|name| name.wire.clone());
             rack.submit(part, OwnedOp::Get(keys.collect()));
             self.left += 1;
         }

@@ -95,9 +95,9 @@ impl Writes {
     pub(super) fn start(&mut self, rack: &mut Operating<'_>) -> bool {
         for (part, write) in self.keys.iter_mut().enumerate() {
             let (Ok(name), None) = (&write.name, &write.result) else { continue };
-            let key = name.wire.to_vec();
+            let key = name.wire.clone();
             let op = if self.deletes {
-                OwnedOp::Get(vec![key])
+                OwnedOp::Get([key].into())
             } else {
                 OwnedOp::Put(key, std::mem::take(&mut write.value))
             };
@@ -121,7 +121,7 @@ impl Writes {
                 match value.as_deref().map_or(Ok(&[][..]), |stored| name.unpack(stored)) {
                     Ok(_) => {
                         write.existed = Some(value.is_some());
-                        rack.submit(part, OwnedOp::Delete(name.wire.to_vec()));
+                        rack.submit(part, OwnedOp::Delete(name.wire.clone()));
                         return false;
                     }
                     Err(why) => Some(Err(Failure::refused(why))),

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 
 use netkv_roles::{Client, Completion, Counts, Nanos};
 
-pub use role::{OwnedOp, SessionConfig};
+pub use role::{OwnedKey, OwnedOp, SessionConfig};
 
 use crate::clock;
 use crate::counters::counters;
@@ -126,11 +126,11 @@ impl Session {
         Ok(())
     }
 
-    /// Removes and returns the completions, and resets the completion event.
-    pub fn take(&self) -> Vec<Completion> {
+    /// Moves the completions to the end of `into`, and resets the completion event.
+    pub fn take(&self, into: &mut Vec<Completion>) {
         // In this order: a completion that is added in between signals the event again.
         self.shared.completion_event.clear();
-        std::mem::take(&mut *lock(&self.shared.completed))
+        into.append(&mut lock(&self.shared.completed));
     }
 
     /// The completion event. It is readable if there are completions to [`Session::take`], or if
@@ -157,6 +157,7 @@ struct Loop<'a> {
     shared: &'a Shared,
     endpoint: Endpoint<'a, Socket>,
     client: Box<dyn Client>,
+    submitted: Vec<(u64, OwnedOp)>,
     completed: Vec<Completion>,
     gauges: Counts,
     leaving: bool,
@@ -164,8 +165,8 @@ struct Loop<'a> {
 
 impl<'a> Loop<'a> {
     fn new(shared: &'a Shared, endpoint: Endpoint<'a, Socket>, client: Box<dyn Client>) -> Self {
-        let (completed, gauges) = (Vec::new(), Counts::new());
-        Self { shared, endpoint, client, completed, gauges, leaving: false }
+        let (submitted, completed, gauges) = (Vec::new(), Vec::new(), Counts::new());
+        Self { shared, endpoint, client, submitted, completed, gauges, leaving: false }
     }
 
     fn run(mut self) -> io::Result<()> {
@@ -204,8 +205,8 @@ impl<'a> Loop<'a> {
     }
 
     fn take_submitted(&mut self, now: Nanos) {
-        let submitted = std::mem::take(&mut *lock(&self.shared.submitted));
-        for (token, op) in submitted {
+        std::mem::swap(&mut *lock(&self.shared.submitted), &mut self.submitted);
+        for (token, op) in self.submitted.drain(..) {
             let refused = op.submit(now, token, self.client.as_mut(), &mut self.endpoint.actions);
             self.completed.extend(refused);
         }

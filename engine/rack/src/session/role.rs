@@ -8,6 +8,7 @@ use netkv_roles::{
 };
 use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
 use serde::Deserialize;
+use smallvec::SmallVec;
 
 use crate::generator::nanos;
 
@@ -61,15 +62,18 @@ impl SessionConfig {
     }
 }
 
-/// A [`UserOp`] that owns its keys and value.
+/// A key on the wire; most have 16 bytes.
+pub type OwnedKey = SmallVec<[u8; 16]>;
+
+/// A [`UserOp`] that owns its keys and value. One of a single key takes no memory for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OwnedOp {
     /// See [`UserOp::Get`].
-    Get(Vec<Vec<u8>>),
+    Get(SmallVec<[OwnedKey; 1]>),
     /// See [`UserOp::Put`].
-    Put(Vec<u8>, Vec<u8>),
+    Put(OwnedKey, Vec<u8>),
     /// See [`UserOp::Delete`].
-    Delete(Vec<u8>),
+    Delete(OwnedKey),
 }
 
 impl OwnedOp {
@@ -83,7 +87,7 @@ impl OwnedOp {
     ) -> Option<Completion> {
         let taken = match self {
             Self::Get(keys) => {
-                let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+                let keys: SmallVec<[&[u8]; 1]> = keys.iter().map(SmallVec::as_slice).collect();
                 client.submit(now, token, &UserOp::Get(&keys), out)
             }
             Self::Put(key, value) => client.submit(now, token, &UserOp::Put(key, value), out),

@@ -56,7 +56,7 @@ fn completions(session: &Session, number: usize) -> Vec<Completion> {
     while completed.len() < number {
         assert!(start.elapsed() < Duration::from_secs(5), "{completed:?}");
         poller.wait(Some(Duration::from_secs(1))).unwrap().for_each(drop);
-        completed.extend(session.take());
+        session.take(&mut completed);
     }
     completed
 }
@@ -75,7 +75,7 @@ fn operations_of_many_threads_complete_once() {
             let session = &session;
             threads.spawn(move || {
                 for number in 0..50 {
-                    let op = OwnedOp::Get(vec![KEY.to_vec()]);
+                    let op = OwnedOp::Get([OwnedKey::from(KEY)].into());
                     session.submit(thread * 50 + number, op).unwrap();
                 }
             });
@@ -101,7 +101,7 @@ fn operations_submitted_before_a_wake_up_are_sent_together() {
     let (rack, peer) = Rack::new();
     let session = Session::new(&config(peer, "plain")).unwrap();
     for token in 0..20 {
-        session.submit(token, OwnedOp::Delete(KEY.to_vec())).unwrap();
+        session.submit(token, OwnedOp::Delete(KEY.into())).unwrap();
     }
     session.start().unwrap();
     for _ in 0..20 {
@@ -114,7 +114,7 @@ fn operations_submitted_before_a_wake_up_are_sent_together() {
     }
     assert_eq!((count(&session, "sent"), count(&session, "bursts")), (20, 1));
     session.stop();
-    let late = session.submit(99, OwnedOp::Delete(KEY.to_vec())).unwrap_err();
+    let late = session.submit(99, OwnedOp::Delete(KEY.into())).unwrap_err();
     assert_eq!(late, "The session was closed.");
 }
 
@@ -123,7 +123,7 @@ fn an_operation_that_a_client_refuses_completes_with_the_reason() {
     let (_rack, peer) = Rack::new();
     let session = Session::new(&config(peer, "plain")).unwrap();
     session.start().unwrap();
-    session.submit(7, OwnedOp::Put(b"short".to_vec(), vec![])).unwrap();
+    session.submit(7, OwnedOp::Put(OwnedKey::from_slice(b"short"), vec![])).unwrap();
     let refused = Outcome::Refused("A key has 16 bytes, not 5.".to_owned());
     assert_eq!(completions(&session, 1), [Completion { token: 7, outcome: refused }]);
 }

@@ -1,6 +1,6 @@
 //! Commands, and failures of the rack.
 
-use netkv_rack::session::OwnedOp;
+use netkv_rack::session::{OwnedKey, OwnedOp};
 
 use super::world::{KEYS, Options, World};
 use crate::keys::{Encoding, Keys};
@@ -103,7 +103,7 @@ fn mget_is_one_request_for_the_rack() {
     world.store("a", "1");
     world.store("c", "3");
     assert_eq!(world.call(client, "MGET a b c"), "*3\r\n$1\r\n1\r\n$-1\r\n$1\r\n3\r\n");
-    assert_eq!(world.calls, [OwnedOp::Get(["a", "b", "c"].map(World::wire).into())]);
+    assert_eq!(world.calls, [OwnedOp::Get(["a", "b", "c"].map(World::wire).into_iter().collect())]);
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn an_mget_of_more_keys_than_a_multiget_is_several() {
     let mut world = World::with(Options { keys, ..Options::default() });
     let client = world.machine.connect();
     for key in ["key0", "key128", "key299"] {
-        world.stored.insert(key.as_bytes().to_vec(), key.as_bytes().to_vec());
+        world.stored.insert(key.as_bytes().into(), key.as_bytes().to_vec());
     }
     let keys: Vec<String> = (0..300).map(|number| format!("key{number}")).collect();
     let reply = world.call(client, &format!("MGET {}", keys.join(" ")));
@@ -125,7 +125,7 @@ fn an_mget_of_more_keys_than_a_multiget_is_several() {
     let values: Vec<&str> = reply.lines().skip(1).filter(|line| *line != "$-1").collect();
     assert_eq!(values, ["$4", "key0", "$6", "key128", "$6", "key299"]);
     assert_eq!(reply.matches("$-1").count(), 297);
-    world.lost.insert(b"key200".to_vec());
+    world.lost.insert(OwnedKey::from_slice(b"key200"));
     let error = world.error(client, &format!("MGET {}", keys.join(" ")));
     assert!(error.starts_with("TIMEOUT No answer within 2 s about b'key200' (server "), "{error}");
 }

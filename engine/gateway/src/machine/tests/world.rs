@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-use netkv_rack::session::OwnedOp;
+use netkv_rack::session::{OwnedKey, OwnedOp};
 use netkv_roles::{Completion, Outcome};
 
 use crate::command::Commands;
@@ -40,10 +40,10 @@ impl Default for Options {
 pub struct World {
     pub machine: Machine,
     /// What the rack has, by keys on the wire.
-    pub stored: HashMap<Vec<u8>, Vec<u8>>,
+    pub stored: HashMap<OwnedKey, Vec<u8>>,
     /// Keys on the wire whose operations are not answered: reads time out, and the switch has failed
     /// during writes.
-    pub lost: HashSet<Vec<u8>>,
+    pub lost: HashSet<OwnedKey>,
     /// Operations that the test has not completed.
     pub under_way: Vec<(u64, OwnedOp)>,
     pub max_under_way: usize,
@@ -79,8 +79,8 @@ impl World {
         }
     }
 
-    pub fn wire(key: &str) -> Vec<u8> {
-        KEYS.name(key.as_bytes()).unwrap().wire.to_vec()
+    pub fn wire(key: &str) -> OwnedKey {
+        KEYS.name(key.as_bytes()).unwrap().wire
     }
 
     pub fn store(&mut self, key: &str, value: &str) {

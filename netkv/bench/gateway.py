@@ -2,6 +2,11 @@
 
 They take short turns, so that other load of the machine affects both equally; a figure is the
 median of its turns, and a ratio the median of the ratios within a round.
+
+Switch, servers and both threads of the gateway share the cores of the machine with the load, while
+a redis-server has one thread. A second ratio leaves that out: it compares the processor time that
+the busiest thread of each takes for a request. That is the ratio of the rates if each thread has a
+core, and if the rack keeps up.
 """
 
 from __future__ import annotations
@@ -12,8 +17,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
-from typing import Literal
+from typing import Literal, Self
+
+import redis
 
 from netkv.bench import stores
 from netkv.bench.result import Benchmark, BenchResult, Executor, this_machine
@@ -39,14 +47,23 @@ class Plan:
     """Seconds of load for each row, approximately."""
 
 
+@dataclass(frozen=True)
+class _Turn:
+    """The result of one turn."""
+
+    load: stores.Percentiles
+    thread_ns: float
+    """Processor time of the busiest thread for one request."""
+
+
 @dataclass
 class _Row:
     """One command with one pipeline depth, and the results of its turns."""
 
     command: Literal["get", "set"]
     pipeline: int
-    gateway: list[stores.Percentiles] = field(default_factory=list)
-    redis: list[stores.Percentiles] = field(default_factory=list)
+    gateway: list[_Turn] = field(default_factory=list)
+    redis: list[_Turn] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -59,30 +76,36 @@ def run(plan: Plan, progress: Progress) -> Benchmark:
     rows = [_Row(command, pipeline) for pipeline in (1, 16) for command in ("get", "set")]
     count = ROUNDS + 1
     progress(0, count, f"filling {plan.entries:,} keys")
-    with _gateway(plan.lab) as (scheme, port), stores.redis(plan.entries, plan.value_size) as redis:
+    with (
+        _gateway(plan.lab) as (scheme, port),
+        stores.redis(plan.entries, plan.value_size) as redis_port,
+    ):
         stores.fill(port, plan.entries, plan.value_size)
         for turn in range(ROUNDS):
             progress(1 + turn, count, f"round {turn + 1}")
             for row in rows:
                 _measure(plan, row, row.gateway, port)
-                _measure(plan, row, row.redis, redis)
+                _measure(plan, row, row.redis, redis_port)
     progress(count, count, "")
     return Benchmark(
         machine=this_machine(),
         results=[each for row in rows for each in _results(plan, row, scheme)],
-        ratios={
-            f"{row.name.replace('-', '_')}_throughput_to_redis": round(
-                median(a.rate / b.rate for a, b in zip(row.gateway, row.redis, strict=True)), 4
-            )
-            for row in rows
-        },
+        ratios=dict(each for row in rows for each in _ratios(row)),
     )
 
 
-def _measure(plan: Plan, row: _Row, turns: list[stores.Percentiles], port: int) -> None:
-    rate = turns[-1].rate if turns else _FIRST_RATE
-    turns.append(
-        stores.redis_benchmark(
+def _ratios(row: _Row) -> Iterator[tuple[str, float]]:
+    name = f"{row.name.replace('-', '_')}_throughput_to_redis"
+    turns = list(zip(row.gateway, row.redis, strict=True))
+    yield name, round(median(a.load.rate / b.load.rate for a, b in turns), 4)
+    yield f"{name}_with_cores", round(median(b.thread_ns / a.thread_ns for a, b in turns), 4)
+
+
+def _measure(plan: Plan, row: _Row, turns: list[_Turn], port: int) -> None:
+    rate = turns[-1].load.rate if turns else _FIRST_RATE
+    with redis.Redis(port=port) as server:
+        before = _Spent.of(server)
+        load = stores.redis_benchmark(
             port,
             requests=max(int(rate * plan.seconds / ROUNDS), 500),
             connections=CONNECTIONS,
@@ -91,11 +114,33 @@ def _measure(plan: Plan, row: _Row, turns: list[stores.Percentiles], port: int) 
             value_size=plan.value_size,
             command=row.command,
         )
-    )
+        turns.append(_Turn(load, _Spent.of(server).thread_ns_since(before)))
+
+
+@dataclass(frozen=True)
+class _Spent:
+    """What a server has spent since it started."""
+
+    thread_ns: dict[str, int]
+    """Processor time of each thread."""
+    requests: int
+
+    @classmethod
+    def of(cls, server: redis.Redis) -> Self:
+        """What it has spent until now, according to it and to the kernel."""
+        info = server.info()
+        threads = Path(f"/proc/{info['process_id']}/task").iterdir()
+        spent = {each.name: int((each / "schedstat").read_text().split()[0]) for each in threads}
+        return cls(spent, info["total_commands_processed"])
+
+    def thread_ns_since(self, before: Self) -> float:
+        """Processor time of the busiest thread for one request."""
+        spent = (ns - before.thread_ns.get(name, 0) for name, ns in self.thread_ns.items())
+        return max(spent) / (self.requests - before.requests)
 
 
 def _results(plan: Plan, row: _Row, scheme: str) -> Iterator[BenchResult]:
-    sides: tuple[tuple[Executor, str, list[stores.Percentiles]], ...] = (
+    sides: tuple[tuple[Executor, str, list[_Turn]], ...] = (
         ("gateway", scheme, row.gateway),
         ("redis", "redis", row.redis),
     )
@@ -106,9 +151,9 @@ def _results(plan: Plan, row: _Row, scheme: str) -> Iterator[BenchResult]:
             executor=executor,
             entries=plan.entries,
             value_size=plan.value_size,
-            pps=round(median(turn.rate for turn in turns)),
-            ns_p50=median(turn.ns_p50 for turn in turns),
-            ns_p99=median(turn.ns_p99 for turn in turns),
+            pps=round(median(turn.load.rate for turn in turns)),
+            ns_p50=median(turn.load.ns_p50 for turn in turns),
+            ns_p99=median(turn.load.ns_p99 for turn in turns),
         )
 
 

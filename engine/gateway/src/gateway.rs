@@ -39,6 +39,8 @@ const BACKLOG: i32 = 512;
 const DRAIN_MARGIN: Nanos = 1500 * MILLISECOND;
 /// Time that a client has to read its last reply.
 const LINGER: Nanos = SECOND;
+/// Time after which clients are accepted again that could not be.
+const ACCEPT_PAUSE: Nanos = 100 * MILLISECOND;
 /// Bytes that are read at once.
 const READ: usize = 64 << 10;
 /// Operations that are submitted before the round has ended, so that the rack can begin.
@@ -205,6 +207,8 @@ struct Service<'a> {
     unread: Vec<u64>,
     /// Connections that the gateway has closed, and when they are aborted.
     lingering: VecDeque<(Nanos, u64)>,
+    /// When to accept clients again, after an error.
+    accept_again: Option<Nanos>,
     /// When the gateway ends at the latest.
     end: Option<Nanos>,
     lost: Option<String>,
@@ -233,6 +237,7 @@ impl<'a> Service<'a> {
             input: Box::new([0; READ]),
             unread: Vec::new(),
             lingering: VecDeque::new(),
+            accept_again: None,
             end: None,
             lost: None,
         })
@@ -260,7 +265,7 @@ impl<'a> Service<'a> {
 
     fn wait(&mut self) -> io::Result<()> {
         let lingering = self.lingering.front().map(|(due, _)| *due);
-        let due = lingering.into_iter().chain(self.end).min();
+        let due = lingering.into_iter().chain(self.accept_again).chain(self.end).min();
         let timeout = if self.unread.is_empty() { clock::until(due) } else { Some(Duration::ZERO) };
         self.events.clear();
         self.events.extend(self.poller.wait_for_changes(timeout)?);
@@ -273,6 +278,9 @@ impl<'a> Service<'a> {
                 peer.unread = false;
                 self.read(id);
             }
+        }
+        if self.accept_again.take_if(|due| *due <= clock::now()).is_some() {
+            self.accept();
         }
         let events = mem::take(&mut self.events);
         for event in &events {
@@ -308,9 +316,15 @@ impl<'a> Service<'a> {
         while let Some(listener) = &self.listener {
             match listener.accept() {
                 Ok((stream, _)) => self.enter(stream),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Without a free descriptor, the client waits until another one leaves.
-                Err(_) => return,
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock => return,
+                    ErrorKind::Interrupted | ErrorKind::ConnectionAborted => {}
+                    // For example, the process has no free descriptor.
+                    _ => {
+                        self.accept_again = Some(clock::now() + ACCEPT_PAUSE);
+                        return;
+                    }
+                },
             }
         }
     }
@@ -432,8 +446,6 @@ impl<'a> Service<'a> {
     fn close(&mut self, id: u64) {
         if self.peers.remove(&id).is_some() {
             self.machine.remove(id);
-            // There may have been no descriptor for a waiting client.
-            self.accept();
         }
     }
 }

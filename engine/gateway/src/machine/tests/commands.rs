@@ -262,7 +262,7 @@ fn info_names_scheme_and_lab_and_counts() {
     world.call(client, "NOSUCH");
     let info = world.call(client, "INFO");
     for field in [
-        "netkv_scheme:netcache",
+        "netkv_scheme:a scheme",
         "netkv_lab:lab",
         "tcp_port:6380",
         "keyspace_hits:1",

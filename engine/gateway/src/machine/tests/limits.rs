@@ -58,7 +58,7 @@ fn a_client_that_does_not_read_has_few_requests_under_way() {
 }
 
 #[test]
-fn a_client_of_local_commands_that_does_not_read_uses_no_more_memory() {
+fn replies_that_a_client_does_not_read_take_little_memory() {
     let mut world = World::new();
     let client = world.machine.connect();
     let echo = request(&["ECHO", &"v".repeat(1000)]).repeat(50);

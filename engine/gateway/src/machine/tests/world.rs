@@ -60,7 +60,7 @@ impl World {
         let server = Server {
             version: "1.2".to_owned(),
             lab: "lab".to_owned(),
-            scheme: "netcache".to_owned(),
+            scheme: "a scheme".to_owned(),
             port: 6380,
             max_clients: options.max_clients,
             started: Instant::now(),

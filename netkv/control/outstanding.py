@@ -105,8 +105,9 @@ class Outstanding:
             self._lanes[lane].pending[number] = None
         return request
 
-    def ready(self, now: Nanoseconds) -> Iterator[Message]:
+    def ready(self, now: Nanoseconds) -> list[Message]:
         """The requests to be sent now for the first time."""
+        messages: list[Message] = []
         while self._ready and self.numbers.usable(self._ready[0].number) <= now:
             pending = self._ready.popleft()
             if pending.message.request not in self._pending:
@@ -118,7 +119,8 @@ class Outstanding:
                     continue
             pending.sent = now
             self._wait(now, pending, self._round_trip(pending.message.op).timeout)
-            yield pending.message
+            messages.append(pending.message)
+        return messages
 
     def frame(self, message: Message) -> bytes:
         """The frame of a pending request."""

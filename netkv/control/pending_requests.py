@@ -125,23 +125,25 @@ class PendingRequests:
         """When a request is to be sent or repeated."""
         return self._outstanding.deadline()
 
-    def ready(self, now: Nanoseconds) -> Iterator[SendFrame]:
+    def ready(self, now: Nanoseconds) -> list[SendFrame]:
         """The requests to be sent now for the first time."""
-        for message in self._outstanding.ready(now):
-            yield self._frame(message, self._waiting[message.request])
+        return [
+            self._frame(message, self._waiting[message.request])
+            for message in self._outstanding.ready(now)
+        ]
 
-    def on_reply(self, now: Nanoseconds, reply: Message) -> Iterator[Action]:
+    def on_reply(self, now: Nanoseconds, reply: Message) -> Iterable[Action]:
         """A reply to a message of the controller."""
         pending_request = self._waiting.get(reply.request)
         if pending_request is not None and pending_request.insist and reply.status not in ANSWERS:
             self._counts["refused_for_now"] += 1
-            return
+            return ()
         if pending_request is None or self._outstanding.answered(now, reply) is None:
             self._counts["stray_replies"] += 1
-            return
+            return ()
         del self._waiting[reply.request]
         self.silent.discard(pending_request.to.name)
-        yield from pending_request.then(now, reply)
+        return pending_request.then(now, reply)
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
         """Retransmit requests, and give up those without a try left."""

@@ -1,6 +1,6 @@
 """Table writes without an answer, and the callback of each."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds, Note, TableWrite, TableWritten
@@ -31,16 +31,17 @@ class TableWrites:
         self._waiting[write.write] = (getattr(write, "table", type(write).__name__), done)
         return write
 
-    def on_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
+    def on_written(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
         """A write is answered; nothing happens if it is not registered here."""
         found = self._waiting.pop(written.write, None)
         if found is None:
-            return
+            return ()
         table, done = found
-        if not written.ok:
-            self.refused += 1
-            yield Note("table write refused", {"table": table, "error": written.error})
-        yield from done(now, written.ok)
+        if written.ok:
+            return done(now, True)
+        self.refused += 1
+        note = Note("table write refused", {"table": table, "error": written.error})
+        return (note, *done(now, False))
 
     def clear(self) -> None:
         """The switch has restarted: it will not answer earlier writes."""

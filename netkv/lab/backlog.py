@@ -84,6 +84,10 @@ class Events:
         while not self:
             self._arrived.clear()
             await self._arrived.wait()
+        return self.pop()
+
+    def pop(self) -> base.Event:
+        """Removes and returns the next event; there must be one."""
         if not self._events:
             return self._reports.popleft()
         event = self._events.popleft()
@@ -116,7 +120,8 @@ class Actions:
     def __init__(self, dropped: Counter[str]) -> None:
         """`dropped`: counters of dropped actions: `frames_dropped`, `acknowledgements_dropped`."""
         self._dropped = dropped
-        self._actions: deque[tuple[int, base.SwitchAction]] = deque()
+        self._actions: deque[tuple[int, base.SwitchAction, str]] = deque()
+        """Actions with the number of cuts, and the limited kind of each."""
         self._waiting: Counter[str] = Counter()
         """Number of queued actions of each limited kind."""
         self._writes = 0
@@ -132,33 +137,34 @@ class Actions:
 
         Returns the answer to a refused table write.
         """
+        kind = ""
         if isinstance(action, base.TableWrite):
             if self._writes >= base.MAX_WRITES:
                 error = base.TOO_MANY_WRITES
                 return base.TableWritten(action.write, False, error, action.switch)
             self._writes += 1
-        elif (kind := _kind(action)) is not None:
-            name, limit = kind
-            if self._waiting[name] >= limit:
-                self._dropped[f"{name}_dropped"] += 1
+        elif (limit := _kind(action)) is not None:
+            kind, most = limit
+            if self._waiting[kind] >= most:
+                self._dropped[f"{kind}_dropped"] += 1
                 return None
-            self._waiting[name] += 1
-        self._actions.append((cuts, action))
+            self._waiting[kind] += 1
+        self._actions.append((cuts, action, kind))
         self.added.set()
         return None
 
     def pop(self) -> tuple[int, base.SwitchAction]:
         """Removes and returns the next action."""
-        cuts, action = self._actions.popleft()
-        if (kind := _kind(action)) is not None:
-            self._waiting[kind[0]] -= 1
+        cuts, action, kind = self._actions.popleft()
+        if kind:
+            self._waiting[kind] -= 1
         return cuts, action
 
     def pop_frames(self, limit: int) -> list[tuple[int, base.SendFrame]]:
         """Removes and returns up to `limit` frames at the head of the queue."""
         frames: list[tuple[int, base.SendFrame]] = []
         while len(frames) < limit and self._actions:
-            cuts, action = self._actions[0]
+            cuts, action, _ = self._actions[0]
             if not isinstance(action, base.SendFrame):
                 break
             self.pop()
@@ -179,7 +185,7 @@ class Actions:
 
     def clear(self) -> None:
         """Drops all actions that were not removed."""
-        self._writes -= sum(isinstance(each, base.TableWrite) for _, each in self._actions)
+        self._writes -= sum(isinstance(each, base.TableWrite) for _, each, _ in self._actions)
         self._actions.clear()
         self._waiting.clear()
 

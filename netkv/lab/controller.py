@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -194,25 +193,34 @@ class Controller:
     async def _decide(self) -> None:
         """Passes events and timers to the control plane; no other code calls `handle`."""
         timed = False
-        for number in itertools.count():
+        while True:
             await self._handles.wait()
             event = await self._next_event(timed)
             if not self._handles.is_set():
                 continue
             timed = isinstance(event, base.Timer)
-            for connection in self.connections.values():
-                connection.handling(event)
-            for action in self.control_plane.handle(time.monotonic_ns(), event):
-                match action:
-                    case base.Save() | base.Recovering() | base.Recovered() | base.Note():
-                        self._carry_out(action)
-                    case _:
-                        self.connections[action.switch].add(action)
-            for connection in self.connections.values():
-                connection.handled()
+            self._handle(event)
+            for _ in range(1, _EVENTS_PER_TURN):
+                if not self._events or not self._handles.is_set():
+                    break
+                timed = False
+                if self._before_timer:
+                    self._before_timer -= 1
+                self._handle(self._events.pop())
             # Many events, or a timer that is always due, must not starve the other tasks.
-            if number % _EVENTS_PER_TURN == 0 or not self._events:
-                await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    def _handle(self, event: base.Event) -> None:
+        for connection in self.connections.values():
+            connection.handling(event)
+        for action in self.control_plane.handle(time.monotonic_ns(), event):
+            match action:
+                case base.Save() | base.Recovering() | base.Recovered() | base.Note():
+                    self._carry_out(action)
+                case _:
+                    self.connections[action.switch].add(action)
+        for connection in self.connections.values():
+            connection.handled()
 
     async def _next_event(self, timed: bool) -> base.Event:
         """The next event, or a timer if it is due and was not the last event (`timed`).

@@ -27,7 +27,7 @@ from netkv.control import base
 from netkv.lab.backlog import Actions
 from netkv.lab.channel import ControlChannel
 from netkv.p4rt import entities, updates
-from netkv.p4rt.batches import MAX_PACKETS
+from netkv.p4rt.batches import LENGTH_BYTES, MAX_PACKETS
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 from netkv.p4rt.packets import packet_out
 
@@ -174,7 +174,7 @@ class SwitchSession:
         """Sends frames as packet-outs, in one message if the switch takes batches."""
         if self._client.takes_batches and len(frames) > 1:
             batch = [self._header(it.egress_port) + it.frame for it in frames]
-            self._note_bytes(sum(map(len, batch)))
+            self._note_bytes(sum(len(frame) + LENGTH_BYTES for frame in batch))
             await self._client.send_batch(batch)
             return
         for it in frames:

@@ -26,14 +26,15 @@ TYPE = "type.netkv.org/netkv.PacketBatch"
 MAX_PACKETS = 256
 """Packets of a batch that is sent."""
 
-_LENGTH = 2
+LENGTH_BYTES = 2
+"""Bytes in front of each frame."""
 
 
 def pack(frames: Iterable[bytes]) -> any_pb2.Any:
     """A batch; a frame has less than 64 KiB."""
     parts: list[bytes] = []
     for frame in frames:
-        parts += (len(frame).to_bytes(_LENGTH), frame)
+        parts += (len(frame).to_bytes(LENGTH_BYTES), frame)
     return any_pb2.Any(type_url=TYPE, value=b"".join(parts))
 
 
@@ -43,7 +44,7 @@ def unpack(batch: any_pb2.Any) -> list[bytes] | None:
         return None
     data, at, frames = batch.value, 0, []
     while at < len(data):
-        start = at + _LENGTH
+        start = at + LENGTH_BYTES
         at = start + int.from_bytes(data[at:start])
         if at > len(data) or start > len(data):
             return None

@@ -32,6 +32,9 @@ BATCH = 200
 QUEUE_LIMIT = 65_536
 """Maximum of pending packet-ins, and of digest lists; further ones are dropped and counted."""
 
+MAX_HEADERS = 1024
+"""Headers of packet-ins whose metadata is kept."""
+
 MAX_ELECTION_ID = 2**128 - 1
 MESSAGE_LIMIT = 256 << 20
 METADATA_LIMIT = 1 << 20
@@ -115,6 +118,8 @@ class P4RuntimeClient:
         self._sending = asyncio.Lock()
         self._reader: asyncio.Task[None] | None = None
         self._offers_batches = offers_batches
+        self._headers: dict[bytes, list[p4r.PacketMetadata]] = {}
+        """Metadata of the headers of packet-ins: most of them have one of a few ingress ports."""
         self.takes_batches = False
         """Whether the switch takes batches."""
         self._primary = False
@@ -260,6 +265,7 @@ class P4RuntimeClient:
 
     def _learn(self, info: p4i.P4Info) -> None:
         self._names, self._encoder = Names(info), None
+        self._headers.clear()
 
     async def clear_replication(self) -> None:
         """Delete the multicast groups and clone sessions of the loaded program, if there is one.
@@ -454,10 +460,24 @@ class P4RuntimeClient:
         frames = batches.unpack(batch)
         self.takes_batches |= frames == []
         for frame in frames or ():
-            # A client gets packets as soon as it is primary, and knows the program later.
-            packet = packets.packet_in(self._names.schema, frame) if self._names else None
+            packet = self._packet_in(frame)
             if packet is None or not self._packets.offer(packet):
                 self.dropped += 1
+
+    def _packet_in(self, frame: bytes) -> p4r.PacketIn | None:
+        """The packet-in of a frame of the CPU port; None if the program is not known yet."""
+        if self._names is None:
+            return None
+        header = self._names.schema.packet_in
+        size = packets.header_bytes(header)
+        if header is None:
+            return p4r.PacketIn(payload=frame)
+        metadata = self._headers.get(frame[:size])
+        if metadata is None:
+            metadata = packets.metadata_of(header, frame[:size])
+            if len(self._headers) < MAX_HEADERS:
+                self._headers[frame[:size]] = metadata
+        return p4r.PacketIn(payload=frame[size:], metadata=metadata)
 
     def _queue(self, mailbox: Mailbox[Message], message: Message) -> None:
         if not mailbox.offer(message):

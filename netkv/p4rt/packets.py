@@ -6,8 +6,6 @@ gaps in wire order; in P4Runtime each field is a `PacketMetadata`.
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from finsy.proto import p4r
 
 from netkv.p4rt import values
@@ -28,12 +26,11 @@ def packet_in(schema: Schema, frame: bytes) -> p4r.PacketIn | None:
     size = header_bytes(header)
     if len(frame) < size:
         return None
-    return p4r.PacketIn(payload=frame[size:], metadata=_metadata(header, frame[:size]))
+    return p4r.PacketIn(payload=frame[size:], metadata=metadata_of(header, frame[:size]))
 
 
-@lru_cache(maxsize=1024)
-def _metadata(header: Header, data: bytes) -> tuple[p4r.PacketMetadata, ...]:
-    """The metadata in a header; most packets have one of a few ingress ports."""
+def metadata_of(header: Header, data: bytes) -> list[p4r.PacketMetadata]:
+    """The metadata in a header on the CPU port."""
     bits = int.from_bytes(data, "big") >> (8 * len(data) - header.width)
     metadata: list[p4r.PacketMetadata] = []
     rest = header.width
@@ -41,7 +38,7 @@ def _metadata(header: Header, data: bytes) -> tuple[p4r.PacketMetadata, ...]:
         rest -= field.width
         number = (bits >> rest) & ((1 << field.width) - 1)
         metadata.append(p4r.PacketMetadata(metadata_id=field.id, value=values.encode(number)))
-    return tuple(metadata)
+    return metadata
 
 
 def packet_out(schema: Schema, message: p4r.PacketOut) -> bytes:

@@ -320,6 +320,26 @@ async def test_events_reach_the_control_plane(
         assert running.connection.bytes > 0
 
 
+async def test_packets_that_have_arrived_precede_a_timer(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    """Otherwise a busy controller repeats messages whose replies it has got already."""
+    frames = [bytes([number]) for number in range(100)]
+    script.respond = lambda event: fall_due() if event == base.PacketIn(7, b"first") else []
+
+    def fall_due() -> list[base.Action]:
+        script.due = 0
+        return []
+
+    async with Running(script, tmp_path):
+        inbox = switch.clients[0].inbox
+        for frame in [b"first", *frames]:
+            inbox.put_nowait(p4r.PacketIn(payload=frame))
+        await until_async(lambda: base.Timer() in script.events, "the timer fires")
+        before = script.events[: script.events.index(base.Timer())]
+        assert [it.frame for it in before if isinstance(it, base.PacketIn)] == [b"first", *frames]
+
+
 async def test_broken_stream_loads_the_program_and_emits_restarted(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:

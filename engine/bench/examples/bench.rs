@@ -1,10 +1,11 @@
 //! The benchmark without Python, for work on the engine.
 //!
-//! `cargo run --release -p netkv-bench --example bench -- [PROGRAM] [PATH] [SECONDS] [PIPELINES]`
+//! `cargo run --release -p netkv-bench --example bench -- \
+//! [PROGRAM] [PATH] [SECONDS] [PIPELINES] [ENTRIES]`
 //!
 //! PROGRAM is `yardstick` (the default), a program in `p4/` (`farreach`, `distreach-tail`) or `all`.
 //! PATH is one path or `all` (the default). SECONDS are for each executor and path (default 1).
-//! PIPELINES is 1, 2 or 4.
+//! PIPELINES is 1, 2 or 4. ENTRIES is the number of cached keys (default 10,000).
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,7 +21,10 @@ fn main() -> ExitCode {
     };
     let path = if argument(1).is_empty() { "all" } else { argument(1) };
     let seconds = argument(2).parse().unwrap_or(1.0);
-    let pipelines = argument(3).parse().unwrap_or(1);
+    let usual = Case::new(program, path);
+    let pipelines = argument(3).parse().unwrap_or(usual.pipelines);
+    let entries = argument(4).parse().unwrap_or(usual.entries);
+    let sizes = Case { pipelines, entries, ..usual };
     let chosen: Vec<_> =
         subjects().iter().filter(|s| program == "all" || s.name() == program).collect();
     if chosen.is_empty() {
@@ -28,7 +32,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     for subject in chosen {
-        if let Err(error) = report(*subject, path, seconds, pipelines) {
+        if let Err(error) = report(*subject, path, seconds, &sizes) {
             eprintln!("{error}");
             return ExitCode::FAILURE;
         }
@@ -36,21 +40,17 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn report(
-    subject: &dyn Subject,
-    path: &str,
-    seconds: f64,
-    pipelines: usize,
-) -> Result<(), BenchError> {
+fn report(subject: &dyn Subject, path: &str, seconds: f64, sizes: &Case) -> Result<(), BenchError> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4");
     let name = subject.name();
     let (directory, stem) = name.split_once('-').unwrap_or((name, name));
     let file = folder.join(format!("{directory}/{stem}.p4")).canonicalize().ok();
     let case = |path: &str| Case {
+        program: name.to_owned(),
+        path: path.to_owned(),
         file: file.clone(),
         include_dirs: vec![folder.clone()],
-        pipelines,
-        ..Case::new(name, path)
+        ..sizes.clone()
     };
     let times = load_times(&case(""))?;
     println!(

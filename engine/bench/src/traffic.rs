@@ -38,7 +38,7 @@ impl Frames {
 pub struct Arrivals {
     /// Their input port.
     pub port: u16,
-    /// The frames, at most [`BATCH`] of them.
+    /// The frames, at most as many as a batch has.
     pub frames: Frames,
 }
 

@@ -12,7 +12,7 @@ const ROUTES: u32 = 4096;
 /// Number of reasons of a drop, including 0 for none.
 pub(crate) const DROP_REASONS: usize = 9;
 /// Bytes of the header before frames from and to the controller: a port (9 bits), and padding.
-const PORT_HEADER: usize = 2;
+pub(super) const PORT_HEADER: usize = 2;
 const DROP_PORT: u16 = 511;
 
 /// Why a frame is dropped: the index of its counter.

@@ -5,11 +5,11 @@
 //! `programs`. What several of them need is here, too:
 //!
 //! ```text
-//!   transport, ipv4     checks of the headers up to UDP and of the lengths, IPv4 checksum
-//!   forwarding          owners of keys, routes, drops by reason, frames from and to the controller
-//!   sampler, sketch     sampled requests, Count-Min sketch
-//!   table                hash table
-//!   layout, bytes        offsets of fields, big-endian fields
+//!   transport, ipv4   checks of the headers up to UDP and of the lengths, IPv4 checksum
+//!   forwarding        owners of keys, routes, drops by reason, frames from and to the controller
+//!   sampler, sketch   sampled requests, Count-Min sketch
+//!   table             hash table
+//!   layout, bytes     offsets of fields, big-endian fields
 //! ```
 
 mod bytes;
@@ -28,8 +28,9 @@ pub(crate) use forwarding::{DROP_REASONS, Drop, Forwarding, Owner, enter, send};
 pub(crate) use ipv4::{address, set_checksum};
 pub(crate) use sampler::Sampler;
 pub(crate) use sketch::{CountMin, count, current, key_hashes};
+pub(crate) use table::GROUP;
 pub use table::Table;
-pub(crate) use transport::{has_header, has_kv};
+pub(crate) use transport::{has_header, has_kv, keys_of};
 
 use netkv_dataplane::Output;
 

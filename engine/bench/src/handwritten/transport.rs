@@ -1,10 +1,15 @@
 //! The checks that programs of netkv make of a frame before they read the header behind UDP.
 
-use netkv_wire::{ETHERNET_LEN, FORMAT, IPV4_LEN, KV_LEN, KV_OFFSET, NETKV_PORT, UDP_LEN};
+use netkv_wire::{
+    CPU_PORT, ETHERNET_LEN, FORMAT, IPV4_LEN, KV_LEN, KV_OFFSET, Key, NETKV_PORT, UDP_LEN,
+};
 
-use super::forwarding::Drop;
+use super::forwarding::{Drop, PORT_HEADER};
 use super::ipv4::is_checksum_right;
-use super::layout::{ETHERTYPE, FRAGMENT, IPV4, PROTOCOL, TOTAL_LENGTH, UDP, UDP_LENGTH, UDP_PORT};
+use super::layout::{
+    ETHERTYPE, FRAGMENT, IPV4, KEY, PROTOCOL, TOTAL_LENGTH, UDP, UDP_LENGTH, UDP_PORT,
+};
+use super::table::GROUP;
 use super::u16_at;
 
 const IP_PROTOCOL_UDP: u8 = 17;
@@ -41,6 +46,18 @@ pub(crate) fn has_header(frame: &[u8], port: u16, bytes: usize) -> Result<bool, 
         && is_checksum_right(&frame[IPV4..UDP])
         && frame.len() >= ETHERNET_LEN + usize::from(total);
     if is_sound { Ok(true) } else { Err(Drop::Malformed) }
+}
+
+/// The keys of frames that arrive by a port, which are not checked yet; none of a frame that is too
+/// short.
+#[inline]
+pub(crate) fn keys_of(port: u16, frames: &[&[u8]]) -> [Option<Key>; GROUP] {
+    let before = if port == CPU_PORT { PORT_HEADER } else { 0 };
+    let mut keys = [None; GROUP];
+    for (key, frame) in keys.iter_mut().zip(frames) {
+        *key = frame.get(before + KEY..).and_then(|rest| rest.first_chunk()).copied();
+    }
+    keys
 }
 
 /// Whether a frame has a kv header; an error if it is malformed or not IPv4.

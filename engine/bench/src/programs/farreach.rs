@@ -8,7 +8,6 @@ use super::path::Sampling;
 use super::rack;
 use super::write_back::{ANSWERING_PATHS, ByHand, EPOCH, INCARNATION, WriteBack, client_stamp};
 use crate::case::{ALL_KINDS, Case};
-use crate::handwritten::Pipeline;
 
 /// The program `farreach.p4`.
 pub(super) static FARREACH: WriteBack = WriteBack {
@@ -68,9 +67,5 @@ impl ByHand for FarReach {
 
     fn set_sequence(&mut self, counter: u16, last: u32) {
         self.set_sequence(counter, last);
-    }
-
-    fn filled(self: Box<Self>) -> Box<dyn Pipeline> {
-        self
     }
 }

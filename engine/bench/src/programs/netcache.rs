@@ -3,7 +3,6 @@
 use super::netcache_by_hand::{Cached, NetCache};
 use super::rack;
 use super::write_through::{ByHand, LookupEntry, NETCACHE_PATHS, WriteThrough};
-use crate::handwritten::Pipeline;
 
 /// The program `netcache.p4`.
 pub(super) static NETCACHE: WriteThrough = WriteThrough {
@@ -48,9 +47,5 @@ impl ByHand for NetCache {
     fn insert(&mut self, entry: &LookupEntry) {
         let LookupEntry { key, row, bitmap, generation } = *entry;
         self.insert(key, Cached { entry: row, row, bitmap, generation });
-    }
-
-    fn filled(self: Box<Self>) -> Box<dyn Pipeline> {
-        self
     }
 }

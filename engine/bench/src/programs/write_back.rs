@@ -81,9 +81,6 @@ pub(super) trait ByHand: Pipeline {
 
     /// Sets the last sequence number of the counter with this number.
     fn set_sequence(&mut self, counter: u16, last: u32);
-
-    /// This as a pipeline.
-    fn filled(self: Box<Self>) -> Box<dyn Pipeline>;
 }
 
 /// An entry, with the frames that fill it.
@@ -287,7 +284,7 @@ impl Subject for WriteBack {
             }
             out.clear();
         }
-        Some(pipeline.filled())
+        Some(pipeline)
     }
 
     fn counted(&self) -> &'static [&'static str] {

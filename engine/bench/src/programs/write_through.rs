@@ -88,9 +88,6 @@ pub(super) type NewByHand = fn(&Case, Sampling) -> Box<dyn ByHand>;
 pub(super) trait ByHand: Pipeline {
     /// Writes the lookup entry of a key.
     fn insert(&mut self, entry: &LookupEntry);
-
-    /// This as a pipeline.
-    fn filled(self: Box<Self>) -> Box<dyn Pipeline>;
 }
 
 /// The lookup entry of a key. The number of the entry is that of its row.
@@ -281,7 +278,7 @@ impl Subject for WriteThrough {
             pipeline.process_batch(rack::SERVER_PORT, &[&update], &mut out);
             out.clear();
         }
-        Some(pipeline.filled())
+        Some(pipeline)
     }
 
     fn counted(&self) -> &'static [&'static str] {

@@ -1,9 +1,11 @@
 //! The entries of the cache: generation, validity, and the record.
 
+use std::hint::black_box;
+
 use netkv_wire::{CHUNK, Key, MAX_CACHED_VALUE, Sequence, padded};
 
 use super::message::Record;
-use crate::handwritten::{Counts, Table, count, current};
+use crate::handwritten::{Counts, GROUP, Table, count, current};
 
 pub(super) const ENTRIES: u32 = 32_768;
 /// Names of the value arrays in the program.
@@ -146,9 +148,19 @@ impl Entries {
         self.lookup.insert(key, cached);
     }
 
+    /// The lookup entries of several keys. Their state and values are loaded into the processor's
+    /// caches.
     #[inline]
-    pub(super) fn lookup(&self, key: &Key) -> Option<Cached> {
-        self.lookup.get(key)
+    pub(super) fn lookup(&self, keys: &[Option<Key>; GROUP]) -> [Option<Cached>; GROUP] {
+        let all = self.lookup.get_group(keys);
+        let mut loaded = 0;
+        for cached in all.iter().flatten() {
+            let Value(value) = &self.values[usize::from(cached.entry)];
+            loaded ^= value[0] ^ value[MAX_CACHED_VALUE / 2];
+            loaded ^= self.entry(cached.entry).validity as u8;
+        }
+        black_box(loaded);
+        all
     }
 
     #[inline]

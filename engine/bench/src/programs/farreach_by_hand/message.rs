@@ -10,7 +10,7 @@ use crate::handwritten::layout::{
 };
 use crate::handwritten::{Drop, u16_at, u32_at};
 
-pub(super) const GET: u8 = Op::Get.code();
+const GET: u8 = Op::Get.code();
 const GET_REPLY: u8 = Op::GetReply.code();
 const PUT: u8 = Op::Put.code();
 const PUT_REPLY: u8 = Op::PutReply.code();
@@ -64,7 +64,7 @@ pub(super) struct Message<'a> {
 }
 
 /// Whether an operation is about an entry.
-pub(super) fn concerns_entry(op: u8) -> bool {
+fn concerns_entry(op: u8) -> bool {
     op & 0xf0 == FILL
 }
 

@@ -25,13 +25,13 @@ pub(super) use self::ports::Snapshot;
 
 use self::dedup::Dedup;
 use self::entries::{ENTRIES, Entries};
-use self::message::{Message, Role, concerns_entry};
+use self::message::{Message, Role};
 use self::ports::{Arrival, Ports};
 use super::path::Sampling;
 use crate::handwritten::layout::{DESTINATION, IPV4, KEY, KV_END, MAC_DESTINATION, OP, UDP};
 use crate::handwritten::{
-    CountMin, Counts, DROP_REASONS, Drop, Forwarding, Owner, Pipeline, Sampler, address, copy,
-    enter, has_kv, key_hashes, send, set_checksum,
+    CountMin, Counts, DROP_REASONS, Drop, Forwarding, GROUP, Owner, Pipeline, Sampler, address,
+    copy, enter, has_kv, key_hashes, keys_of, send, set_checksum,
 };
 
 /// Upper half of the ops about statistics.
@@ -123,9 +123,16 @@ impl FarReach {
         self.ports.set_pipeline(port, pipeline, snapshot);
     }
 
-    /// Processes a frame. The error is a drop in ingress.
+    /// Processes a frame whose key, if it has one, has this lookup entry. The error is a drop in
+    /// ingress.
     #[inline]
-    fn process(&mut self, from: u16, frame: &[u8], out: &mut Output) -> Result<(), Drop> {
+    fn process(
+        &mut self,
+        from: u16,
+        frame: &[u8],
+        cached: Option<Cached>,
+        out: &mut Output,
+    ) -> Result<(), Drop> {
         let Some(frame) = enter(from, frame, out)? else { return Ok(()) };
         if !has_kv(frame)? {
             return self.forwarding.route(from, frame, out);
@@ -138,11 +145,10 @@ impl FarReach {
             return self.forward_other(from, frame, out);
         };
         match message.role {
-            Role::Read => self.read(from, &message, out),
-            Role::Write => self.write(self.ports.arrival(from), &message, out),
-            Role::Reply => self.server_reply(self.ports.arrival(from), &message, out),
+            Role::Read => self.read(from, &message, cached, out),
+            Role::Write => self.write(self.ports.arrival(from), &message, cached, out),
+            Role::Reply => self.server_reply(self.ports.arrival(from), &message, cached, out),
             Role::Control => {
-                debug_assert!(concerns_entry(message.op));
                 if from != CPU_PORT {
                     return Err(Drop::Forbidden);
                 }
@@ -209,9 +215,12 @@ fn write_other(sent: &mut [u8], frame: &[u8], owner: Option<Owner>) {
 
 impl Pipeline for FarReach {
     fn process_batch(&mut self, port: u16, frames: &[&[u8]], out: &mut Output) {
-        for frame in frames {
-            if let Err(reason) = self.process(port, frame, out) {
-                self.drops.ingress[reason as usize] += 1;
+        for group in frames.chunks(GROUP) {
+            let all = self.entries.lookup(&keys_of(port, group));
+            for (frame, cached) in group.iter().zip(all) {
+                if let Err(reason) = self.process(port, frame, cached, out) {
+                    self.drops.ingress[reason as usize] += 1;
+                }
             }
         }
     }

@@ -58,12 +58,12 @@ impl FarReach {
         &mut self,
         from: u16,
         message: &Message<'_>,
+        cached: Option<Cached>,
         out: &mut Output,
     ) -> Result<(), Drop> {
         if !self.settings.is_open {
             return Err(Drop::Closed);
         }
-        let cached = self.entries.lookup(&message.key());
         let destination = self.destination(message)?;
         let serving = cached.and_then(|cached| self.serving(cached));
         let is_hot = self.sample(message, serving, destination.hash);
@@ -103,12 +103,12 @@ impl FarReach {
         &mut self,
         arrival: Arrival,
         message: &Message<'_>,
+        cached: Option<Cached>,
         out: &mut Output,
     ) -> Result<(), Drop> {
         if !self.settings.is_open {
             return Err(Drop::Closed);
         }
-        let cached = self.entries.lookup(&message.key());
         let destination = self.destination(message)?;
         let incarnation = self.settings.incarnation;
         let number = self.next_number(destination.hash);
@@ -195,9 +195,9 @@ impl FarReach {
         &mut self,
         arrival: Arrival,
         message: &Message<'_>,
+        cached: Option<Cached>,
         out: &mut Output,
     ) -> Result<(), Drop> {
-        let cached = self.entries.lookup(&message.key());
         let (owner, port) = self.route(message.frame)?;
         let Some(cached) = cached else {
             self.forward_unchanged(arrival.ingress_port, port, message.frame, owner, out);

@@ -1,8 +1,10 @@
 //! The entries of the cache.
 
+use std::hint::black_box;
+
 use netkv_wire::{CHUNK, CacheMetadata, Key, MAX_CACHED_VALUE};
 
-use crate::handwritten::{Counts, Table, count, current};
+use crate::handwritten::{Counts, GROUP, Table, count, current};
 
 const ENTRIES: u32 = 65_536;
 const ROWS: usize = 65_536;
@@ -72,9 +74,26 @@ impl Cache {
         self.lookup.insert(key, cached);
     }
 
+    /// The lookup entries of several keys. Their state, and the values if they are read, are loaded
+    /// into the processor's caches.
     #[inline]
-    pub(super) fn lookup(&self, key: &Key) -> Option<Cached> {
-        self.lookup.get(key)
+    pub(super) fn lookup(
+        &self,
+        keys: &[Option<Key>; GROUP],
+        reads_value: [bool; GROUP],
+    ) -> [Option<Cached>; GROUP] {
+        let all = self.lookup.get_group(keys);
+        let mut loaded = 0;
+        for (cached, reads_value) in all.iter().zip(reads_value) {
+            let Some(cached) = cached else { continue };
+            loaded ^= self.entries[usize::from(cached.entry)].valid as u8;
+            if reads_value {
+                let Row(row) = &self.rows[usize::from(cached.row)];
+                loaded ^= row[0] ^ row[MAX_CACHED_VALUE / 2];
+            }
+        }
+        black_box(loaded);
+        all
     }
 
     #[inline]
@@ -130,6 +149,10 @@ impl Cache {
     #[inline]
     pub(super) fn read_value(&self, cached: Cached, to: &mut [u8]) {
         let Row(row) = &self.rows[usize::from(cached.row)];
+        if cached.bitmap & cached.bitmap.wrapping_add(1) == 0 {
+            to.copy_from_slice(&row[..to.len()]); // the first chunks of the row
+            return;
+        }
         for (at, chunk) in chunks(cached.bitmap).zip(to.chunks_exact_mut(CHUNK)) {
             chunk.copy_from_slice(&row[at..at + CHUNK]);
         }

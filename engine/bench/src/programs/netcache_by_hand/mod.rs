@@ -16,7 +16,8 @@ use self::request::Request;
 use self::sending::ReplyFields;
 use crate::handwritten::layout::{FLAGS, LENGTH, OP};
 use crate::handwritten::{
-    Counts, DROP_REASONS, Drop, Forwarding, Pipeline, Sampler, enter, has_kv, u16_at,
+    Counts, DROP_REASONS, Drop, Forwarding, GROUP, Pipeline, Sampler, enter, has_kv, keys_of,
+    u16_at,
 };
 
 const GET: u8 = Op::Get.code();
@@ -61,8 +62,15 @@ impl NetCache {
         self.cache.insert(key, cached);
     }
 
+    /// Processes a frame whose key, if it has one, has this lookup entry.
     #[inline]
-    fn process(&mut self, from: u16, frame: &[u8], out: &mut Output) -> Result<(), Drop> {
+    fn process(
+        &mut self,
+        from: u16,
+        frame: &[u8],
+        cached: Option<Cached>,
+        out: &mut Output,
+    ) -> Result<(), Drop> {
         let Some(frame) = enter(from, frame, out)? else { return Ok(()) };
         if !has_kv(frame)? {
             return self.forwarding.route(from, frame, out);
@@ -76,7 +84,6 @@ impl NetCache {
         if !is_request || op >> 4 == CONTROLLER {
             return self.forward(from, &request, request.metadata, out);
         }
-        let cached = self.cache.lookup(&request.key());
         match op {
             GET => self.read(from, &request, cached, out),
             PUT | DELETE => {
@@ -210,9 +217,16 @@ impl NetCache {
 
 impl Pipeline for NetCache {
     fn process_batch(&mut self, port: u16, frames: &[&[u8]], out: &mut Output) {
-        for frame in frames {
-            if let Err(reason) = self.process(port, frame, out) {
-                self.drops[reason as usize] += 1;
+        for group in frames.chunks(GROUP) {
+            let mut reads = [false; GROUP];
+            for (reads, frame) in reads.iter_mut().zip(group) {
+                *reads = frame.get(OP) == Some(&GET);
+            }
+            let all = self.cache.lookup(&keys_of(port, group), reads);
+            for (frame, cached) in group.iter().zip(all) {
+                if let Err(reason) = self.process(port, frame, cached, out) {
+                    self.drops[reason as usize] += 1;
+                }
             }
         }
     }

@@ -1,5 +1,7 @@
 //! The interface of the checker: it records operations and judges each read at its response.
 
+use std::num::NonZeroU64;
+
 use netkv_wire::Key;
 use rustc_hash::FxHashSet;
 
@@ -33,7 +35,17 @@ pub enum Verdict {
 
 /// Identifies a pending read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ReadTicket(u64);
+pub struct ReadTicket {
+    invocation: NonZeroU64,
+    /// Its number in the pending reads.
+    number: u64,
+}
+
+impl ReadTicket {
+    fn time(self) -> u64 {
+        self.invocation.get()
+    }
+}
 
 /// The response to a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,20 +179,21 @@ impl Checker {
     /// Records the invocation of a read.
     pub fn begin_read(&mut self, now: u64, key: &Key) -> ReadTicket {
         let time = self.clock.next(now);
-        self.pending_reads.begin(time);
+        let number = self.pending_reads.begin(time);
         self.with_history(key, |register| register.begin_read(time));
-        ReadTicket(time)
+        let invocation = NonZeroU64::new(time).expect("the clock starts after 0");
+        ReadTicket { invocation, number }
     }
 
     /// When a read was invoked, in nanoseconds of the driver.
     pub fn begun(&self, ticket: ReadTicket) -> u64 {
-        self.clock.nanos(ticket.0)
+        self.clock.nanos(ticket.time())
     }
 
     /// The client gave the read up.
     pub fn give_up_read(&mut self, key: &Key, ticket: ReadTicket) {
-        self.pending_reads.end(ticket.0);
-        self.with_history(key, |register| register.end_read(ticket.0));
+        self.pending_reads.end(ticket.number);
+        self.with_history(key, |register| register.end_read(ticket.time()));
     }
 
     /// The read has a result that cannot be judged.
@@ -193,13 +206,13 @@ impl Checker {
     pub fn end_read(&mut self, now: u64, key: &Key, ticket: ReadTicket, answer: Answer) -> Verdict {
         let time = self.clock.next(now);
         let action = Action::Read(answer.observed);
-        let read = Record { id: answer.reader, action, invocation: ticket.0, response: time };
+        let read = Record { id: answer.reader, action, invocation: ticket.time(), response: time };
         let mut judgement = judge_unwritten(&answer);
         self.with_history(key, |register| {
             register.end_read(read.invocation);
             judgement = register.judge(read, answer.observed, answer.issued);
         });
-        self.pending_reads.end(read.invocation);
+        self.pending_reads.end(ticket.number);
         let refused = match answer.observed {
             Observed::Value(id) => self.refused.get(id),
             _ => None,

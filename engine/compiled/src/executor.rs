@@ -48,6 +48,8 @@ pub(crate) struct Compiled {
     slots_prefetched: usize,
     /// Number of frames of the current batch whose cells were prefetched.
     cells_prefetched: usize,
+    /// Prefetched slots of the frames that were announced last.
+    announced: Vec<*const u64>,
     /// Whether to prefetch: the table exceeds the nearer caches.
     prefetches: bool,
     /// The address and the generation of the objects when the views were made.
@@ -82,6 +84,7 @@ impl Compiled {
             slots: [std::ptr::null(); BATCH],
             slots_prefetched: 0,
             cells_prefetched: 0,
+            announced: Vec::with_capacity(BATCH),
             prefetches: false,
             views_of: None,
             code,
@@ -112,6 +115,7 @@ impl Compiled {
             self.intervals.clear();
             self.intervals.resize_with(self.program.tables.len(), || None);
         }
+        self.announced.clear();
         self.tables.clear();
         for table in 0..self.program.tables.len() {
             let (action, data) = objects.default_action(table);
@@ -299,7 +303,7 @@ impl Executor for Compiled {
 
     fn forward(
         &mut self,
-        batch: Batch<'_>,
+        batch: &Batch<'_>,
         from: usize,
         packet: &mut Packet,
         objects: &mut Objects,
@@ -314,7 +318,7 @@ impl Executor for Compiled {
         let prefetches = self.prefetches && batch.frames.len() > 1;
         for position in from..batch.frames.len() {
             if prefetches {
-                self.prefetch_ahead(&batch, position);
+                self.prefetch_ahead(batch, position);
             }
             let frame = batch.frame(position);
             self.reserve_output(frame.bytes.len(), out);
@@ -342,6 +346,29 @@ impl Executor for Compiled {
             }
         }
         None
+    }
+
+    fn prefetch(&mut self, frames: &[Frame<'_>], objects: &mut Objects) {
+        self.update_views(objects);
+        let Some((prefetch, function)) = self.code.prefetch.as_ref().filter(|_| self.prefetches)
+        else {
+            return;
+        };
+        // The slots of the previous call are in the caches by now.
+        for slot in self.announced.drain(..) {
+            // SAFETY: the slot was computed below, and `update_views` forgets slots that may have
+            // moved since.
+            unsafe { prefetch.prefetch_cells(slot, &self.registers) };
+        }
+        for frame in frames.iter().take(BATCH) {
+            set_frame(&mut self.context, *frame);
+            self.context.state = self.key_state.as_mut_ptr();
+            // SAFETY: as in `prefetch_ahead`.
+            let slot = unsafe { self.code.machine.call(*function, &mut self.context) };
+            let slot = slot as *const u64;
+            Prefetch::prefetch_slot(slot);
+            self.announced.push(slot);
+        }
     }
 
     fn transmit(

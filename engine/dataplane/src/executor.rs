@@ -140,7 +140,7 @@ pub trait Executor: Send {
     /// The switch calls it with increasing indices of one batch, before it starts another batch.
     fn forward(
         &mut self,
-        batch: Batch<'_>,
+        batch: &Batch<'_>,
         from: usize,
         packet: &mut Packet,
         objects: &mut Objects,
@@ -149,6 +149,12 @@ pub trait Executor: Send {
     ) -> Option<(usize, Stop)> {
         let _ = (packet, objects, out, tally);
         (from < batch.frames.len()).then_some((from, Stop::Nowhere))
+    }
+
+    /// Starts loading what these frames will access into the processor's caches, because they are
+    /// processed soon, after those of the previous call. It is only a hint: it changes no result.
+    fn prefetch(&mut self, frames: &[Frame<'_>], objects: &mut Objects) {
+        let _ = (frames, objects);
     }
 
     /// Processes a packet that is ready for egress. Returns the reason for a stop. `None`: the

@@ -46,7 +46,7 @@ pub(crate) fn record_event(tracing: &mut Tracing<'_>, event: impl FnOnce() -> Ev
 
 impl Switch {
     /// Processes a batch of frames with all their copies and passes.
-    pub(crate) fn forward(&mut self, batch: Batch<'_>, out: &mut Output) {
+    pub(crate) fn forward(&mut self, batch: &Batch<'_>, out: &mut Output) {
         let pipeline = self.pipeline_of(batch.port);
         let mut at = 0;
         while let PipelineInstance { objects, executor: Some(executor) } =

@@ -12,7 +12,7 @@ use crate::interpreter::Interpreter;
 use crate::objects::Objects;
 use crate::output::Output;
 use crate::packet::Packet;
-use crate::pipeline_instance::PipelineInstance;
+use crate::pipeline_instance::{PipelineInstance, pipeline_of};
 use crate::replication::Replication;
 use crate::statistics::Statistics;
 use crate::trace::Trace;
@@ -119,7 +119,7 @@ impl Switch {
     /// Processes one frame that `port` received at `now_ns`, in nanoseconds on the caller's clock.
     /// Programs read the time in microseconds. Appends the transmitted frames to `out`.
     pub fn process(&mut self, now_ns: u64, port: u16, frame: &[u8], out: &mut Output) {
-        self.forward(Batch { frames: &[frame], port, now_ns }, out);
+        self.forward(&Batch { frames: &[frame], port, now_ns }, out);
     }
 
     /// Processes frames that one port received together, in order.
@@ -141,7 +141,20 @@ impl Switch {
             if count == 0 {
                 return;
             }
-            self.forward(Batch { frames: &batch[..count], port, now_ns }, out);
+            self.forward(&Batch { frames: &batch[..count], port, now_ns }, out);
+        }
+    }
+
+    /// Announces frames that are processed soon, after those of the previous call, so that what
+    /// they access is loaded into the processor's caches. It changes no result.
+    pub fn prefetch(&mut self, frames: &[Frame<'_>]) {
+        let count = self.pipelines.len();
+        for part in frames.chunk_by(|a, b| pipeline_of(a.port, count) == pipeline_of(b.port, count))
+        {
+            let pipeline = &mut self.pipelines[pipeline_of(part[0].port, count)];
+            if let PipelineInstance { objects, executor: Some(executor) } = pipeline {
+                executor.prefetch(part, objects);
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! The load generator: the client role, the phases of a run, and timed shifts of popularity. It has
 //! no I/O; the live node and the simulator drive it.
 
+use std::any::Any;
+
 use netkv_roles::{Actions, Client, ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
 use netkv_workload::{Arrivals, Shift, Workload};
 use serde_json::{Value, json};
@@ -14,7 +16,7 @@ use crate::saturation::Saturation;
 pub struct Generator {
     client: Box<dyn Client>,
     /// Frames to send, until the driver takes them.
-    actions: Actions,
+    actions: Box<Actions>,
     phase: PhaseName,
     sampled_at: Nanos,
     /// Reads of the verification that were sent, up to the last sample.
@@ -73,7 +75,7 @@ impl Generator {
         let shifts = config.shifts()?;
         Ok(Self {
             client: (config.role.new)(&options, workload)?,
-            actions: Actions::new(),
+            actions: Box::default(),
             phase: PhaseName::Idle,
             sampled_at: now,
             verification_reads: 0,
@@ -167,6 +169,11 @@ impl Generator {
         self.client.on_frame(now, frame, &mut self.actions);
     }
 
+    /// As [`netkv_roles::Client::state_of`].
+    pub fn state_of(&self, frame: &[u8]) -> Option<&dyn Any> {
+        self.client.state_of(frame)
+    }
+
     /// Runs the timers that are due.
     ///
     /// # Errors
@@ -201,6 +208,11 @@ impl Generator {
     /// The frames to send. The driver sends and clears them.
     pub fn actions(&mut self) -> &mut Actions {
         &mut self.actions
+    }
+
+    /// Takes the frames to send, and keeps `empty` for later ones.
+    pub fn take_actions(&mut self, empty: Box<Actions>) -> Box<Actions> {
+        std::mem::replace(&mut self.actions, empty)
     }
 
     /// The counts since the last call.

@@ -3,6 +3,8 @@
 //! A driver knows these traits and [`crate::registry`], but no protocol. It hands frames, timers
 //! and results of storage calls to a role and carries out the resulting [`Actions`].
 
+use std::any::Any;
+
 use netkv_checker::{Summary, Violation};
 use netkv_wire::Key;
 use netkv_workload::{Arrivals, Workload};
@@ -50,6 +52,12 @@ pub trait Server: Send + Sync {
 pub trait Client: Send + Sync {
     /// Handles a frame; pushes the resulting actions onto `out`.
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions);
+
+    /// The state that the handling of this frame will access, so that a driver can load it into the
+    /// processor's caches before. It is only a hint.
+    fn state_of(&self, _bytes: &[u8]) -> Option<&dyn Any> {
+        None
+    }
 
     /// Handles the arrivals, retries and deadlines that are due at `now`. An early call has no effect.
     fn poll(&mut self, now: Nanos, out: &mut Actions);

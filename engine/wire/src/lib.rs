@@ -38,7 +38,7 @@ pub use load::{LOAD_LEN, Load};
 pub use op::{Op, Status, flags};
 pub use partition::{crc32, partition, partition_range};
 pub use stamp::{SLOT_LEN, STAMP_LEN, Sequence, Slot, Stamp, bits};
-pub use view::{FrameView, Malformed};
+pub use view::{FrameView, Malformed, peek_request};
 pub use write::{Message, write_frame, write_outer};
 
 /// A key: always 16 bytes.

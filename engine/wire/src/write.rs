@@ -185,10 +185,12 @@ pub fn write_outer(frame: &mut [u8], source: Ip, destination: Ip, port: u16) {
 
 /// One's complement sum of 16-bit words (RFC 1071), not inverted.
 pub(crate) fn ones_complement_sum(bytes: &[u8]) -> u16 {
-    let mut sum: u32 = bytes
-        .chunks(2)
-        .map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)))
-        .sum();
+    // Words of 32 bits have the same sum: 2^16 is 1 in one's complement of 16 bits.
+    let (words, rest) = bytes.as_chunks::<4>();
+    let mut sum: u64 = words.iter().map(|word| u64::from(u32::from_be_bytes(*word))).sum();
+    let mut last = [0; 4];
+    last[..rest.len()].copy_from_slice(rest);
+    sum += u64::from(u32::from_be_bytes(last));
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }

@@ -44,7 +44,11 @@ impl<V: Copy> KeyTable<V> {
     }
 
     /// The value of a key.
+    #[inline]
     pub fn get(&self, key: &Key) -> Option<&V> {
+        if self.is_empty() {
+            return None;
+        }
         if key_id(key).is_none() {
             return self.others.get(key);
         }
@@ -74,7 +78,11 @@ impl<V: Copy> KeyTable<V> {
     }
 
     /// Removes a key. Returns its value.
+    #[inline]
     pub fn remove(&mut self, key: &Key) -> Option<V> {
+        if self.is_empty() {
+            return None;
+        }
         if key_id(key).is_none() {
             return self.others.remove(key);
         }

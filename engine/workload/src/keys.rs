@@ -25,9 +25,9 @@ pub fn key_of(id: u64) -> Key {
 
 /// The id of a key; none if the key is not a result of [`key_of`].
 pub fn key_id(key: &Key) -> Option<u64> {
-    let half = |at: usize| key[at..at + 8].iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
-    let id = half(8);
-    (half(0) == scrambled(id)).then_some(id)
+    let (halves, _) = key.as_chunks::<8>();
+    let [first, id] = [halves[0], halves[1]].map(u64::from_be_bytes);
+    (first == scrambled(id)).then_some(id)
 }
 
 #[cfg(test)]

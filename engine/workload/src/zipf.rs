@@ -18,11 +18,17 @@ pub struct Zipf {
     high: f64,
     /// Within this distance below a rank no point is rejected.
     accept: f64,
+    /// [`Zipf::bound`] of the first ranks. They are a large part of the draws, and a bound takes two
+    /// powers.
+    bounds: Box<[f64]>,
     /// Sum of all weights.
     total: f64,
     /// Sum of the weights of the first [`EXACT_RANKS`] ranks.
     exact_sum: f64,
 }
+
+/// Number of ranks whose acceptance is in a table.
+const TABLED_RANKS: u64 = 1024;
 
 /// Number of ranks whose weights are added exactly. The sum of the others is an integral
 /// (Euler-Maclaurin formula) with an error below 1e-12 of the sum.
@@ -32,10 +38,19 @@ impl Zipf {
     /// Zipf with exponent `theta` (0 is uniform) over `ranks` ranks (at least 1).
     pub fn new(ranks: u64, theta: f64) -> Self {
         let exact_sum = (1..=ranks.min(EXACT_RANKS)).map(|k| libm::pow(k as f64, -theta)).sum();
-        let mut zipf =
-            Self { ranks, theta, low: 0.0, high: 0.0, accept: 0.0, total: 0.0, exact_sum };
+        let mut zipf = Self {
+            ranks,
+            theta,
+            low: 0.0,
+            high: 0.0,
+            accept: 0.0,
+            bounds: [].into(),
+            total: 0.0,
+            exact_sum,
+        };
         zipf.low = zipf.integral(1.5) - 1.0;
         zipf.accept = 2.0 - zipf.inverse(zipf.integral(2.5) - libm::pow(2.0, -theta));
+        zipf.bounds = (1..=TABLED_RANKS).map(|k| zipf.bound(k as f64)).collect();
         zipf.resize(ranks);
         zipf
     }
@@ -64,10 +79,20 @@ impl Zipf {
             let u = self.high + random.unit() * (self.low - self.high);
             let x = self.inverse(u);
             let k = x.round().clamp(1.0, self.ranks as f64);
-            if k - x <= self.accept || u >= self.integral(k + 0.5) - libm::pow(k, -self.theta) {
-                return k as u64 - 1;
+            let rank = k as u64 - 1;
+            if k - x <= self.accept {
+                return rank;
+            }
+            let bound = self.bounds.get(rank as usize).copied().unwrap_or_else(|| self.bound(k));
+            if u >= bound {
+                return rank;
             }
         }
+    }
+
+    /// The area from which on a point that is rounded to `k` is not rejected.
+    fn bound(&self, k: f64) -> f64 {
+        self.integral(k + 0.5) - libm::pow(k, -self.theta)
     }
 
     /// Probability of `rank`; 0 if there is no such rank.

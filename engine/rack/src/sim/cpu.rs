@@ -7,8 +7,8 @@ use netkv_roles::Nanos;
 /// Cores with one bounded queue.
 #[derive(Debug, Clone)]
 pub struct Cpu {
-    /// When each core is free.
-    cores: Vec<Nanos>,
+    /// When each core is free, ascending: the first one gets the next job.
+    cores: VecDeque<Nanos>,
     /// When the jobs that wait or execute are done. Jobs that are done are removed at the next call
     /// of [`Cpu::take`].
     done: VecDeque<Nanos>,
@@ -21,7 +21,8 @@ pub struct Cpu {
 impl Cpu {
     /// Idle cores (at least 1) and a queue of at most `limit` waiting jobs.
     pub fn new(cores: usize, limit: usize) -> Self {
-        Self { cores: vec![0; cores.max(1)], done: VecDeque::new(), limit, slow: 1.0 }
+        let cores = VecDeque::from(vec![0; cores.max(1)]);
+        Self { cores, done: VecDeque::new(), limit, slow: 1.0 }
     }
 
     /// Number of cores.
@@ -48,9 +49,16 @@ impl Cpu {
     #[inline]
     pub fn hold(&mut self, now: Nanos, cost: Nanos) -> Nanos {
         let cost = if self.slow == 1.0 { cost } else { (cost as f64 * self.slow) as Nanos };
-        let core = self.cores.iter_mut().min().expect("there is a core");
-        *core = (*core).max(now) + cost;
-        *core
+        let free = self.cores.pop_front().expect("there is a core");
+        let done = free.max(now) + cost;
+        // Times are similar, so this core is nearly always free after the others.
+        if self.cores.back().is_none_or(|last| *last <= done) {
+            self.cores.push_back(done);
+        } else {
+            let earlier = self.cores.partition_point(|other| *other <= done);
+            self.cores.insert(earlier, done);
+        }
+        done
     }
 }
 

@@ -17,11 +17,20 @@ use crate::impair::{Impairer, Impairment};
 /// The number of no link, for a node without a cable.
 pub(super) const NO_LINK: u32 = u32::MAX;
 
-/// One direction of a cable.
+/// One direction of a cable: what every frame accesses, in one cache line.
+#[repr(align(64))]
 struct Cable {
     link: Link,
-    from: End,
     to: End,
+    /// Whether its impairer changes something.
+    impaired: bool,
+}
+
+const _: () = assert!(size_of::<Cable>() == 64);
+
+/// The rest of a direction of a cable.
+struct Details {
+    from: End,
     impairer: Impairer,
     lost: u64,
     /// Index of its kind.
@@ -31,6 +40,8 @@ struct Cable {
 /// All cables. Cable `i` of the configuration is link `2 i` from `a` to `b`, and `2 i + 1` back.
 pub(super) struct Fabric {
     cables: Vec<Cable>,
+    /// One for each in `cables`.
+    details: Vec<Details>,
     /// The kinds of links, in the order of the configuration.
     kinds: Vec<String>,
     pub(super) journal: Option<Journal>,
@@ -47,6 +58,7 @@ impl Fabric {
         cards: &mut Cards,
     ) -> Result<Self, String> {
         let mut cables = Vec::with_capacity(2 * config.links.len());
+        let mut details = Vec::with_capacity(2 * config.links.len());
         let mut kinds: Vec<String> = Vec::new();
         for spec in &config.links {
             let kind = kinds.iter().position(|kind| *kind == spec.kind).unwrap_or_else(|| {
@@ -77,7 +89,8 @@ impl Fabric {
                 let sent = matches!(from, End::Card(card, port) if cards.has_rate(card, port));
                 let link = Link::new(&spec.model);
                 let link = if sent { link.without_bandwidth() } else { link };
-                cables.push(Cable { link, from, to, impairer, lost: 0, kind });
+                cables.push(Cable { link, to, impaired: false });
+                details.push(Details { from, impairer, lost: 0, kind });
             }
         }
         for (what, missing) in [("client", hosts.unplugged()), ("server", servers.unplugged())] {
@@ -88,28 +101,32 @@ impl Fabric {
         if coordinators.is_unplugged() {
             return Err("No cable leads to the coordinator.".to_owned());
         }
-        Ok(Self { cables, kinds, journal: None })
+        Ok(Self { cables, details, kinds, journal: None })
+    }
+
+    /// The end of a link.
+    #[inline]
+    pub(super) fn end(&self, link: u32) -> End {
+        self.cables[link as usize].to
     }
 
     /// Bytes on the links of each kind, in both directions.
     pub(super) fn bytes_by_kind(&self) -> impl Iterator<Item = (&str, u64)> {
         self.kinds.iter().enumerate().map(|(kind, name)| {
-            let cables = self.cables.iter().filter(|cable| cable.kind == kind);
-            (&name[..], cables.map(|cable| cable.link.counts.bytes).sum())
+            let cables = self.cables.iter().zip(&self.details).filter(|it| it.1.kind == kind);
+            (&name[..], cables.map(|(cable, _)| cable.link.counts.bytes).sum())
         })
     }
 
     /// The sum of all links' counts, and the number of frames that impairments have lost.
     pub(super) fn counts(&self) -> (LinkCounts, u64) {
         let mut sum = LinkCounts::default();
-        let mut lost = 0;
         for cable in &self.cables {
             sum.frames += cable.link.counts.frames;
             sum.bytes += cable.link.counts.bytes;
             sum.dropped += cable.link.counts.dropped;
-            lost += cable.lost;
         }
-        (sum, lost)
+        (sum, self.details.iter().map(|details| details.lost).sum())
     }
 }
 
@@ -132,13 +149,14 @@ impl Simulation {
         let sent = cable.link.send(at, self.frames.len(frame));
         if let Some(journal) = &mut self.fabric.journal {
             let outcome = sent.map_or(Outcome::QueueFull, Outcome::Sent);
-            journal.note(at, cable.from, cable.to, outcome, self.frames.get(frame));
+            let from = self.fabric.details[link as usize].from;
+            journal.note(at, from, cable.to, outcome, self.frames.get(frame));
         }
         let Some(arrival) = sent else {
             self.frames.free(frame);
             return;
         };
-        if !cable.impairer.is_idle() {
+        if cable.impaired {
             return self.put_impaired(link, arrival, frame);
         }
         // Frames of a link arrive in order, so the processor time of this one can be scheduled now.
@@ -158,19 +176,20 @@ impl Simulation {
 
     #[cold]
     fn put_impaired(&mut self, link: u32, arrival: Nanos, frame: FrameId) {
-        let cable = &mut self.fabric.cables[link as usize];
-        let fate = cable.impairer.fate();
+        let to = self.fabric.end(link);
+        let details = &mut self.fabric.details[link as usize];
+        let fate = details.impairer.fate();
         if fate.is_lost() {
-            cable.lost += 1;
+            details.lost += 1;
             if let Some(journal) = &mut self.fabric.journal {
                 let bytes = self.frames.get(frame);
-                journal.note(arrival, cable.from, cable.to, Outcome::Lost, bytes);
+                journal.note(arrival, details.from, to, Outcome::Lost, bytes);
             }
         }
         for &late in fate.delays() {
             let copy = self.frames.copy(frame);
             let arrival = arrival + late;
-            match self.fabric.cables[link as usize].to {
+            match to {
                 End::Card(card, port) => self.send_to_card(card, port, arrival, copy),
                 _ => self.queue.push(arrival, Event::Arrive { link, frame: copy }),
             }
@@ -205,17 +224,18 @@ impl Simulation {
         from: Option<Impairment>,
     ) -> Result<(), String> {
         let mut found = false;
-        for cable in &mut self.fabric.cables {
+        for (cable, details) in self.fabric.cables.iter_mut().zip(&mut self.fabric.details) {
             if cable.to == end
                 && let Some(impairment) = to
             {
-                cable.impairer.set(impairment);
+                details.impairer.set(impairment);
             }
-            if cable.from == end
+            if details.from == end
                 && let Some(impairment) = from
             {
-                cable.impairer.set(impairment);
+                details.impairer.set(impairment);
             }
+            cable.impaired = !details.impairer.is_idle();
             found |= cable.to == end;
         }
         if found { Ok(()) } else { Err(format!("There is no {} in this rack.", name(end))) }

@@ -3,67 +3,119 @@
 use netkv_wire::multiget::MTU;
 use netkv_wire::{ETHERNET_LEN, MAX_FRAME};
 
-/// Bytes of a small slot: enough for a frame with the longest value that a switch caches.
-const SMALL: usize = 256;
-/// Bytes of a large slot: the longest frame for one or several keys, and a header that a switch may
+/// Bytes of a slot for a frame without a value; with its length, 2 cache lines. Most frames that
+/// wait at servers are requests.
+const TINY: usize = 126;
+/// Bytes of a slot for a frame with the longest value that a switch caches: 4 cache lines.
+const SMALL: usize = 254;
+/// Bytes of a slot for the longest frame for one or several keys, and a header that a switch may
 /// add.
 const LARGE: usize = LONGEST + 64;
 const LONGEST: usize = if MAX_FRAME > ETHERNET_LEN + MTU { MAX_FRAME } else { ETHERNET_LEN + MTU };
-const LARGE_BIT: u32 = 1 << 31;
 
-/// A frame in flight. The order has no meaning.
+/// A frame in flight: the size of its slot, and the number of the slot among those of its size. The
+/// order has no meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FrameId(u32);
+
+/// Bits of the number of a slot. The bits above are one of the constants below.
+const PLACE_BITS: u32 = 30;
+const IS_TINY: u32 = 0;
+const IS_SMALL: u32 = 1;
+const IS_LARGE: u32 = 2;
+
+impl FrameId {
+    fn new(size: u32, place: u32) -> Self {
+        Self(size << PLACE_BITS | place)
+    }
+
+    fn size(self) -> u32 {
+        self.0 >> PLACE_BITS
+    }
+
+    fn place(self) -> u32 {
+        self.0 & ((1 << PLACE_BITS) - 1)
+    }
+}
 
 /// All frames in flight.
 #[derive(Debug, Default)]
 pub struct Frames {
+    tiny: Slots<TINY>,
     small: Slots<SMALL>,
     large: Slots<LARGE>,
 }
 
 #[derive(Debug)]
 struct Slots<const SIZE: usize> {
-    slots: Vec<[u8; SIZE]>,
-    lengths: Vec<u16>,
+    slots: Vec<Slot<SIZE>>,
     free: Vec<u32>,
 }
 
+#[derive(Debug)]
+#[repr(align(64))]
+struct Slot<const SIZE: usize> {
+    length: u16,
+    bytes: [u8; SIZE],
+}
+
+const _: () = assert!(size_of::<Slot<TINY>>() == 128);
+const _: () = assert!(size_of::<Slot<SMALL>>() == 256);
+
 impl<const SIZE: usize> Default for Slots<SIZE> {
     fn default() -> Self {
-        Self { slots: Vec::new(), lengths: Vec::new(), free: Vec::new() }
+        Self { slots: Vec::new(), free: Vec::new() }
     }
 }
 
 impl<const SIZE: usize> Slots<SIZE> {
+    #[inline]
     fn add(&mut self, bytes: &[u8]) -> u32 {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push([0; SIZE]);
-            self.lengths.push(0);
+        let place = self.take();
+        let slot = &mut self.slots[place as usize];
+        slot.bytes[..bytes.len()].copy_from_slice(bytes);
+        slot.length = bytes.len() as u16;
+        place
+    }
+
+    /// An unused slot.
+    #[inline]
+    fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot { length: 0, bytes: [0; SIZE] });
             self.slots.len() as u32 - 1
-        });
-        self.slots[slot as usize][..bytes.len()].copy_from_slice(bytes);
-        self.lengths[slot as usize] = bytes.len() as u16;
-        slot
+        })
     }
 
-    fn copy(&mut self, slot: u32) -> u32 {
-        let (bytes, length) = (self.slots[slot as usize], self.lengths[slot as usize]);
-        self.add(&bytes[..usize::from(length)])
+    fn copy(&mut self, from: u32) -> u32 {
+        let place = self.take();
+        if let Ok([from, to]) = self.slots.get_disjoint_mut([from as usize, place as usize]) {
+            (to.length, to.bytes) = (from.length, from.bytes);
+        }
+        place
     }
 
-    fn get(&self, slot: u32) -> &[u8] {
-        &self.slots[slot as usize][..usize::from(self.lengths[slot as usize])]
+    fn count(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    #[inline]
+    fn get(&self, place: u32) -> &[u8] {
+        let slot = &self.slots[place as usize];
+        &slot.bytes[..usize::from(slot.length)]
     }
 }
 
 impl Frames {
     /// Stores a copy of a frame; `None` if it is longer than all frames of netkv.
+    #[inline]
     pub fn add(&mut self, bytes: &[u8]) -> Option<FrameId> {
-        if bytes.len() <= SMALL {
-            Some(FrameId(self.small.add(bytes)))
+        if bytes.len() <= TINY {
+            Some(FrameId::new(IS_TINY, self.tiny.add(bytes)))
+        } else if bytes.len() <= SMALL {
+            Some(FrameId::new(IS_SMALL, self.small.add(bytes)))
         } else if bytes.len() <= LARGE {
-            Some(FrameId(self.large.add(bytes) | LARGE_BIT))
+            Some(FrameId::new(IS_LARGE, self.large.add(bytes)))
         } else {
             None
         }
@@ -71,47 +123,53 @@ impl Frames {
 
     /// Another frame with the same bytes.
     pub fn copy(&mut self, frame: FrameId) -> FrameId {
-        if frame.0 & LARGE_BIT == 0 {
-            FrameId(self.small.copy(frame.0))
-        } else {
-            FrameId(self.large.copy(frame.0 & !LARGE_BIT) | LARGE_BIT)
-        }
+        let place = match frame.size() {
+            IS_TINY => self.tiny.copy(frame.place()),
+            IS_SMALL => self.small.copy(frame.place()),
+            _ => self.large.copy(frame.place()),
+        };
+        FrameId::new(frame.size(), place)
     }
 
     /// Its bytes.
+    #[inline]
     pub fn get(&self, frame: FrameId) -> &[u8] {
-        if frame.0 & LARGE_BIT == 0 {
-            self.small.get(frame.0)
-        } else {
-            self.large.get(frame.0 & !LARGE_BIT)
+        match frame.size() {
+            IS_TINY => self.tiny.get(frame.place()),
+            IS_SMALL => self.small.get(frame.place()),
+            _ => self.large.get(frame.place()),
         }
     }
 
-    /// Prefetches a frame into the processor's caches.
+    /// Starts loading a frame into the processor's caches.
+    #[inline]
     pub fn prefetch(&self, frame: FrameId) {
-        if frame.0 & LARGE_BIT == 0 {
-            crate::sys::prefetch(&self.small.slots[frame.0 as usize]);
+        match frame.size() {
+            IS_TINY => crate::sys::prefetch(&self.tiny.slots[frame.place() as usize]),
+            IS_SMALL => crate::sys::prefetch(&self.small.slots[frame.place() as usize]),
+            _ => {}
         }
     }
 
     /// Its number of bytes.
+    #[inline]
     pub fn len(&self, frame: FrameId) -> usize {
         self.get(frame).len()
     }
 
     /// Frees the slot of a frame.
+    #[inline]
     pub fn free(&mut self, frame: FrameId) {
-        if frame.0 & LARGE_BIT == 0 {
-            self.small.free.push(frame.0);
-        } else {
-            self.large.free.push(frame.0 & !LARGE_BIT);
-        }
+        let free = match frame.size() {
+            IS_TINY => &mut self.tiny.free,
+            IS_SMALL => &mut self.small.free,
+            _ => &mut self.large.free,
+        };
+        free.push(frame.place());
     }
 
     /// Number of frames in flight.
     pub fn count(&self) -> usize {
-        self.small.slots.len() + self.large.slots.len()
-            - self.small.free.len()
-            - self.large.free.len()
+        self.tiny.count() + self.small.count() + self.large.count()
     }
 }

@@ -91,10 +91,13 @@ impl Simulation {
     /// timer.
     pub(super) fn after_generator(&mut self) {
         self.generator.end_finished_phase();
-        std::mem::swap(&mut self.actions, self.generator.actions());
-        for index in 0..self.actions.ranges().len() {
-            let (start, end) = self.actions.ranges()[index];
-            let bytes = &self.actions.bytes()[start..end];
+        if self.generator.actions().is_empty() {
+            self.generator_due = self.generator.deadline().unwrap_or(Nanos::MAX);
+            return;
+        }
+        let empty = self.actions.take().unwrap_or_default();
+        let mut actions = self.generator.take_actions(empty);
+        for bytes in actions.frames() {
             let Some(at) = sender(bytes) else { continue };
             let hosts = &mut self.hosts;
             let Some(host) = hosts.hosts.get_mut(at).filter(|host| host.up) else { continue };
@@ -109,9 +112,8 @@ impl Simulation {
                 self.put(link, leaves, frame);
             }
         }
-        self.actions.clear();
-        // Returns the memory to the generator.
-        std::mem::swap(&mut self.actions, self.generator.actions());
+        actions.clear();
+        self.actions = Some(actions);
         self.generator_due = self.generator.deadline().unwrap_or(Nanos::MAX);
     }
 

@@ -22,6 +22,7 @@ mod hosts;
 mod journal;
 mod link;
 mod pipes;
+mod prefetch;
 mod queue;
 mod servers;
 mod switches;
@@ -95,10 +96,6 @@ impl Event {
     }
 }
 
-/// A frame is prefetched into the processor's caches so many events before its own: tens of
-/// thousands of frames are in flight, and each is accessed only when it arrives at a node.
-const PREFETCH_DISTANCE: usize = 3;
-
 type Engines<'a> = [MutexGuard<'a, Switch>];
 
 /// A rack in virtual time. See the module.
@@ -117,8 +114,9 @@ pub struct Simulation {
     /// When the generator's next timer is due.
     generator_due: Nanos,
     engines: Vec<Arc<Mutex<Switch>>>,
-    output: Output,
-    actions: Actions,
+    /// Memory for reuse, in boxes: a move of a larger value waits for the stores to its fields.
+    output: Option<Box<Output>>,
+    actions: Option<Box<Actions>>,
     /// Events since the start.
     events: u64,
     /// Why a server's role has failed.
@@ -180,8 +178,8 @@ impl Simulation {
             generator_due: generator.deadline().unwrap_or(Nanos::MAX),
             generator,
             engines,
-            output: Output::new(),
-            actions: Actions::new(),
+            output: None,
+            actions: None,
             events: 0,
             failure: None,
         };
@@ -214,13 +212,15 @@ impl Simulation {
                 self.generator.poll(self.now)?;
                 self.after_generator();
             } else if let Some((at, event)) = self.queue.pop() {
-                if let Some(frame) = self.queue.peek(PREFETCH_DISTANCE).and_then(Event::frame) {
-                    self.frames.prefetch(frame);
+                if self.queue.take_turn() {
+                    self.prefetch(&mut engines);
                 }
                 // An event in the past happens now.
                 self.now = self.now.max(at);
                 self.handle(event, &mut engines);
-                self.failure.take().map_or(Ok(()), Err)?;
+                if self.failure.is_some() {
+                    return self.failure.take().map_or(Ok(Vec::new()), Err);
+                }
             }
             self.events += 1;
         }

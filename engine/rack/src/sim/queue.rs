@@ -1,46 +1,66 @@
 //! The event queue: events ordered by time, and events of the same time by insertion.
 //!
-//! It is a calendar queue. Events of the next 8 ms are in buckets of about a microsecond, later
-//! ones in a heap; a bucket is sorted when it becomes the current one. Almost all events of a rack
-//! are near, so an event costs a push and a part of a small sort, however many are waiting.
+//! It is a calendar queue. Near events are in buckets, each of a width of time, and later ones in a
+//! heap; a bucket is sorted when it becomes the current one. The width follows from the rate of the
+//! events, so that a bucket has about [`USUAL`] of them. Almost all events of a rack are near, so an
+//! event costs a push and a part of a small sort, however many are waiting.
+//!
+//! Rules
+//! -----
+//! 1. All events of the current bucket or before it are in `current`, ascending from `head` on.
+//! 2. All events of the next `BUCKETS - 1` buckets are in their bucket, in the order of insertion;
+//!    a stable sort then orders those of equal times.
+//! 3. All others are in the heap. If a bucket comes near, its events leave the heap before others
+//!    are added to it (rule 2).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use netkv_roles::Nanos;
 
-/// Width of a bucket: 2 to this power nanoseconds.
-const WIDTH_BITS: u32 = 10;
 /// Number of buckets, a power of two.
 const BUCKETS: u64 = 8192;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    at: Nanos,
-    number: u64,
-}
+/// Width of a bucket at first: 2 to this power nanoseconds.
+const WIDTH_BITS: u32 = 10;
+/// The least and the largest width.
+const MIN_WIDTH_BITS: u32 = 6;
+const MAX_WIDTH_BITS: u32 = 24;
+/// Usual number of events in a bucket, a power of two.
+const USUAL: u64 = 16;
+/// The width is chosen anew after this many events, a power of two.
+const PERIOD: u64 = 4096;
+/// A current bucket with more events is too wide.
+const CROWDED: usize = 512;
 
 #[derive(Debug, Clone, Copy)]
 struct Entry<E> {
-    key: Key,
+    at: Nanos,
     event: E,
 }
 
-impl<E> PartialEq for Entry<E> {
+/// An event that is too far in the future for the buckets.
+#[derive(Debug, Clone, Copy)]
+struct Later<E> {
+    /// Its time and the number of events that were added before it.
+    key: (Nanos, u64),
+    event: E,
+}
+
+impl<E> PartialEq for Later<E> {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
 
-impl<E> Eq for Entry<E> {}
+impl<E> Eq for Later<E> {}
 
-impl<E> PartialOrd for Entry<E> {
+impl<E> PartialOrd for Later<E> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<E> Ord for Entry<E> {
+impl<E> Ord for Later<E> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key.cmp(&other.key)
     }
@@ -49,48 +69,69 @@ impl<E> Ord for Entry<E> {
 /// An event queue: see the module.
 #[derive(Debug)]
 pub struct Queue<E> {
+    width_bits: u32,
     buckets: Vec<Vec<Entry<E>>>,
     /// A bit for each bucket that is not empty.
     filled: Vec<u64>,
-    /// Number (time over width) of the current bucket. Its entries are in `current`.
+    /// Number (time over width) of the current bucket.
     current_bucket: u64,
-    /// In descending order: the last entry is the next event.
     current: Vec<Entry<E>>,
-    /// Events that are too far in the future for the buckets.
-    later: BinaryHeap<Reverse<Entry<E>>>,
+    /// Index of the next event in `current`.
+    head: usize,
+    later: BinaryHeap<Reverse<Later<E>>>,
     /// Number of events that were added.
-    number: u64,
+    added: u64,
     len: usize,
+    /// Number of events that were removed, and the time of the last one at the end of a period.
+    removed: u64,
+    period_began: Nanos,
+    /// Whether the current bucket is another one than at the last call of [`Queue::take_turn`].
+    turned: bool,
 }
 
 impl<E: Copy> Default for Queue<E> {
     fn default() -> Self {
         Self {
+            width_bits: WIDTH_BITS,
             buckets: (0..BUCKETS).map(|_| Vec::new()).collect(),
             filled: vec![0; (BUCKETS / 64) as usize],
             current_bucket: 0,
             current: Vec::new(),
+            head: 0,
             later: BinaryHeap::new(),
-            number: 0,
+            added: 0,
             len: 0,
+            removed: 0,
+            period_began: 0,
+            turned: false,
         }
     }
 }
 
 impl<E: Copy> Queue<E> {
     /// Adds an event, which may be in the past.
+    // Inlined, so that an event is written to its place and not first to the stack.
+    #[inline(always)]
     pub fn push(&mut self, at: Nanos, event: E) {
-        self.number += 1;
+        self.added += 1;
         self.len += 1;
-        let entry = Entry { key: Key { at, number: self.number }, event };
-        let bucket = at >> WIDTH_BITS;
-        if bucket <= self.current_bucket {
-            let index = self.current.partition_point(|other| other.key > entry.key);
-            self.current.insert(index, entry);
-        } else if bucket - self.current_bucket < BUCKETS {
-            self.add_to_bucket(bucket, entry);
+        let bucket = at >> self.width_bits;
+        if bucket.wrapping_sub(self.current_bucket + 1) < BUCKETS - 1 {
+            self.add_to_bucket(bucket, Entry { at, event });
         } else {
-            self.later.push(Reverse(entry));
+            self.push_elsewhere(at, event);
+        }
+    }
+
+    /// Adds an event that is not in one of the next buckets.
+    #[cold]
+    fn push_elsewhere(&mut self, at: Nanos, event: E) {
+        if at >> self.width_bits <= self.current_bucket {
+            let left = &self.current[self.head..];
+            let index = self.head + left.partition_point(|other| other.at <= at);
+            self.current.insert(index, Entry { at, event });
+        } else {
+            self.later.push(Reverse(Later { key: (at, self.added), event }));
         }
     }
 
@@ -98,25 +139,53 @@ impl<E: Copy> Queue<E> {
     ///
     /// A bucket after `until` does not become the current one: events that are added before it
     /// would then be inserted into it one by one.
+    #[inline]
     pub fn next(&mut self, until: Nanos) -> Option<Nanos> {
-        if self.current.is_empty() {
+        if self.head == self.current.len() {
             self.advance(until);
         }
-        self.current.last().map(|entry| entry.key.at).filter(|at| *at <= until)
+        self.current.get(self.head).map(|entry| entry.at).filter(|at| *at <= until)
     }
 
-    /// Removes and returns the next event.
+    /// Removes the next event and returns it with its time.
+    #[inline]
     pub fn pop(&mut self) -> Option<(Nanos, E)> {
-        self.next(Nanos::MAX)?;
-        let entry = self.current.pop()?;
+        if self.head == self.current.len() {
+            self.advance(Nanos::MAX);
+        }
+        let Entry { at, event } = *self.current.get(self.head)?;
+        self.head += 1;
         self.len -= 1;
-        Some((entry.key.at, entry.event))
+        self.removed += 1;
+        if self.removed.is_multiple_of(PERIOD) {
+            self.choose_width(at);
+        }
+        Some((at, event))
     }
 
-    /// The event that is `ahead` events after the next one, if it is in the current bucket.
-    pub fn peek(&self, ahead: usize) -> Option<&E> {
-        let index = self.current.len().checked_sub(ahead + 1)?;
-        Some(&self.current[index].event)
+    /// Whether another bucket has become the current one since the last call.
+    #[inline]
+    pub fn take_turn(&mut self) -> bool {
+        std::mem::take(&mut self.turned)
+    }
+
+    /// The events in the first and in the second bucket after the current one, without empty ones,
+    /// in no order. Starts loading the one after them into the processor's caches.
+    #[inline]
+    pub fn following(&self) -> [impl Iterator<Item = &E>; 2] {
+        let first = self.filled_after(self.current_bucket);
+        let second = first.and_then(|first| self.filled_after(first));
+        if let Some(third) = second.and_then(|second| self.filled_after(second)) {
+            crate::sys::prefetch(self.bucket(third));
+        }
+        [first, second].map(|number| {
+            let entries = number.map_or(&[][..], |number| self.bucket(number));
+            entries.iter().map(|entry| &entry.event)
+        })
+    }
+
+    fn bucket(&self, number: u64) -> &[Entry<E>] {
+        &self.buckets[(number & (BUCKETS - 1)) as usize]
     }
 
     /// Number of events that wait.
@@ -124,6 +193,7 @@ impl<E: Copy> Queue<E> {
         self.len
     }
 
+    #[inline]
     fn add_to_bucket(&mut self, bucket: u64, entry: Entry<E>) {
         let index = bucket & (BUCKETS - 1);
         self.buckets[index as usize].push(entry);
@@ -135,33 +205,87 @@ impl<E: Copy> Queue<E> {
         if self.len == 0 {
             return;
         }
-        let near = self.next_filled();
-        let far = self.later.peek().map(|Reverse(entry)| entry.key.at >> WIDTH_BITS);
+        let near = self.filled_after(self.current_bucket);
+        let far = self.later.peek().map(|Reverse(later)| later.key.0 >> self.width_bits);
         let Some(next) = [near, far].into_iter().flatten().min() else { return };
-        if next > until >> WIDTH_BITS {
+        if next > until >> self.width_bits {
             return;
         }
         self.current_bucket = next;
-        // Moves events from the heap that are near now, including those of the next bucket itself,
-        // which may have others already.
-        while let Some(Reverse(entry)) = self.later.peek() {
-            let bucket = entry.key.at >> WIDTH_BITS;
-            if bucket - next >= BUCKETS {
+        self.take_from_heap();
+        self.load_current();
+        if self.current.len() > CROWDED && self.width_bits > MIN_WIDTH_BITS {
+            let narrower = (self.current.len() as u64 / USUAL).ilog2();
+            let first = self.current[0].at;
+            self.set_width(self.width_bits.saturating_sub(narrower).max(MIN_WIDTH_BITS), first);
+        }
+    }
+
+    /// Moves the events of the current bucket to `current`.
+    fn load_current(&mut self) {
+        let index = self.current_bucket & (BUCKETS - 1);
+        self.current.clear();
+        self.head = 0;
+        std::mem::swap(&mut self.current, &mut self.buckets[index as usize]);
+        self.filled[(index / 64) as usize] &= !(1 << (index % 64));
+        self.current.sort_by_key(|entry| entry.at);
+        self.turned = true;
+    }
+
+    /// Moves the events that are near now from the heap to their buckets, including those of the
+    /// current one.
+    fn take_from_heap(&mut self) {
+        while let Some(Reverse(later)) = self.later.peek() {
+            let bucket = later.key.0 >> self.width_bits;
+            if bucket - self.current_bucket >= BUCKETS {
                 break;
             }
-            let entry = *entry;
+            let entry = Entry { at: later.key.0, event: later.event };
             self.later.pop();
             self.add_to_bucket(bucket, entry);
         }
-        let index = next & (BUCKETS - 1);
-        std::mem::swap(&mut self.current, &mut self.buckets[index as usize]);
-        self.filled[(index / 64) as usize] &= !(1 << (index % 64));
-        self.current.sort_unstable_by_key(|entry| Reverse(entry.key));
     }
 
-    /// Number of the next filled bucket.
-    fn next_filled(&self) -> Option<u64> {
-        let start = (self.current_bucket + 1) & (BUCKETS - 1);
+    /// Chooses the width at the end of a period, whose last event was at `at`.
+    #[cold]
+    fn choose_width(&mut self, at: Nanos) {
+        let elapsed = at.saturating_sub(std::mem::replace(&mut self.period_began, at));
+        let wanted = (elapsed / (PERIOD / USUAL)).max(1).ilog2();
+        let wanted = wanted.clamp(MIN_WIDTH_BITS, MAX_WIDTH_BITS);
+        // A factor of two is no reason to move all events.
+        if wanted.abs_diff(self.width_bits) > 1 {
+            self.set_width(wanted, at);
+        }
+    }
+
+    /// Changes the width, and puts all events where they belong then. No event is before `now`.
+    #[cold]
+    fn set_width(&mut self, width_bits: u32, now: Nanos) {
+        let mut entries = self.current.split_off(self.head);
+        while let Some(bucket) = self.filled_after(self.current_bucket) {
+            let index = bucket & (BUCKETS - 1);
+            entries.append(&mut self.buckets[index as usize]);
+            self.filled[(index / 64) as usize] &= !(1 << (index % 64));
+        }
+        self.width_bits = width_bits;
+        self.current_bucket = now >> width_bits;
+        // Those in the heap are later than all of these, so these need numbers among themselves only.
+        for (number, Entry { at, event }) in (0..).zip(entries) {
+            let bucket = (at >> width_bits).max(self.current_bucket);
+            if bucket - self.current_bucket < BUCKETS {
+                self.add_to_bucket(bucket, Entry { at, event });
+            } else {
+                self.later.push(Reverse(Later { key: (at, number), event }));
+            }
+        }
+        self.take_from_heap();
+        self.load_current();
+    }
+
+    /// Number of the first bucket after `bucket` that is not empty; `bucket` is the current one or
+    /// after it.
+    fn filled_after(&self, bucket: u64) -> Option<u64> {
+        let start = (bucket + 1) & (BUCKETS - 1);
         let words = self.filled.len() as u64;
         for step in 0..=words {
             let word = (start / 64 + step) % words;
@@ -174,7 +298,9 @@ impl<E: Copy> Queue<E> {
             if bits != 0 {
                 let index = word * 64 + u64::from(bits.trailing_zeros());
                 let ahead = index.wrapping_sub(start) & (BUCKETS - 1);
-                return Some(self.current_bucket + 1 + ahead);
+                let found = bucket + 1 + ahead;
+                // Behind the last bucket there is the first one again.
+                return (found < self.current_bucket + BUCKETS).then_some(found);
             }
         }
         None
@@ -231,5 +357,36 @@ mod tests {
         assert!(queue.current.is_empty(), "the events must be in their buckets");
         assert_eq!(queue.next(1_000_000), Some(20_000));
         assert!(queue.current.len() <= 11, "the events of one bucket");
+    }
+
+    #[test]
+    fn buckets_have_few_events_at_every_rate() {
+        let mut queue = Queue::default();
+        let mut now = 0;
+        for gap in [1_000, 30, 200_000, 1_000_000, 100] {
+            (0..1000).for_each(|at| queue.push(now + at * gap, ()));
+            let (mut buckets, mut events) = (0, 0);
+            while events < 40_000 {
+                buckets += u32::from(queue.head == queue.current.len());
+                now = queue.pop().unwrap().0;
+                queue.push(now + 1000 * gap, ());
+                events += 1;
+                assert!(events < 10_000 || queue.current.len() <= 8 * USUAL as usize);
+            }
+            assert!(buckets < 20_000, "{buckets} buckets for {events} events {gap} ns apart");
+            while queue.pop().is_some() {}
+        }
+    }
+
+    #[test]
+    fn a_crowd_at_one_time_keeps_its_order() {
+        let mut queue = Queue::default();
+        for number in 0..5_000 {
+            queue.push(1_000_000_000 + number % 3, number);
+            queue.push(50, number);
+        }
+        let taken: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        assert!(taken.is_sorted(), "numbers ascend within a time");
+        assert_eq!(taken.len(), 10_000);
     }
 }

@@ -15,6 +15,7 @@ use super::frames::FrameId;
 use super::warmth::Warmth;
 use super::{Event, Simulation};
 use crate::counters::document;
+use crate::sys::prefetch;
 
 struct Node {
     role: Box<dyn Server>,
@@ -36,9 +37,9 @@ pub(super) struct Servers {
     nodes: Vec<Node>,
     config: ServersConfig,
     times: Times,
-    actions: Actions,
+    actions: Box<Actions>,
     /// Actions that are being carried out, while `actions` collects new ones.
-    calls: Actions,
+    calls: Box<Actions>,
 }
 
 /// Processor times of frames and storage calls.
@@ -114,8 +115,8 @@ impl Servers {
             nodes: (0..spec.count).map(node).collect::<Result<_, _>>()?,
             config: spec.clone(),
             times: Times::new(spec, frames),
-            actions: Actions::new(),
-            calls: Actions::new(),
+            actions: Box::default(),
+            calls: Box::default(),
         })
     }
 
@@ -133,6 +134,13 @@ impl Servers {
     #[inline]
     pub(super) fn is_ideal(&self) -> bool {
         self.times.ideal
+    }
+
+    /// Loads the state of a server into the processor's caches.
+    #[inline]
+    pub(super) fn prefetch(&self, server: u16) {
+        let node = &self.nodes[usize::from(server)];
+        prefetch(&*node.role);
     }
 
     /// A server without a cable.

@@ -1,6 +1,6 @@
 //! Switches: frames that arrive run through the program, and its output leaves by the links.
 
-use netkv_dataplane::Switch;
+use netkv_dataplane::Output;
 use netkv_roles::Nanos;
 use netkv_wire::CPU_PORT;
 
@@ -78,10 +78,19 @@ impl Simulation {
             return;
         };
         let engine = &mut engines[usize::from(switch)];
-        engine.process(self.now, port, self.frames.get(frame), &mut self.output);
+        let mut output = self.output.take().unwrap_or_default();
+        engine.process(self.now, port, self.frames.get(frame), &mut output);
         // Before the output is stored, which then reuses this slot of the frames' memory.
         self.frames.free(frame);
-        self.after_engine(switch, port, out, engines);
+        self.send_output(switch, port, out, &output);
+        output.clear();
+        self.output = Some(output);
+        if engine.has_digests() {
+            for digest in engine.take_digests() {
+                let (queue, frames) = (&mut self.queue, &mut self.frames);
+                self.controls.digest(queue, frames, switch, out, digest);
+            }
+        }
     }
 
     /// Handles a frame from the controller, packet-out header in front.
@@ -102,8 +111,7 @@ impl Simulation {
     /// Sends the program's output for a frame from `port`. Without recirculation it leaves at
     /// `out`.
     #[inline]
-    fn after_engine(&mut self, switch: u16, port: u16, out: Nanos, engines: &mut Engines<'_>) {
-        let mut output = std::mem::take(&mut self.output);
+    fn send_output(&mut self, switch: u16, port: u16, out: Nanos, output: &Output) {
         let mut again = output.again().iter().peekable();
         self.switches.0[usize::from(switch)].pipes.begin(out, port);
         for (index, (port, bytes)) in output.frames().enumerate() {
@@ -125,15 +133,6 @@ impl Simulation {
                 Some(frame) if passes == 0 => self.put(link, at, frame),
                 // Added to the link at `at`: frames that leave earlier must not wait for it.
                 Some(frame) => self.queue.push(at, Event::Leave { switch, port, frame }),
-            }
-        }
-        output.clear();
-        self.output = output;
-        let engine: &mut Switch = &mut engines[usize::from(switch)];
-        if engine.has_digests() {
-            for digest in engine.take_digests() {
-                let (queue, frames) = (&mut self.queue, &mut self.frames);
-                self.controls.digest(queue, frames, switch, out, digest);
             }
         }
     }

@@ -15,6 +15,7 @@ impl<T> Default for Slots<T> {
 
 impl<T> Slots<T> {
     /// Adds an entry and returns its number, which no other present entry has.
+    #[inline(always)]
     pub(crate) fn add(&mut self, entry: T) -> u32 {
         if let Some(number) = self.free.pop() {
             self.slots[number as usize] = Some(entry);
@@ -33,6 +34,7 @@ impl<T> Slots<T> {
     }
 
     /// Removes an entry.
+    #[inline(always)]
     pub(crate) fn take(&mut self, number: u32) -> Option<T> {
         let entry = self.slots.get_mut(number as usize)?.take();
         if entry.is_some() {

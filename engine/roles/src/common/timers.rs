@@ -1,36 +1,73 @@
 //! Timers that are never cancelled: when one is due, its owner checks whether it still matters.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use crate::Nanos;
 
+/// Maximum number of queues of [`Timers`].
+const MAX_QUEUES: usize = 8;
+
 /// A priority queue of events by the time at which they are due.
+///
+/// The timers of an owner have a few different waits, and those of one wait are set in the order in
+/// which they are due. So nearly all of them can be in a few queues, each in that order, where a
+/// timer costs about the same however many there are. The others are in a heap.
 #[derive(Debug)]
 pub(crate) struct Timers<T: Ord> {
+    /// Each is ascending, and none is empty.
+    queues: Vec<VecDeque<(Nanos, T)>>,
     heap: BinaryHeap<Reverse<(Nanos, T)>>,
+    /// Memory of queues that became empty.
+    spare: Vec<VecDeque<(Nanos, T)>>,
 }
 
 impl<T: Ord> Timers<T> {
     pub(crate) fn new() -> Self {
-        Self { heap: BinaryHeap::new() }
+        Self { queues: Vec::new(), heap: BinaryHeap::new(), spare: Vec::new() }
     }
 
     pub(crate) fn set(&mut self, at: Nanos, event: T) {
-        self.heap.push(Reverse((at, event)));
+        let entry = (at, event);
+        let before = self.queues.iter_mut().filter(|queue| queue.back() <= Some(&entry));
+        // The queue with the latest last timer, so that the others remain for earlier ones.
+        if let Some(queue) = before.max_by(|a, b| a.back().cmp(&b.back())) {
+            queue.push_back(entry);
+        } else if self.queues.len() < MAX_QUEUES {
+            let mut queue = self.spare.pop().unwrap_or_default();
+            queue.push_back(entry);
+            self.queues.push(queue);
+        } else {
+            self.heap.push(Reverse(entry));
+        }
     }
 
     /// When the first timer is due.
+    #[inline]
     pub(crate) fn next(&self) -> Option<Nanos> {
-        self.heap.peek().map(|Reverse((at, _))| *at)
+        let queued = self.queues.iter().filter_map(|queue| queue.front());
+        let other = self.heap.peek().map(|Reverse(entry)| entry);
+        queued.chain(other).map(|(at, _)| *at).min()
     }
 
     /// Takes the first timer that is due at `now`, with its time.
     pub(crate) fn take(&mut self, now: Nanos) -> Option<(Nanos, T)> {
-        if self.next()? > now {
+        let fronts = self.queues.iter().map(VecDeque::front).enumerate();
+        let first = fronts.min_by(|a, b| a.1.cmp(&b.1)).and_then(|(at, it)| Some((at, it?)));
+        if let Some(Reverse(other)) = self.heap.peek()
+            && first.is_none_or(|(_, first)| other < first)
+        {
+            return if other.0 > now { None } else { self.heap.pop().map(|it| it.0) };
+        }
+        let (index, (at, _)) = first?;
+        if *at > now {
             return None;
         }
-        self.heap.pop().map(|Reverse(entry)| entry)
+        let taken = self.queues[index].pop_front();
+        if self.queues[index].is_empty() {
+            self.spare.push(self.queues.swap_remove(index));
+        }
+        taken
     }
 }
 
@@ -242,5 +279,29 @@ mod tests {
         assert_eq!(timers.take(9), Some((3, 'a')));
         assert_eq!(timers.take(9), Some((5, 'b')));
         assert_eq!(timers.take(9), None);
+    }
+
+    #[test]
+    fn timers_come_in_the_order_of_a_sorted_list() {
+        let mut random = netkv_workload::Random::new(3, 0);
+        let (mut timers, mut sorted) = (Timers::new(), Vec::new());
+        for now in 0..5_000 {
+            // Most have the same wait, a few others another one, and some any.
+            let wait = match random.below(8) {
+                0 => random.below(900),
+                1 => 100,
+                _ => 500,
+            };
+            let event = random.below(3);
+            timers.set(now + wait, event);
+            sorted.push((now + wait, event));
+            sorted.sort_unstable();
+            assert_eq!(timers.next(), sorted.first().map(|(at, _)| *at));
+            while sorted.first().is_some_and(|(at, _)| *at <= now) {
+                assert_eq!(timers.take(now), Some(sorted.remove(0)));
+            }
+            assert_eq!(timers.take(now), None);
+        }
+        assert!(timers.heap.len() < 100, "few of {} are in the heap", sorted.len());
     }
 }

@@ -30,9 +30,11 @@ mod requests;
 mod users;
 mod verify;
 
+use std::any::Any;
+
 use netkv_checker::{Summary, Violation};
+use netkv_wire::peek_request;
 use netkv_workload::{Arrivals, Operation, Workload};
-use rustc_hash::FxHashMap;
 
 use crate::common::load::{Judge, Load, Phase, Senders, Verification};
 use crate::common::mutation::Mutated;
@@ -48,10 +50,10 @@ pub struct Client<P: Protocol> {
     config: ClientConfig,
     workload: Workload,
     load: Load,
+    /// `senders` has the index of each.
     requests: Vec<Option<Request>>,
     free: Vec<u32>,
     outstanding: usize,
-    by_number: FxHashMap<(u16, u32), u32>,
     senders: Senders,
     timers: Timers<(u16, u32)>,
     timeouts: Timeouts,
@@ -87,7 +89,6 @@ impl<P: Protocol> Client<P> {
             requests: Vec::new(),
             free: Vec::new(),
             outstanding: 0,
-            by_number: FxHashMap::default(),
             senders: Senders::new(&config, 1),
             timers: Timers::new(),
             timeouts: Timeouts::new(config.retry),
@@ -119,6 +120,7 @@ impl<P: Protocol> Client<P> {
         }
     }
 
+    #[inline]
     fn begin(&mut self, now: Nanos, intended: Nanos, operation: Operation, out: &mut Actions) {
         let exists = operation.id < self.workload.config().keys;
         let request = Request::new(operation, exists, intended, intended + self.config.deadline);
@@ -129,6 +131,12 @@ impl<P: Protocol> Client<P> {
 impl<P: Protocol> crate::Client for Client<P> {
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
         self.take_frame(now, bytes, out);
+    }
+
+    fn state_of(&self, bytes: &[u8]) -> Option<&dyn Any> {
+        let (sender, request) = peek_request(bytes)?;
+        let slot = self.senders.owner(sender, request)?;
+        self.requests.get(slot as usize).map(|request| request as &dyn Any)
     }
 
     fn poll(&mut self, now: Nanos, out: &mut Actions) {

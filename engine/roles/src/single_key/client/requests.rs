@@ -10,8 +10,9 @@ use crate::common::load::{Phase, VERIFY_RETRY};
 use crate::single_key::mutation;
 use crate::{Actions, Nanos, fill_value};
 
-/// An operation under way.
+/// An operation under way, in three cache lines.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(super) struct Request {
     pub(super) operation: Operation,
     /// Whether the key has an initial value.
@@ -38,7 +39,10 @@ pub(super) struct Request {
     pub(super) ticket: Option<ReadTicket>,
 }
 
+const _: () = assert!(size_of::<Option<Request>>() == 192);
+
 impl Request {
+    #[inline(always)]
     pub(super) fn new(
         operation: Operation,
         exists: bool,
@@ -96,8 +100,7 @@ impl<P: Protocol> Client<P> {
             self.stats.counts.malformed += 1;
             return;
         };
-        let number = (frame.sender(), frame.request());
-        let mut found = self.by_number.get(&number).copied();
+        let mut found = self.senders.owner(frame.sender(), frame.request());
         if self.mutated.by(mutation::MatchRepliesByKey) {
             found = (0..self.requests.len() as u32).find(|slot| self.is_about(*slot, &frame.key()));
         }
@@ -201,7 +204,8 @@ impl<P: Protocol> Client<P> {
             request.attempts = 0;
             let (client, number) = self.senders.take_again(request.client);
             (request.client, request.number) = (client, number);
-            self.enter(now, slot, request, out);
+            self.requests[slot as usize] = Some(request);
+            self.enter(now, slot, out);
             return;
         }
         self.release(slot);
@@ -227,6 +231,8 @@ impl<P: Protocol> Client<P> {
 
     /// Numbers a request and sends it for the first time. The caller has checked that there is room
     /// (rule 2).
+    // Inlined, so that a request is written to its slot and not first to the stack.
+    #[inline(always)]
     pub(super) fn start_request(&mut self, now: Nanos, mut request: Request, out: &mut Actions) {
         (request.client, request.number) = self.senders.take();
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -234,12 +240,14 @@ impl<P: Protocol> Client<P> {
             (self.requests.len() - 1) as u32
         });
         self.outstanding += 1;
-        self.enter(now, slot, request, out);
+        self.requests[slot as usize] = Some(request);
+        self.enter(now, slot, out);
     }
 
-    /// Puts a numbered request into its slot, reports it to the checker, and sends it.
-    fn enter(&mut self, now: Nanos, slot: u32, mut request: Request, out: &mut Actions) {
-        self.by_number.insert((request.client, request.number), slot);
+    /// Reports the numbered request in a slot to the checker, and sends it.
+    fn enter(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
+        let Some(request) = &mut self.requests[slot as usize] else { return };
+        self.senders.set_owner(request.client, request.number, slot);
         let asks = request.op == Op::Put && request.operation.conditional;
         let condition = if asks { self.protocol.condition(&request.operation.key) } else { None };
         request.conditional = condition.is_some();
@@ -251,12 +259,12 @@ impl<P: Protocol> Client<P> {
             Op::Put => self.judge.begin_write(now, key, id, WriteKind::Put, exists),
             _ => self.judge.begin_write(now, key, id, WriteKind::Delete, exists),
         }
-        self.send(now, &mut request, out);
-        self.requests[slot as usize] = Some(request);
+        self.send(now, slot, out);
     }
 
-    /// Sends a request, for the first time or again, and sets its timer.
-    fn send(&mut self, now: Nanos, request: &mut Request, out: &mut Actions) {
+    /// Sends the request in a slot, for the first time or again, and sets its timer.
+    fn send(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
+        let Some(request) = &mut self.requests[slot as usize] else { return };
         request.attempts += 1;
         self.stats.counts.requests += 1;
         self.stats.counts.retries += u64::from(request.attempts > 1);
@@ -293,19 +301,18 @@ impl<P: Protocol> Client<P> {
         number: (u16, u32),
         out: &mut Actions,
     ) {
-        let Some(&slot) = self.by_number.get(&number) else { return };
-        let Some(mut request) = self.requests[slot as usize].take_if(|it| it.timer == at) else {
-            return;
-        };
+        let Some(slot) = self.senders.owner(number.0, number.1) else { return };
+        let entry = &mut self.requests[slot as usize];
+        let Some(request) = entry.as_mut().filter(|it| it.timer == at) else { return };
         let again = !self.mutated.by(mutation::RequestOnce);
         if now < request.deadline && again {
             if self.mutated.by(mutation::ClientStampsRetriesAnew) {
                 request.stamp = self.protocol.stamp();
             }
-            self.send(now, &mut request, out);
-            self.requests[slot as usize] = Some(request);
+            self.send(now, slot, out);
             return;
         }
+        let Some(request) = entry.take() else { return };
         self.give_up(slot, &request);
         self.stats.counts.lost += u64::from(request.is_load());
     }
@@ -331,7 +338,6 @@ impl<P: Protocol> Client<P> {
     }
 
     fn end_number(&mut self, request: &Request) {
-        self.by_number.remove(&(request.client, request.number));
         self.senders.end(request.client, request.number);
     }
 

@@ -216,6 +216,7 @@ impl<P: Protocol> Server<P> {
 /// Reads of protocols that answer with the stored value and nothing else.
 impl<P: Protocol<Query = Read>> Server<P> {
     /// Reads the store for a read request.
+    #[inline]
     pub(crate) fn read(&mut self, frame: &FrameView<'_>, out: &mut Actions) {
         let read = Read::of(frame);
         let key = read.key;

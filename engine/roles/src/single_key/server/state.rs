@@ -29,6 +29,7 @@ pub struct Read {
 
 impl Read {
     /// The read of a frame.
+    #[inline(always)]
     pub(crate) fn of(frame: &FrameView<'_>) -> Self {
         Self {
             client: frame.source(),

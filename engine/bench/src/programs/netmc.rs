@@ -26,6 +26,8 @@ const KEYS: u8 = 16;
 
 /// The server without a multicast group, if frames of all kinds are sent.
 const WITHOUT_GROUP: u16 = 6;
+/// The server at the controller's port, if frames of all kinds are sent.
+const AT_CONTROLLER: u16 = 7;
 
 /// One path: what the frames are.
 #[derive(Clone, Copy)]
@@ -191,10 +193,10 @@ impl Subject for NetMc {
         for server in 0..rack::SERVERS {
             let (ip, group) = (server_ip(server), server + 1);
             if has_group(case, server) {
-                control.multicast_group(group.into(), &[rack::SERVER_PORT, LOOP_PORT])?;
+                control.multicast_group(group.into(), &[port_of(case, server), LOOP_PORT])?;
             }
             let (mac, address) = (rack::number(&mac_of(ip)), rack::number(&ip));
-            let params = [mac, address, rack::SERVER_PORT.into(), group.into()];
+            let params = [mac, address, port_of(case, server).into(), group.into()];
             let (table, to_server) = ("NetkvIngress.addressing.addr", action("to_server"));
             control.insert(table, exact(8, server), 0, &to_server, &params)?;
         }
@@ -238,7 +240,7 @@ impl Subject for NetMc {
         let forwarding = Forwarding::new(Vec::new(), rack::routes());
         let mut pipeline = ByHand::new(forwarding, RACK);
         for number in 0..rack::SERVERS {
-            let (ip, port) = (server_ip(number), rack::SERVER_PORT);
+            let (ip, port) = (server_ip(number), port_of(case, number));
             let group = has_group(case, number).then_some(port);
             pipeline.insert(number as u8, Server { mac: mac_of(ip), ip, port, group });
         }
@@ -253,4 +255,9 @@ impl Subject for NetMc {
 /// Whether the multicast group of a server exists.
 fn has_group(case: &Case, server: u16) -> bool {
     case.path != ALL_KINDS || server != WITHOUT_GROUP
+}
+
+/// The port of a server.
+fn port_of(case: &Case, server: u16) -> u16 {
+    if case.path == ALL_KINDS && server == AT_CONTROLLER { CPU_PORT } else { rack::SERVER_PORT }
 }

@@ -124,8 +124,9 @@ pub struct Tally {
 
 /// Runs graphs of one program over packets and the objects of one pipeline.
 ///
-/// An executor must implement [`Executor::run`]. The other two methods are a fast path for the
-/// common packet, which enters at one port and leaves at one port.
+/// An executor must implement [`Executor::run`]. [`Executor::forward`] and
+/// [`Executor::transmit`] are a fast path for the common packet, which enters at one port and leaves
+/// at one port.
 pub trait Executor: Send {
     /// Runs a graph to its end.
     fn run(&mut self, graph: Graph, packet: &mut Packet, objects: &mut Objects);

@@ -105,14 +105,18 @@ fn any_message<'a>(case: &Case, draw: &mut Draw, port: u16, value: &'a mut [u8])
         },
         status: if op.is_reply() && draw.one_in(4) { Status::NotFound } else { Status::Ok },
         slot: Slot {
-            entry: if draw.one_in(8) { draw.below(65_536) as u16 } else { number as u16 },
+            entry: if draw.one_in(8) { draw.of(&[32_767, 32_768, 65_535]) } else { number as u16 },
             number: draw.of(&[0, SNAPSHOT]),
         },
         ..message
     };
     match draw.below(20) {
         0 => message,
-        1 => message.with_cache_metadata(CacheMetadata { generation: 1, version: 1, bitmap: 1 }),
+        1 => {
+            let metadata = CacheMetadata { generation: 1, version: 1, bitmap: 1 };
+            message.with_stamp(stamp(draw, number)).with_cache_metadata(metadata)
+        }
+        2 => message.with_stamp(Stamp { generation: 0, ..stamp(draw, number) }),
         _ => {
             let mut stamp = stamp(draw, number);
             if op == Op::Fill && draw.one_in(2) {

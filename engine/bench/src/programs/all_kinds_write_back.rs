@@ -98,17 +98,25 @@ fn any_message<'a>(case: &Case, draw: &mut Draw, port: u16, value: &'a mut [u8])
     let value = if op.carries_value() { value } else { &mut [] };
     let message = rack::to_service(source, op, sender, request, key).with_value(value);
     let message = Message {
-        destination: if op.is_reply() { client_ip(rack::CLIENT) } else { message.destination },
+        destination: match op.is_reply() {
+            true if draw.one_in(8) => CONTROLLER_IP,
+            true => client_ip(rack::CLIENT),
+            false => message.destination,
+        },
         status: if op.is_reply() && draw.one_in(4) { Status::NotFound } else { Status::Ok },
         slot: Slot {
-            entry: if draw.one_in(8) { draw.below(65_536) as u16 } else { number as u16 },
+            entry: if draw.one_in(8) { draw.of(&[32_767, 32_768, 65_535]) } else { number as u16 },
             number: draw.of(&[0, SNAPSHOT]),
         },
         ..message
     };
     match draw.below(20) {
         0 => message,
-        1 => message.with_cache_metadata(CacheMetadata { generation: 1, version: 1, bitmap: 1 }),
+        1 => {
+            let metadata = CacheMetadata { generation: 1, version: 1, bitmap: 1 };
+            message.with_stamp(stamp(draw, number)).with_cache_metadata(metadata)
+        }
+        2 => message.with_stamp(Stamp { generation: 0, ..stamp(draw, number) }),
         _ => {
             let mut stamp = stamp(draw, number);
             if op == Op::Fill && draw.one_in(2) {
@@ -122,7 +130,8 @@ fn any_message<'a>(case: &Case, draw: &mut Draw, port: u16, value: &'a mut [u8])
 /// A sender and its request number: often new, and sometimes one that was used before.
 fn request(draw: &mut Draw) -> (u16, u32) {
     if draw.one_in(4) {
-        (draw.of(&[0, 1, 2]), 1024 * draw.below(3) as u32 + draw.below(4) as u32)
+        let window = draw.of(&[0, 1, 2, 2, 1 << 18, 1 << 19]);
+        (draw.of(&[0, 1, 2]), 1024 * window + draw.below(4) as u32)
     } else {
         let far = if draw.one_in(8) { 1 << 29 } else { 0 };
         (draw.below(70) as u16, far | draw.below(3_000) as u32)

@@ -8,6 +8,7 @@ All numbers are big-endian.
 import struct
 import zlib
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds
@@ -37,7 +38,9 @@ class Incarnations(Saves):
        controller has given.
     2. Chains that ask before the save of an incarnation is answered get the same one: sequences of
        different chains are never compared, and clients learn one number instead of several.
-    3. 0 means "no incarnation" and is never given.
+    3. A chain gets no number twice: one that asks again gets a later one. If a later one is found
+       before the save is answered, the number is given up, and one above both is saved.
+    4. 0 means "no incarnation" and is never given.
     """
 
     def __init__(self) -> None:
@@ -45,8 +48,6 @@ class Incarnations(Saves):
         self.last = 0
         """The last one given; 0 before the first."""
         self._asking: list[Taken] = []
-        self._giving = 0
-        """The incarnation for those that ask."""
 
     def restore(self, saved: bytes) -> None:
         """Continue after an earlier controller. Raises SavedError."""
@@ -55,22 +56,29 @@ class Incarnations(Saves):
     def take(self, then: Taken) -> None:
         """Give a chain a new incarnation, and call `then` when it is saved."""
         self._asking.append(then)
-        if len(self._asking) > 1:
-            return
-        self.last = self._giving = (self.last + 1) % _RANGE or 1
-        self.save(self._saved)
+        if len(self._asking) == 1:
+            self._save_next()
 
     def go_above(self, incarnation: int) -> bool:
-        """Continue above an incarnation that a record has; returns whether it was above all."""
+        """Continue above an incarnation that was found; returns whether it was above all."""
         later = is_newer(incarnation, self.last)
         if later:
             self.last = incarnation
         return later
 
-    def _saved(self, now: Nanoseconds) -> Iterable[Action]:
+    def _save_next(self) -> None:
+        self.last = (self.last + 1) % _RANGE or 1
+        self.save(partial(self._saved, self.last))
+
+    def _saved(self, incarnation: int, now: Nanoseconds) -> Iterable[Action]:
+        if incarnation != self.last:
+            # A switch or a record with a later one was found meanwhile (`go_above`).
+            self._save_next()
+            return
         asking, self._asking = self._asking, []
         for then in asking:
-            yield from then(now, self._giving)
+            # This may ask again; the others get the incarnation that is saved, not the next one.
+            yield from then(now, incarnation)
 
     def _bytes(self) -> bytes:
         fields = _FIELDS.pack(_MAGIC, _VERSION, self.last)

@@ -272,6 +272,44 @@ class ForgetsIncarnations(_Mutant):
         return event
 
 
+class _OtherIncarnations(System):
+    """Chains get their incarnations by other rules."""
+
+    incarnations: ClassVar[type[Incarnations]]
+
+    def __init__(self, *arguments: Any) -> None:
+        path = "netkv.schemes.distreach.control_plane.Incarnations"
+        with mock.patch(path, self.incarnations):
+            super().__init__(*arguments)
+
+
+class _GivesTheLast(Incarnations):
+    def _saved(self, incarnation: int, now: Nanoseconds) -> Iterator[Action]:
+        asking, self._asking = self._asking, []
+        for position, then in enumerate(asking):
+            yield from then(now, self.last if position else incarnation)
+
+
+class GivesTheNextIncarnation(_OtherIncarnations):
+    """Of chains that wait for the same save, the later ones get the incarnation that the first one
+    has asked for meanwhile."""
+
+    incarnations = _GivesTheLast
+
+
+class _GivesTheSaved(Incarnations):
+    def _saved(self, incarnation: int, now: Nanoseconds) -> Iterator[Action]:
+        asking, self._asking = self._asking, []
+        for then in asking:
+            yield from then(now, incarnation)
+
+
+class GivesEarlierIncarnations(_OtherIncarnations):
+    """Chains get the incarnation that was saved, although a switch has a later one."""
+
+    incarnations = _GivesTheSaved
+
+
 class BelievesEverySwitchIsSetUp(_Mutant):
     """A new controller does not check that a switch has the last of its initial entries."""
 

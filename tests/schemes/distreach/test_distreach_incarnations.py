@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -47,9 +47,12 @@ class Asking:
         self.given: list[tuple[str, int]] = []
         self.disk = b""
 
-    def ask(self, chain: str) -> None:
+    def ask(self, chain: str, then: Callable[[], None] = lambda: None) -> None:
+        """`then` is called when the chain has got its incarnation."""
+
         def taken(_: Nanoseconds, incarnation: int) -> Iterable[Action]:
             self.given.append((chain, incarnation))
+            then()
             return ()
 
         self.incarnations.take(taken)
@@ -88,6 +91,35 @@ def test_chains_that_ask_at_the_same_time_share_a_number() -> None:
     (save,) = asking.save()
     asking.saved(save)
     assert asking.given == [("a", 1), ("b", 1), ("c", 2)]
+
+
+def test_chain_that_asks_again_at_once_gets_the_next_number() -> None:
+    """The other chains that wait for the same save get the saved number nevertheless."""
+    asking = Asking()
+    asking.ask("a", then=lambda: asking.ask("a again"))
+    asking.ask("b")
+    (save,) = asking.save()
+    asking.saved(save)
+    assert asking.given == [("a", 1), ("b", 1)]
+    (save,) = asking.save()
+    asking.saved(save)
+    assert asking.given == [("a", 1), ("b", 1), ("a again", 2)]
+
+
+def test_number_is_above_all_that_were_found_during_its_save() -> None:
+    asking = Asking()
+    asking.ask("a")
+    (save,) = asking.save()
+    assert asking.incarnations.go_above(50)
+    asking.ask("b")
+    asking.saved(save)
+    assert asking.given == []
+    (save,) = asking.save()
+    asking.saved(save)
+    assert asking.given == [("a", 51), ("b", 51)]
+    successor = Incarnations()
+    successor.restore(asking.disk)
+    assert successor.last == 51
 
 
 def test_failed_save_gives_nothing_and_is_repeated() -> None:

@@ -269,6 +269,42 @@ def another_switch_is_lost_during_the_recovery(system: type[System]) -> str:
     return "" if read(rack) == b"second" else LOST
 
 
+def other_chain(rack: Rack) -> list[Switch]:
+    """The switches of the chain that has not KEY."""
+    return next(chain for key in KEYS if (chain := rack.chain(key)) != rack.chain(KEY))
+
+
+def two_chains_recover_at_the_same_time(system: type[System]) -> str:
+    """The other chain has no records left. So it asks for its second incarnation as soon as it gets
+    the first, while the chain of KEY is about to get that one, too."""
+    rack = ready_rack(system, width=2)
+    rack.reroutes = lambda _: False
+    rack.save_time = 100 * MILLISECOND
+    rack.crash_switch(*other_chain(rack), rack.chain(KEY)[0])
+    for number in range(10):  # the tail is the head meanwhile
+        rack.put(1, KEY, b"%d" % number)
+    rack.recover()
+    rack.put(1, KEY, b"later")
+    return "" if read(rack) == b"later" else LOST
+
+
+def saved_state_and_one_chain_are_lost(system: type[System]) -> str:
+    """The empty chain asks for an incarnation before the controller has read those of the other."""
+    rack = ready_rack(system, width=2)
+    rack.reroutes = lambda _: False
+    crash_and_wait(rack, rack.chain(KEY)[0])
+    rack.put(1, KEY, b"before")
+    rack.kill_controller()
+    rack.disk = None
+    rack.save_time = 100 * MILLISECOND
+    for switch in other_chain(rack):
+        switch.restart()
+    rack.replace_controller()
+    rack.run(10 * MILLISECOND)  # the chain of KEY is held
+    rack.put(1, KEY, b"later")  # the tail is the head
+    return "" if read(rack) == b"later" else LOST
+
+
 def incarnation_is_used_before_it_is_saved(system: type[System]) -> str:
     rack = cached_rack(system)
     rack.save_time = SECOND
@@ -436,6 +472,16 @@ def test_incarnation_is_saved_before_a_switch_has_it() -> None:
 def test_new_controller_gives_no_incarnation_again() -> None:
     """A new controller continues above the saved incarnation."""
     check(controller_and_all_switches_are_lost, (control_mutants.ForgetsIncarnations, LOST))
+
+
+def test_chains_that_recover_at_once_use_no_number_twice() -> None:
+    """Chains that wait for the same save get the incarnation that is saved, and no later one."""
+    check(two_chains_recover_at_the_same_time, (control_mutants.GivesTheNextIncarnation, LOST))
+
+
+def test_incarnation_is_above_that_of_every_switch() -> None:
+    """An incarnation is given only if none above it was found since it was chosen."""
+    check(saved_state_and_one_chain_are_lost, (control_mutants.GivesEarlierIncarnations, LOST))
 
 
 def test_restarted_tail_is_no_source_of_records() -> None:

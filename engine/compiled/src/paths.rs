@@ -180,17 +180,37 @@ fn parsed(program: &Program) -> Distinguished {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use netkv_p4::{Options, compile_file, compile_source};
 
     use super::*;
 
-    fn program(name: &str) -> Program {
+    /// The programs that ship, by file.
+    fn programs() -> Vec<(PathBuf, Program)> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4");
         let options = Options { include_dirs: vec![folder.clone()], ..Options::default() };
-        let file = folder.join(format!("{name}/{name}.p4"));
-        compile_file(&file, &options).unwrap_or_else(|errors| panic!("{errors}")).program
+        let files = |folder: &Path| -> Vec<PathBuf> {
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+        };
+        let all = files(&folder).into_iter().filter(|it| it.is_dir()).flat_map(|it| files(&it));
+        let whole = all.filter(|file| {
+            // Programs of one folder may include their switch.
+            let text = std::fs::read_to_string(file).unwrap();
+            text.contains("V1Switch(") || text.contains("switch.p4\"")
+        });
+        whole
+            .map(|file| {
+                let compiled = compile_file(&file, &options);
+                let program = compiled.unwrap_or_else(|errors| panic!("{errors}")).program;
+                (file, program)
+            })
+            .collect()
+    }
+
+    fn compiled(source: &str) -> Program {
+        let compiled = compile_source("paths.p4", source, &Options::default());
+        compiled.unwrap_or_else(|errors| panic!("{errors}")).program
     }
 
     /// What is known of a packet on each path after the parser.
@@ -199,81 +219,114 @@ mod tests {
         paths.next.into_iter().filter(|next| next.stage.is_some()).map(|next| next.known).collect()
     }
 
-    fn field(program: &Program, name: &str) -> u32 {
-        let (header, field) = name.split_once('.').unwrap();
-        let header = program.headers.iter().find(|it| it.name == format!("hdr.{header}")).unwrap();
-        header.fields.iter().find(|it| it.name == field).unwrap().place.word
+    fn validity_of(program: &Program, header: &str) -> u32 {
+        program.headers.iter().find(|it| it.name == header).unwrap().valid
     }
 
-    fn valid(program: &Program, name: &str) -> u32 {
-        program.headers.iter().find(|it| it.name == format!("hdr.{name}")).unwrap().valid
+    const SOURCE: &str = "
+    #include <core.p4>
+    #include <v1model.p4>
+    header request_t { bit<8> op; bit<8> chunks; }
+    header chunk_t { bit<32> data; }
+    struct headers_t { request_t q; chunk_t key; chunk_t[2] value; }
+    struct meta_t { bit<8> role; }
+    parser P(packet_in p, out headers_t h, inout meta_t m, inout standard_metadata_t s) {
+        state start {
+            transition select(s.ingress_port) { 510: accept; default: request; }
+        }
+        state request {
+            p.extract(h.q);
+            transition select(h.q.op) { 1: read; 2: write; 3: write; default: accept; }
+        }
+        state read { m.role = 7; transition key; }
+        state write {
+            m.role = 8;
+            transition select(h.q.chunks) { 1: one; 2: two; default: key; }
+        }
+        state one { p.extract(h.value[0]); transition key; }
+        state two { p.extract(h.value[0]); p.extract(h.value[1]); transition key; }
+        state key { p.extract(h.key); transition accept; }
     }
+    control V(inout headers_t h, inout meta_t m) { apply { } }
+    control I(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
+        apply { if (m.role == 7) { s.egress_spec = 1; } else { s.egress_spec = 2; } }
+    }
+    control E(inout headers_t h, inout meta_t m, inout standard_metadata_t s) { apply { } }
+    control C(inout headers_t h, inout meta_t m) { apply { } }
+    control D(packet_out p, in headers_t h) {
+        apply { p.emit(h.q); p.emit(h.value); p.emit(h.key); }
+    }
+    V1Switch(P(), V(), I(), E(), C(), D()) main;
+    ";
 
     #[test]
-    fn requests_have_paths_of_their_own() {
-        let netcache = program("netcache");
-        let paths = known_after_parser(&netcache);
-        let [op, kv, metadata] =
-            [field(&netcache, "kv.op"), valid(&netcache, "kv"), valid(&netcache, "cache_metadata")];
-        let has = |wanted: [Option<u64>; 3]| {
-            paths.iter().any(|path| [op, kv, metadata].map(|word| path.get(word)) == wanted)
+    fn kinds_of_requests_have_paths_of_their_own() {
+        let program = compiled(SOURCE);
+        let place = |name: &str| {
+            let fields = program
+                .headers
+                .iter()
+                .flat_map(|header| header.fields.iter().map(move |field| (header, field)));
+            let named = fields.map(|(header, field)| {
+                (format!("{}.{}", header.name, field.name), field.place.word)
+            });
+            named.into_iter().find(|(found, _)| found == name).unwrap().1
         };
-        assert!(has([Some(0), Some(1), Some(0)]), "a GET");
-        assert!(has([None, Some(1), Some(0)]), "any other request");
-        assert!(has([None, Some(1), Some(1)]), "a frame with cache metadata");
-
-        let farreach = program("farreach");
-        let last = valid(&farreach, "value[7]");
-        let paths = known_after_parser(&farreach);
-        assert!(paths.iter().any(|path| path.get(last) == Some(1)), "a value of 128 bytes");
-        assert!(paths.iter().any(|path| path.get(last) == Some(0)), "a read");
+        let words = [
+            place("h.q.op"),
+            validity_of(&program, "h.key"),
+            validity_of(&program, "h.value[0]"),
+            validity_of(&program, "h.value[1]"),
+        ];
+        let mut paths: Vec<[Option<u64>; 4]> = known_after_parser(&program)
+            .iter()
+            .map(|known| words.map(|word| known.get(word)))
+            .collect();
+        paths.sort_unstable();
+        let writes = [2, 3].into_iter().flat_map(|op| {
+            [[0, 0], [1, 0], [1, 1]]
+                .map(|[first, second]| [Some(op), Some(1), Some(first), Some(second)])
+        });
+        let mut expected: Vec<[Option<u64>; 4]> = writes.collect();
+        expected.push([Some(1), Some(1), Some(0), Some(0)]);
+        expected.push([None, Some(0), Some(0), Some(0)]);
+        expected.sort_unstable();
+        assert_eq!(paths, expected);
     }
 
     #[test]
-    fn paths_are_not_much_larger_than_the_program() {
-        for name in ["nocache", "netcache", "farreach", "netmc"] {
-            let program = program(name);
+    fn programs_that_ship_have_paths_that_are_not_much_larger() {
+        let programs = programs();
+        assert!(programs.len() >= 8, "{}", programs.len());
+        for (file, program) in programs {
             let paths = common_paths(&program, &Plan::new(&program)).unwrap();
             let of_program: usize =
                 Graph::ALL.iter().map(|graph| graph_size(graph.of(&program))).sum();
             let of_paths: usize =
                 paths.next.iter().flat_map(|next| &next.stage).map(Stage::size).sum();
-            assert!(of_paths > 0, "{name}");
-            assert!(of_paths <= MAX_SIZE * of_program.max(100), "{name}: {of_paths}");
+            assert!(of_paths > 0, "{}", file.display());
+            assert!(of_paths <= MAX_SIZE * of_program.max(100), "{}: {of_paths}", file.display());
         }
     }
 
     #[test]
     fn frames_of_the_control_plane_are_on_no_path() {
-        let netcache = program("netcache");
-        let packet_out = valid(&netcache, "packet_out");
-        let paths = known_after_parser(&netcache);
-        assert!(paths.iter().all(|path| path.get(packet_out) == Some(0)));
+        for (file, program) in programs() {
+            let packet_out = validity_of(&program, "hdr.packet_out");
+            for known in known_after_parser(&program) {
+                assert_eq!(known.get(packet_out), Some(0), "{}", file.display());
+            }
+        }
     }
 
     #[test]
     fn a_parser_that_may_loop_has_no_paths() {
-        let source = "
-        #include <core.p4>
-        #include <v1model.p4>
-        header q_t { bit<8> more; }
-        struct headers_t { q_t[4] q; }
-        struct meta_t { }
-        parser P(packet_in p, out headers_t h, inout meta_t m, inout standard_metadata_t s) {
-            state start {
-                p.extract(h.q.next);
-                transition select(h.q.last.more) { 0: accept; default: start; }
-            }
-        }
-        control V(inout headers_t h, inout meta_t m) { apply { } }
-        control I(inout headers_t h, inout meta_t m, inout standard_metadata_t s) { apply { } }
-        control E(inout headers_t h, inout meta_t m, inout standard_metadata_t s) { apply { } }
-        control C(inout headers_t h, inout meta_t m) { apply { } }
-        control D(packet_out p, in headers_t h) { apply { p.emit(h.q); } }
-        V1Switch(P(), V(), I(), E(), C(), D()) main;
-        ";
-        let compiled = compile_source("loop.p4", source, &Options::default());
-        let program = compiled.unwrap_or_else(|errors| panic!("{errors}")).program;
+        let looping = SOURCE.replace(
+            "default: accept; }\n        }\n        state read",
+            "default: request; }\n        }\n        state read",
+        );
+        assert_ne!(looping, SOURCE);
+        let program = compiled(&looping);
         assert!(common_paths(&program, &Plan::new(&program)).is_none());
     }
 }

@@ -316,6 +316,10 @@ impl Executor for Compiled {
         }
         packet.state.words.resize(self.scratch.state_words, 0);
         let prefetches = self.prefetches && batch.frames.len() > 1;
+        let forward = self.code.machine.entry(self.code.forward);
+        let first = self.code.fast.map_or(forward, |fast| self.code.machine.entry(fast));
+        let (mut sent, mut sent_bytes) = (0, 0);
+        let mut stopped = None;
         for position in from..batch.frames.len() {
             if prefetches {
                 self.prefetch_ahead(batch, position);
@@ -326,26 +330,33 @@ impl Executor for Compiled {
             self.context.state = packet.state.words.as_mut_ptr();
             (self.context.may_clone, self.context.cloned) = (1, 0);
             // SAFETY: `update_views` and the lines above have set all pointers that the code reads.
-            let outcome = unsafe {
-                let first = self.code.fast.unwrap_or(self.code.forward);
-                match self.code.machine.call(first, &mut self.context) {
-                    outcome::OTHER_PATH => {
-                        self.code.machine.call(self.code.forward, &mut self.context)
-                    }
-                    outcome => outcome,
-                }
-            };
+            let mut outcome = unsafe { first(&raw mut self.context) };
+            if outcome == outcome::OTHER_PATH {
+                // SAFETY: as above.
+                outcome = unsafe { forward(&raw mut self.context) };
+            }
+            if outcome == outcome::SENT && self.context.cloned == 0 {
+                // As `finish` does, for most packets.
+                let length = self.context.out_length;
+                out.commit(self.context.egress_port as u16, length as usize);
+                sent += 1;
+                sent_bytes += length;
+                continue;
+            }
             if outcome >= outcome::END_OF_INGRESS {
                 packet.take_over(frame);
             }
             if let Some(stop) = self.finish(outcome, packet, out, tally) {
-                return Some((position, stop));
+                stopped = Some((position, stop));
+                break;
             }
             if self.context.cloned != 0 && outcome == outcome::SENT {
                 out.note_passes(1);
             }
         }
-        None
+        tally.sent += sent;
+        tally.sent_bytes += sent_bytes;
+        stopped
     }
 
     fn prefetch(&mut self, frames: &[Frame<'_>], objects: &mut Objects) {

@@ -14,7 +14,7 @@ use crate::CompileError;
 use crate::context::Context;
 
 /// A compiled function.
-type Entry = unsafe extern "C" fn(*mut Context) -> u64;
+pub(crate) type Entry = unsafe extern "C" fn(*mut Context) -> u64;
 
 /// Compiles functions of Cranelift's IR to machine code.
 pub(crate) struct Assembler {
@@ -117,6 +117,12 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Machine {
+    /// A function, for many calls. It must not be called after the machine and its clones are
+    /// dropped.
+    pub(crate) fn entry(&self, function: usize) -> Entry {
+        self.entries[function]
+    }
+
     /// Calls a function.
     ///
     /// # Safety

@@ -18,6 +18,10 @@ const MAX_PATHS: usize = 12;
 /// Maximum size of all paths together, as a multiple of the program's.
 const MAX_SIZE: usize = 4;
 
+/// Maximum of words of the state times operations. What is known of each word is followed through
+/// each operation of each path, which would take seconds for a larger program.
+const MAX_FOLLOWED: usize = 8_000_000;
+
 /// A graph on a path, and what follows it.
 #[derive(Debug)]
 pub(crate) struct Stage {
@@ -39,9 +43,13 @@ pub(crate) struct Next {
 }
 
 /// The parser, and the stages of the common paths. None if the parser cannot run twice for a packet,
-/// if words of the packet are in memory, or if a graph has a cycle.
+/// if words of the packet are in memory, if a graph has a cycle, or if the program is too large.
 pub(crate) fn common_paths(program: &Program, plan: &Plan) -> Option<Stage> {
     if !is_repeatable(&program.parser) || plan.in_memory.iter().next().is_some() {
+        return None;
+    }
+    let operations: usize = Graph::ALL.iter().map(|graph| graph_size(graph.of(program))).sum();
+    if program.state_words as usize * operations > MAX_FOLLOWED {
         return None;
     }
     let at_start = Known::of_packet(program);
@@ -317,6 +325,21 @@ mod tests {
                 assert_eq!(known.get(packet_out), Some(0), "{}", file.display());
             }
         }
+    }
+
+    #[test]
+    fn a_program_with_too_much_state_has_no_paths() {
+        let program = |fields: usize| {
+            let fields: String = (0..fields).map(|i| format!("bit<2048> w{i}; ")).collect();
+            let more = "h.q.chunks = h.q.chunks + h.q.op; ".repeat(100);
+            let source = SOURCE.replace("bit<8> role; }", &format!("bit<8> role; {fields}}}"));
+            compiled(&source.replace("apply { if", &format!("apply {{ {more} if")))
+        };
+        let [usual, large] = [10, 8_000].map(|fields| {
+            let program = program(fields);
+            common_paths(&program, &Plan::new(&program)).is_some()
+        });
+        assert!(usual && !large);
     }
 
     #[test]

@@ -3,11 +3,8 @@
 use netkv_dataplane::instance;
 use netkv_ir::{Apply, BinaryOp, Expr, Op, Pattern, Program, UnaryOp, Value, Word};
 
-use crate::code::mask;
+use crate::code::{DROP_PORT, mask};
 use crate::plan::{Words, accessed_by};
-
-/// The `egress_spec` that drops a packet.
-const DROP_PORT: u64 = 511;
 
 /// What is known of each word of the state area.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +72,15 @@ impl Known {
     /// Whether the same is known of some words.
     pub(crate) fn agrees(&self, other: &Known, words: &Words) -> bool {
         words.iter().all(|word| self.get(word) == other.get(word))
+    }
+
+    /// Whether an operation is known to end the parser.
+    pub(crate) fn ends_parser(&self, op: &Op) -> bool {
+        match op {
+            Op::Reject => true,
+            Op::Verify { cond, .. } => self.value(cond) == Some(0),
+            _ => false,
+        }
     }
 
     /// After an operation that did not end the graph.

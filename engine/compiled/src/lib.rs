@@ -4,14 +4,17 @@
 //! reference; both executors give the same results.
 //!
 //! ```text
-//!   decided_branches   branches that known values of words decide
-//!   plan               which words of the state area are in registers, and which in memory
-//!   code/              translates the IR to that of Cranelift
-//!   machine            makes machine code, and owns its memory
-//!   context            the argument of compiled functions: data shared with the executor
-//!   helpers            functions that compiled code calls
-//!   executor           calls the code for packets and batches
-//!   prefetch           prefetches table slots and register cells of packets next in a batch
+//!   known        values of words that are known before a packet arrives
+//!   variants     copies of a graph's blocks by what is known on the way to them
+//!   paths        the common paths of packets through all graphs
+//!   plan         which words of the state area are in registers, and which in memory
+//!   code/        translates the IR to that of Cranelift
+//!   machine      makes machine code, and owns its memory
+//!   context      the argument of compiled functions: data shared with the executor
+//!   helpers      functions that compiled code calls
+//!   executor     calls the code for packets and batches
+//!   conditions   conditions without which a packet does not come to a block
+//!   prefetch     prefetches table slots and register cells of packets next in a batch
 //! ```
 
 mod code;

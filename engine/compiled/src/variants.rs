@@ -160,9 +160,8 @@ impl Copies<'_> {
 
     fn copy(&mut self, original: &Block, mut known: Known) {
         let mut block = original.clone();
-        let fails = |op: &Op, known: &Known| matches!(op, Op::Verify { cond, .. } if known.value(cond) == Some(0));
         for op in &block.ops {
-            if fails(op, &known) || matches!(op, Op::Reject) {
+            if known.ends_parser(op) {
                 // The parser ends here, and not by its last block.
                 block.terminator = Terminator::Exit;
                 self.blocks.push(block);

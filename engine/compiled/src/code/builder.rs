@@ -207,7 +207,7 @@ impl<'a> Builder<'a> {
         self.b.func.dfg.resolve_aliases(value) == self.one
     }
 
-    /// The conjunction of two values of which one has at most one bit.
+    /// The conjunction of two values of one bit.
     pub(super) fn and(&mut self, one: Value, other: Value) -> Value {
         if self.is_zero(one) || self.is_one(other) {
             one

@@ -17,12 +17,12 @@ pub(super) struct Chunk {
 #[derive(Debug, Clone, Copy)]
 struct Part {
     bits: u32,
-    from: From,
+    source: Source,
 }
 
 /// Where the bits of a part are.
 #[derive(Debug, Clone, Copy)]
-enum From {
+enum Source {
     /// The low bits of a value.
     Value(Value),
     /// At this bit of the received frame.
@@ -37,23 +37,27 @@ impl Builder<'_> {
         for part in self.parts(values) {
             let mut left = part.bits;
             while left > 0 {
-                let used = chunks.last().map_or(64, |chunk| chunk.bits);
-                let free = if used == 64 { 64 } else { 64 - used };
+                let free = match chunks.last() {
+                    Some(chunk) if chunk.bits < 64 => 64 - chunk.bits,
+                    _ => 64,
+                };
                 let take = free.min(left);
-                let value = match part.from {
-                    From::Value(value) if take < left => {
+                let value = match part.source {
+                    Source::Value(value) if take < left => {
                         self.b.ins().ushr_imm(value, i64::from(left - take))
                     }
-                    From::Value(value) => value,
-                    From::Frame(bit) => {
+                    Source::Value(value) => value,
+                    Source::Frame(bit) => {
                         let end = (bit + part.bits).div_ceil(8);
                         self.read_bits((self.frame, 0), bit + part.bits - left, take, end)
                     }
                 };
-                let value = match free - take {
-                    0 if take == 64 => value,
-                    0 if used == 64 => value,
-                    _ => self.b.ins().ishl_imm(value, i64::from(free - take)),
+                // Bits of the value before this part, if there are any, are shifted out: the rest of a
+                // value begins a chunk.
+                let value = if take == free {
+                    value
+                } else {
+                    self.b.ins().ishl_imm(value, i64::from(free - take))
                 };
                 left -= take;
                 match chunks.last_mut().filter(|chunk| chunk.bits < 64) {
@@ -75,17 +79,18 @@ impl Builder<'_> {
             for (i, word) in value.iter().enumerate().rev() {
                 let bits = (width - 64 * i as u32).min(64);
                 let word = self.b.func.dfg.resolve_aliases(*word);
-                let from = match self.origins.get(&word) {
-                    Some((bit, width)) if *width == bits => From::Frame(*bit),
-                    _ => From::Value(word),
+                let source = match self.origins.get(&word) {
+                    Some((bit, width)) if *width == bits => Source::Frame(*bit),
+                    _ => Source::Value(word),
                 };
-                match (parts.last_mut(), from) {
-                    (Some(Part { bits: before, from: From::Frame(start) }), From::Frame(bit))
-                        if *start + *before == bit =>
-                    {
+                match (parts.last_mut(), source) {
+                    (
+                        Some(Part { bits: before, source: Source::Frame(start) }),
+                        Source::Frame(bit),
+                    ) if *start + *before == bit => {
                         *before += bits;
                     }
-                    _ => parts.push(Part { bits, from }),
+                    _ => parts.push(Part { bits, source }),
                 }
             }
         }

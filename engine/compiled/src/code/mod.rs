@@ -8,9 +8,11 @@
 //!
 //! - `forward`: from a received frame to the sent frame, with all six graphs. It returns at the end
 //!   of ingress if the egress port belongs to another pipeline.
+//! - `fast`: the same, once for each common path of the program; other frames are left to
+//!   `forward`.
 //! - `transmit`: from the start of egress to the sent frame, for a packet in memory.
-//!   Both continue with the egress clone of a packet that is dropped itself, if there is one clone
-//!   and it keeps no metadata. Its pass through egress is compiled with that knowledge.
+//!   All three continue with the egress clone of a packet that is dropped itself, if there is one
+//!   clone and it keeps no metadata. Its pass through egress is compiled with that knowledge.
 //! - one function for each graph, for packets that are cloned, resubmitted or multicast.
 
 mod builder;
@@ -36,6 +38,7 @@ use crate::prefetch::Prefetch;
 
 pub(crate) use builder::{Search, Shapes};
 pub(crate) use expr::mask;
+pub(crate) use ops::DROP_PORT;
 pub(crate) use position::successors;
 pub(crate) use unit::{cyclic, topological_order};
 

@@ -9,7 +9,7 @@ use super::builder::{Builder, Element, field};
 use super::expr::{mask, words};
 
 /// The `egress_spec` that drops a packet.
-pub(super) const DROP_PORT: u64 = 511;
+pub(crate) const DROP_PORT: u64 = 511;
 
 /// Whether the block continues after an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,7 +17,6 @@ const MAX_ENTRIES: usize = 1_024;
 pub struct IntervalMap {
     starts: Vec<u64>,
     slots: Vec<u64>,
-    slot_words: usize,
 }
 
 impl IntervalMap {
@@ -50,7 +49,7 @@ impl IntervalMap {
         let mut winners: Vec<_> =
             starts.into_iter().map(|start| (start, table.lookup(&[start]))).collect();
         winners.dedup_by_key(|(_, winner)| *winner);
-        let mut map = Self { starts: Vec::new(), slots: Vec::new(), slot_words };
+        let mut map = Self { starts: Vec::new(), slots: Vec::new() };
         for (start, winner) in winners {
             map.starts.push(start);
             let end = map.slots.len() + slot_words;

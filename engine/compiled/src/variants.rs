@@ -4,7 +4,7 @@
 //! headers are valid, and which constants a parser assigned. Branches that the facts decide become
 //! jumps. The graph is then longer, and a packet takes fewer tests and keeps fewer values.
 
-use netkv_ir::{Block, BlockId, Cfg, Op, Program, Span, Terminator, Word};
+use netkv_ir::{Block, BlockId, Cfg, Program, Span, Terminator, Word};
 
 use crate::code::{successors, topological_order};
 use crate::known::Known;
@@ -253,7 +253,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use netkv_dataplane::Graph;
-    use netkv_ir::{Expr, Place};
+    use netkv_ir::{Expr, Op, Place};
     use netkv_p4::{Options, compile_file, compile_source};
 
     use super::*;

@@ -20,6 +20,7 @@
 
 mod address;
 mod chunks;
+mod crc;
 mod load;
 pub mod memcached;
 pub mod multiget;
@@ -34,9 +35,10 @@ pub use address::{
 };
 pub use address::{Ip, Mac, client_ip, client_of_ip, mac_of, sender_of_server, server_ip};
 pub use chunks::{capacity, chunks_for, padded};
+pub use crc::{CrcTables, crc_tables, crc_word, crc32};
 pub use load::{LOAD_LEN, Load};
 pub use op::{Op, Status, flags};
-pub use partition::{crc32, partition, partition_range};
+pub use partition::{partition, partition_range};
 pub use stamp::{SLOT_LEN, STAMP_LEN, Sequence, Slot, Stamp, bits};
 pub use view::{FrameView, Malformed, peek_request};
 pub use write::{Message, write_frame, write_outer};

@@ -1,44 +1,16 @@
 //! The choice of the requests that a switch counts.
 
+use netkv_wire::{CrcTables, crc_tables, crc_word};
+
 use super::layout::{KV_END, SENDER};
 
-/// `TABLES[n][byte]` is the CRC-16 of `byte` and `n` zero bytes after it (slicing-by-8; reflected
-/// polynomial 0x8005).
-static TABLES: [[u16; 256]; 8] = tables();
-
-const fn tables() -> [[u16; 256]; 8] {
-    let mut tables = [[0u16; 256]; 8];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut crc = byte as u16;
-        let mut bit = 0;
-        while bit < 8 {
-            crc = if crc & 1 == 1 { (crc >> 1) ^ 0xa001 } else { crc >> 1 };
-            bit += 1;
-        }
-        tables[0][byte] = crc;
-        byte += 1;
-    }
-    let mut zeros = 1;
-    while zeros < 8 {
-        let mut byte = 0;
-        while byte < 256 {
-            let before = tables[zeros - 1][byte];
-            tables[zeros][byte] = (before >> 8) ^ tables[0][(before & 0xff) as usize];
-            byte += 1;
-        }
-        zeros += 1;
-    }
-    tables
-}
+/// Of the reflected polynomial 0x8005.
+static CRC16: CrcTables = crc_tables(0xa001);
 
 /// The CRC-16, start value 0, of words whose first byte is the least significant one.
 #[inline]
-fn crc16(words: impl IntoIterator<Item = u64>) -> u16 {
-    words.into_iter().fold(0, |crc, word| {
-        let word = word ^ u64::from(crc);
-        (0..8).fold(0, |sum, at| sum ^ TABLES[7 - at][usize::from((word >> (8 * at)) as u8)])
-    })
+fn crc16(words: impl IntoIterator<Item = u64>) -> u32 {
+    words.into_iter().fold(0, |crc, word| crc_word(&CRC16, crc, word))
 }
 
 /// Selects `below` of 65,536 requests.
@@ -55,7 +27,7 @@ impl Sampler {
         let [first, others @ ..] = words else { return false };
         let first = u64::from_le_bytes(*first) & !0xffff;
         let others = others.iter().map(|word| u64::from_le_bytes(*word));
-        u32::from(crc16(std::iter::once(first).chain(others))) < self.below
+        crc16(std::iter::once(first).chain(others)) < self.below
     }
 }
 

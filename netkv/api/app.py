@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from fastapi import FastAPI, Header, Path, Query
@@ -36,7 +37,7 @@ from netkv.api.problems import NotFoundError
 from netkv.api.stream import follow, parse_cursor
 from netkv.errors import UsageError
 from netkv.report import style
-from netkv.runs import RunHead, RunRecord, Store, walltime
+from netkv.runs import RunHead, RunRecord, Store, overview, walltime
 from netkv.runs.compare import Comparison, compare
 from netkv.runs.records import columns
 from netkv.scenarios import loader, scheme_options
@@ -321,14 +322,5 @@ def _look(found: style.Style) -> Look:
 
 
 def _summary(scenario: Scenario, history: walltime.History) -> ScenarioSummary:
-    wall_time = walltime.of_scenario(scenario, history)
-    return ScenarioSummary(
-        name=scenario.name,
-        title=scenario.title,
-        description=scenario.description,
-        schemes=scenario.schemes,
-        runs=wall_time.runs,
-        wall_seconds=wall_time.wall_seconds,
-        wall_seconds_source=wall_time.source,
-        virtual_seconds=wall_time.virtual_seconds,
-    )
+    found = overview.of_scenario(scenario, walltime.of_scenario(scenario, history))
+    return ScenarioSummary.model_validate(asdict(found))

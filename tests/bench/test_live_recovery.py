@@ -1,4 +1,4 @@
-"""`python -m netkv.bench.live_recovery`: all records come back, and wrong arguments are explained."""
+"""`python -m netkv.bench.live_recovery`: all records come back; wrong arguments are explained."""
 
 from __future__ import annotations
 

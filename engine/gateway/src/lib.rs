@@ -36,7 +36,6 @@ mod rack;
 mod reply;
 mod request;
 mod server;
-mod slab;
 mod table;
 mod text;
 mod work;

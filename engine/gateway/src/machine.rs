@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::mem;
 
 use netkv_rack::session::OwnedOp;
-use netkv_roles::{Completion, Outcome};
+use netkv_roles::{Completion, Outcome, Slots};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -28,7 +28,6 @@ use crate::permits::Permits;
 use crate::reply::{Reply, Version, failure};
 use crate::request::{ProtocolError, Words};
 use crate::server::Server;
-use crate::slab::Slab;
 use crate::work::{Operating, Stored, Work, of_token};
 
 /// A command of the rack that was not answered.
@@ -57,7 +56,7 @@ pub struct Machine {
     known: Known,
     connections: FxHashMap<u64, Connection>,
     last_connection: u64,
-    pending: Slab<Pending>,
+    pending: Slots<Pending>,
     permits: Permits,
     /// Commands that have their permits and were not started.
     ready: VecDeque<CommandId>,
@@ -78,7 +77,7 @@ impl Machine {
             known,
             connections: FxHashMap::default(),
             last_connection: 0,
-            pending: Slab::default(),
+            pending: Slots::default(),
             permits: Permits::new(under_way),
             ready: VecDeque::new(),
             lost: None,
@@ -174,7 +173,7 @@ impl Machine {
 
     /// The rack is lost for good.
     pub fn on_rack_lost(&mut self, why: &str) {
-        for (_, pending) in self.pending.take_all() {
+        for pending in mem::take(&mut self.pending).into_values() {
             if let Some(connection) = self.connections.get_mut(&pending.connection) {
                 let reply = not_connected(why);
                 connection.fill(pending.slot, |out| reply.write(pending.version, out));
@@ -254,7 +253,7 @@ impl Machine {
         let hashes: Option<SmallVec<[u64; 1]>> = (command.keys != KeyWords::None)
             .then(|| command.keys(request).map(|key| known.hash(key)).collect());
         let operations = hashes.as_ref().map_or(1, SmallVec::len);
-        let id = self.pending.insert(Pending {
+        let id = self.pending.add(Pending {
             connection: connection_id,
             slot: connection.add_slot(operations + request.size() / 1024),
             version: connection.client.version,
@@ -318,7 +317,7 @@ impl Machine {
 
     /// Replies to a command that has ended, and lets those start that have waited for it.
     fn end(&mut self, id: CommandId) {
-        let Some(pending) = self.pending.remove(id) else { return };
+        let Some(pending) = self.pending.take(id) else { return };
         if let Some(connection) = self.connections.get_mut(&pending.connection) {
             connection.order.leave(id, pending.hashes.as_deref());
             let mut is_error = false;

@@ -45,6 +45,7 @@ pub use common::applied::{Applied, Block, FORGET, MAX_DEADLINE, Origin};
 pub use common::load::{ClientConfig, VerifyReport};
 pub use common::memory::MemoryStore;
 pub use common::mutation::Mutation;
+pub use common::slots::Slots;
 pub use common::stats::{ClientCounts, ClientStats, Counts, ServerStats};
 pub use common::timers::Backoff;
 pub use common::user::{Completion, Outcome, UserOp};

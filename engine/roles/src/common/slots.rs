@@ -2,7 +2,7 @@
 
 /// Keeps entries and gives each a number.
 #[derive(Debug)]
-pub(crate) struct Slots<T> {
+pub struct Slots<T> {
     slots: Vec<Option<T>>,
     free: Vec<u32>,
 }
@@ -16,7 +16,7 @@ impl<T> Default for Slots<T> {
 impl<T> Slots<T> {
     /// Adds an entry and returns its number, which no other present entry has.
     #[inline(always)]
-    pub(crate) fn add(&mut self, entry: T) -> u32 {
+    pub fn add(&mut self, entry: T) -> u32 {
         if let Some(number) = self.free.pop() {
             self.slots[number as usize] = Some(entry);
             return number;
@@ -25,17 +25,19 @@ impl<T> Slots<T> {
         (self.slots.len() - 1) as u32
     }
 
-    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
+    /// An entry, if there is one of this number.
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         self.slots.get_mut(number as usize)?.as_mut()
     }
 
-    pub(crate) fn get(&self, number: u32) -> Option<&T> {
+    /// An entry, if there is one of this number.
+    pub fn get(&self, number: u32) -> Option<&T> {
         self.slots.get(number as usize)?.as_ref()
     }
 
     /// Removes an entry.
     #[inline(always)]
-    pub(crate) fn take(&mut self, number: u32) -> Option<T> {
+    pub fn take(&mut self, number: u32) -> Option<T> {
         let entry = self.slots.get_mut(number as usize)?.take();
         if entry.is_some() {
             self.free.push(number);
@@ -44,12 +46,18 @@ impl<T> Slots<T> {
     }
 
     /// Number of entries.
-    pub(crate) fn len(&self) -> usize {
+    #[allow(clippy::len_without_is_empty)] // no caller needs it
+    pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
     /// The numbers of all entries.
-    pub(crate) fn numbers(&self) -> Vec<u32> {
+    pub fn numbers(&self) -> Vec<u32> {
         (0..self.slots.len() as u32).filter(|number| self.get(*number).is_some()).collect()
+    }
+
+    /// All entries, in the order of their numbers.
+    pub fn into_values(self) -> impl Iterator<Item = T> {
+        self.slots.into_iter().flatten()
     }
 }

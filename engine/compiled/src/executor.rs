@@ -277,12 +277,18 @@ impl Compiled {
     }
 }
 
+/// Sets the bytes of the received frame in the context.
+#[inline]
+fn set_bytes(context: &mut Context, bytes: &[u8]) {
+    context.frame = bytes.as_ptr();
+    context.frame_length = bytes.len() as u64;
+    context.ingress_length = bytes.len() as u64;
+}
+
 /// Sets the received frame in the context.
 #[inline]
 fn set_frame(context: &mut Context, frame: Frame<'_>) {
-    context.frame = frame.bytes.as_ptr();
-    context.frame_length = frame.bytes.len() as u64;
-    context.ingress_length = frame.bytes.len() as u64;
+    set_bytes(context, frame.bytes);
     context.port = u64::from(frame.port);
     context.now_ns = frame.now_ns;
 }
@@ -320,15 +326,18 @@ impl Executor for Compiled {
         let first = self.code.fast.map_or(forward, |fast| self.code.machine.entry(fast));
         let (mut sent, mut sent_bytes) = (0, 0);
         let mut stopped = None;
-        for position in from..batch.frames.len() {
+        let spare = self.code.plan.header_bytes + SLACK;
+        // The code changes none of these but `cloned`.
+        (self.context.port, self.context.now_ns) = (u64::from(batch.port), batch.now_ns);
+        (self.context.may_clone, self.context.cloned) = (1, 0);
+        self.context.state = packet.state.words.as_mut_ptr();
+        for (position, bytes) in batch.frames.iter().enumerate().skip(from) {
             if prefetches {
                 self.prefetch_ahead(batch, position);
+                self.context.state = packet.state.words.as_mut_ptr();
             }
-            let frame = batch.frame(position);
-            self.reserve_output(frame.bytes.len(), out);
-            set_frame(&mut self.context, frame);
-            self.context.state = packet.state.words.as_mut_ptr();
-            (self.context.may_clone, self.context.cloned) = (1, 0);
+            self.context.out = out.room(bytes.len() + spare).as_mut_ptr();
+            set_bytes(&mut self.context, bytes);
             // SAFETY: `update_views` and the lines above have set all pointers that the code reads.
             let mut outcome = unsafe { first(&raw mut self.context) };
             if outcome == outcome::OTHER_PATH {
@@ -343,6 +352,7 @@ impl Executor for Compiled {
                 sent_bytes += length;
                 continue;
             }
+            let frame = batch.frame(position);
             if outcome >= outcome::END_OF_INGRESS {
                 packet.take_over(frame);
             }
@@ -353,6 +363,7 @@ impl Executor for Compiled {
             if self.context.cloned != 0 && outcome == outcome::SENT {
                 out.note_passes(1);
             }
+            self.context.cloned = 0;
         }
         tally.sent += sent;
         tally.sent_bytes += sent_bytes;

@@ -194,11 +194,7 @@ pub(crate) unsafe extern "C" fn emit(context: *mut Context, header: u64, out: *m
     }
 }
 
-/// Copies `length` bytes of the frame, starting at byte `from`, to `out`.
-pub(crate) unsafe extern "C" fn copy(context: *mut Context, out: *mut u8, from: u64, length: u64) {
-    unsafe {
-        let frame = slice::from_raw_parts((*context).frame, (*context).frame_length as usize);
-        let (from, length) = (from as usize, length as usize);
-        slice::from_raw_parts_mut(out, length).copy_from_slice(&frame[from..from + length]);
-    }
+/// Copies `length` bytes of the frame to `out`.
+pub(crate) unsafe extern "C" fn copy(out: *mut u8, from: *const u8, length: u64) {
+    unsafe { std::ptr::copy_nonoverlapping(from, out, length as usize) };
 }

@@ -158,14 +158,7 @@ impl Known {
         for (key, pattern) in keys.iter().zip(patterns) {
             let matches = match pattern {
                 Pattern::Any => Some(true),
-                Pattern::ValueSet(_) => None,
-                Pattern::Value(wanted) => self.value(key).map(|value| value == low(wanted)),
-                Pattern::Mask(wanted, mask) => {
-                    self.value(key).map(|value| value & low(mask) == low(wanted) & low(mask))
-                }
-                Pattern::Range(from, to) => {
-                    self.value(key).map(|value| (low(from)..=low(to)).contains(&value))
-                }
+                _ => self.value(key).and_then(|value| matches(value, pattern)),
             };
             all = match (all, matches) {
                 (Some(false), _) | (_, Some(false)) => return Some(false),
@@ -196,15 +189,7 @@ impl Known {
         match expr {
             Expr::Const(value) => Some(value.words[0]),
             Expr::Load(place) => self.get(place.word),
-            Expr::Unary { op, arg, .. } => {
-                let value = self.value(arg)?;
-                match op {
-                    UnaryOp::Not => Some(!value & mask(width)),
-                    UnaryOp::Neg => Some(value.wrapping_neg() & mask(width)),
-                    UnaryOp::ZeroExtend => Some(value & mask(width)),
-                    UnaryOp::SignExtend => None,
-                }
-            }
+            Expr::Unary { op, arg, .. } => unary(*op, self.value(arg)?, mask(width)),
             Expr::Binary { op, left, right, .. } => {
                 if left.width() > 64 || right.width() > 64 {
                     return None;
@@ -225,13 +210,34 @@ impl Known {
     }
 }
 
+/// Whether a value of at most 64 bits matches a pattern, if that is known.
+pub(crate) fn matches(value: u64, pattern: &Pattern) -> Option<bool> {
+    match pattern {
+        Pattern::Any => Some(true),
+        Pattern::ValueSet(_) => None,
+        Pattern::Value(wanted) => Some(value == low(wanted)),
+        Pattern::Mask(wanted, mask) => Some(value & low(mask) == low(wanted) & low(mask)),
+        Pattern::Range(from, to) => Some((low(from)..=low(to)).contains(&value)),
+    }
+}
+
 /// The value of a number of at most 64 bits.
 fn low(value: &Value) -> u64 {
     value.words.first().copied().unwrap_or(0)
 }
 
+/// An operation with a result of the bits of `all`.
+pub(crate) fn unary(op: UnaryOp, value: u64, all: u64) -> Option<u64> {
+    match op {
+        UnaryOp::Not => Some(!value & all),
+        UnaryOp::Neg => Some(value.wrapping_neg() & all),
+        UnaryOp::ZeroExtend => Some(value & all),
+        UnaryOp::SignExtend => None,
+    }
+}
+
 /// An operation on operands with the bits of `all`. One operand may decide it.
-fn binary(op: BinaryOp, left: Option<u64>, right: Option<u64>, all: u64) -> Option<u64> {
+pub(crate) fn binary(op: BinaryOp, left: Option<u64>, right: Option<u64>, all: u64) -> Option<u64> {
     match (op, left, right) {
         (BinaryOp::And, Some(0), _) | (BinaryOp::And, _, Some(0)) => return Some(0),
         (BinaryOp::Or, Some(ones), _) | (BinaryOp::Or, _, Some(ones)) if ones == all => {

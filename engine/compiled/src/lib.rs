@@ -20,6 +20,7 @@
 mod code;
 mod conditions;
 mod context;
+mod crc;
 mod executor;
 mod helpers;
 mod known;

@@ -18,6 +18,10 @@ const MAX_PATHS: usize = 12;
 /// Maximum size of all paths together, as a multiple of the program's.
 const MAX_SIZE: usize = 4;
 
+/// Up to this number of operations, code is compiled in a few milliseconds. So a path may have that
+/// many, and all paths together may be as large as for a program of this size.
+const SMALL: usize = 500;
+
 /// Maximum of words of the state times operations. What is known of each word is followed through
 /// each operation of each path, which would take seconds for a larger program.
 const MAX_FOLLOWED: usize = 8_000_000;
@@ -56,7 +60,7 @@ pub(crate) fn common_paths(program: &Program, plan: &Plan) -> Option<Stage> {
     let parser = Variants::new(program, &program.parser, at_start, &parsed(program))?;
     let sizes = [Graph::VerifyChecksum, Graph::Ingress, Graph::Egress, Graph::ComputeChecksum];
     let size: usize = sizes.iter().map(|graph| graph_size(graph.of(program))).sum();
-    let mut left = MAX_SIZE * size.max(100);
+    let mut left = MAX_SIZE * size.max(SMALL);
     let mut next: Vec<Next> = parser
         .exits
         .iter()
@@ -73,20 +77,22 @@ pub(crate) fn common_paths(program: &Program, plan: &Plan) -> Option<Stage> {
     Some(Stage { graph: Graph::Parser, variants: parser, next })
 }
 
-/// A path after the parser. It should not be larger than the program, so only a small one has
-/// variants of blocks after the parser.
+/// A path after the parser, with as many variants of its blocks as do not make it larger than the
+/// program, unless both are small.
 fn path(program: &Program, known: &Known, program_size: usize) -> Option<Stage> {
-    let mut last = None;
-    for limits in [[2, 2], [1, 2], [1, 1]] {
+    let path = |limits| {
         let following = Following { program, limits, may_clone: true };
-        let stage = following.stage(Graph::VerifyChecksum, known.clone())?;
-        let small = stage.size() <= program_size;
-        last = Some(stage);
-        if small {
+        following.stage(Graph::VerifyChecksum, known.clone())
+    };
+    let mut largest = path([1, 1])?;
+    for limits in [[1, 2], [2, 2], [4, 4], [8, 8]] {
+        let larger = path(limits)?;
+        if larger.size() > program_size.max(SMALL) {
             break;
         }
+        largest = larger;
     }
-    last
+    Some(largest)
 }
 
 /// The graphs after the parser.
@@ -313,7 +319,7 @@ mod tests {
             let of_paths: usize =
                 paths.next.iter().flat_map(|next| &next.stage).map(Stage::size).sum();
             assert!(of_paths > 0, "{}", file.display());
-            assert!(of_paths <= MAX_SIZE * of_program.max(100), "{}: {of_paths}", file.display());
+            assert!(of_paths <= MAX_SIZE * of_program.max(SMALL), "{}: {of_paths}", file.display());
         }
     }
 

@@ -98,6 +98,9 @@ pub(super) struct Builder<'a> {
     pub(super) position: super::position::Position,
     /// Values that are bits of the received frame: the first bit, and how many.
     pub(super) origins: HashMap<Value, (u32, u32)>,
+    /// Values of the headers that the deparser has emitted and that are not written yet, with their
+    /// widths.
+    pub(super) emitted: Vec<(Vec<Value>, u32)>,
     /// Flags of loads from the frame. In a parser with a loop they cannot be combined or moved.
     pub(super) frame_flags: MemFlags,
 }
@@ -180,6 +183,7 @@ impl<'a> Builder<'a> {
             position: super::position::Position::default(),
             frame_flags: frame_memory(true),
             origins: HashMap::new(),
+            emitted: Vec::new(),
             b,
             program,
             plan,
@@ -387,16 +391,26 @@ impl<'a> Builder<'a> {
         args: &[Value],
         result: bool,
     ) -> Option<Value> {
+        let mut all = vec![self.context];
+        all.extend_from_slice(args);
+        self.call_without_context(helper, &all, result)
+    }
+
+    /// As [`Builder::call`], for a helper that needs no context.
+    pub(super) fn call_without_context(
+        &mut self,
+        helper: *const (),
+        args: &[Value],
+        result: bool,
+    ) -> Option<Value> {
         let mut signature = Signature::new(CallConv::SystemV);
-        signature.params = vec![AbiParam::new(types::I64); args.len() + 1];
+        signature.params = vec![AbiParam::new(types::I64); args.len()];
         if result {
             signature.returns.push(AbiParam::new(types::I64));
         }
         let signature = self.b.import_signature(signature);
         let address = self.constant(helper as u64);
-        let mut all = vec![self.context];
-        all.extend_from_slice(args);
-        let call = self.b.ins().call_indirect(signature, address, &all);
+        let call = self.b.ins().call_indirect(signature, address, args);
         self.b.inst_results(call).first().copied()
     }
 
@@ -456,6 +470,11 @@ impl<'a> Builder<'a> {
         then: impl FnOnce(&mut Self),
         otherwise: impl FnOnce(&mut Self),
     ) {
+        match self.number(cond) {
+            Some(0) => return otherwise(self),
+            Some(_) => return then(self),
+            None => {}
+        }
         let (yes, no, after) = (self.new_block(), self.new_block(), self.new_block());
         self.b.ins().brif(cond, yes, &[], no, &[]);
         self.enter(yes);

@@ -1,118 +1,24 @@
-//! Bit strings: the sent frame, and the input of hashes and checksums.
+//! The sent frame.
 
-use cranelift_codegen::ir::{InstBuilder, MemFlags, Value, types};
+use std::ops::Range;
 
-use super::builder::{Builder, out_memory};
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+
+use super::bit_string::{FrameBytes, Part, frame_bytes, parts_between};
+use super::builder::{Builder, field, out_memory};
 use crate::helpers;
 
-/// 64 bits of a string; the last chunk may have fewer. They are at the high end, and the bits below
-/// them are 0.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Chunk {
-    pub(super) value: Value,
-    pub(super) bits: u32,
-}
-
-/// Bits of a string.
-#[derive(Debug, Clone, Copy)]
-struct Part {
-    bits: u32,
-    source: Source,
-}
-
-/// Where the bits of a part are.
-#[derive(Debug, Clone, Copy)]
-enum Source {
-    /// The low bits of a value.
-    Value(Value),
-    /// At this bit of the received frame.
-    Frame(u32),
-}
+/// Maximum number of changed bytes that are copied with the unchanged ones before and after them,
+/// and then overwritten: as many as one instruction copies.
+const MAX_CHANGED: u32 = 16;
 
 impl Builder<'_> {
-    /// Concatenates values. Bits that are next to each other in the received frame, too, are read
-    /// from there together.
-    pub(super) fn pack(&mut self, values: &[(Vec<Value>, u32)]) -> Vec<Chunk> {
-        let mut chunks: Vec<Chunk> = Vec::new();
-        for part in self.parts(values) {
-            let mut left = part.bits;
-            while left > 0 {
-                let free = match chunks.last() {
-                    Some(chunk) if chunk.bits < 64 => 64 - chunk.bits,
-                    _ => 64,
-                };
-                let take = free.min(left);
-                let value = match part.source {
-                    Source::Value(value) if take < left => {
-                        self.b.ins().ushr_imm(value, i64::from(left - take))
-                    }
-                    Source::Value(value) => value,
-                    Source::Frame(bit) => {
-                        let end = (bit + part.bits).div_ceil(8);
-                        self.read_bits((self.frame, 0), bit + part.bits - left, take, end)
-                    }
-                };
-                // Bits of the value before this part, if there are any, are shifted out: the rest of a
-                // value begins a chunk.
-                let value = if take == free {
-                    value
-                } else {
-                    self.b.ins().ishl_imm(value, i64::from(free - take))
-                };
-                left -= take;
-                match chunks.last_mut().filter(|chunk| chunk.bits < 64) {
-                    Some(chunk) => {
-                        chunk.value = self.b.ins().bor(chunk.value, value);
-                        chunk.bits += take;
-                    }
-                    None => chunks.push(Chunk { value, bits: take }),
-                }
-            }
-        }
-        chunks
-    }
-
-    /// The words of values from the first bit to the last.
-    fn parts(&self, values: &[(Vec<Value>, u32)]) -> Vec<Part> {
-        let mut parts: Vec<Part> = Vec::new();
-        for (value, width) in values {
-            for (i, word) in value.iter().enumerate().rev() {
-                let bits = (width - 64 * i as u32).min(64);
-                let word = self.b.func.dfg.resolve_aliases(*word);
-                let source = match self.origins.get(&word) {
-                    Some((bit, width)) if *width == bits => Source::Frame(*bit),
-                    _ => Source::Value(word),
-                };
-                match (parts.last_mut(), source) {
-                    (
-                        Some(Part { bits: before, source: Source::Frame(start) }),
-                        Source::Frame(bit),
-                    ) if *start + *before == bit => {
-                        *before += bits;
-                    }
-                    _ => parts.push(Part { bits, source }),
-                }
-            }
-        }
-        parts
-    }
-
-    /// Writes chunks to memory, big-endian. The last one is padded with zeros to eight bytes, so
-    /// the memory must be large enough.
-    pub(super) fn write(&mut self, chunks: &[Chunk], at: Value, flags: MemFlags) {
-        let mut offset = 0;
-        for chunk in chunks {
-            let value = self.b.ins().bswap(chunk.value);
-            self.b.ins().store(flags, value, at, offset);
-            offset += 8;
-        }
-    }
-
     /// Appends a header to the sent frame, if it is valid.
     pub(super) fn emit(&mut self, header: u32) {
         let info = &self.program.headers[header as usize];
-        let written = self.b.use_var(self.vars.written);
         if info.fields.iter().any(|field| field.varbit_length.is_some()) {
+            self.write_headers();
+            let written = self.b.use_var(self.vars.written);
             let at = self.b.ins().iadd(self.out, written);
             let id = self.constant(u64::from(header));
             let bytes = self.call_for_result(helpers::emit as *const (), &[id, at]);
@@ -121,16 +27,73 @@ impl Builder<'_> {
             return;
         }
         let valid = self.get(info.valid);
+        if self.is_zero(valid) {
+            return;
+        }
+        let always = self.is_one(valid);
+        if !always {
+            self.write_headers();
+        }
         self.emit_if(valid, |b| {
-            let values: Vec<_> =
-                info.fields.iter().map(|field| (b.load(field.place), field.place.width)).collect();
-            let bits: u32 = values.iter().map(|(_, width)| width).sum();
-            let chunks = b.pack(&values);
-            let at = b.b.ins().iadd(b.out, written);
-            b.write(&chunks, at, out_memory());
-            let written = b.b.ins().iadd_imm(written, i64::from(bits / 8));
-            b.b.def_var(b.vars.written, written);
+            for field in &info.fields {
+                let value = b.load(field.place);
+                b.emitted.push((value, field.place.width));
+            }
+            if !always {
+                b.write_headers();
+            }
         });
+    }
+
+    /// Writes the headers that were emitted since the last call.
+    pub(super) fn write_headers(&mut self) {
+        let values = std::mem::take(&mut self.emitted);
+        if values.is_empty() {
+            return;
+        }
+        let parts = self.parts(&values);
+        let length = parts.iter().map(|part| part.bits).sum::<u32>() / 8;
+        let written = self.b.use_var(self.vars.written);
+        let at = self.b.ins().iadd(self.out, written);
+        let unchanged = frame_bytes(&parts);
+        for copy in copies(&unchanged) {
+            self.copy_bytes(at, &copy);
+        }
+        for changed in gaps(&unchanged, length) {
+            self.write_bytes(at, &parts, changed, length);
+        }
+        let written = self.b.ins().iadd_imm(written, i64::from(length));
+        self.b.def_var(self.vars.written, written);
+    }
+
+    /// Copies bytes of the received frame.
+    fn copy_bytes(&mut self, at: Value, copy: &FrameBytes) {
+        for (ty, offset) in pieces(copy.bytes.len() as u32) {
+            let (from, to) = (copy.from + offset, copy.bytes.start + offset);
+            let value = self.b.ins().load(ty, self.frame_flags, self.frame, from as i32);
+            self.b.ins().store(out_memory(), value, at, to as i32);
+        }
+    }
+
+    /// Writes bytes of a string of `length` bytes. Bytes after the string may be overwritten.
+    fn write_bytes(&mut self, at: Value, parts: &[Part], bytes: Range<u32>, length: u32) {
+        let parts = parts_between(parts, 8 * bytes.start..8 * bytes.end);
+        let mut offset = bytes.start;
+        for chunk in self.chunks(&parts) {
+            let mut value = self.b.ins().bswap(chunk.value);
+            let mut left = if bytes.end == length { 8 } else { chunk.bits / 8 };
+            while left > 0 {
+                let size = 1 << left.ilog2();
+                let ty = Type::int(8 * size as u16).unwrap_or(types::I64);
+                let piece = if size == 8 { value } else { self.b.ins().ireduce(ty, value) };
+                self.b.ins().store(out_memory(), piece, at, offset as i32);
+                left -= size;
+                offset += size;
+                if left > 0 {
+                    value = self.b.ins().ushr_imm(value, i64::from(8 * size));
+                }
+            }
+        }
     }
 
     /// Appends the unparsed rest of the frame, truncates the frame as `truncate` requests, and
@@ -141,12 +104,90 @@ impl Builder<'_> {
         let rest = self.b.ins().isub(self.frame_length, cursor);
         self.emit_if(rest, |b| {
             let to = b.b.ins().iadd(b.out, written);
-            b.call(helpers::copy as *const (), &[to, cursor, rest], false);
+            let from = b.b.ins().iadd(b.frame, cursor);
+            b.call_without_context(helpers::copy as *const (), &[to, from, rest], false);
         });
         let length = self.b.ins().iadd(written, rest);
         let limit = self.b.use_var(self.vars.truncate);
         let length = self.b.ins().umin(length, limit);
-        self.context_store(super::builder::field!(out_length), length);
+        self.context_store(field!(out_length), length);
         debug_assert_eq!(self.b.func.dfg.value_type(length), types::I64);
+    }
+}
+
+/// What to copy from the received frame: its bytes, joined where few changed bytes are in between.
+fn copies(unchanged: &[FrameBytes]) -> Vec<FrameBytes> {
+    let mut joined: Vec<FrameBytes> = Vec::new();
+    for next in unchanged {
+        if let Some(last) = joined.last_mut() {
+            let changed = next.bytes.start - last.bytes.end;
+            if changed <= MAX_CHANGED && last.from + last.bytes.len() as u32 + changed == next.from
+            {
+                last.bytes.end = next.bytes.end;
+                continue;
+            }
+        }
+        joined.push(next.clone());
+    }
+    joined
+}
+
+/// The bytes of a string of `length` bytes that are not among these.
+fn gaps(unchanged: &[FrameBytes], length: u32) -> Vec<Range<u32>> {
+    let mut gaps = Vec::new();
+    let mut at = 0;
+    for bytes in unchanged.iter().map(|it| &it.bytes).chain([&(length..length)]) {
+        if at < bytes.start {
+            gaps.push(at..bytes.start);
+        }
+        at = bytes.end;
+    }
+    gaps
+}
+
+/// The instructions that copy a number of bytes: type and offset. The last two may overlap.
+fn pieces(bytes: u32) -> Vec<(Type, u32)> {
+    let sizes = [(16, types::I8X16), (8, types::I64), (4, types::I32), (2, types::I16)];
+    let (size, ty) = sizes.into_iter().find(|it| it.0 <= bytes).unwrap_or((1, types::I8));
+    let mut pieces: Vec<(Type, u32)> = (0..bytes / size).map(|i| (ty, i * size)).collect();
+    let rest = bytes % size;
+    if rest > 0 {
+        let (size, ty) = if rest <= 8 && size == 16 { (8, types::I64) } else { (size, ty) };
+        pieces.push((ty, bytes - size));
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(from: u32, bytes: Range<u32>) -> FrameBytes {
+        FrameBytes { from, bytes }
+    }
+
+    #[test]
+    fn pieces_cover_all_bytes_and_no_others() {
+        for bytes in 1..200 {
+            let mut covered = vec![false; bytes as usize];
+            for (ty, offset) in pieces(bytes) {
+                covered[offset as usize..(offset + ty.bytes()) as usize].fill(true);
+            }
+            assert!(covered.iter().all(|it| *it), "{bytes} bytes");
+        }
+    }
+
+    #[test]
+    fn unchanged_bytes_are_copied_with_few_changed_ones_between() {
+        // A header of 20 bytes of which bytes 8 to 11 are changed, then an inserted one.
+        let unchanged = [run(14, 14..22), run(26, 26..34), run(34, 42..50)];
+        assert_eq!(copies(&unchanged), [run(14, 14..34), run(34, 42..50)]);
+        assert_eq!(gaps(&unchanged, 52), [0..14, 22..26, 34..42, 50..52]);
+    }
+
+    #[test]
+    fn many_changed_bytes_are_not_copied() {
+        let unchanged = [run(0, 0..8), run(8 + MAX_CHANGED + 1, 8 + MAX_CHANGED + 1..40)];
+        assert_eq!(copies(&unchanged), unchanged);
     }
 }

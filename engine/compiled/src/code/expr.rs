@@ -8,6 +8,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use netkv_ir::{BinaryOp, Expr, UnaryOp};
 
 use super::builder::Builder;
+use crate::known;
 
 /// The low `width` bits set.
 pub(crate) const fn mask(width: u32) -> u64 {
@@ -66,7 +67,7 @@ impl Builder<'_> {
                 let cond = self.narrow_expr(cond);
                 let (then, otherwise) = (self.expr(then), self.expr(otherwise));
                 let pairs = then.into_iter().zip(otherwise);
-                pairs.map(|(then, otherwise)| self.b.ins().select(cond, then, otherwise)).collect()
+                pairs.map(|(then, otherwise)| self.either(cond, then, otherwise)).collect()
             }
             Expr::Slice { arg, low, .. } => {
                 let value = self.expr(arg);
@@ -95,15 +96,23 @@ impl Builder<'_> {
             Expr::Mux { cond, then, otherwise } => {
                 let cond = self.narrow_expr(cond);
                 let (then, otherwise) = (self.narrow_expr(then), self.narrow_expr(otherwise));
-                self.b.ins().select(cond, then, otherwise)
+                self.either(cond, then, otherwise)
             }
             Expr::Slice { arg, low, .. } => {
                 let value = self.expr(arg);
-                self.slice(&value, *low, width)[0]
+                match self.number(value[0]) {
+                    Some(number) if value.len() == 1 => {
+                        self.constant(number.checked_shr(*low).unwrap_or(0) & mask(width))
+                    }
+                    _ => self.slice(&value, *low, width)[0],
+                }
             }
             Expr::Concat(left, right) => {
                 let shift = right.width();
                 let (left, right) = (self.narrow_expr(left), self.narrow_expr(right));
+                if let (Some(left), Some(right)) = (self.number(left), self.number(right)) {
+                    return self.constant(left.checked_shl(shift).unwrap_or(0) | right);
+                }
                 let left = self.b.ins().ishl_imm(left, i64::from(shift));
                 self.b.ins().bor(left, right)
             }
@@ -133,7 +142,13 @@ impl Builder<'_> {
     }
 
     pub(super) fn truncate_to(&mut self, value: Value, width: u32) -> Value {
-        if width >= 64 { value } else { self.b.ins().band_imm(value, mask(width) as i64) }
+        if width >= 64 {
+            return value;
+        }
+        match self.number(value) {
+            Some(number) => self.constant(number & mask(width)),
+            None => self.b.ins().band_imm(value, mask(width) as i64),
+        }
     }
 
     /// A bit pattern of `width` bits as a signed number.
@@ -153,9 +168,10 @@ impl Builder<'_> {
             return self.truncate_to(value, width);
         }
         let value = self.narrow_expr(arg);
+        if let Some(known) = self.number(value).and_then(|it| known::unary(op, it, mask(width))) {
+            return self.constant(known);
+        }
         match op {
-            UnaryOp::Not if width == 1 && self.is_zero(value) => self.constant(1),
-            UnaryOp::Not if width == 1 && self.is_one(value) => self.constant(0),
             UnaryOp::Not => self.b.ins().bxor_imm(value, mask(width) as i64),
             UnaryOp::Neg => {
                 let value = self.b.ins().ineg(value);
@@ -183,6 +199,9 @@ impl Builder<'_> {
             return self.b.ins().uextend(types::I64, holds);
         }
         let (l, r) = (self.narrow_expr(left), self.narrow_expr(right));
+        if let Some(value) = self.folded(op, l, r, width) {
+            return value;
+        }
         match op {
             BinaryOp::Add => {
                 let sum = self.b.ins().iadd(l, r);
@@ -215,10 +234,7 @@ impl Builder<'_> {
             BinaryOp::SatAddSigned | BinaryOp::SatSubSigned => {
                 self.saturate_signed(op, l, r, width)
             }
-            BinaryOp::And if width == 1 => self.and(l, r),
             BinaryOp::And => self.b.ins().band(l, r),
-            BinaryOp::Or if self.is_zero(l) => r,
-            BinaryOp::Or if self.is_zero(r) => l,
             BinaryOp::Or => self.b.ins().bor(l, r),
             BinaryOp::Xor => self.b.ins().bxor(l, r),
             _ => {

@@ -7,6 +7,7 @@ use netkv_ir::{Expr, HashAlgorithm, HashInput, Op, Place};
 
 use super::builder::{Builder, context_memory, field, objects_memory};
 use super::expr::{max_value, words};
+use crate::crc::{self, Crc};
 use crate::helpers::{self, ALGORITHMS};
 
 impl Builder<'_> {
@@ -226,16 +227,18 @@ impl Builder<'_> {
         let values: Vec<(Vec<Value>, u32)> =
             data.iter().map(|input| (self.expr(&input.value), input.value.width())).collect();
         let bits: u32 = values.iter().map(|(_, width)| width).sum();
+        if algorithm == HashAlgorithm::Csum16 {
+            return self.checksum(&values);
+        }
+        if let Some(crc) = self.short_crc(algorithm, &values) {
+            return crc;
+        }
         let chunks = self.pack(&values);
-        match algorithm {
-            HashAlgorithm::Csum16 => return self.checksum(&chunks),
-            HashAlgorithm::Identity => {
-                // Up to eight bytes, as a number.
-                let Some(first) = chunks.first() else { return self.constant(0) };
-                let bytes = first.bits.div_ceil(8);
-                return self.b.ins().ushr_imm(first.value, i64::from(64 - 8 * bytes));
-            }
-            _ => {}
+        if algorithm == HashAlgorithm::Identity {
+            // Up to eight bytes, as a number.
+            let Some(first) = chunks.first() else { return self.constant(0) };
+            let bytes = first.bits.div_ceil(8);
+            return self.b.ins().ushr_imm(first.value, i64::from(64 - 8 * bytes));
         }
         let buffer = self.context_constant(field!(hash));
         self.write(&chunks, buffer, context_memory());
@@ -244,26 +247,33 @@ impl Builder<'_> {
         self.call_for_result(helpers::hash as *const (), &[algorithm, length])
     }
 
-    /// The Internet checksum (RFC 1071, section 2). It adds all 32-bit parts, and folds the sum to
-    /// 16 bits.
-    fn checksum(&mut self, chunks: &[super::deparse::Chunk]) -> Value {
-        let mut sum = self.constant(0);
-        for chunk in chunks {
-            let high = self.b.ins().ushr_imm(chunk.value, 32);
-            sum = self.b.ins().iadd(sum, high);
-            if chunk.bits > 32 {
-                let low = self.b.ins().band_imm(chunk.value, 0xffff_ffff);
-                sum = self.b.ins().iadd(sum, low);
-            }
+    /// The CRC of a string of 4 to [`crc::LONGEST`] bytes, if there is code for it.
+    fn short_crc(
+        &mut self,
+        algorithm: HashAlgorithm,
+        values: &[(Vec<Value>, u32)],
+    ) -> Option<Value> {
+        let bits: u32 = values.iter().map(|(_, width)| width).sum();
+        if !bits.is_multiple_of(8) || !(4..=crc::LONGEST).contains(&(bits / 8)) {
+            return None;
         }
-        // A fold of s is at most s / 2^16 + 0xffff. After three folds of eight chunks, whose sum is
-        // below 2^36, 16 bits are left; four are enough for any number of chunks.
-        let folds = if chunks.len() <= 8 { 3 } else { 4 };
-        for _ in 0..folds {
-            let (high, low) = (self.b.ins().ushr_imm(sum, 16), self.b.ins().band_imm(sum, 0xffff));
-            sum = self.b.ins().iadd(high, low);
+        let crc = Crc::new(algorithm)?;
+        let (size, function) =
+            if bits <= 128 { (16, crc.of[0]) } else { (crc::LONGEST, crc.of[1]) };
+        let start = size - bits / 8;
+        let mut aligned = Vec::new();
+        if start > 0 {
+            let zero = self.constant(0);
+            aligned.push((vec![zero; (start as usize).div_ceil(8)], 8 * start));
         }
-        self.b.ins().bxor_imm(sum, 0xffff)
+        aligned.extend_from_slice(values);
+        let mut words = Vec::new();
+        for (chunk, added) in self.pack(&aligned).iter().zip(crc::at_start(crc.added, start)) {
+            let word = self.b.ins().bswap(chunk.value);
+            words.push(self.b.ins().bxor_imm(word, added as i64));
+        }
+        let result = self.call_without_context(function, &words, true)?;
+        Some(self.b.ins().bxor_imm(result, i64::from(crc.added)))
     }
 
     /// A hash whose input depends on the packet.

@@ -6,7 +6,7 @@
 //! never loaded. For a frame on another path the function returns before the packet had any effect,
 //! and `forward` processes the frame.
 
-use cranelift_codegen::ir::{Block, InstBuilder, TrapCode};
+use cranelift_codegen::ir::{Block, InstBuilder};
 use netkv_dataplane::Graph;
 
 use super::builder::Builder;
@@ -23,6 +23,7 @@ impl Builder<'_> {
         for (end, next) in self.stage_blocks(parser, other).into_iter().zip(&parser.next) {
             self.enter_knowing(end, &next.known);
             match &next.stage {
+                _ if self.is_unreachable() => self.never(),
                 Some(stage) => self.stage(stage, pipelines),
                 None => {
                     self.b.ins().jump(other, &[]);
@@ -39,6 +40,10 @@ impl Builder<'_> {
         let ends = self.stage_blocks(stage, error);
         for (end, next) in ends.into_iter().zip(&stage.next) {
             self.enter_knowing(end, &next.known);
+            if self.is_unreachable() {
+                self.never();
+                continue;
+            }
             match stage.graph {
                 Graph::Ingress => {
                     self.end_of_ingress();
@@ -62,7 +67,7 @@ impl Builder<'_> {
         }
         // Only a parser ends with an error.
         self.enter(error);
-        self.b.ins().trap(TrapCode::unwrap_user(1));
+        self.never();
     }
 
     /// Continues with the clone of a packet that egress drops, if it made one.

@@ -15,11 +15,14 @@
 //!   clone and it keeps no metadata. Its pass through egress is compiled with that knowledge.
 //! - one function for each graph, for packets that are cloned, resubmitted or multicast.
 
+mod bit_string;
 mod builder;
+mod checksum;
 mod deparse;
 mod expr;
 mod externs;
 mod fast;
+mod fold;
 mod ops;
 mod parse;
 mod position;

@@ -9,6 +9,14 @@ use netkv_ir::{Apply, BlockId, Expr, MatchKind, Pattern, SelectCase, Terminator}
 use super::builder::{Builder, Search, field, objects_memory};
 use crate::context::TableView;
 use crate::helpers;
+use crate::known;
+
+/// When a case of a select matches.
+enum Matches {
+    Always,
+    Never,
+    If(Value),
+}
 
 impl Builder<'_> {
     /// Ends a block; `blocks` are the graph's.
@@ -20,7 +28,12 @@ impl Builder<'_> {
             }
             Terminator::Branch { cond, then, otherwise } => {
                 let cond = self.condition(cond);
-                self.b.ins().brif(cond, block(then), &[], block(otherwise), &[]);
+                match self.number(cond) {
+                    Some(number) => {
+                        self.b.ins().jump(block(if number == 0 { otherwise } else { then }), &[])
+                    }
+                    None => self.b.ins().brif(cond, block(then), &[], block(otherwise), &[]),
+                };
             }
             Terminator::Select { keys, cases, default } => {
                 self.select(keys, cases, block(default), blocks);
@@ -38,6 +51,7 @@ impl Builder<'_> {
         if let [value] = values.as_slice()
             && let [value] = value.as_slice()
             && cases.len() >= 4
+            && self.number(*value).is_none()
             && let Some(numbers) = numbers(cases)
         {
             let mut switch = Switch::new();
@@ -53,9 +67,13 @@ impl Builder<'_> {
         }
         for case in cases {
             let target = blocks[case.target as usize];
-            let Some(matches) = self.case_condition(&values, &case.patterns) else {
-                self.b.ins().jump(target, &[]);
-                return;
+            let matches = match self.case_condition(&values, &case.patterns) {
+                Matches::Always => {
+                    self.b.ins().jump(target, &[]);
+                    return;
+                }
+                Matches::Never => continue,
+                Matches::If(matches) => matches,
             };
             let next = self.new_block();
             self.b.ins().brif(matches, target, &[], next, &[]);
@@ -64,25 +82,36 @@ impl Builder<'_> {
         self.b.ins().jump(default, &[]);
     }
 
-    /// The condition that all patterns match; none if they always do.
-    fn case_condition(&mut self, values: &[Vec<Value>], patterns: &[Pattern]) -> Option<Value> {
+    /// When all patterns match.
+    fn case_condition(&mut self, values: &[Vec<Value>], patterns: &[Pattern]) -> Matches {
         if let [Pattern::ValueSet(set)] = patterns {
             let keys: Vec<Value> = values.iter().flatten().copied().collect();
             self.store_keys(&keys);
             let (set, words) = (self.constant(u64::from(*set)), self.constant(keys.len() as u64));
-            return Some(self.call_for_result(helpers::value_set as *const (), &[set, words]));
+            let matches = self.call_for_result(helpers::value_set as *const (), &[set, words]);
+            return Matches::If(matches);
         }
         let mut all: Option<Value> = None;
         for (value, pattern) in values.iter().zip(patterns) {
+            if let [value] = value.as_slice()
+                && let Some(number) = self.number(*value)
+                && let Some(matches) = known::matches(number, pattern)
+            {
+                if matches {
+                    continue;
+                }
+                return Matches::Never;
+            }
             let Some(matches) = self.pattern_condition(value, pattern) else { continue };
             all = Some(match all {
                 None => matches,
                 Some(all) => self.b.ins().band(all, matches),
             });
         }
-        all
+        all.map_or(Matches::Always, Matches::If)
     }
 
+    /// The condition that a pattern matches; none if it always does.
     fn pattern_condition(&mut self, value: &[Value], pattern: &Pattern) -> Option<Value> {
         match pattern {
             Pattern::Any => None,

@@ -178,7 +178,7 @@ impl Builder<'_> {
             self.store_packet_and_return_if(requested, outcome::END_OF_INGRESS, &live_after_stop);
         }
         let port = self.get(standard.egress_spec.word);
-        let drop = self.b.ins().icmp_imm(IntCC::Equal, port, DROP_PORT as i64);
+        let drop = self.is(port, DROP_PORT);
         self.return_if(drop, outcome::DROPPED_IN_INGRESS);
 
         self.store_constant(standard.instance_type, instance::NORMAL);
@@ -294,10 +294,8 @@ impl Builder<'_> {
             self.store_packet_and_return_if(requested, outcome::END_OF_EGRESS, &live_after_stop);
         }
         let port = self.get(standard.egress_spec.word);
-        if !self.is_zero(port) {
-            let drop = self.b.ins().icmp_imm(IntCC::Equal, port, DROP_PORT as i64);
-            self.return_if(drop, outcome::DROPPED_IN_EGRESS);
-        }
+        let drop = self.is(port, DROP_PORT);
+        self.return_if(drop, outcome::DROPPED_IN_EGRESS);
     }
 
     /// From the end of the egress graph to the sent frame.
@@ -318,6 +316,9 @@ impl Builder<'_> {
     }
 
     fn return_after(&mut self, cond: Value, outcome: u64, before: impl FnOnce(&mut Self)) {
+        if self.is_zero(cond) {
+            return;
+        }
         let (leave, next) = (self.new_block(), self.new_block());
         self.b.set_cold_block(leave);
         self.b.ins().brif(cond, leave, &[], next, &[]);
@@ -402,6 +403,10 @@ impl Builder<'_> {
             if !cyclic {
                 // All predecessors are before it in the order.
                 self.b.seal_block(block);
+                if self.is_unreachable() {
+                    self.never();
+                    continue;
+                }
             }
             self.position = positions_at_start[id as usize].unwrap_or(Position::default());
             self.exit = exits[id as usize];
@@ -420,6 +425,7 @@ impl Builder<'_> {
                 return;
             }
         }
+        self.write_headers();
         self.terminate(&block.terminator, blocks);
     }
 

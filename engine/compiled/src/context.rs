@@ -15,7 +15,9 @@ pub(crate) struct Context {
     /// Buffer for the sent frame. It has at least `frame_length` bytes, those of the program's
     /// headers and [`SLACK`].
     pub(crate) out: *mut u8,
-    /// Bytes written to `out`.
+    /// Buffer for the recirculated frame, as large as `out`.
+    pub(crate) again: *mut u8,
+    /// Bytes written to `out` or `again`.
     pub(crate) out_length: u64,
     /// The state area of the packet.
     pub(crate) state: *mut u64,
@@ -82,4 +84,6 @@ pub(crate) mod outcome {
     pub(crate) const OTHER_PIPELINE: u64 = 5;
     /// The frame is none of those that the fast function processes.
     pub(crate) const OTHER_PATH: u64 = 6;
+    /// The frame in `again` is recirculated. The state holds the metadata that it keeps.
+    pub(crate) const RECIRCULATED: u64 = 7;
 }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use netkv_dataplane::{
-    BATCH, Batch, BitWriter, Executor, Frame, Graph, HeaderPlan, IntervalMap, NO_LIST, Objects,
-    Output, Packet, Requests, Stop, Tally,
+    BATCH, Batch, BitWriter, Executor, Frame, Graph, HeaderPlan, IntervalMap, MAX_PASSES, NO_LIST,
+    Objects, Output, Packet, Requests, Stop, Tally,
 };
 use netkv_ir::Program;
 
@@ -40,6 +40,8 @@ pub(crate) struct Compiled {
     scratch: Box<Scratch>,
     /// Output of the deparser, if it runs as a separate graph.
     deparsed: Vec<u8>,
+    /// The frame of the current recirculated packet, and memory for the next one.
+    recirculated: [Vec<u8>; 2],
     /// State area for the computation of a prefetched slot; its content is not used.
     key_state: Vec<u64>,
     /// Prefetched slots, by the position of their frame in the batch.
@@ -80,6 +82,7 @@ impl Compiled {
             digest: vec![0; plan.digest_words],
             scratch,
             deparsed: vec![0; plan.header_bytes + SLACK],
+            recirculated: [const { Vec::new() }; 2],
             key_state: vec![0; program.state_words as usize],
             slots: [std::ptr::null(); BATCH],
             slots_prefetched: 0,
@@ -197,31 +200,110 @@ impl Compiled {
         }
     }
 
+    /// Copies to a packet what the switch needs of a recirculated one beside its frame. The metadata
+    /// that it keeps is in its state.
+    fn store_recirculated(&self, packet: &mut Packet) {
+        packet.egress_port = self.context.egress_port as u16;
+        packet.requests = self.context.requests;
+    }
+
     /// Reserves output for a frame of this length.
     #[inline]
     fn reserve_output(&mut self, length: usize, out: &mut Output) {
         let room = length + self.code.plan.header_bytes + SLACK;
         self.context.out = out.room(room).as_mut_ptr();
+        if self.recirculated[1].len() < room && self.code.plan.kept_by_recirculation.is_some() {
+            self.recirculated[1].resize(room, 0);
+            self.context.again = self.recirculated[1].as_mut_ptr();
+        }
     }
 
-    /// Counts an outcome. Returns the reason if the switch must continue with the packet, which may
-    /// be the clone of the one that the code began with.
-    #[inline]
-    fn finish(
-        &self,
-        outcome: u64,
+    /// Continues with a received frame after its first pass.
+    fn after_first_pass(
+        &mut self,
+        mut outcome: u64,
+        frame: Frame<'_>,
         packet: &mut Packet,
         out: &mut Output,
         tally: &mut Tally,
     ) -> Option<Stop> {
+        let (mut frame, mut passes) = (frame, 0);
+        tally.passes = 1;
+        while outcome == outcome::RECIRCULATED {
+            tally.passes += self.egress_passes(outcome);
+            passes += self.count_clone(tally);
+            let length = self.context.out_length as usize;
+            self.recirculated.swap(0, 1);
+            self.reserve_output(length, out);
+            self.context.again = self.recirculated[1].as_mut_ptr();
+            // SAFETY: the code has written so many bytes. The memory is not changed before the next
+            // swap, when `frame` is set again.
+            frame.bytes =
+                unsafe { std::slice::from_raw_parts(self.recirculated[0].as_ptr(), length) };
+            let next = match self.code.again {
+                Some(again) if passes < MAX_PASSES => {
+                    set_frame(&mut self.context, frame);
+                    (self.context.may_clone, self.context.cloned) =
+                        (u64::from(passes + 1 < MAX_PASSES), 0);
+                    // SAFETY: `update_views` and the lines above have set all pointers that the code
+                    // reads.
+                    unsafe { self.code.machine.call(again, &mut self.context) }
+                }
+                _ => outcome::OTHER_PATH,
+            };
+            if next == outcome::OTHER_PATH {
+                packet.take_over(frame);
+                packet.count_passes(passes);
+                self.store_recirculated(packet);
+                return Some(Stop::Recirculated);
+            }
+            tally.recirculated += 1;
+            tally.passes += 1;
+            passes += 1;
+            outcome = next;
+        }
+        if outcome >= outcome::END_OF_INGRESS {
+            packet.take_over(frame);
+            packet.count_passes(passes);
+        }
+        tally.passes += self.egress_passes(outcome);
+        self.finish(outcome, passes, packet, out, tally)
+    }
+
+    /// Passes through egress of the last call.
+    fn egress_passes(&self, outcome: u64) -> u32 {
+        match outcome {
+            outcome::DROPPED_IN_INGRESS | outcome::END_OF_INGRESS | outcome::OTHER_PIPELINE => 0,
+            _ => 1 + self.context.cloned as u32,
+        }
+    }
+
+    /// Counts the clone that the code may have continued with. Returns the number of clones.
+    #[inline]
+    fn count_clone(&self, tally: &mut Tally) -> u32 {
         if self.context.cloned != 0 {
             tally.cloned += 1;
             tally.dropped_egress += 1;
         }
+        self.context.cloned as u32
+    }
+
+    /// Counts an outcome. Returns the reason if the switch must continue with the packet, which may
+    /// be the clone of the one that the code began with. That one had so many additional passes.
+    fn finish(
+        &self,
+        outcome: u64,
+        passes: u32,
+        packet: &mut Packet,
+        out: &mut Output,
+        tally: &mut Tally,
+    ) -> Option<Stop> {
+        let cloned = self.count_clone(tally);
         match outcome {
             outcome::SENT => {
                 let length = self.context.out_length;
                 out.commit(self.context.egress_port as u16, length as usize);
+                out.note_passes(passes + cloned);
                 tally.sent += 1;
                 tally.sent_bytes += length;
                 None
@@ -242,11 +324,17 @@ impl Compiled {
                 self.store_packet(packet);
                 Some(Stop::OtherPipeline)
             }
+            outcome::RECIRCULATED => {
+                let length = self.context.out_length as usize;
+                packet.bytes.clear();
+                packet.bytes.extend_from_slice(&self.recirculated[1][..length]);
+                packet.count_passes(cloned);
+                self.store_recirculated(packet);
+                Some(Stop::Recirculated)
+            }
             _ => {
                 self.store_packet(packet);
-                if self.context.cloned != 0 {
-                    packet.count_pass();
-                }
+                packet.count_passes(cloned);
                 Some(Stop::EndOfEgress)
             }
         }
@@ -343,15 +431,9 @@ impl Executor for Compiled {
                 sent_bytes += length;
                 continue;
             }
-            if outcome >= outcome::END_OF_INGRESS {
-                packet.take_over(frame);
-            }
-            if let Some(stop) = self.finish(outcome, packet, out, tally) {
+            if let Some(stop) = self.after_first_pass(outcome, frame, packet, out, tally) {
                 stopped = Some((position, stop));
                 break;
-            }
-            if self.context.cloned != 0 && outcome == outcome::SENT {
-                out.note_passes(1);
             }
         }
         tally.sent += sent;
@@ -396,11 +478,7 @@ impl Executor for Compiled {
         (self.context.may_clone, self.context.cloned) = (u64::from(may_clone), 0);
         // SAFETY: as above.
         let outcome = unsafe { self.code.machine.call(self.code.transmit, &mut self.context) };
-        let stop = self.finish(outcome, packet, out, tally);
-        if self.context.cloned != 0 && outcome == outcome::SENT {
-            packet.count_pass();
-        }
-        stop
+        self.finish(outcome, packet.passes(), packet, out, tally)
     }
 }
 
@@ -410,6 +488,7 @@ fn empty_context() -> Context {
         frame: null(),
         frame_length: 0,
         out: null_mut(),
+        again: null_mut(),
         out_length: 0,
         state: null_mut(),
         cursor: 0,

@@ -28,6 +28,16 @@ impl Known {
         known
     }
 
+    /// Of a recirculated packet, which keeps metadata in some words.
+    pub(crate) fn of_recirculated(program: &Program, kept: &Words) -> Self {
+        let mut known = Self::all(program, Some(0));
+        kept.iter().for_each(|word| known.set(word, None));
+        let standard = &program.standard_metadata;
+        known.set(standard.packet_length.word, None);
+        known.set(standard.instance_type.word, Some(instance::RECIRCULATED));
+        known
+    }
+
     /// At the start of egress, of a packet with these facts at the end of ingress.
     pub(crate) fn of_egress(mut self, program: &Program) -> Self {
         let standard = &program.standard_metadata;

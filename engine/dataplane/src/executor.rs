@@ -105,6 +105,9 @@ pub enum Stop {
     OtherPipeline,
     /// The packet is at the end of the egress graph, and its requests are more than a transmission.
     EndOfEgress,
+    /// The packet has left egress and is recirculated. Its bytes are those that the deparser made. Its
+    /// state holds the metadata that it keeps.
+    Recirculated,
 }
 
 /// Packets that an executor has processed completely.
@@ -120,6 +123,10 @@ pub struct Tally {
     pub dropped_egress: u64,
     /// Egress clones that were made of such packets, and processed.
     pub cloned: u64,
+    /// Packets that were recirculated, and whose next ingress was processed.
+    pub recirculated: u64,
+    /// Passes through ingress and egress of the frame that stopped, with all its copies.
+    pub passes: u32,
 }
 
 /// Runs graphs of one program over packets and the objects of one pipeline.
@@ -135,7 +142,7 @@ pub trait Executor: Send {
     /// first frame that needs the switch, and returns its index and the reason. `None`: all frames
     /// are done.
     ///
-    /// `packet` is reusable memory. After a stop at the end of ingress or egress, it holds the
+    /// `packet` is reusable memory. After a stop of another kind than [`Stop::Nowhere`], it holds the
     /// packet. The executor does not run the egress of another pipeline.
     ///
     /// The switch calls it with increasing indices of one batch, before it starts another batch.

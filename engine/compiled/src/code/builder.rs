@@ -318,6 +318,11 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Stores a value to a word of the state area in memory, also if the word is an SSA value.
+    pub(super) fn store_word(&mut self, word: Word, value: Value) {
+        self.b.ins().store(context_memory(), value, self.state, Self::offset(word));
+    }
+
     /// The element at an index: its distance in bytes from element 0, and whether it exists. If the
     /// index is out of range, the distance is 0.
     pub(super) fn element(&mut self, stack: u32, index: &Expr) -> (Value, Value) {

@@ -12,7 +12,7 @@ use super::position::{Position, positions, successors};
 use crate::CompileError;
 use crate::context::outcome;
 use crate::machine::Assembler;
-use crate::paths::Stage;
+use crate::paths::{Arrival, Stage};
 use crate::plan::{Plan, Words};
 use crate::prefetch::Lookup;
 
@@ -25,7 +25,7 @@ pub(super) enum Kind<'a> {
     /// From a received frame to the sent frame, in a switch with this number of pipelines.
     Forward { pipelines: usize },
     /// The same for frames on the common paths, which begin in this parser.
-    Fast { parser: &'a Stage, pipelines: usize },
+    Fast { parser: &'a Stage, arrival: Arrival, pipelines: usize },
     /// From a packet in memory at the start of egress to the sent frame.
     Transmit,
     /// One graph over a packet in memory.
@@ -48,7 +48,7 @@ pub(super) fn compile(
     let mut builder = Builder::new(b, program, plan, shapes);
     match kind {
         Kind::Forward { pipelines } => builder.forward(pipelines),
-        Kind::Fast { parser, pipelines } => builder.fast(parser, pipelines),
+        Kind::Fast { parser, arrival, pipelines } => builder.fast(parser, arrival, pipelines),
         Kind::Transmit => builder.transmit(),
         Kind::Graph(graph) => builder.single_graph(graph),
         Kind::Slot(lookup) => builder.slot_address(lookup),
@@ -66,7 +66,29 @@ impl Builder<'_> {
     }
 
     /// Initializes the values for a received frame.
-    pub(super) fn new_packet(&mut self) {
+    pub(super) fn received_packet(&mut self) {
+        self.new_packet();
+        let standard = &self.program.standard_metadata;
+        let port = self.context_constant(field!(port));
+        self.store_number(standard.ingress_port, port);
+        let micros = self.microseconds();
+        self.store_number(standard.ingress_global_timestamp, micros);
+    }
+
+    /// Initializes the values for a recirculated frame, as in the switch.
+    pub(super) fn recirculated_packet(&mut self) {
+        self.new_packet();
+        let plan = self.plan;
+        if let Some(kept) = &plan.kept_by_recirculation {
+            self.load_words(kept.iter());
+        }
+        let standard = &self.program.standard_metadata;
+        self.store_constant(standard.instance_type, instance::RECIRCULATED);
+        let length = self.frame_length;
+        self.store_number(standard.packet_length, length);
+    }
+
+    fn new_packet(&mut self) {
         let zero = self.constant(0);
         for word in 0..self.program.state_words {
             self.set(word, zero);
@@ -81,12 +103,7 @@ impl Builder<'_> {
             self.b.def_var(var, none);
         }
         self.b.def_var(vars.length, length);
-        let standard = &self.program.standard_metadata;
-        let port = self.context_constant(field!(port));
-        self.store_number(standard.ingress_port, port);
-        self.store_number(standard.packet_length, length);
-        let micros = self.microseconds();
-        self.store_number(standard.ingress_global_timestamp, micros);
+        self.store_number(self.program.standard_metadata.packet_length, length);
     }
 
     fn microseconds(&mut self) -> Value {
@@ -137,7 +154,7 @@ impl Builder<'_> {
 
     /// From a received frame to the sent frame, or to the end of ingress.
     fn forward(&mut self, pipelines: usize) {
-        self.new_packet();
+        self.received_packet();
         self.graph(Graph::Parser);
         let error = self.get(self.program.standard_metadata.parser_error.word);
         self.emit_if(error, |b| b.count(std::mem::offset_of!(Counts, parser_errors)));
@@ -289,8 +306,12 @@ impl Builder<'_> {
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);
         if !self.is_zero(flags) {
-            let requested =
+            let mut requested =
                 self.b.ins().band_imm(flags, (Requests::CLONE | Requests::RECIRCULATE) as i64);
+            if let Some(recirculates) = self.recirculates() {
+                let zero = self.constant(0);
+                requested = self.b.ins().select(recirculates, zero, requested);
+            }
             self.store_packet_and_return_if(requested, outcome::END_OF_EGRESS, &live_after_stop);
         }
         let port = self.get(standard.egress_spec.word);
@@ -304,9 +325,71 @@ impl Builder<'_> {
     fn end_of_egress(&mut self) {
         self.leave_egress();
         self.graph(Graph::ComputeChecksum);
+        self.start_frame();
         self.graph(Graph::Deparser);
+        self.end_frame();
+    }
+
+    /// Whether the packet is recirculated, and no more is requested. None if it never is.
+    fn recirculates(&mut self) -> Option<Value> {
+        let flags = self.b.use_var(self.vars.flags);
+        if self.is_zero(flags) || self.plan.kept_by_recirculation.is_none() {
+            return None;
+        }
+        Some(self.b.ins().icmp_imm(IntCC::Equal, flags, Requests::RECIRCULATE as i64))
+    }
+
+    /// Chooses the buffer for the output of the deparser.
+    pub(super) fn start_frame(&mut self) {
+        self.out = self.context_load(field!(out));
+        if let Some(recirculates) = self.recirculates() {
+            let again = self.context_load(field!(again));
+            self.out = self.b.ins().select(recirculates, again, self.out);
+        }
+    }
+
+    /// Ends with the frame sent or recirculated.
+    pub(super) fn end_frame(&mut self) {
         self.finish_frame();
+        if let Some(recirculates) = self.recirculates() {
+            let (again, sent) = (self.new_block(), self.new_block());
+            self.b.ins().brif(recirculates, again, &[], sent, &[]);
+            self.enter(again);
+            self.store_kept_words();
+            self.return_outcome(outcome::RECIRCULATED);
+            self.enter(sent);
+        }
         self.return_outcome(outcome::SENT);
+    }
+
+    /// Stores what the switch and the next pass need of a recirculated packet.
+    fn store_kept_words(&mut self) {
+        let [flags, list] =
+            [self.vars.flags, self.vars.recirculate_list].map(|var| self.b.use_var(var));
+        self.context_store(field!(requests.flags), flags);
+        self.context_store(field!(requests.recirculate_list), list);
+        let plan = self.plan;
+        let Some(kept) = &plan.kept_by_recirculation else { return };
+        let lists: Vec<(Value, Words)> = self
+            .program
+            .field_lists
+            .iter()
+            .map(|of| {
+                let mut words = Words::empty(self.program);
+                words.field_list(of);
+                (self.b.ins().icmp_imm(IntCC::Equal, list, i64::from(of.id)), words)
+            })
+            .collect();
+        for word in kept.iter() {
+            // Words that other lists keep are 0 in the next pass.
+            let (mut value, now) = (self.constant(0), self.get(word));
+            for (chosen, words) in &lists {
+                if words.contains(word) {
+                    value = self.b.ins().select(*chosen, now, value);
+                }
+            }
+            self.store_word(word, value);
+        }
     }
 
     fn store_packet_and_return_if(&mut self, cond: Value, outcome: u64, live_after_stop: &Words) {
@@ -342,7 +425,7 @@ impl Builder<'_> {
     /// Returns the address of the first slot for a frame, with a key computed by the parser only, or
     /// null.
     fn slot_address(&mut self, lookup: &Lookup<'_>) {
-        self.new_packet();
+        self.received_packet();
         self.graph(Graph::Parser);
         for (cond, holds) in &lookup.conditions {
             let cond = self.condition(cond);

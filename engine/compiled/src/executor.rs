@@ -10,7 +10,7 @@ use netkv_dataplane::{
 use netkv_ir::Program;
 
 use crate::code::Code;
-use crate::context::{Context, SLACK, TableView, outcome};
+use crate::context::{Context, GroupView, SLACK, TableView, outcome};
 use crate::helpers::Scratch;
 use crate::prefetch::Prefetch;
 
@@ -33,6 +33,7 @@ pub(crate) struct Compiled {
     /// were copied.
     intervals: Vec<Option<(u64, Option<IntervalMap>)>>,
     registers: Vec<*mut u8>,
+    groups: Vec<GroupView>,
     counters: Vec<*mut u8>,
     keys: Vec<u64>,
     hash: Vec<u8>,
@@ -42,6 +43,8 @@ pub(crate) struct Compiled {
     deparsed: Vec<u8>,
     /// The frame of the current recirculated packet, and memory for the next one.
     recirculated: [Vec<u8>; 2],
+    /// State of a multicast packet, if one of its copies is returned to the switch before others.
+    original_state: Vec<u64>,
     /// State area for the computation of a prefetched slot; its content is not used.
     key_state: Vec<u64>,
     /// Prefetched slots, by the position of their frame in the batch.
@@ -76,6 +79,7 @@ impl Compiled {
             tables: Vec::new(),
             intervals: Vec::new(),
             registers: Vec::new(),
+            groups: Vec::new(),
             counters: Vec::new(),
             keys: vec![0; plan.key_words],
             hash: vec![0; plan.hash_bytes],
@@ -83,6 +87,7 @@ impl Compiled {
             scratch,
             deparsed: vec![0; plan.header_bytes + SLACK],
             recirculated: [const { Vec::new() }; 2],
+            original_state: vec![0; program.state_words as usize],
             key_state: vec![0; program.state_words as usize],
             slots: [std::ptr::null(); BATCH],
             slots_prefetched: 0,
@@ -96,6 +101,7 @@ impl Compiled {
         executor.context.keys = executor.keys.as_mut_ptr();
         executor.context.hash = executor.hash.as_mut_ptr();
         executor.context.digest = executor.digest.as_mut_ptr();
+        executor.context.original = executor.original_state.as_mut_ptr();
         executor.context.helpers = &raw mut *executor.scratch;
         executor
     }
@@ -157,6 +163,13 @@ impl Compiled {
         let targets = objects.clone_targets();
         self.context.clone_targets = targets.as_ptr();
         self.context.clone_sessions = targets.len() as u64;
+        self.groups.clear();
+        self.groups.extend(objects.group_targets().iter().map(|targets| {
+            let targets = targets.as_ptr_range();
+            GroupView { first: targets.start, end: targets.end }
+        }));
+        self.context.groups = self.groups.as_ptr();
+        self.context.group_count = self.groups.len() as u64;
     }
 
     /// The intervals of a table as it is now; none if it is looked up otherwise.
@@ -212,6 +225,7 @@ impl Compiled {
     fn reserve_output(&mut self, length: usize, out: &mut Output) {
         let room = length + self.code.plan.header_bytes + SLACK;
         self.context.out = out.room(room).as_mut_ptr();
+        (self.context.output, self.context.room) = (out, room as u64);
         if self.recirculated[1].len() < room && self.code.plan.kept_by_recirculation.is_some() {
             self.recirculated[1].resize(room, 0);
             self.context.again = self.recirculated[1].as_mut_ptr();
@@ -243,8 +257,9 @@ impl Compiled {
             let next = match self.code.again {
                 Some(again) if passes < MAX_PASSES => {
                     set_frame(&mut self.context, frame);
-                    (self.context.may_clone, self.context.cloned) =
-                        (u64::from(passes + 1 < MAX_PASSES), 0);
+                    self.context.passes = u64::from(passes) + 1;
+                    self.context.may_clone = u64::from(passes + 1 < MAX_PASSES);
+                    (self.context.cloned, self.context.copies) = (0, 0);
                     // SAFETY: `update_views` and the lines above have set all pointers that the code
                     // reads.
                     unsafe { self.code.machine.call(again, &mut self.context) }
@@ -262,6 +277,7 @@ impl Compiled {
             passes += 1;
             outcome = next;
         }
+        self.context.passes = 0;
         if outcome >= outcome::END_OF_INGRESS {
             packet.take_over(frame);
             packet.count_passes(passes);
@@ -274,7 +290,7 @@ impl Compiled {
     fn egress_passes(&self, outcome: u64) -> u32 {
         match outcome {
             outcome::DROPPED_IN_INGRESS | outcome::END_OF_INGRESS | outcome::OTHER_PIPELINE => 0,
-            _ => 1 + self.context.cloned as u32,
+            _ => (self.context.copies.max(1) + self.context.cloned) as u32,
         }
     }
 
@@ -331,6 +347,10 @@ impl Compiled {
                 packet.count_passes(cloned);
                 self.store_recirculated(packet);
                 Some(Stop::Recirculated)
+            }
+            outcome::END_OF_COPY => {
+                self.store_packet(packet);
+                Some(Stop::EndOfCopy { copies: self.context.copies as usize })
             }
             _ => {
                 self.store_packet(packet);
@@ -416,7 +436,7 @@ impl Executor for Compiled {
             self.reserve_output(frame.bytes.len(), out);
             set_frame(&mut self.context, frame);
             self.context.state = packet.state.words.as_mut_ptr();
-            (self.context.may_clone, self.context.cloned) = (1, 0);
+            (self.context.may_clone, self.context.cloned, self.context.copies) = (1, 0, 0);
             // SAFETY: `update_views` and the lines above have set all pointers that the code reads.
             let mut outcome = unsafe { first(&raw mut self.context) };
             if outcome == outcome::OTHER_PATH {
@@ -438,7 +458,14 @@ impl Executor for Compiled {
         }
         tally.sent += sent;
         tally.sent_bytes += sent_bytes;
+        *tally += std::mem::take(&mut self.context.tally);
         stopped
+    }
+
+    fn original(&mut self, packet: &mut Packet) {
+        packet.state.words.copy_from_slice(&self.original_state);
+        packet.length = self.context.original_length as u32;
+        packet.requests.truncate = self.context.original_truncate;
     }
 
     fn prefetch(&mut self, frames: &[Frame<'_>], objects: &mut Objects) {
@@ -508,6 +535,16 @@ fn empty_context() -> Context {
         counts: null_mut(),
         clone_targets: null(),
         clone_sessions: 0,
+        groups: null(),
+        group_count: 0,
+        copies: 0,
+        original: null_mut(),
+        original_length: 0,
+        original_truncate: 0,
+        output: null_mut(),
+        room: 0,
+        passes: 0,
+        tally: Tally::default(),
         may_clone: 0,
         cloned: 0,
         objects: null_mut(),

@@ -194,6 +194,19 @@ pub(crate) unsafe extern "C" fn emit(context: *mut Context, header: u64, out: *m
     }
 }
 
+/// Appends the frame in `out` to the output. The next one has new memory in `out`.
+pub(crate) unsafe extern "C" fn commit(context: *mut Context) {
+    unsafe {
+        let context = &mut *context;
+        let (output, length) = (&mut *context.output, context.out_length);
+        output.commit(context.egress_port as u16, length as usize);
+        output.note_passes(context.passes as u32);
+        context.tally.sent += 1;
+        context.tally.sent_bytes += length;
+        context.out = output.room(context.room as usize).as_mut_ptr();
+    }
+}
+
 /// Copies `length` bytes of the frame, starting at byte `from`, to `out`.
 pub(crate) unsafe extern "C" fn copy(context: *mut Context, out: *mut u8, from: u64, length: u64) {
     unsafe {

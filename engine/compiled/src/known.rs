@@ -48,6 +48,13 @@ impl Known {
         self
     }
 
+    /// At the start of egress, of a copy of a multicast packet with these facts at the end of ingress.
+    pub(crate) fn of_copy(self, program: &Program) -> Self {
+        let mut known = self.of_egress(program);
+        known.set(program.standard_metadata.instance_type.word, Some(instance::REPLICATED));
+        known
+    }
+
     /// Of the egress clone without a field list of a packet with these facts: its metadata is 0.
     pub(crate) fn of_clone(&self, program: &Program) -> Self {
         let mut known = Self::all(program, Some(0));
@@ -109,6 +116,7 @@ impl Known {
             Op::ZeroWords { to, words } => {
                 self.0[*to as usize..(*to + *words) as usize].fill(Some(0));
             }
+            Op::MarkToDrop => self.set(program.standard_metadata.mcast_grp.word, Some(0)),
             Op::Verify { cond, .. } => self.assume(cond, true),
             _ => {}
         }

@@ -38,6 +38,8 @@ pub(crate) struct Next {
     pub(crate) known: Known,
     /// The egress of the packet's clone, if egress can clone it.
     pub(crate) clone: Option<Stage>,
+    /// The egress of copies of the packet, if ingress can multicast it.
+    pub(crate) copy: Option<Stage>,
     /// None after the deparser, and after paths of the parser that are left out.
     pub(crate) stage: Option<Stage>,
 }
@@ -74,7 +76,7 @@ pub(crate) fn common_paths(program: &Program, plan: &Plan, arrival: Arrival) -> 
     let mut next: Vec<Next> = parser
         .exits
         .iter()
-        .map(|(_, known)| Next { known: known.clone(), clone: None, stage: None })
+        .map(|(_, known)| Next { known: known.clone(), clone: None, copy: None, stage: None })
         .collect();
     for at in parser.in_order_of_cases() {
         let stage = path(program, &next[at].known, size)?;
@@ -145,7 +147,12 @@ impl Following<'_> {
                 }
                 false => None,
             };
-            next.push(Next { known: known.clone(), clone, stage });
+            let group = known.get(program.standard_metadata.mcast_grp.word);
+            let copy = match graph == Graph::Ingress && group != Some(0) {
+                true => Some(self.stage(Graph::Egress, known.clone().of_copy(program))?),
+                false => None,
+            };
+            next.push(Next { known: known.clone(), clone, copy, stage });
         }
         Some(Stage { graph, variants, next })
     }
@@ -153,7 +160,10 @@ impl Following<'_> {
 
 impl Stage {
     fn size(&self) -> usize {
-        let next = self.next.iter().flat_map(|next| next.stage.iter().chain(&next.clone));
+        let next = self
+            .next
+            .iter()
+            .flat_map(|next| next.stage.iter().chain(&next.clone).chain(&next.copy));
         graph_size(&self.variants.cfg) + next.map(Stage::size).sum::<usize>()
     }
 }

@@ -84,6 +84,12 @@ impl Switch {
                     self.end_of_egress(packet, out, &mut None);
                     at = index + 1;
                 }
+                Some((index, Stop::EndOfCopy { copies })) => {
+                    packet.pipeline = pipeline;
+                    self.make_other_copies(&packet, copies);
+                    self.end_of_egress(packet, out, &mut None);
+                    at = index + 1;
+                }
                 Some((index, Stop::Recirculated)) => {
                     self.recirculate(packet, &mut None);
                     at = index + 1;
@@ -112,6 +118,7 @@ impl Switch {
         self.statistics.dropped_ingress += tally.dropped_ingress;
         self.statistics.dropped_egress += tally.dropped_egress;
         self.statistics.cloned += tally.cloned;
+        self.statistics.replicated += tally.replicated;
         self.statistics.recirculated += tally.recirculated;
     }
 

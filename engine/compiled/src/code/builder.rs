@@ -94,6 +94,8 @@ pub(super) struct Builder<'a> {
     pub(super) exit: Block,
     zero: Value,
     one: Value,
+    /// The copies of a multicast packet, of which the current one is compiled.
+    pub(super) copies: Option<super::copies::Copies>,
     /// The parser's position in the current block, as far as it is statically known.
     pub(super) position: super::position::Position,
     /// Values that are bits of the received frame: the first bit, and how many.
@@ -175,6 +177,7 @@ impl<'a> Builder<'a> {
             graph: Graph::Parser,
             end: entry,
             exit: entry,
+            copies: None,
             zero,
             one,
             position: super::position::Position::default(),
@@ -318,9 +321,9 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Stores a value to a word of the state area in memory, also if the word is an SSA value.
-    pub(super) fn store_word(&mut self, word: Word, value: Value) {
-        self.b.ins().store(context_memory(), value, self.state, Self::offset(word));
+    /// Stores a value to a word of a state area in memory, also if the word is an SSA value.
+    pub(super) fn store_word(&mut self, state: Value, word: Word, value: Value) {
+        self.b.ins().store(context_memory(), value, state, Self::offset(word));
     }
 
     /// The element at an index: its distance in bytes from element 0, and whether it exists. If the

@@ -47,6 +47,9 @@ impl Builder<'_> {
             self.enter_knowing(end, &next.known);
             match stage.graph {
                 Graph::Ingress => {
+                    if let Some(copy) = &next.copy {
+                        self.multicast(|b| b.stage(copy, pipelines));
+                    }
                     self.end_of_ingress();
                     if pipelines > 1 {
                         self.return_for_other_pipeline(pipelines);
@@ -77,7 +80,10 @@ impl Builder<'_> {
         let original = self.b.current_block().expect("a block follows the branch");
         self.enter(clone);
         self.become_clone(port, instance);
+        // Only a packet without copies after it becomes its clone.
+        let copies = self.copies.take();
         self.stage(stage, pipelines);
+        self.copies = copies;
         self.b.switch_to_block(original);
     }
 

@@ -10,13 +10,15 @@
 //!   of ingress if the egress port belongs to another pipeline.
 //! - `fast`: the same, once for each common path of the program; other frames are left to
 //!   `forward`.
-//! - `again`: as `fast`, for recirculated frames.
+//! - `again`: as `fast`, for recirculated frames. Both make the copies of a multicast packet, one
+//!   after the other.
 //! - `transmit`: from the start of egress to the sent frame, for a packet in memory.
 //!   All three continue with the egress clone of a packet that is dropped itself, if there is one
 //!   clone and it keeps no metadata. Its pass through egress is compiled with that knowledge.
 //! - one function for each graph, for packets that are cloned, resubmitted or multicast.
 
 mod builder;
+mod copies;
 mod deparse;
 mod expr;
 mod externs;

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use netkv_dataplane::{CloneTarget, Counts, Graph, NO_LIST, Requests, instance};
+use netkv_dataplane::{CopyTarget, Counts, Graph, NO_LIST, Requests, instance};
 use netkv_ir::{BlockId, Cfg, Program};
 
 use super::builder::{Builder, Shapes, field, frame_memory, objects_memory};
@@ -203,7 +203,7 @@ impl Builder<'_> {
     }
 
     /// Sets what the switch sets when it enqueues a packet for a port.
-    fn enter_egress(&mut self, port: Value) {
+    pub(super) fn enter_egress(&mut self, port: Value) {
         let standard = &self.program.standard_metadata;
         self.store_number(standard.egress_port, port);
         let port = self.b.ins().band_imm(port, 0xffff);
@@ -255,7 +255,11 @@ impl Builder<'_> {
         let sessions = self.context_constant(field!(clone_sessions));
         let known = self.b.ins().icmp(IntCC::UnsignedLessThan, session, sessions);
         let allowed = self.context_constant(field!(may_clone));
-        let allowed = self.b.ins().icmp_imm(IntCC::NotEqual, allowed, 0);
+        let mut allowed = self.b.ins().icmp_imm(IntCC::NotEqual, allowed, 0);
+        if let Some(copies) = &self.copies {
+            // The clone would overtake the copies that follow.
+            allowed = self.b.ins().band(allowed, copies.is_last);
+        }
         let all = [no_list, dropped, known, allowed]
             .into_iter()
             .fold(only_clone, |all, one| self.b.ins().band(all, one));
@@ -263,12 +267,12 @@ impl Builder<'_> {
         self.b.ins().brif(all, look_up, &[], original, &[]);
         self.enter(look_up);
         let targets = self.context_constant(field!(clone_targets));
-        let offset = self.b.ins().imul_imm(session, size_of::<CloneTarget>() as i64);
+        let offset = self.b.ins().imul_imm(session, size_of::<CopyTarget>() as i64);
         let target = self.b.ins().iadd(targets, offset);
         let [port, instance] =
-            [std::mem::offset_of!(CloneTarget, port), std::mem::offset_of!(CloneTarget, instance)]
+            [std::mem::offset_of!(CopyTarget, port), std::mem::offset_of!(CopyTarget, instance)]
                 .map(|at| self.b.ins().load(types::I64, objects_memory(), target, at as i32));
-        let unknown = self.b.ins().icmp_imm(IntCC::Equal, port, CloneTarget::NONE.port as i64);
+        let unknown = self.b.ins().icmp_imm(IntCC::Equal, port, CopyTarget::NONE.port as i64);
         self.b.ins().brif(unknown, original, &[], clone, &[]);
         self.enter(original);
         [port, instance]
@@ -312,12 +316,15 @@ impl Builder<'_> {
                 let zero = self.constant(0);
                 requested = self.b.ins().select(recirculates, zero, requested);
             }
-            self.store_packet_and_return_if(requested, outcome::END_OF_EGRESS, &live_after_stop);
+            self.return_after(requested, outcome::END_OF_EGRESS, |b| {
+                b.store_packet(&live_after_stop);
+                b.return_copy(&live_after_stop);
+            });
         }
         let port = self.get(standard.egress_spec.word);
         if !self.is_zero(port) {
             let drop = self.b.ins().icmp_imm(IntCC::Equal, port, DROP_PORT as i64);
-            self.return_if(drop, outcome::DROPPED_IN_EGRESS);
+            self.return_after(drop, outcome::DROPPED_IN_EGRESS, Self::follow_dropped);
         }
     }
 
@@ -336,7 +343,12 @@ impl Builder<'_> {
         if self.is_zero(flags) || self.plan.kept_by_recirculation.is_none() {
             return None;
         }
-        Some(self.b.ins().icmp_imm(IntCC::Equal, flags, Requests::RECIRCULATE as i64))
+        let only = self.b.ins().icmp_imm(IntCC::Equal, flags, Requests::RECIRCULATE as i64);
+        // The copies that follow pass egress before this one comes back.
+        Some(match &self.copies {
+            Some(copies) => self.b.ins().band(only, copies.is_last),
+            None => only,
+        })
     }
 
     /// Chooses the buffer for the output of the deparser.
@@ -359,6 +371,7 @@ impl Builder<'_> {
             self.return_outcome(outcome::RECIRCULATED);
             self.enter(sent);
         }
+        self.follow_sent();
         self.return_outcome(outcome::SENT);
     }
 
@@ -388,7 +401,7 @@ impl Builder<'_> {
                     value = self.b.ins().select(*chosen, now, value);
                 }
             }
-            self.store_word(word, value);
+            self.store_word(self.state, word, value);
         }
     }
 

@@ -17,8 +17,15 @@ pub(crate) struct Context {
     pub(crate) out: *mut u8,
     /// Buffer for the recirculated frame, as large as `out`.
     pub(crate) again: *mut u8,
-    /// Bytes written to `out` or `again`.
+    /// Bytes of the frame in `out` or `again`.
     pub(crate) out_length: u64,
+    /// The bytes of a recirculated frame from position `payload_start` on are not in `frame`, but at
+    /// the same position from `payload`.
+    pub(crate) payload: *const u8,
+    pub(crate) payload_start: u64,
+    /// The same of the frame in `again`.
+    pub(crate) next_payload: *const u8,
+    pub(crate) next_payload_start: u64,
     /// The state area of the packet.
     pub(crate) state: *mut u64,
     /// Bytes parsed.

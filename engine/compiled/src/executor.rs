@@ -241,49 +241,76 @@ impl Compiled {
         out: &mut Output,
         tally: &mut Tally,
     ) -> Option<Stop> {
-        let (mut frame, mut passes) = (frame, 0);
+        let mut passes = 0;
         tally.passes = 1;
         while outcome == outcome::RECIRCULATED {
             tally.passes += self.egress_passes(outcome);
             passes += self.count_clone(tally);
-            let length = self.context.out_length as usize;
-            self.recirculated.swap(0, 1);
-            self.reserve_output(length, out);
-            self.context.again = self.recirculated[1].as_mut_ptr();
-            // SAFETY: the code has written so many bytes. The memory is not changed before the next
-            // swap, when `frame` is set again.
-            frame.bytes =
-                unsafe { std::slice::from_raw_parts(self.recirculated[0].as_ptr(), length) };
-            let next = match self.code.again {
-                Some(again) if passes < MAX_PASSES => {
-                    set_frame(&mut self.context, frame);
-                    self.context.passes = u64::from(passes) + 1;
-                    self.context.may_clone = u64::from(passes + 1 < MAX_PASSES);
-                    (self.context.cloned, self.context.copies) = (0, 0);
-                    // SAFETY: `update_views` and the lines above have set all pointers that the code
-                    // reads.
-                    unsafe { self.code.machine.call(again, &mut self.context) }
-                }
-                _ => outcome::OTHER_PATH,
-            };
-            if next == outcome::OTHER_PATH {
-                packet.take_over(frame);
-                packet.count_passes(passes);
+            outcome = self.next_pass(passes, out);
+            if outcome == outcome::OTHER_PATH {
+                self.take_over_recirculated(frame, passes, packet);
                 self.store_recirculated(packet);
                 return Some(Stop::Recirculated);
             }
             tally.recirculated += 1;
             tally.passes += 1;
             passes += 1;
-            outcome = next;
+        }
+        if outcome >= outcome::END_OF_INGRESS {
+            if passes == 0 {
+                packet.take_over(frame);
+            } else {
+                self.take_over_recirculated(frame, passes, packet);
+            }
         }
         self.context.passes = 0;
-        if outcome >= outcome::END_OF_INGRESS {
-            packet.take_over(frame);
-            packet.count_passes(passes);
-        }
         tally.passes += self.egress_passes(outcome);
         self.finish(outcome, passes, packet, out, tally)
+    }
+
+    /// Processes the frame that the code has recirculated. It had so many additional passes before.
+    #[inline]
+    fn next_pass(&mut self, passes: u32, out: &mut Output) -> u64 {
+        let length = self.context.out_length;
+        self.recirculated.swap(0, 1);
+        self.reserve_output(length as usize, out);
+        let context = &mut self.context;
+        context.frame = self.recirculated[0].as_ptr();
+        (context.frame_length, context.ingress_length) = (length, length);
+        context.again = self.recirculated[1].as_mut_ptr();
+        (context.payload, context.payload_start) =
+            (context.next_payload, context.next_payload_start);
+        let Some(again) = self.code.again.filter(|_| passes < MAX_PASSES) else {
+            return outcome::OTHER_PATH;
+        };
+        context.passes = u64::from(passes) + 1;
+        context.may_clone = u64::from(passes + 1 < MAX_PASSES);
+        (context.cloned, context.copies) = (0, 0);
+        // SAFETY: `update_views` and the lines above have set all pointers that the code reads.
+        unsafe { self.code.machine.call(again, context) }
+    }
+
+    /// As [`Packet::take_over`], for the recirculated frame in the context.
+    fn take_over_recirculated(&mut self, received: Frame<'_>, passes: u32, packet: &mut Packet) {
+        let length = self.context.frame_length as usize;
+        self.append_payload(0, length);
+        packet.take_over(Frame { bytes: &self.recirculated[0][..length], ..received });
+        packet.count_passes(passes);
+    }
+
+    /// Appends the payload of a recirculated frame of this length, if it is elsewhere, to the memory of
+    /// its headers.
+    fn append_payload(&mut self, memory: usize, length: usize) {
+        let Context { next_payload, next_payload_start, .. } = self.context;
+        let start = next_payload_start as usize;
+        if start < length {
+            // SAFETY: the code has set the payload, which is in the received frame. The memory is as
+            // large as the output for the frame.
+            unsafe {
+                let to = self.recirculated[memory][start..length].as_mut_ptr();
+                std::ptr::copy_nonoverlapping(next_payload.add(start), to, length - start);
+            }
+        }
     }
 
     /// Passes through egress of the last call.
@@ -307,7 +334,7 @@ impl Compiled {
     /// Counts an outcome. Returns the reason if the switch must continue with the packet, which may
     /// be the clone of the one that the code began with. That one had so many additional passes.
     fn finish(
-        &self,
+        &mut self,
         outcome: u64,
         passes: u32,
         packet: &mut Packet,
@@ -342,6 +369,7 @@ impl Compiled {
             }
             outcome::RECIRCULATED => {
                 let length = self.context.out_length as usize;
+                self.append_payload(1, length);
                 packet.bytes.clear();
                 packet.bytes.extend_from_slice(&self.recirculated[1][..length]);
                 packet.count_passes(cloned);
@@ -516,6 +544,10 @@ fn empty_context() -> Context {
         frame_length: 0,
         out: null_mut(),
         again: null_mut(),
+        payload: null(),
+        payload_start: 0,
+        next_payload: null(),
+        next_payload_start: 0,
         out_length: 0,
         state: null_mut(),
         cursor: 0,

@@ -5,6 +5,7 @@ use netkv_ir::{Apply, Cfg, Expr, FieldList, HashInput, Op, Place, Program, Termi
 
 use netkv_dataplane::Graph;
 
+use crate::code::reach;
 use crate::known::Known;
 use crate::variants::{Distinguished, Variants};
 
@@ -75,6 +76,9 @@ pub(crate) struct Plan {
     pub(crate) egress_of_clone: Option<Cfg>,
     /// Words that a recirculated packet can keep. None if egress recirculates no packet.
     pub(crate) kept_by_recirculation: Option<Words>,
+    /// Number of bytes of a recirculated frame that must follow each other in memory. The payload
+    /// after them can stay in the frame that it was received in. None if all bytes must.
+    pub(crate) recirculated_head: Option<u32>,
     /// Maximum number of bytes of all emitted headers together.
     pub(crate) header_bytes: usize,
     /// Maximum number of words of the keys of a table or select.
@@ -92,6 +96,7 @@ impl Plan {
             egress_of_clone: egress_of_clone(program, &in_memory),
             in_memory,
             kept_by_recirculation: kept_by_recirculation(program),
+            recirculated_head: None,
             outside_headers: outside_headers(program),
             accessed: Vec::new(),
             switch_words: switch_words(program),
@@ -132,6 +137,22 @@ impl Plan {
             live_after_stop.union(&self.accessed[graph as usize]);
         }
         live_after_stop
+    }
+
+    /// Sets the number of bytes that this parser reads of a recirculated frame, unless the program
+    /// reads the payload as well.
+    pub(crate) fn set_recirculated_head(&mut self, program: &Program, parser: &Cfg) {
+        let reads_payload = |op: &Op| {
+            matches!(
+                op,
+                Op::VerifyChecksum { with_payload: true, .. }
+                    | Op::UpdateChecksum { with_payload: true, .. }
+            )
+        };
+        let blocks = Graph::ALL.into_iter().flat_map(|graph| &graph.of(program).blocks);
+        if !blocks.flat_map(|block| &block.ops).any(reads_payload) {
+            self.recirculated_head = reach(program, parser);
+        }
     }
 
     fn buffers(&mut self, cfg: &Cfg) {

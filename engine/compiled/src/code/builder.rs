@@ -83,6 +83,9 @@ pub(super) struct Builder<'a> {
     pub(super) context: Value,
     pub(super) frame: Value,
     pub(super) frame_length: Value,
+    /// Where the payload of the frame is, and its first byte that is not in `frame`, if some are not.
+    pub(super) payload: Value,
+    pub(super) payload_start: Option<Value>,
     pub(super) out: Value,
     pub(super) state: Value,
     pub(super) vars: PacketVars,
@@ -170,6 +173,8 @@ impl<'a> Builder<'a> {
             context,
             frame,
             frame_length,
+            payload: frame,
+            payload_start: None,
             out,
             state,
             vars,

@@ -42,7 +42,7 @@ use crate::prefetch::Prefetch;
 pub(crate) use builder::{Search, Shapes};
 pub(crate) use expr::mask;
 pub(crate) use ops::DROP_PORT;
-pub(crate) use position::successors;
+pub(crate) use position::{reach, successors};
 pub(crate) use unit::{cyclic, topological_order};
 
 /// The code of a program. Any number of switches can share it.
@@ -68,10 +68,13 @@ impl Code {
         objects: &Objects,
         pipelines: usize,
     ) -> Result<Self, CompileError> {
-        let plan = Plan::new(program);
+        let mut plan = Plan::new(program);
         let shapes = Shapes::new(objects, program.tables.len());
         let paths = [Arrival::Received, Arrival::Recirculated]
             .map(|arrival| (arrival, common_paths(program, &plan, arrival)));
+        if let [_, (_, Some(parser))] = &paths {
+            plan.set_recirculated_head(program, &parser.variants.cfg);
+        }
         let mut assembler = Assembler::new()?;
         let mut unit = |kind| unit::compile(&mut assembler, program, &plan, &shapes, kind);
         let forward = unit(unit::Kind::Forward { pipelines })?;

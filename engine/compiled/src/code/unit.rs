@@ -79,6 +79,10 @@ impl Builder<'_> {
     pub(super) fn recirculated_packet(&mut self) {
         self.new_packet();
         let plan = self.plan;
+        if plan.recirculated_head.is_some() {
+            self.payload = self.context_constant(field!(payload));
+            self.payload_start = Some(self.context_constant(field!(payload_start)));
+        }
         if let Some(kept) = &plan.kept_by_recirculation {
             self.load_words(kept.iter());
         }
@@ -362,15 +366,16 @@ impl Builder<'_> {
 
     /// Ends with the frame sent or recirculated.
     pub(super) fn end_frame(&mut self) {
-        self.finish_frame();
         if let Some(recirculates) = self.recirculates() {
             let (again, sent) = (self.new_block(), self.new_block());
             self.b.ins().brif(recirculates, again, &[], sent, &[]);
             self.enter(again);
+            self.finish_recirculated_frame();
             self.store_kept_words();
             self.return_outcome(outcome::RECIRCULATED);
             self.enter(sent);
         }
+        self.finish_frame();
         self.follow_sent();
         self.return_outcome(outcome::SENT);
     }

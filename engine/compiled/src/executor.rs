@@ -248,6 +248,7 @@ impl Compiled {
             passes += self.count_clone(tally);
             outcome = self.next_pass(passes, out);
             if outcome == outcome::OTHER_PATH {
+                self.context.passes = 0;
                 self.take_over_recirculated(frame, passes, packet);
                 self.store_recirculated(packet);
                 return Some(Stop::Recirculated);

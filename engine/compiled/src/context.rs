@@ -65,9 +65,10 @@ pub(crate) struct Context {
     pub(crate) original: *mut u64,
     pub(crate) original_length: u64,
     pub(crate) original_truncate: u64,
-    /// Where frames are appended that leave before the function returns, and the room that each needs.
+    /// Where frames are appended that leave before the function returns, and the room that a frame
+    /// needs beside its length.
     pub(crate) output: *mut Output,
-    pub(crate) room: u64,
+    pub(crate) header_room: u64,
     /// Additional passes of the packet at the start of the function.
     pub(crate) passes: u64,
     /// Packets that were finished before the function returned.
@@ -118,6 +119,8 @@ pub(crate) mod outcome {
     pub(crate) const OTHER_PATH: u64 = 6;
     /// The frame in `again` is recirculated. The state holds the metadata that it keeps.
     pub(crate) const RECIRCULATED: u64 = 7;
+    /// As `SENT`, for the last copy of a multicast group.
+    pub(crate) const SENT_COPY: u64 = 9;
     /// As `END_OF_EGRESS`, for a copy of a multicast group after which the group has more.
     pub(crate) const END_OF_COPY: u64 = 8;
 }

@@ -101,6 +101,7 @@ impl Compiled {
         executor.context.keys = executor.keys.as_mut_ptr();
         executor.context.hash = executor.hash.as_mut_ptr();
         executor.context.digest = executor.digest.as_mut_ptr();
+        executor.context.header_room = (executor.code.plan.header_bytes + SLACK) as u64;
         executor.context.original = executor.original_state.as_mut_ptr();
         executor.context.helpers = &raw mut *executor.scratch;
         executor
@@ -225,11 +226,15 @@ impl Compiled {
     fn reserve_output(&mut self, length: usize, out: &mut Output) {
         let room = length + self.code.plan.header_bytes + SLACK;
         self.context.out = out.room(room).as_mut_ptr();
-        (self.context.output, self.context.room) = (out, room as u64);
-        if self.recirculated[1].len() < room && self.code.plan.kept_by_recirculation.is_some() {
-            self.recirculated[1].resize(room, 0);
-            self.context.again = self.recirculated[1].as_mut_ptr();
+        if self.recirculated[1].len() < room {
+            self.reserve_recirculated(room);
         }
+    }
+
+    #[cold]
+    fn reserve_recirculated(&mut self, room: usize) {
+        self.recirculated[1].resize(room, 0);
+        self.context.again = self.recirculated[1].as_mut_ptr();
     }
 
     /// Continues with a received frame after its first pass.
@@ -248,7 +253,7 @@ impl Compiled {
             passes += self.count_clone(tally);
             outcome = self.next_pass(passes, out);
             if outcome == outcome::OTHER_PATH {
-                self.context.passes = 0;
+                (self.context.passes, self.context.copies) = (0, 0);
                 self.take_over_recirculated(frame, passes, packet);
                 self.store_recirculated(packet);
                 return Some(Stop::Recirculated);
@@ -257,16 +262,17 @@ impl Compiled {
             tally.passes += 1;
             passes += 1;
         }
-        if outcome >= outcome::END_OF_INGRESS {
+        if (outcome::END_OF_INGRESS..outcome::SENT_COPY).contains(&outcome) {
             if passes == 0 {
                 packet.take_over(frame);
             } else {
                 self.take_over_recirculated(frame, passes, packet);
             }
         }
-        self.context.passes = 0;
         tally.passes += self.egress_passes(outcome);
-        self.finish(outcome, passes, packet, out, tally)
+        let stop = self.finish(outcome, passes, packet, out, tally);
+        (self.context.passes, self.context.copies) = (0, 0);
+        stop
     }
 
     /// Processes the frame that the code has recirculated. It had so many additional passes before.
@@ -344,7 +350,7 @@ impl Compiled {
     ) -> Option<Stop> {
         let cloned = self.count_clone(tally);
         match outcome {
-            outcome::SENT => {
+            outcome::SENT | outcome::SENT_COPY => {
                 let length = self.context.out_length;
                 out.commit(self.context.egress_port as u16, length as usize);
                 out.note_passes(passes + cloned);
@@ -457,6 +463,7 @@ impl Executor for Compiled {
         let first = self.code.fast.map_or(forward, |fast| self.code.machine.entry(fast));
         let (mut sent, mut sent_bytes) = (0, 0);
         let mut stopped = None;
+        self.context.output = out;
         for position in from..batch.frames.len() {
             if prefetches {
                 self.prefetch_ahead(batch, position);
@@ -465,7 +472,7 @@ impl Executor for Compiled {
             self.reserve_output(frame.bytes.len(), out);
             set_frame(&mut self.context, frame);
             self.context.state = packet.state.words.as_mut_ptr();
-            (self.context.may_clone, self.context.cloned, self.context.copies) = (1, 0, 0);
+            (self.context.may_clone, self.context.cloned) = (1, 0);
             // SAFETY: `update_views` and the lines above have set all pointers that the code reads.
             let mut outcome = unsafe { first(&raw mut self.context) };
             if outcome == outcome::OTHER_PATH {
@@ -575,7 +582,7 @@ fn empty_context() -> Context {
         original_length: 0,
         original_truncate: 0,
         output: null_mut(),
-        room: 0,
+        header_room: 0,
         passes: 0,
         tally: Tally::default(),
         may_clone: 0,

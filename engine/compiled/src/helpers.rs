@@ -203,7 +203,8 @@ pub(crate) unsafe extern "C" fn commit(context: *mut Context) {
         output.note_passes(context.passes as u32);
         context.tally.sent += 1;
         context.tally.sent_bytes += length;
-        context.out = output.room(context.room as usize).as_mut_ptr();
+        let room = context.frame_length + context.header_room;
+        context.out = output.room(room as usize).as_mut_ptr();
     }
 }
 

@@ -39,34 +39,29 @@ struct Original {
 }
 
 impl Builder<'_> {
-    /// Runs `egress` for each copy of the packet, if ingress has set a group whose copies code can
-    /// make, and requested nothing else. Continues in the current block otherwise.
+    /// Runs `egress` for each copy of the packet, if nothing else is requested and code can make the
+    /// copies of its group. Continues in the current block otherwise.
     pub(super) fn multicast(&mut self, egress: impl FnOnce(&mut Self)) {
-        let group = self.get(self.program.standard_metadata.mcast_grp.word);
-        if self.is_zero(group) {
-            return;
-        }
         let copies = self.new_block();
-        let [first, end] = self.leave_for_copies(group, copies);
-        let one_port = self.b.current_block().expect("a block follows the branch");
+        let [first, end] = self.leave_for_copies(copies);
+        let other = self.b.current_block().expect("a block follows the branch");
         self.enter(copies);
         self.each_copy(first, end, egress);
-        self.b.switch_to_block(one_port);
+        self.b.switch_to_block(other);
     }
 
     /// Jumps to `copies` if there are some that code can make. Returns the addresses of the first
     /// target and of the end of the targets.
-    fn leave_for_copies(&mut self, group: Value, copies: Block) -> [Value; 2] {
-        let (requested, in_table, one_port) =
-            (self.new_block(), self.new_block(), self.new_block());
-        self.b.ins().brif(group, requested, &[], one_port, &[]);
-        self.enter(requested);
+    fn leave_for_copies(&mut self, copies: Block) -> [Value; 2] {
+        let (in_table, other) = (self.new_block(), self.new_block());
+        self.b.set_cold_block(other);
+        let group = self.get(self.program.standard_metadata.mcast_grp.word);
         let flags = self.b.use_var(self.vars.flags);
         let groups = self.context_constant(field!(group_count));
         let known = self.b.ins().icmp(IntCC::UnsignedLessThan, group, groups);
         let no_more = self.b.ins().icmp_imm(IntCC::Equal, flags, 0);
         let known = self.b.ins().band(known, no_more);
-        self.b.ins().brif(known, in_table, &[], one_port, &[]);
+        self.b.ins().brif(known, in_table, &[], other, &[]);
         self.enter(in_table);
         let groups = self.context_constant(field!(groups));
         let offset = self.b.ins().imul_imm(group, size_of::<GroupView>() as i64);
@@ -75,8 +70,8 @@ impl Builder<'_> {
             [std::mem::offset_of!(GroupView, first), std::mem::offset_of!(GroupView, end)]
                 .map(|at| self.b.ins().load(types::I64, objects_memory(), view, at as i32));
         let some = self.b.ins().icmp(IntCC::NotEqual, first, end);
-        self.b.ins().brif(some, copies, &[], one_port, &[]);
-        self.enter(one_port);
+        self.b.ins().brif(some, copies, &[], other, &[]);
+        self.enter(other);
         [first, end]
     }
 
@@ -143,11 +138,13 @@ impl Builder<'_> {
         });
     }
 
-    /// As [`Builder::follow_dropped`], after a copy whose frame is in `out`.
-    pub(super) fn follow_sent(&mut self) {
+    /// Returns with the frame in `out`, or continues with the next copy.
+    pub(super) fn return_sent(&mut self) {
         self.follow(|b| {
             b.call(helpers::commit as *const (), &[], false);
         });
+        let is_copy = self.copies.is_some();
+        self.return_outcome(if is_copy { outcome::SENT_COPY } else { outcome::SENT });
     }
 
     fn follow(&mut self, before: impl FnOnce(&mut Self)) {

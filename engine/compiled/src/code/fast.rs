@@ -47,10 +47,10 @@ impl Builder<'_> {
             self.enter_knowing(end, &next.known);
             match stage.graph {
                 Graph::Ingress => {
-                    if let Some(copy) = &next.copy {
-                        self.multicast(|b| b.stage(copy, pipelines));
+                    match &next.copy {
+                        Some(copy) => self.end_of_ingress(Some(&|b| b.stage(copy, pipelines))),
+                        None => self.end_of_ingress(None),
                     }
-                    self.end_of_ingress();
                     if pipelines > 1 {
                         self.return_for_other_pipeline(pipelines);
                     }

@@ -274,7 +274,11 @@ impl Builder<'_> {
     fn load_be(&mut self, (base, offset): (Value, i32), from: u32, size: u32) -> Value {
         let (flags, offset) = (self.frame_flags, offset + from as i32);
         match size {
-            1 => self.b.ins().uload8(types::I64, flags, base, offset),
+            1 => {
+                // Not `uload8`, which Cranelift neither moves to its use nor removes.
+                let value = self.b.ins().load(types::I8, flags, base, offset);
+                self.b.ins().uextend(types::I64, value)
+            }
             2 | 4 | 8 => {
                 let ty = types::Type::int(size as u16 * 8).unwrap_or(types::I64);
                 let value = self.b.ins().load(ty, flags, base, offset);

@@ -164,7 +164,7 @@ impl Builder<'_> {
         self.emit_if(error, |b| b.count(std::mem::offset_of!(Counts, parser_errors)));
         self.graph(Graph::VerifyChecksum);
         self.graph(Graph::Ingress);
-        self.end_of_ingress();
+        self.end_of_ingress(None);
         if pipelines > 1 {
             self.return_for_other_pipeline(pipelines);
         }
@@ -187,16 +187,26 @@ impl Builder<'_> {
         self.enter(stay);
     }
 
-    /// The end of ingress, as in the switch. Packets for several ports are returned to the switch,
-    /// dropped ones end here, and the others are prepared for egress.
-    pub(super) fn end_of_ingress(&mut self) {
+    /// The end of ingress, as in the switch. Dropped packets end here, and packets for one port are
+    /// prepared for egress. The others are returned to the switch, unless code makes their copies and
+    /// `egress_of_copy` follows.
+    pub(super) fn end_of_ingress(&mut self, egress_of_copy: Option<&dyn Fn(&mut Self)>) {
         let live_after_stop = self.plan.live_after_stop();
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);
         let group = self.get(standard.mcast_grp.word);
         if !self.is_zero(flags) || !self.is_zero(group) {
             let requested = self.b.ins().bor(flags, group);
-            self.store_packet_and_return_if(requested, outcome::END_OF_INGRESS, &live_after_stop);
+            let (leave, next) = (self.new_block(), self.new_block());
+            self.b.ins().brif(requested, leave, &[], next, &[]);
+            self.enter(leave);
+            match egress_of_copy {
+                Some(egress) if !self.is_zero(group) => self.multicast(egress),
+                _ => self.b.set_cold_block(leave),
+            }
+            self.store_packet(&live_after_stop);
+            self.return_outcome(outcome::END_OF_INGRESS);
+            self.enter(next);
         }
         let port = self.get(standard.egress_spec.word);
         let drop = self.b.ins().icmp_imm(IntCC::Equal, port, DROP_PORT as i64);
@@ -376,8 +386,7 @@ impl Builder<'_> {
             self.enter(sent);
         }
         self.finish_frame();
-        self.follow_sent();
-        self.return_outcome(outcome::SENT);
+        self.return_sent();
     }
 
     /// Stores what the switch and the next pass need of a recirculated packet.
@@ -408,10 +417,6 @@ impl Builder<'_> {
             }
             self.store_word(self.state, word, value);
         }
-    }
-
-    fn store_packet_and_return_if(&mut self, cond: Value, outcome: u64, live_after_stop: &Words) {
-        self.return_after(cond, outcome, |b| b.store_packet(live_after_stop));
     }
 
     fn return_if(&mut self, cond: Value, outcome: u64) {

@@ -1,6 +1,6 @@
 //! The argument of compiled functions: data shared by the code and the executor.
 
-use netkv_dataplane::{CloneTarget, Objects, Requests};
+use netkv_dataplane::{CopyTarget, Objects, Output, Requests, Tally};
 
 /// The argument of compiled functions. Its layout is fixed; code accesses fields by their offsets.
 ///
@@ -15,8 +15,17 @@ pub(crate) struct Context {
     /// Buffer for the sent frame. It has at least `frame_length` bytes, those of the program's
     /// headers and [`SLACK`].
     pub(crate) out: *mut u8,
-    /// Bytes written to `out`.
+    /// Buffer for the recirculated frame, as large as `out`.
+    pub(crate) again: *mut u8,
+    /// Bytes of the frame in `out` or `again`.
     pub(crate) out_length: u64,
+    /// The bytes of a recirculated frame from position `payload_start` on are not in `frame`, but at
+    /// the same position from `payload`.
+    pub(crate) payload: *const u8,
+    pub(crate) payload_start: u64,
+    /// The same of the frame in `again`.
+    pub(crate) next_payload: *const u8,
+    pub(crate) next_payload_start: u64,
     /// The state area of the packet.
     pub(crate) state: *mut u64,
     /// Bytes parsed.
@@ -44,8 +53,26 @@ pub(crate) struct Context {
     pub(crate) counters: *const *mut u8,
     pub(crate) counts: *mut u8,
     /// The clones of the first `clone_sessions` session numbers.
-    pub(crate) clone_targets: *const CloneTarget,
+    pub(crate) clone_targets: *const CopyTarget,
     pub(crate) clone_sessions: u64,
+    /// The copies of the first `group_count` multicast groups.
+    pub(crate) groups: *const GroupView,
+    pub(crate) group_count: u64,
+    /// Copies of a multicast group that the code has begun with.
+    pub(crate) copies: u64,
+    /// State area, length and truncation of the multicast packet, if the code returns with one of its
+    /// copies and leaves the others to the switch.
+    pub(crate) original: *mut u64,
+    pub(crate) original_length: u64,
+    pub(crate) original_truncate: u64,
+    /// Where frames are appended that leave before the function returns, and the room that a frame
+    /// needs beside its length.
+    pub(crate) output: *mut Output,
+    pub(crate) header_room: u64,
+    /// Additional passes of the packet at the start of the function.
+    pub(crate) passes: u64,
+    /// Packets that were finished before the function returned.
+    pub(crate) tally: Tally,
     /// Whether code may process an egress clone (0 or 1), and whether it has done so.
     pub(crate) may_clone: u64,
     pub(crate) cloned: u64,
@@ -68,6 +95,14 @@ pub(crate) struct TableView {
     pub(crate) default_data: *const u64,
 }
 
+/// The copies of a multicast group; none if the switch makes them.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct GroupView {
+    pub(crate) first: *const CopyTarget,
+    pub(crate) end: *const CopyTarget,
+}
+
 /// Unused bytes after a frame that code may overwrite, since it writes headers in units of eight
 /// bytes.
 pub(crate) const SLACK: usize = 16;
@@ -82,4 +117,10 @@ pub(crate) mod outcome {
     pub(crate) const OTHER_PIPELINE: u64 = 5;
     /// The frame is none of those that the fast function processes.
     pub(crate) const OTHER_PATH: u64 = 6;
+    /// The frame in `again` is recirculated. The state holds the metadata that it keeps.
+    pub(crate) const RECIRCULATED: u64 = 7;
+    /// As `SENT`, for the last copy of a multicast group.
+    pub(crate) const SENT_COPY: u64 = 9;
+    /// As `END_OF_EGRESS`, for a copy of a multicast group after which the group has more.
+    pub(crate) const END_OF_COPY: u64 = 8;
 }

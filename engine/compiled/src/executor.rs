@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use netkv_dataplane::{
-    BATCH, Batch, BitWriter, Executor, Frame, Graph, HeaderPlan, IntervalMap, NO_LIST, Objects,
-    Output, Packet, Requests, Stop, Tally,
+    BATCH, Batch, BitWriter, Executor, Frame, Graph, HeaderPlan, IntervalMap, MAX_PASSES, NO_LIST,
+    Objects, Output, Packet, Requests, Stop, Tally,
 };
 use netkv_ir::Program;
 
 use crate::code::Code;
-use crate::context::{Context, SLACK, TableView, outcome};
+use crate::context::{Context, GroupView, SLACK, TableView, outcome};
 use crate::helpers::Scratch;
 use crate::prefetch::Prefetch;
 
@@ -33,6 +33,7 @@ pub(crate) struct Compiled {
     /// were copied.
     intervals: Vec<Option<(u64, Option<IntervalMap>)>>,
     registers: Vec<*mut u8>,
+    groups: Vec<GroupView>,
     counters: Vec<*mut u8>,
     keys: Vec<u64>,
     hash: Vec<u8>,
@@ -40,6 +41,10 @@ pub(crate) struct Compiled {
     scratch: Box<Scratch>,
     /// Output of the deparser, if it runs as a separate graph.
     deparsed: Vec<u8>,
+    /// The frame of the current recirculated packet, and memory for the next one.
+    recirculated: [Vec<u8>; 2],
+    /// State of a multicast packet, if one of its copies is returned to the switch before others.
+    original_state: Vec<u64>,
     /// State area for the computation of a prefetched slot; its content is not used.
     key_state: Vec<u64>,
     /// Prefetched slots, by the position of their frame in the batch.
@@ -74,12 +79,15 @@ impl Compiled {
             tables: Vec::new(),
             intervals: Vec::new(),
             registers: Vec::new(),
+            groups: Vec::new(),
             counters: Vec::new(),
             keys: vec![0; plan.key_words],
             hash: vec![0; plan.hash_bytes],
             digest: vec![0; plan.digest_words],
             scratch,
             deparsed: vec![0; plan.header_bytes + SLACK],
+            recirculated: [const { Vec::new() }; 2],
+            original_state: vec![0; program.state_words as usize],
             key_state: vec![0; program.state_words as usize],
             slots: [std::ptr::null(); BATCH],
             slots_prefetched: 0,
@@ -93,6 +101,8 @@ impl Compiled {
         executor.context.keys = executor.keys.as_mut_ptr();
         executor.context.hash = executor.hash.as_mut_ptr();
         executor.context.digest = executor.digest.as_mut_ptr();
+        executor.context.header_room = (executor.code.plan.header_bytes + SLACK) as u64;
+        executor.context.original = executor.original_state.as_mut_ptr();
         executor.context.helpers = &raw mut *executor.scratch;
         executor
     }
@@ -154,6 +164,13 @@ impl Compiled {
         let targets = objects.clone_targets();
         self.context.clone_targets = targets.as_ptr();
         self.context.clone_sessions = targets.len() as u64;
+        self.groups.clear();
+        self.groups.extend(objects.group_targets().iter().map(|targets| {
+            let targets = targets.as_ptr_range();
+            GroupView { first: targets.start, end: targets.end }
+        }));
+        self.context.groups = self.groups.as_ptr();
+        self.context.group_count = self.groups.len() as u64;
     }
 
     /// The intervals of a table as it is now; none if it is looked up otherwise.
@@ -197,31 +214,156 @@ impl Compiled {
         }
     }
 
+    /// Copies to a packet what the switch needs of a recirculated one beside its frame. The metadata
+    /// that it keeps is in its state.
+    fn store_recirculated(&self, packet: &mut Packet) {
+        packet.egress_port = self.context.egress_port as u16;
+        packet.requests = self.context.requests;
+    }
+
     /// Reserves output for a frame of this length.
     #[inline]
     fn reserve_output(&mut self, length: usize, out: &mut Output) {
         let room = length + self.code.plan.header_bytes + SLACK;
         self.context.out = out.room(room).as_mut_ptr();
+        if self.recirculated[1].len() < room {
+            self.reserve_recirculated(room);
+        }
     }
 
-    /// Counts an outcome. Returns the reason if the switch must continue with the packet, which may
-    /// be the clone of the one that the code began with.
+    #[cold]
+    fn reserve_recirculated(&mut self, room: usize) {
+        self.recirculated[1].resize(room, 0);
+        self.context.again = self.recirculated[1].as_mut_ptr();
+    }
+
+    /// Sets what is the same for all frames of a batch. Code changes it only if a frame has more than
+    /// one pass.
     #[inline]
-    fn finish(
-        &self,
-        outcome: u64,
+    fn start_packets(&mut self, batch: &Batch<'_>, packet: &mut Packet) {
+        let context = &mut self.context;
+        (context.port, context.now_ns) = (u64::from(batch.port), batch.now_ns);
+        (context.may_clone, context.cloned) = (1, 0);
+        context.state = packet.state.words.as_mut_ptr();
+    }
+
+    /// Continues with a received frame after its first pass.
+    fn after_first_pass(
+        &mut self,
+        mut outcome: u64,
+        frame: Frame<'_>,
         packet: &mut Packet,
         out: &mut Output,
         tally: &mut Tally,
     ) -> Option<Stop> {
+        let mut passes = 0;
+        tally.passes = 1;
+        while outcome == outcome::RECIRCULATED {
+            tally.passes += self.egress_passes(outcome);
+            passes += self.count_clone(tally);
+            outcome = self.next_pass(passes, out);
+            if outcome == outcome::OTHER_PATH {
+                (self.context.passes, self.context.copies) = (0, 0);
+                self.take_over_recirculated(frame, passes, packet);
+                self.store_recirculated(packet);
+                return Some(Stop::Recirculated);
+            }
+            tally.recirculated += 1;
+            tally.passes += 1;
+            passes += 1;
+        }
+        if (outcome::END_OF_INGRESS..outcome::SENT_COPY).contains(&outcome) {
+            if passes == 0 {
+                packet.take_over(frame);
+            } else {
+                self.take_over_recirculated(frame, passes, packet);
+            }
+        }
+        tally.passes += self.egress_passes(outcome);
+        let stop = self.finish(outcome, passes, packet, out, tally);
+        (self.context.passes, self.context.copies) = (0, 0);
+        stop
+    }
+
+    /// Processes the frame that the code has recirculated. It had so many additional passes before.
+    #[inline]
+    fn next_pass(&mut self, passes: u32, out: &mut Output) -> u64 {
+        let length = self.context.out_length;
+        self.recirculated.swap(0, 1);
+        self.reserve_output(length as usize, out);
+        let context = &mut self.context;
+        context.frame = self.recirculated[0].as_ptr();
+        (context.frame_length, context.ingress_length) = (length, length);
+        context.again = self.recirculated[1].as_mut_ptr();
+        (context.payload, context.payload_start) =
+            (context.next_payload, context.next_payload_start);
+        let Some(again) = self.code.again.filter(|_| passes < MAX_PASSES) else {
+            return outcome::OTHER_PATH;
+        };
+        context.passes = u64::from(passes) + 1;
+        context.may_clone = u64::from(passes + 1 < MAX_PASSES);
+        (context.cloned, context.copies) = (0, 0);
+        // SAFETY: `update_views` and the lines above have set all pointers that the code reads.
+        unsafe { self.code.machine.call(again, context) }
+    }
+
+    /// As [`Packet::take_over`], for the recirculated frame in the context.
+    fn take_over_recirculated(&mut self, received: Frame<'_>, passes: u32, packet: &mut Packet) {
+        let length = self.context.frame_length as usize;
+        self.append_payload(0, length);
+        packet.take_over(Frame { bytes: &self.recirculated[0][..length], ..received });
+        packet.count_passes(passes);
+    }
+
+    /// Appends the payload of a recirculated frame of this length, if it is elsewhere, to the memory of
+    /// its headers.
+    fn append_payload(&mut self, memory: usize, length: usize) {
+        let Context { next_payload, next_payload_start, .. } = self.context;
+        let start = next_payload_start as usize;
+        if start < length {
+            // SAFETY: the code has set the payload, which is in the received frame. The memory is as
+            // large as the output for the frame.
+            unsafe {
+                let to = self.recirculated[memory][start..length].as_mut_ptr();
+                std::ptr::copy_nonoverlapping(next_payload.add(start), to, length - start);
+            }
+        }
+    }
+
+    /// Passes through egress of the last call.
+    fn egress_passes(&self, outcome: u64) -> u32 {
+        match outcome {
+            outcome::DROPPED_IN_INGRESS | outcome::END_OF_INGRESS | outcome::OTHER_PIPELINE => 0,
+            _ => (self.context.copies.max(1) + self.context.cloned) as u32,
+        }
+    }
+
+    /// Counts the clone that the code may have continued with. Returns the number of clones.
+    #[inline]
+    fn count_clone(&self, tally: &mut Tally) -> u32 {
         if self.context.cloned != 0 {
             tally.cloned += 1;
             tally.dropped_egress += 1;
         }
+        self.context.cloned as u32
+    }
+
+    /// Counts an outcome. Returns the reason if the switch must continue with the packet, which may
+    /// be the clone of the one that the code began with. That one had so many additional passes.
+    fn finish(
+        &mut self,
+        outcome: u64,
+        passes: u32,
+        packet: &mut Packet,
+        out: &mut Output,
+        tally: &mut Tally,
+    ) -> Option<Stop> {
+        let cloned = self.count_clone(tally);
         match outcome {
-            outcome::SENT => {
+            outcome::SENT | outcome::SENT_COPY => {
                 let length = self.context.out_length;
                 out.commit(self.context.egress_port as u16, length as usize);
+                out.note_passes(passes + cloned);
                 tally.sent += 1;
                 tally.sent_bytes += length;
                 None
@@ -242,11 +384,22 @@ impl Compiled {
                 self.store_packet(packet);
                 Some(Stop::OtherPipeline)
             }
+            outcome::RECIRCULATED => {
+                let length = self.context.out_length as usize;
+                self.append_payload(1, length);
+                packet.bytes.clear();
+                packet.bytes.extend_from_slice(&self.recirculated[1][..length]);
+                packet.count_passes(cloned);
+                self.store_recirculated(packet);
+                Some(Stop::Recirculated)
+            }
+            outcome::END_OF_COPY => {
+                self.store_packet(packet);
+                Some(Stop::EndOfCopy { copies: self.context.copies as usize })
+            }
             _ => {
                 self.store_packet(packet);
-                if self.context.cloned != 0 {
-                    packet.count_pass();
-                }
+                packet.count_passes(cloned);
                 Some(Stop::EndOfEgress)
             }
         }
@@ -326,17 +479,14 @@ impl Executor for Compiled {
         let first = self.code.fast.map_or(forward, |fast| self.code.machine.entry(fast));
         let (mut sent, mut sent_bytes) = (0, 0);
         let mut stopped = None;
-        let spare = self.code.plan.header_bytes + SLACK;
-        // The code changes none of these but `cloned`.
-        (self.context.port, self.context.now_ns) = (u64::from(batch.port), batch.now_ns);
-        (self.context.may_clone, self.context.cloned) = (1, 0);
-        self.context.state = packet.state.words.as_mut_ptr();
+        self.context.output = out;
+        self.start_packets(batch, packet);
         for (position, bytes) in batch.frames.iter().enumerate().skip(from) {
             if prefetches {
                 self.prefetch_ahead(batch, position);
                 self.context.state = packet.state.words.as_mut_ptr();
             }
-            self.context.out = out.room(bytes.len() + spare).as_mut_ptr();
+            self.reserve_output(bytes.len(), out);
             set_bytes(&mut self.context, bytes);
             // SAFETY: `update_views` and the lines above have set all pointers that the code reads.
             let mut outcome = unsafe { first(&raw mut self.context) };
@@ -353,21 +503,22 @@ impl Executor for Compiled {
                 continue;
             }
             let frame = batch.frame(position);
-            if outcome >= outcome::END_OF_INGRESS {
-                packet.take_over(frame);
-            }
-            if let Some(stop) = self.finish(outcome, packet, out, tally) {
+            if let Some(stop) = self.after_first_pass(outcome, frame, packet, out, tally) {
                 stopped = Some((position, stop));
                 break;
             }
-            if self.context.cloned != 0 && outcome == outcome::SENT {
-                out.note_passes(1);
-            }
-            self.context.cloned = 0;
+            self.start_packets(batch, packet);
         }
         tally.sent += sent;
         tally.sent_bytes += sent_bytes;
+        *tally += std::mem::take(&mut self.context.tally);
         stopped
+    }
+
+    fn original(&mut self, packet: &mut Packet) {
+        packet.state.words.copy_from_slice(&self.original_state);
+        packet.length = self.context.original_length as u32;
+        packet.requests.truncate = self.context.original_truncate;
     }
 
     fn prefetch(&mut self, frames: &[Frame<'_>], objects: &mut Objects) {
@@ -407,11 +558,7 @@ impl Executor for Compiled {
         (self.context.may_clone, self.context.cloned) = (u64::from(may_clone), 0);
         // SAFETY: as above.
         let outcome = unsafe { self.code.machine.call(self.code.transmit, &mut self.context) };
-        let stop = self.finish(outcome, packet, out, tally);
-        if self.context.cloned != 0 && outcome == outcome::SENT {
-            packet.count_pass();
-        }
-        stop
+        self.finish(outcome, packet.passes(), packet, out, tally)
     }
 }
 
@@ -421,6 +568,11 @@ fn empty_context() -> Context {
         frame: null(),
         frame_length: 0,
         out: null_mut(),
+        again: null_mut(),
+        payload: null(),
+        payload_start: 0,
+        next_payload: null(),
+        next_payload_start: 0,
         out_length: 0,
         state: null_mut(),
         cursor: 0,
@@ -440,6 +592,16 @@ fn empty_context() -> Context {
         counts: null_mut(),
         clone_targets: null(),
         clone_sessions: 0,
+        groups: null(),
+        group_count: 0,
+        copies: 0,
+        original: null_mut(),
+        original_length: 0,
+        original_truncate: 0,
+        output: null_mut(),
+        header_room: 0,
+        passes: 0,
+        tally: Tally::default(),
         may_clone: 0,
         cloned: 0,
         objects: null_mut(),

@@ -194,7 +194,21 @@ pub(crate) unsafe extern "C" fn emit(context: *mut Context, header: u64, out: *m
     }
 }
 
-/// Copies `length` bytes of the frame to `out`.
+/// Appends the frame in `out` to the output. The next one has new memory in `out`.
+pub(crate) unsafe extern "C" fn commit(context: *mut Context) {
+    unsafe {
+        let context = &mut *context;
+        let (output, length) = (&mut *context.output, context.out_length);
+        output.commit(context.egress_port as u16, length as usize);
+        output.note_passes(context.passes as u32);
+        context.tally.sent += 1;
+        context.tally.sent_bytes += length;
+        let room = context.frame_length + context.header_room;
+        context.out = output.room(room as usize).as_mut_ptr();
+    }
+}
+
+/// Copies `length` bytes of a frame to the memory of another one.
 pub(crate) unsafe extern "C" fn copy(out: *mut u8, from: *const u8, length: u64) {
-    unsafe { std::ptr::copy_nonoverlapping(from, out, length as usize) };
+    unsafe { std::ptr::copy_nonoverlapping(from, out, length as usize) }
 }

@@ -28,6 +28,16 @@ impl Known {
         known
     }
 
+    /// Of a recirculated packet, which keeps metadata in some words.
+    pub(crate) fn of_recirculated(program: &Program, kept: &Words) -> Self {
+        let mut known = Self::all(program, Some(0));
+        kept.iter().for_each(|word| known.set(word, None));
+        let standard = &program.standard_metadata;
+        known.set(standard.packet_length.word, None);
+        known.set(standard.instance_type.word, Some(instance::RECIRCULATED));
+        known
+    }
+
     /// At the start of egress, of a packet with these facts at the end of ingress.
     pub(crate) fn of_egress(mut self, program: &Program) -> Self {
         let standard = &program.standard_metadata;
@@ -36,6 +46,13 @@ impl Known {
         }
         self.set(standard.instance_type.word, Some(instance::NORMAL));
         self
+    }
+
+    /// At the start of egress, of a copy of a multicast packet with these facts at the end of ingress.
+    pub(crate) fn of_copy(self, program: &Program) -> Self {
+        let mut known = self.of_egress(program);
+        known.set(program.standard_metadata.instance_type.word, Some(instance::REPLICATED));
+        known
     }
 
     /// Of the egress clone without a field list of a packet with these facts: its metadata is 0.
@@ -99,6 +116,7 @@ impl Known {
             Op::ZeroWords { to, words } => {
                 self.0[*to as usize..(*to + *words) as usize].fill(Some(0));
             }
+            Op::MarkToDrop => self.set(program.standard_metadata.mcast_grp.word, Some(0)),
             Op::Verify { cond, .. } => self.assume(cond, true),
             _ => {}
         }

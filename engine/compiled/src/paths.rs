@@ -42,13 +42,24 @@ pub(crate) struct Next {
     pub(crate) known: Known,
     /// The egress of the packet's clone, if egress can clone it.
     pub(crate) clone: Option<Stage>,
+    /// The egress of copies of the packet, if ingress can multicast it.
+    pub(crate) copy: Option<Stage>,
     /// None after the deparser, and after paths of the parser that are left out.
     pub(crate) stage: Option<Stage>,
 }
 
+/// How packets that a function processes enter the switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// At a port.
+    Received,
+    /// From egress.
+    Recirculated,
+}
+
 /// The parser, and the stages of the common paths. None if the parser cannot run twice for a packet,
 /// if words of the packet are in memory, if a graph has a cycle, or if the program is too large.
-pub(crate) fn common_paths(program: &Program, plan: &Plan) -> Option<Stage> {
+pub(crate) fn common_paths(program: &Program, plan: &Plan, arrival: Arrival) -> Option<Stage> {
     if !is_repeatable(&program.parser) || plan.in_memory.iter().next().is_some() {
         return None;
     }
@@ -56,15 +67,20 @@ pub(crate) fn common_paths(program: &Program, plan: &Plan) -> Option<Stage> {
     if program.state_words as usize * operations > MAX_FOLLOWED {
         return None;
     }
-    let at_start = Known::of_packet(program);
-    let parser = Variants::new(program, &program.parser, at_start, &parsed(program))?;
+    let at_start = match arrival {
+        Arrival::Received => Known::of_packet(program),
+        Arrival::Recirculated => {
+            Known::of_recirculated(program, plan.kept_by_recirculation.as_ref()?)
+        }
+    };
+    let parser = Variants::new(program, &program.parser, at_start, &parsed(program, arrival))?;
     let sizes = [Graph::VerifyChecksum, Graph::Ingress, Graph::Egress, Graph::ComputeChecksum];
     let size: usize = sizes.iter().map(|graph| graph_size(graph.of(program))).sum();
     let mut left = MAX_SIZE * size.max(SMALL);
     let mut next: Vec<Next> = parser
         .exits
         .iter()
-        .map(|(_, known)| Next { known: known.clone(), clone: None, stage: None })
+        .map(|(_, known)| Next { known: known.clone(), clone: None, copy: None, stage: None })
         .collect();
     for at in parser.in_order_of_cases() {
         let stage = path(program, &next[at].known, size)?;
@@ -137,7 +153,12 @@ impl Following<'_> {
                 }
                 false => None,
             };
-            next.push(Next { known: known.clone(), clone, stage });
+            let group = known.get(program.standard_metadata.mcast_grp.word);
+            let copy = match graph == Graph::Ingress && group != Some(0) {
+                true => Some(self.stage(Graph::Egress, known.clone().of_copy(program))?),
+                false => None,
+            };
+            next.push(Next { known: known.clone(), clone, copy, stage });
         }
         Some(Stage { graph, variants, next })
     }
@@ -145,7 +166,10 @@ impl Following<'_> {
 
 impl Stage {
     fn size(&self) -> usize {
-        let next = self.next.iter().flat_map(|next| next.stage.iter().chain(&next.clone));
+        let next = self
+            .next
+            .iter()
+            .flat_map(|next| next.stage.iter().chain(&next.clone).chain(&next.copy));
         graph_size(&self.variants.cfg) + next.map(Stage::size).sum::<usize>()
     }
 }
@@ -165,7 +189,7 @@ fn validity(program: &Program, limit: usize) -> Distinguished {
 /// Variants of a parser by the validity of headers, by constants that it assigns, and by the values
 /// that a select compares. The validity of stacks is left out, since they are often parsed in a chain
 /// of selects with many paths.
-fn parsed(program: &Program) -> Distinguished {
+fn parsed(program: &Program, arrival: Arrival) -> Distinguished {
     let mut words = Words::empty(program);
     for block in &program.parser.blocks {
         if let Terminator::Select { keys, .. } = &block.terminator {
@@ -187,8 +211,11 @@ fn parsed(program: &Program) -> Distinguished {
             words.add(header.valid, 1);
         }
     }
-    // The port of the control plane.
-    let left_out = Some(program.standard_metadata.ingress_port.word);
+    // The port of the control plane. All recirculated packets have the same port.
+    let left_out = match arrival {
+        Arrival::Received => Some(program.standard_metadata.ingress_port.word),
+        Arrival::Recirculated => None,
+    };
     Distinguished { words, limit: MAX_PATHS, left_out }
 }
 
@@ -229,7 +256,7 @@ mod tests {
 
     /// What is known of a packet on each path after the parser.
     fn known_after_parser(program: &Program) -> Vec<Known> {
-        let paths = common_paths(program, &Plan::new(program)).unwrap();
+        let paths = common_paths(program, &Plan::new(program), Arrival::Received).unwrap();
         paths.next.into_iter().filter(|next| next.stage.is_some()).map(|next| next.known).collect()
     }
 
@@ -313,7 +340,7 @@ mod tests {
         let programs = programs();
         assert!(programs.len() >= 8, "{}", programs.len());
         for (file, program) in programs {
-            let paths = common_paths(&program, &Plan::new(&program)).unwrap();
+            let paths = common_paths(&program, &Plan::new(&program), Arrival::Received).unwrap();
             let of_program: usize =
                 Graph::ALL.iter().map(|graph| graph_size(graph.of(&program))).sum();
             let of_paths: usize =
@@ -343,7 +370,7 @@ mod tests {
         };
         let [usual, large] = [10, 8_000].map(|fields| {
             let program = program(fields);
-            common_paths(&program, &Plan::new(&program)).is_some()
+            common_paths(&program, &Plan::new(&program), Arrival::Received).is_some()
         });
         assert!(usual && !large);
     }
@@ -356,6 +383,6 @@ mod tests {
         );
         assert_ne!(looping, SOURCE);
         let program = compiled(&looping);
-        assert!(common_paths(&program, &Plan::new(&program)).is_none());
+        assert!(common_paths(&program, &Plan::new(&program), Arrival::Received).is_none());
     }
 }

@@ -1,10 +1,11 @@
 //! Analysis of a program before compilation: which words of the state area stay in memory, which
 //! words each graph accesses, and the sizes of buffers.
 
-use netkv_ir::{Apply, Cfg, Expr, HashInput, Op, Place, Program, Terminator, Word};
+use netkv_ir::{Apply, Cfg, Expr, FieldList, HashInput, Op, Place, Program, Terminator, Word};
 
 use netkv_dataplane::Graph;
 
+use crate::code::reach;
 use crate::known::Known;
 use crate::variants::{Distinguished, Variants};
 
@@ -27,6 +28,11 @@ impl Words {
 
     pub(crate) fn place(&mut self, place: Place) {
         self.add(place.word, place.words());
+    }
+
+    pub(crate) fn field_list(&mut self, list: &FieldList) {
+        list.places.iter().for_each(|place| self.place(*place));
+        list.regions.iter().for_each(|(word, count)| self.add(*word, *count));
     }
 
     pub(crate) fn remove(&mut self, word: Word) {
@@ -68,6 +74,11 @@ pub(crate) struct Plan {
     /// The egress of a clone without a field list, whose metadata is 0. None if no such clone is
     /// made, or if it cannot be compiled beside the egress of the original.
     pub(crate) egress_of_clone: Option<Cfg>,
+    /// Words that a recirculated packet can keep. None if egress recirculates no packet.
+    pub(crate) kept_by_recirculation: Option<Words>,
+    /// Number of bytes of a recirculated frame that must follow each other in memory. The payload
+    /// after them can stay in the frame that it was received in. None if all bytes must.
+    pub(crate) recirculated_head: Option<u32>,
     /// Maximum number of bytes of all emitted headers together.
     pub(crate) header_bytes: usize,
     /// Maximum number of words of the keys of a table or select.
@@ -84,6 +95,8 @@ impl Plan {
         let mut plan = Self {
             egress_of_clone: egress_of_clone(program, &in_memory),
             in_memory,
+            kept_by_recirculation: kept_by_recirculation(program),
+            recirculated_head: None,
             outside_headers: outside_headers(program),
             accessed: Vec::new(),
             switch_words: switch_words(program),
@@ -124,6 +137,22 @@ impl Plan {
             live_after_stop.union(&self.accessed[graph as usize]);
         }
         live_after_stop
+    }
+
+    /// Sets the number of bytes that this parser reads of a recirculated frame, unless the program
+    /// reads the payload as well.
+    pub(crate) fn set_recirculated_head(&mut self, program: &Program, parser: &Cfg) {
+        let reads_payload = |op: &Op| {
+            matches!(
+                op,
+                Op::VerifyChecksum { with_payload: true, .. }
+                    | Op::UpdateChecksum { with_payload: true, .. }
+            )
+        };
+        let blocks = Graph::ALL.into_iter().flat_map(|graph| &graph.of(program).blocks);
+        if !blocks.flat_map(|block| &block.ops).any(reads_payload) {
+            self.recirculated_head = reach(program, parser);
+        }
     }
 
     fn buffers(&mut self, cfg: &Cfg) {
@@ -168,6 +197,22 @@ fn egress_of_clone(program: &Program, in_memory: &Words) -> Option<Cfg> {
     }
     let known = Known::all(program, None).of_clone(program);
     Some(Variants::new(program, &program.egress, known, &Distinguished::none(program))?.cfg)
+}
+
+/// See [`Plan::kept_by_recirculation`].
+fn kept_by_recirculation(program: &Program) -> Option<Words> {
+    let ops = program.egress.blocks.iter().flat_map(|block| &block.ops);
+    let lists: Vec<Option<u32>> = ops
+        .filter_map(|op| match op {
+            Op::Recirculate { field_list } => Some(*field_list),
+            _ => None,
+        })
+        .collect();
+    let mut kept = Words::empty(program);
+    for list in program.field_lists.iter().filter(|list| lists.contains(&Some(list.id))) {
+        kept.field_list(list);
+    }
+    (!lists.is_empty()).then_some(kept)
 }
 
 fn outside_headers(program: &Program) -> Words {
@@ -240,10 +285,7 @@ fn switch_words(program: &Program) -> Words {
     for place in standard.places().filter(|place| !own.contains(place)) {
         words.place(place);
     }
-    for list in &program.field_lists {
-        list.places.iter().for_each(|place| words.place(*place));
-        list.regions.iter().for_each(|(word, count)| words.add(*word, *count));
-    }
+    program.field_lists.iter().for_each(|list| words.field_list(list));
     words
 }
 

@@ -4,6 +4,8 @@
 //! An executor runs a graph of the IR, which changes a packet and the objects of a pipeline. There
 //! are two executors, the interpreter and the compiled one. Both use the same packets and objects.
 
+use std::ops::AddAssign;
+
 use netkv_ir::{Cfg, Program};
 use serde::Serialize;
 
@@ -105,6 +107,16 @@ pub enum Stop {
     OtherPipeline,
     /// The packet is at the end of the egress graph, and its requests are more than a transmission.
     EndOfEgress,
+    /// The packet is one copy of a multicast group, as at [`Stop::EndOfEgress`]. It is the last of so
+    /// many copies that are made; the group has more. [`Executor::original`] has the packet of the
+    /// others.
+    EndOfCopy {
+        /// Number of copies that are made.
+        copies: usize,
+    },
+    /// The packet has left egress and is recirculated. Its bytes are those that the deparser made. Its
+    /// state holds the metadata that it keeps.
+    Recirculated,
 }
 
 /// Packets that an executor has processed completely.
@@ -120,6 +132,25 @@ pub struct Tally {
     pub dropped_egress: u64,
     /// Egress clones that were made of such packets, and processed.
     pub cloned: u64,
+    /// Copies of multicast groups that were made.
+    pub replicated: u64,
+    /// Packets that were recirculated, and whose next ingress was processed.
+    pub recirculated: u64,
+    /// Passes through ingress and egress of the frame that stopped, with all its copies.
+    pub passes: u32,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.sent += other.sent;
+        self.sent_bytes += other.sent_bytes;
+        self.dropped_ingress += other.dropped_ingress;
+        self.dropped_egress += other.dropped_egress;
+        self.cloned += other.cloned;
+        self.replicated += other.replicated;
+        self.recirculated += other.recirculated;
+        self.passes += other.passes;
+    }
 }
 
 /// Runs graphs of one program over packets and the objects of one pipeline.
@@ -135,7 +166,7 @@ pub trait Executor: Send {
     /// first frame that needs the switch, and returns its index and the reason. `None`: all frames
     /// are done.
     ///
-    /// `packet` is reusable memory. After a stop at the end of ingress or egress, it holds the
+    /// `packet` is reusable memory. After a stop of another kind than [`Stop::Nowhere`], it holds the
     /// packet. The executor does not run the egress of another pipeline.
     ///
     /// The switch calls it with increasing indices of one batch, before it starts another batch.
@@ -150,6 +181,12 @@ pub trait Executor: Send {
     ) -> Option<(usize, Stop)> {
         let _ = (packet, objects, out, tally);
         (from < batch.frames.len()).then_some((from, Stop::Nowhere))
+    }
+
+    /// After [`Stop::EndOfCopy`], turns a duplicate of the copy into the packet at the end of ingress
+    /// of which the other copies are made.
+    fn original(&mut self, packet: &mut Packet) {
+        let _ = packet;
     }
 
     /// Starts loading what these frames will access into the processor's caches, because they are

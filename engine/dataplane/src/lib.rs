@@ -74,7 +74,7 @@ pub use packet_processing::{MAX_PASSES, MAX_PASSES_PER_FRAME, instance};
 pub use pipeline_instance::{PIPELINES, pipeline_of};
 pub use random::Random;
 pub use registers::{RegisterLayout, Registers};
-pub use replication::{CloneSession, CloneTarget, Replica};
+pub use replication::{CloneSession, CopyTarget, Replica};
 pub use requests::{NO_LIST, Requests};
 pub use statistics::Statistics;
 pub use switch::{BATCH, Switch, SwitchOptions};

@@ -12,7 +12,7 @@ use crate::hash;
 use crate::meters::Meter;
 use crate::random::Random;
 use crate::registers::Registers;
-use crate::replication::CloneTarget;
+use crate::replication::CopyTarget;
 use crate::tables::{BoundAction, EntryKind, ExactMap, IntervalMap, Profile, Table};
 use crate::value_sets::member_holds;
 
@@ -27,10 +27,11 @@ pub(crate) struct MeterArray {
 #[derive(Debug)]
 pub struct Objects {
     tables: Vec<Table>,
-    /// Increases with every change of a table, which may move entries in memory, or of
-    /// `clone_targets`.
+    /// Increases with every change of a table, which may move entries in memory, or of the targets
+    /// of copies.
     generation: u64,
-    clone_targets: Vec<CloneTarget>,
+    clone_targets: Vec<CopyTarget>,
+    group_targets: Vec<Vec<CopyTarget>>,
     /// Register arrays.
     pub registers: Registers,
     pub(crate) counters: Vec<Vec<CounterData>>,
@@ -93,6 +94,7 @@ impl Objects {
             tables: Vec::new(),
             generation: 0,
             clone_targets: Vec::new(),
+            group_targets: Vec::new(),
             registers: Registers::new(program),
             counters: program
                 .counters
@@ -130,7 +132,7 @@ impl Objects {
         &mut self.tables
     }
 
-    /// A number that changes with every change of a table or of clone targets. Their addresses are
+    /// A number that changes with every change of a table or of the targets of copies. Their addresses are
     /// valid until then.
     pub fn generation(&self) -> u64 {
         self.generation
@@ -138,13 +140,24 @@ impl Objects {
 
     /// The targets of clone sessions by number. Sessions that are missing here may have clones that
     /// only the switch can make.
-    pub fn clone_targets(&self) -> &[CloneTarget] {
+    pub fn clone_targets(&self) -> &[CopyTarget] {
         &self.clone_targets
     }
 
-    pub(crate) fn set_clone_targets(&mut self, targets: Vec<CloneTarget>) {
+    /// The copies of multicast groups by number. Only the switch can make those of groups that are
+    /// missing or empty here.
+    pub fn group_targets(&self) -> &[Vec<CopyTarget>] {
+        &self.group_targets
+    }
+
+    pub(crate) fn set_clone_targets(&mut self, targets: Vec<CopyTarget>) {
         self.generation += 1;
         self.clone_targets = targets;
+    }
+
+    pub(crate) fn set_group_targets(&mut self, targets: Vec<Vec<CopyTarget>>) {
+        self.generation += 1;
+        self.group_targets = targets;
     }
 
     /// Looks up `key` and returns the action to run. Updates the direct counter and meter of the

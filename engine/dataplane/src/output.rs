@@ -60,6 +60,7 @@ impl Output {
     }
 
     /// Sets the number of additional passes of the last frame.
+    #[inline]
     pub fn note_passes(&mut self, passes: u32) {
         if passes > 0 {
             self.again.push((self.frames.len() - 1, passes));

@@ -87,9 +87,15 @@ impl Packet {
         self.passes = 0;
     }
 
-    /// Counts that it is now a clone of the packet that it was.
-    pub fn count_pass(&mut self) {
-        self.passes += 1;
+    /// Number of times that this packet, or one that it is a copy of, was sent back to ingress or
+    /// cloned in egress.
+    pub fn passes(&self) -> u32 {
+        self.passes
+    }
+
+    /// Counts further passes, if an executor has processed them.
+    pub fn count_passes(&mut self, passes: u32) {
+        self.passes += passes;
     }
 
     /// Appends whole bytes to the output of the deparser.

@@ -114,6 +114,19 @@ impl Switch {
         self.spare_replicas = replicas;
     }
 
+    /// Enqueues the copies of a multicast packet after those that its executor has made. `copy` is the
+    /// last of them.
+    pub(crate) fn make_other_copies(&mut self, copy: &Packet, made: usize) {
+        let mut original = self.pool.pop().unwrap_or_default();
+        original.copy_from(copy);
+        if let Some(executor) = &mut self.pipelines[copy.pipeline].executor {
+            executor.original(&mut original);
+        }
+        let group = original.get(self.standard.mcast_grp) as u32;
+        let replicas = self.replication.groups.get(&group).cloned().unwrap_or_default();
+        self.replicate(original, replicas.get(made..).unwrap_or_default());
+    }
+
     /// Enqueues one copy per replica. The packet itself becomes the last copy.
     fn replicate(&mut self, packet: Box<Packet>, replicas: &[Replica]) {
         let Some(((last_port, last_instance), others)) = replicas.split_last() else {

@@ -14,6 +14,7 @@ use crate::objects::Counts;
 use crate::output::Output;
 use crate::packet::Packet;
 use crate::pipeline_instance::{PipelineInstance, pipeline_of};
+use crate::requests::Requests;
 use crate::switch::Switch;
 use crate::trace::EventKind;
 use crate::trace_recorder::Recorder;
@@ -30,8 +31,8 @@ pub mod instance {
     pub const NORMAL: u64 = 0;
     pub(crate) const INGRESS_CLONE: u64 = 1;
     pub const EGRESS_CLONE: u64 = 2;
-    pub(crate) const RECIRCULATED: u64 = 4;
-    pub(crate) const REPLICATED: u64 = 5;
+    pub const RECIRCULATED: u64 = 4;
+    pub const REPLICATED: u64 = 5;
     pub(crate) const RESUBMITTED: u64 = 6;
 }
 
@@ -56,7 +57,7 @@ impl Switch {
             let mut tally = Tally::default();
             let stop = executor.forward(batch, at, &mut packet, objects, out, &mut tally);
             self.count_tally(tally);
-            let mut clones = 0;
+            let mut work = tally.passes;
             match stop {
                 None => {
                     self.pool.push(packet);
@@ -75,17 +76,26 @@ impl Switch {
                 }
                 Some((index, Stop::OtherPipeline)) => {
                     packet.pipeline = pipeline;
-                    clones = self.egress(packet, out, &mut None);
+                    work += 1 + self.egress(packet, out, &mut None);
                     at = index + 1;
                 }
                 Some((index, Stop::EndOfEgress)) => {
                     packet.pipeline = pipeline;
-                    clones = packet.passes; // it was received in this batch
                     self.end_of_egress(packet, out, &mut None);
                     at = index + 1;
                 }
+                Some((index, Stop::EndOfCopy { copies })) => {
+                    packet.pipeline = pipeline;
+                    self.make_other_copies(&packet, copies);
+                    self.end_of_egress(packet, out, &mut None);
+                    at = index + 1;
+                }
+                Some((index, Stop::Recirculated)) => {
+                    self.recirculate(packet, &mut None);
+                    at = index + 1;
+                }
             }
-            self.process_queues(out, &mut None, clones);
+            self.process_queues(out, &mut None, work);
         }
         for index in 0..at {
             self.count_received(batch.frames[index]);
@@ -108,6 +118,8 @@ impl Switch {
         self.statistics.dropped_ingress += tally.dropped_ingress;
         self.statistics.dropped_egress += tally.dropped_egress;
         self.statistics.cloned += tally.cloned;
+        self.statistics.replicated += tally.replicated;
+        self.statistics.recirculated += tally.recirculated;
     }
 
     fn update_executor_statistics(&mut self) {
@@ -149,7 +161,7 @@ impl Switch {
     }
 
     /// Processes the packets in both queues until the queues are empty. `work` is the number of
-    /// clones of the received frame that are done already.
+    /// passes of the received frame, and of its copies, that are done already.
     fn process_queues(&mut self, out: &mut Output, tracing: &mut Tracing<'_>, mut work: u32) {
         loop {
             if let Some(packet) = self.to_egress.pop_front() {
@@ -285,14 +297,15 @@ impl Switch {
             self.count_tally(tally);
             match stop {
                 None => {
-                    if tally.sent > 0 {
-                        out.note_passes(packet.passes);
-                    }
                     self.pool.push(packet);
                     return tally.cloned as u32;
                 }
                 Some(Stop::EndOfEgress) => {
                     self.end_of_egress(packet, out, tracing);
+                    return tally.cloned as u32;
+                }
+                Some(Stop::Recirculated) => {
+                    self.recirculate(packet, tracing);
                     return tally.cloned as u32;
                 }
                 Some(_) => {}
@@ -328,15 +341,11 @@ impl Switch {
         let Packet { deparsed, bytes, cursor, requests, .. } = &mut *packet;
         deparsed.push_rest(bytes, *cursor);
         deparsed.truncate(usize::try_from(requests.truncate).unwrap_or(usize::MAX));
-        if let Some(list) = packet.requests.take_recirculate() {
-            record_event(tracing, || EventKind::Recirculate);
-            self.statistics.recirculated += 1;
+        if packet.requests.flags & Requests::RECIRCULATE != 0 {
             let Packet { deparsed, bytes, .. } = &mut *packet;
             bytes.clear();
             bytes.extend_from_slice(deparsed.bytes());
-            // It enters the ingress of the pipeline of its egress port.
-            packet.pipeline = pipeline;
-            self.send_back_to_parser(packet, list, instance::RECIRCULATED, tracing);
+            self.recirculate(packet, tracing);
             return;
         }
         let frame = packet.deparsed.bytes();
@@ -346,6 +355,16 @@ impl Switch {
         self.statistics.bytes_out += frame.len() as u64;
         record_event(tracing, || EventKind::transmitted(port, frame));
         self.pool.push(packet);
+    }
+
+    /// Recirculates a packet whose bytes are those that the deparser made.
+    fn recirculate(&mut self, mut packet: Box<Packet>, tracing: &mut Tracing<'_>) {
+        record_event(tracing, || EventKind::Recirculate);
+        self.statistics.recirculated += 1;
+        // It enters the ingress of the pipeline of its egress port.
+        packet.pipeline = self.pipeline_of(packet.egress_port);
+        let list = packet.requests.take_recirculate().flatten();
+        self.send_back_to_parser(packet, list, instance::RECIRCULATED, tracing);
     }
 
     /// Sends a packet with its current bytes back to the parser of its pipeline. Metadata becomes

@@ -83,6 +83,9 @@ pub(super) struct Builder<'a> {
     pub(super) context: Value,
     pub(super) frame: Value,
     pub(super) frame_length: Value,
+    /// Where the payload of the frame is, and its first byte that is not in `frame`, if some are not.
+    pub(super) payload: Value,
+    pub(super) payload_start: Option<Value>,
     pub(super) out: Value,
     pub(super) state: Value,
     pub(super) vars: PacketVars,
@@ -94,6 +97,8 @@ pub(super) struct Builder<'a> {
     pub(super) exit: Block,
     zero: Value,
     one: Value,
+    /// The copies of a multicast packet, of which the current one is compiled.
+    pub(super) copies: Option<super::copies::Copies>,
     /// The parser's position in the current block, as far as it is statically known.
     pub(super) position: super::position::Position,
     /// Values that are bits of the received frame: the first bit, and how many.
@@ -171,6 +176,8 @@ impl<'a> Builder<'a> {
             context,
             frame,
             frame_length,
+            payload: frame,
+            payload_start: None,
             out,
             state,
             vars,
@@ -178,6 +185,7 @@ impl<'a> Builder<'a> {
             graph: Graph::Parser,
             end: entry,
             exit: entry,
+            copies: None,
             zero,
             one,
             position: super::position::Position::default(),
@@ -320,6 +328,11 @@ impl<'a> Builder<'a> {
                 self.b.ins().store(context_memory(), value, self.state, offset);
             }
         }
+    }
+
+    /// Stores a value to a word of a state area in memory, also if the word is an SSA value.
+    pub(super) fn store_word(&mut self, state: Value, word: Word, value: Value) {
+        self.b.ins().store(context_memory(), value, state, Self::offset(word));
     }
 
     /// The element at an index: its distance in bytes from element 0, and whether it exists. If the

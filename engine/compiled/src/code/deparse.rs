@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 
 use super::bit_string::{FrameBytes, Part, frame_bytes, parts_between};
@@ -99,19 +100,93 @@ impl Builder<'_> {
     /// Appends the unparsed rest of the frame, truncates the frame as `truncate` requests, and
     /// stores its length in the context.
     pub(super) fn finish_frame(&mut self) {
+        self.append_rest();
+        self.finish_length();
+    }
+
+    /// As [`Builder::finish_frame`], for a frame that is recirculated. Its payload can remain where it
+    /// is.
+    pub(super) fn finish_recirculated_frame(&mut self) {
+        let length = self.finish_length();
+        let Some(head) = self.plan.recirculated_head else {
+            self.append_rest();
+            self.context_store(field!(next_payload_start), length);
+            return;
+        };
+        let [written, cursor] =
+            [self.vars.written, self.vars.cursor].map(|var| self.b.use_var(var));
+        // Payload that is in `frame` does not remain there.
+        let stays = match self.payload_start {
+            None => self.constant(1),
+            Some(start) => self.b.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, cursor, start),
+        };
+        let payload = self.payload;
+        self.emit_if_else(
+            stays,
+            |b| {
+                let rest = b.rest();
+                let head = b.constant(u64::from(head));
+                let end = b.b.ins().umax(written, head);
+                let missing = b.b.ins().isub(end, written);
+                let missing = b.b.ins().umin(missing, rest);
+                b.append(payload, cursor, missing);
+                let start = b.b.ins().iadd(written, missing);
+                let start = b.b.ins().umin(start, length);
+                b.context_store(field!(next_payload_start), start);
+                let moved = b.b.ins().isub(cursor, written);
+                let next = b.b.ins().iadd(payload, moved);
+                b.context_store(field!(next_payload), next);
+            },
+            |b| {
+                b.append_rest();
+                b.context_store(field!(next_payload_start), length);
+            },
+        );
+    }
+
+    /// Number of bytes that are not parsed.
+    fn rest(&mut self) -> Value {
         let cursor = self.b.use_var(self.vars.cursor);
+        self.b.ins().isub(self.frame_length, cursor)
+    }
+
+    fn append_rest(&mut self) {
+        let cursor = self.b.use_var(self.vars.cursor);
+        let rest = self.rest();
+        let Some(start) = self.payload_start else {
+            self.append(self.payload, cursor, rest);
+            return;
+        };
+        let start = self.b.ins().umax(start, cursor);
+        let near = self.b.ins().isub(start, cursor);
         let written = self.b.use_var(self.vars.written);
-        let rest = self.b.ins().isub(self.frame_length, cursor);
-        self.emit_if(rest, |b| {
+        self.append(self.frame, cursor, near);
+        let after = self.b.ins().iadd(written, near);
+        self.b.def_var(self.vars.written, after);
+        let far = self.b.ins().isub(rest, near);
+        self.append(self.payload, start, far);
+        self.b.def_var(self.vars.written, written);
+    }
+
+    /// Copies `length` bytes at position `from` of a frame behind the headers written.
+    fn append(&mut self, frame: Value, from: Value, length: Value) {
+        self.emit_if(length, |b| {
+            let written = b.b.use_var(b.vars.written);
             let to = b.b.ins().iadd(b.out, written);
-            let from = b.b.ins().iadd(b.frame, cursor);
-            b.call_without_context(helpers::copy as *const (), &[to, from, rest], false);
+            let from = b.b.ins().iadd(frame, from);
+            b.call_without_context(helpers::copy as *const (), &[to, from, length], false);
         });
+    }
+
+    /// Stores the length of the frame in the context.
+    fn finish_length(&mut self) -> Value {
+        let (written, rest) = (self.b.use_var(self.vars.written), self.rest());
         let length = self.b.ins().iadd(written, rest);
         let limit = self.b.use_var(self.vars.truncate);
         let length = self.b.ins().umin(length, limit);
         self.context_store(field!(out_length), length);
         debug_assert_eq!(self.b.func.dfg.value_type(length), types::I64);
+        length
     }
 }
 

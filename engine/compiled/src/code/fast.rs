@@ -12,12 +12,15 @@ use netkv_dataplane::Graph;
 use super::builder::Builder;
 use crate::context::outcome;
 use crate::known::Known;
-use crate::paths::{Next, Stage};
+use crate::paths::{Arrival, Next, Stage};
 
 impl Builder<'_> {
-    /// From a received frame to the sent frame, in a switch with this number of pipelines.
-    pub(super) fn fast(&mut self, parser: &Stage, pipelines: usize) {
-        self.new_packet();
+    /// From a frame that arrives so to the sent frame, in a switch with this number of pipelines.
+    pub(super) fn fast(&mut self, parser: &Stage, arrival: Arrival, pipelines: usize) {
+        match arrival {
+            Arrival::Received => self.received_packet(),
+            Arrival::Recirculated => self.recirculated_packet(),
+        }
         let other = self.new_block();
         self.b.set_cold_block(other);
         for (end, next) in self.stage_blocks(parser, other).into_iter().zip(&parser.next) {
@@ -37,6 +40,9 @@ impl Builder<'_> {
     /// A graph after the parser, and all that follow it.
     fn stage(&mut self, stage: &Stage, pipelines: usize) {
         let error = self.new_block();
+        if stage.graph == Graph::Deparser {
+            self.start_frame();
+        }
         let ends = self.stage_blocks(stage, error);
         for (end, next) in ends.into_iter().zip(&stage.next) {
             self.enter_knowing(end, &next.known);
@@ -46,7 +52,10 @@ impl Builder<'_> {
             }
             match stage.graph {
                 Graph::Ingress => {
-                    self.end_of_ingress();
+                    match &next.copy {
+                        Some(copy) => self.end_of_ingress(Some(&|b| b.stage(copy, pipelines))),
+                        None => self.end_of_ingress(None),
+                    }
                     if pipelines > 1 {
                         self.return_for_other_pipeline(pipelines);
                     }
@@ -59,10 +68,7 @@ impl Builder<'_> {
             }
             match &next.stage {
                 Some(stage) => self.stage(stage, pipelines),
-                None => {
-                    self.finish_frame();
-                    self.return_outcome(outcome::SENT);
-                }
+                None => self.end_frame(),
             }
         }
         // Only a parser ends with an error.
@@ -79,7 +85,10 @@ impl Builder<'_> {
         let original = self.b.current_block().expect("a block follows the branch");
         self.enter(clone);
         self.become_clone(port, instance);
+        // Only a packet without copies after it becomes its clone.
+        let copies = self.copies.take();
         self.stage(stage, pipelines);
+        self.copies = copies;
         self.b.switch_to_block(original);
     }
 

@@ -10,6 +10,8 @@
 //!   of ingress if the egress port belongs to another pipeline.
 //! - `fast`: the same, once for each common path of the program; other frames are left to
 //!   `forward`.
+//! - `again`: as `fast`, for recirculated frames. Both make the copies of a multicast packet, one
+//!   after the other.
 //! - `transmit`: from the start of egress to the sent frame, for a packet in memory.
 //!   All three continue with the egress clone of a packet that is dropped itself, if there is one
 //!   clone and it keeps no metadata. Its pass through egress is compiled with that knowledge.
@@ -18,6 +20,7 @@
 mod bit_string;
 mod builder;
 mod checksum;
+mod copies;
 mod deparse;
 mod expr;
 mod externs;
@@ -35,14 +38,14 @@ use netkv_ir::Program;
 
 use crate::CompileError;
 use crate::machine::{Assembler, Machine};
-use crate::paths::common_paths;
+use crate::paths::{Arrival, common_paths};
 use crate::plan::Plan;
 use crate::prefetch::Prefetch;
 
 pub(crate) use builder::{Search, Shapes};
 pub(crate) use expr::mask;
 pub(crate) use ops::DROP_PORT;
-pub(crate) use position::successors;
+pub(crate) use position::{reach, successors};
 pub(crate) use unit::{cyclic, topological_order};
 
 /// The code of a program. Any number of switches can share it.
@@ -53,6 +56,8 @@ pub(crate) struct Code {
     pub(crate) forward: usize,
     /// As `forward`, for frames on the common paths.
     pub(crate) fast: Option<usize>,
+    /// As `fast`, for recirculated frames.
+    pub(crate) again: Option<usize>,
     pub(crate) transmit: usize,
     pub(crate) graphs: [usize; 6],
     /// The prefetching, and the number of the function that computes the slot of a frame.
@@ -66,16 +71,23 @@ impl Code {
         objects: &Objects,
         pipelines: usize,
     ) -> Result<Self, CompileError> {
-        let plan = Plan::new(program);
+        let mut plan = Plan::new(program);
         let shapes = Shapes::new(objects, program.tables.len());
-        let paths = common_paths(program, &plan);
+        let paths = [Arrival::Received, Arrival::Recirculated]
+            .map(|arrival| (arrival, common_paths(program, &plan, arrival)));
+        if let [_, (_, Some(parser))] = &paths {
+            plan.set_recirculated_head(program, &parser.variants.cfg);
+        }
         let mut assembler = Assembler::new()?;
         let mut unit = |kind| unit::compile(&mut assembler, program, &plan, &shapes, kind);
         let forward = unit(unit::Kind::Forward { pipelines })?;
-        let fast = match &paths {
-            Some(parser) => Some(unit(unit::Kind::Fast { parser, pipelines })?),
-            None => None,
-        };
+        let [fast, again] = paths.each_ref().map(|(arrival, parser)| match parser {
+            Some(parser) => {
+                unit(unit::Kind::Fast { parser, arrival: *arrival, pipelines }).map(Some)
+            }
+            None => Ok(None),
+        });
+        let (fast, again) = (fast?, again?);
         let transmit = unit(unit::Kind::Transmit)?;
         let mut graphs = [0; 6];
         for graph in Graph::ALL {
@@ -85,6 +97,7 @@ impl Code {
             None => None,
             Some((prefetch, lookup)) => Some((prefetch, unit(unit::Kind::Slot(&lookup))?)),
         };
-        Ok(Self { machine: assembler.finish()?, plan, forward, fast, transmit, graphs, prefetch })
+        let machine = assembler.finish()?;
+        Ok(Self { machine, plan, forward, fast, again, transmit, graphs, prefetch })
     }
 }

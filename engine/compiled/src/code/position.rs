@@ -6,6 +6,8 @@
 
 use netkv_ir::{BlockId, Cfg, Expr, Op, Program, Terminator};
 
+use super::unit::topological_order;
+
 /// The position in the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Position {
@@ -51,6 +53,24 @@ impl Position {
             _ => {}
         }
     }
+}
+
+/// Maximum number of bytes of a packet that a parser reads. None if it has no maximum.
+pub(crate) fn reach(program: &Program, cfg: &Cfg) -> Option<u32> {
+    let mut at_start = vec![0; cfg.blocks.len()];
+    let mut reach = 0;
+    for id in topological_order(cfg)? {
+        let mut position = Position { cursor: Some(at_start[id as usize]), at_least: 0 };
+        let block = &cfg.blocks[id as usize];
+        block.ops.iter().for_each(|op| position.op(program, op));
+        let cursor = position.cursor?;
+        reach = reach.max(position.at_least);
+        for next in successors(&block.terminator) {
+            let start = &mut at_start[next as usize];
+            *start = cursor.max(*start);
+        }
+    }
+    Some(reach)
 }
 
 /// Bytes of a header without its varbit.

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use netkv_dataplane::{CloneTarget, Counts, Graph, NO_LIST, Requests, instance};
+use netkv_dataplane::{CopyTarget, Counts, Graph, NO_LIST, Requests, instance};
 use netkv_ir::{BlockId, Cfg, Program};
 
 use super::builder::{Builder, Shapes, field, frame_memory, objects_memory};
@@ -12,7 +12,7 @@ use super::position::{Position, positions, successors};
 use crate::CompileError;
 use crate::context::outcome;
 use crate::machine::Assembler;
-use crate::paths::Stage;
+use crate::paths::{Arrival, Stage};
 use crate::plan::{Plan, Words};
 use crate::prefetch::Lookup;
 
@@ -25,7 +25,7 @@ pub(super) enum Kind<'a> {
     /// From a received frame to the sent frame, in a switch with this number of pipelines.
     Forward { pipelines: usize },
     /// The same for frames on the common paths, which begin in this parser.
-    Fast { parser: &'a Stage, pipelines: usize },
+    Fast { parser: &'a Stage, arrival: Arrival, pipelines: usize },
     /// From a packet in memory at the start of egress to the sent frame.
     Transmit,
     /// One graph over a packet in memory.
@@ -48,7 +48,7 @@ pub(super) fn compile(
     let mut builder = Builder::new(b, program, plan, shapes);
     match kind {
         Kind::Forward { pipelines } => builder.forward(pipelines),
-        Kind::Fast { parser, pipelines } => builder.fast(parser, pipelines),
+        Kind::Fast { parser, arrival, pipelines } => builder.fast(parser, arrival, pipelines),
         Kind::Transmit => builder.transmit(),
         Kind::Graph(graph) => builder.single_graph(graph),
         Kind::Slot(lookup) => builder.slot_address(lookup),
@@ -66,7 +66,33 @@ impl Builder<'_> {
     }
 
     /// Initializes the values for a received frame.
-    pub(super) fn new_packet(&mut self) {
+    pub(super) fn received_packet(&mut self) {
+        self.new_packet();
+        let standard = &self.program.standard_metadata;
+        let port = self.context_constant(field!(port));
+        self.store_number(standard.ingress_port, port);
+        let micros = self.microseconds();
+        self.store_number(standard.ingress_global_timestamp, micros);
+    }
+
+    /// Initializes the values for a recirculated frame, as in the switch.
+    pub(super) fn recirculated_packet(&mut self) {
+        self.new_packet();
+        let plan = self.plan;
+        if plan.recirculated_head.is_some() {
+            self.payload = self.context_constant(field!(payload));
+            self.payload_start = Some(self.context_constant(field!(payload_start)));
+        }
+        if let Some(kept) = &plan.kept_by_recirculation {
+            self.load_words(kept.iter());
+        }
+        let standard = &self.program.standard_metadata;
+        self.store_constant(standard.instance_type, instance::RECIRCULATED);
+        let length = self.frame_length;
+        self.store_number(standard.packet_length, length);
+    }
+
+    fn new_packet(&mut self) {
         let zero = self.constant(0);
         for word in 0..self.program.state_words {
             self.set(word, zero);
@@ -81,12 +107,7 @@ impl Builder<'_> {
             self.b.def_var(var, none);
         }
         self.b.def_var(vars.length, length);
-        let standard = &self.program.standard_metadata;
-        let port = self.context_constant(field!(port));
-        self.store_number(standard.ingress_port, port);
-        self.store_number(standard.packet_length, length);
-        let micros = self.microseconds();
-        self.store_number(standard.ingress_global_timestamp, micros);
+        self.store_number(self.program.standard_metadata.packet_length, length);
     }
 
     fn microseconds(&mut self) -> Value {
@@ -137,13 +158,13 @@ impl Builder<'_> {
 
     /// From a received frame to the sent frame, or to the end of ingress.
     fn forward(&mut self, pipelines: usize) {
-        self.new_packet();
+        self.received_packet();
         self.graph(Graph::Parser);
         let error = self.get(self.program.standard_metadata.parser_error.word);
         self.emit_if(error, |b| b.count(std::mem::offset_of!(Counts, parser_errors)));
         self.graph(Graph::VerifyChecksum);
         self.graph(Graph::Ingress);
-        self.end_of_ingress();
+        self.end_of_ingress(None);
         if pipelines > 1 {
             self.return_for_other_pipeline(pipelines);
         }
@@ -166,16 +187,26 @@ impl Builder<'_> {
         self.enter(stay);
     }
 
-    /// The end of ingress, as in the switch. Packets for several ports are returned to the switch,
-    /// dropped ones end here, and the others are prepared for egress.
-    pub(super) fn end_of_ingress(&mut self) {
+    /// The end of ingress, as in the switch. Dropped packets end here, and packets for one port are
+    /// prepared for egress. The others are returned to the switch, unless code makes their copies and
+    /// `egress_of_copy` follows.
+    pub(super) fn end_of_ingress(&mut self, egress_of_copy: Option<&dyn Fn(&mut Self)>) {
         let live_after_stop = self.plan.live_after_stop();
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);
         let group = self.get(standard.mcast_grp.word);
         if !self.is_zero(flags) || !self.is_zero(group) {
             let requested = self.b.ins().bor(flags, group);
-            self.store_packet_and_return_if(requested, outcome::END_OF_INGRESS, &live_after_stop);
+            let (leave, next) = (self.new_block(), self.new_block());
+            self.b.ins().brif(requested, leave, &[], next, &[]);
+            self.enter(leave);
+            match egress_of_copy {
+                Some(egress) if !self.is_zero(group) => self.multicast(egress),
+                _ => self.b.set_cold_block(leave),
+            }
+            self.store_packet(&live_after_stop);
+            self.return_outcome(outcome::END_OF_INGRESS);
+            self.enter(next);
         }
         let port = self.get(standard.egress_spec.word);
         let drop = self.is(port, DROP_PORT);
@@ -186,7 +217,7 @@ impl Builder<'_> {
     }
 
     /// Sets what the switch sets when it enqueues a packet for a port.
-    fn enter_egress(&mut self, port: Value) {
+    pub(super) fn enter_egress(&mut self, port: Value) {
         let standard = &self.program.standard_metadata;
         self.store_number(standard.egress_port, port);
         let port = self.b.ins().band_imm(port, 0xffff);
@@ -238,7 +269,11 @@ impl Builder<'_> {
         let sessions = self.context_constant(field!(clone_sessions));
         let known = self.b.ins().icmp(IntCC::UnsignedLessThan, session, sessions);
         let allowed = self.context_constant(field!(may_clone));
-        let allowed = self.b.ins().icmp_imm(IntCC::NotEqual, allowed, 0);
+        let mut allowed = self.b.ins().icmp_imm(IntCC::NotEqual, allowed, 0);
+        if let Some(copies) = &self.copies {
+            // The clone would overtake the copies that follow.
+            allowed = self.b.ins().band(allowed, copies.is_last);
+        }
         let all = [no_list, dropped, known, allowed]
             .into_iter()
             .fold(only_clone, |all, one| self.b.ins().band(all, one));
@@ -246,12 +281,12 @@ impl Builder<'_> {
         self.b.ins().brif(all, look_up, &[], original, &[]);
         self.enter(look_up);
         let targets = self.context_constant(field!(clone_targets));
-        let offset = self.b.ins().imul_imm(session, size_of::<CloneTarget>() as i64);
+        let offset = self.b.ins().imul_imm(session, size_of::<CopyTarget>() as i64);
         let target = self.b.ins().iadd(targets, offset);
         let [port, instance] =
-            [std::mem::offset_of!(CloneTarget, port), std::mem::offset_of!(CloneTarget, instance)]
+            [std::mem::offset_of!(CopyTarget, port), std::mem::offset_of!(CopyTarget, instance)]
                 .map(|at| self.b.ins().load(types::I64, objects_memory(), target, at as i32));
-        let unknown = self.b.ins().icmp_imm(IntCC::Equal, port, CloneTarget::NONE.port as i64);
+        let unknown = self.b.ins().icmp_imm(IntCC::Equal, port, CopyTarget::NONE.port as i64);
         self.b.ins().brif(unknown, original, &[], clone, &[]);
         self.enter(original);
         [port, instance]
@@ -289,26 +324,97 @@ impl Builder<'_> {
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);
         if !self.is_zero(flags) {
-            let requested =
+            let mut requested =
                 self.b.ins().band_imm(flags, (Requests::CLONE | Requests::RECIRCULATE) as i64);
-            self.store_packet_and_return_if(requested, outcome::END_OF_EGRESS, &live_after_stop);
+            if let Some(recirculates) = self.recirculates() {
+                let zero = self.constant(0);
+                requested = self.b.ins().select(recirculates, zero, requested);
+            }
+            self.return_after(requested, outcome::END_OF_EGRESS, |b| {
+                b.store_packet(&live_after_stop);
+                b.return_copy(&live_after_stop);
+            });
         }
         let port = self.get(standard.egress_spec.word);
         let drop = self.is(port, DROP_PORT);
-        self.return_if(drop, outcome::DROPPED_IN_EGRESS);
+        self.return_after(drop, outcome::DROPPED_IN_EGRESS, Self::follow_dropped);
     }
 
     /// From the end of the egress graph to the sent frame.
     fn end_of_egress(&mut self) {
         self.leave_egress();
         self.graph(Graph::ComputeChecksum);
+        self.start_frame();
         self.graph(Graph::Deparser);
-        self.finish_frame();
-        self.return_outcome(outcome::SENT);
+        self.end_frame();
     }
 
-    fn store_packet_and_return_if(&mut self, cond: Value, outcome: u64, live_after_stop: &Words) {
-        self.return_after(cond, outcome, |b| b.store_packet(live_after_stop));
+    /// Whether the packet is recirculated, and no more is requested. None if it never is.
+    fn recirculates(&mut self) -> Option<Value> {
+        let flags = self.b.use_var(self.vars.flags);
+        if self.is_zero(flags) || self.plan.kept_by_recirculation.is_none() {
+            return None;
+        }
+        let only = self.b.ins().icmp_imm(IntCC::Equal, flags, Requests::RECIRCULATE as i64);
+        // The copies that follow pass egress before this one comes back.
+        Some(match &self.copies {
+            Some(copies) => self.b.ins().band(only, copies.is_last),
+            None => only,
+        })
+    }
+
+    /// Chooses the buffer for the output of the deparser.
+    pub(super) fn start_frame(&mut self) {
+        self.out = self.context_load(field!(out));
+        if let Some(recirculates) = self.recirculates() {
+            let again = self.context_load(field!(again));
+            self.out = self.b.ins().select(recirculates, again, self.out);
+        }
+    }
+
+    /// Ends with the frame sent or recirculated.
+    pub(super) fn end_frame(&mut self) {
+        if let Some(recirculates) = self.recirculates() {
+            let (again, sent) = (self.new_block(), self.new_block());
+            self.b.ins().brif(recirculates, again, &[], sent, &[]);
+            self.enter(again);
+            self.finish_recirculated_frame();
+            self.store_kept_words();
+            self.return_outcome(outcome::RECIRCULATED);
+            self.enter(sent);
+        }
+        self.finish_frame();
+        self.return_sent();
+    }
+
+    /// Stores what the switch and the next pass need of a recirculated packet.
+    fn store_kept_words(&mut self) {
+        let [flags, list] =
+            [self.vars.flags, self.vars.recirculate_list].map(|var| self.b.use_var(var));
+        self.context_store(field!(requests.flags), flags);
+        self.context_store(field!(requests.recirculate_list), list);
+        let plan = self.plan;
+        let Some(kept) = &plan.kept_by_recirculation else { return };
+        let lists: Vec<(Value, Words)> = self
+            .program
+            .field_lists
+            .iter()
+            .map(|of| {
+                let mut words = Words::empty(self.program);
+                words.field_list(of);
+                (self.b.ins().icmp_imm(IntCC::Equal, list, i64::from(of.id)), words)
+            })
+            .collect();
+        for word in kept.iter() {
+            // Words that other lists keep are 0 in the next pass.
+            let (mut value, now) = (self.constant(0), self.get(word));
+            for (chosen, words) in &lists {
+                if words.contains(word) {
+                    value = self.b.ins().select(*chosen, now, value);
+                }
+            }
+            self.store_word(self.state, word, value);
+        }
     }
 
     fn return_if(&mut self, cond: Value, outcome: u64) {
@@ -343,7 +449,7 @@ impl Builder<'_> {
     /// Returns the address of the first slot for a frame, with a key computed by the parser only, or
     /// null.
     fn slot_address(&mut self, lookup: &Lookup<'_>) {
-        self.new_packet();
+        self.received_packet();
         self.graph(Graph::Parser);
         for (cond, holds) in &lookup.conditions {
             let cond = self.condition(cond);

@@ -58,7 +58,9 @@ impl Switch {
         replicas: Vec<Replica>,
     ) -> Result<(), ControlError> {
         check_replicas(&format!("Multicast group {id}"), &replicas)?;
-        insert(&mut self.replication.groups, "multicast group", id, replicas)
+        insert(&mut self.replication.groups, "multicast group", id, replicas)?;
+        self.update_group_targets();
+        Ok(())
     }
 
     /// Replaces the replicas of a multicast group.
@@ -73,6 +75,7 @@ impl Switch {
     ) -> Result<(), ControlError> {
         check_replicas(&format!("Multicast group {id}"), &replicas)?;
         *existing(&mut self.replication.groups, "multicast group", id)? = replicas;
+        self.update_group_targets();
         Ok(())
     }
 
@@ -84,6 +87,7 @@ impl Switch {
     pub fn delete_multicast_group(&mut self, id: u32) -> Result<(), ControlError> {
         existing(&mut self.replication.groups, "multicast group", id)?;
         self.replication.groups.remove(&id);
+        self.update_group_targets();
         Ok(())
     }
 
@@ -138,6 +142,14 @@ impl Switch {
         self.replication.sessions.remove(&id);
         self.update_clone_targets();
         Ok(())
+    }
+
+    fn update_group_targets(&mut self) {
+        let pipelines = self.pipelines.len();
+        for (pipeline, instance) in self.pipelines.iter_mut().enumerate() {
+            let is_own = |port| pipeline_of(port, pipelines) == pipeline;
+            instance.objects.set_group_targets(self.replication.group_targets(is_own));
+        }
     }
 
     fn update_clone_targets(&mut self) {

@@ -168,6 +168,9 @@ pub(super) fn pipeline(w: &mut Writer, name: &str) {
             line!(w, "{instance}.apply(h, m, s, {arguments});");
         }
     }
+    if w.rng.chance(if w.ingress { 30 } else { 45 }) {
+        extern_call::several_passes(w);
+    }
     if w.has_dump {
         write_state_to_packet(w);
     }

@@ -191,6 +191,27 @@ fn clone(w: &mut Writer) {
     line!(w, "}}");
 }
 
+/// Writes a multicast in ingress, and a recirculation or a clone in egress, for all packets or only for
+/// some copies of a group.
+pub(super) fn several_passes(w: &mut Writer) {
+    let cond = match w.rng.below(5) {
+        0 => expression(w, Ty::Bool, 2),
+        1 if !w.ingress => format!("s.egress_rid != 16w{}", w.rng.below(4)),
+        2 if !w.ingress => format!("s.egress_port != 9w{}", w.rng.below(6)),
+        _ => "true".to_owned(),
+    };
+    line!(w, "if ({cond}) {{");
+    if w.ingress {
+        line!(w, "s.mcast_grp = 16w{};", 1 + w.rng.below(3));
+    } else if w.rng.chance(75) {
+        send_back(w);
+    } else {
+        clone(w);
+        line!(w, "mark_to_drop(s);");
+    }
+    line!(w, "}}");
+}
+
 /// Writes a resubmission or a recirculation, with a limit of rounds.
 fn send_back(w: &mut Writer) {
     let list = 1 + w.rng.below(3);

@@ -210,6 +210,7 @@ fn transition(
         return;
     }
     line!(w, "transition select({}) {{", keys.join(", "));
+    let mut may_leave = false;
     for _ in 0..1 + w.rng.below(4) {
         let sets: Vec<String> = widths.iter().map(|width| key_set(w, *width)).collect();
         let set = if let [one] = sets.as_slice() {
@@ -218,9 +219,10 @@ fn transition(
             format!("({})", sets.join(", "))
         };
         let target = w.rng.pick(&targets).clone();
+        may_leave |= targets[..without_loop].contains(&target);
         line!(w, "{set}: {target};");
     }
-    if w.rng.chance(80) {
+    if w.rng.chance(80) || !may_leave {
         let target = w.rng.pick(&targets[..without_loop]).clone();
         line!(w, "default: {target};");
     }

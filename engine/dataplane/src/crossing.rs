@@ -21,13 +21,19 @@ impl Switch {
     }
 
     /// Processes packets that other pipelines of the switch have handed over, in order, with all
-    /// their copies and passes. Leaves as many packets in the list, for reuse by those pipelines.
+    /// their copies and passes. Appends as many packets to `spare`, which those pipelines may reuse.
     ///
     /// Returns the number of packets that came from another switch: from one that was replaced by
     /// this one in the meantime. They are dropped, because their state is that of its program.
-    pub fn receive_crossing(&mut self, packets: &mut Vec<Box<Packet>>, out: &mut Output) -> usize {
-        let (count, mut strange) = (packets.len(), 0);
-        for packet in packets.drain(..) {
+    pub fn receive_crossing(
+        &mut self,
+        packets: impl Iterator<Item = Box<Packet>>,
+        spare: &mut Vec<Box<Packet>>,
+        out: &mut Output,
+    ) -> u64 {
+        let (mut count, mut strange) = (0, 0);
+        for packet in packets {
+            count += 1;
             if packet.switch != self.id {
                 strange += 1;
                 self.pool.push(packet);
@@ -38,7 +44,7 @@ impl Switch {
             self.process_queues(out, &mut None, clones);
         }
         self.update_executor_statistics();
-        packets.extend(self.pool.drain(self.pool.len().saturating_sub(count)..));
+        spare.extend(self.pool.drain(self.pool.len().saturating_sub(count)..));
         strange
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use netkv_bench::{Case, Executor};
 use netkv_compiled::ExecutorKind;
 use netkv_dataplane::SwitchOptions;
-use netkv_rack::echo::{Echo, EchoNode as Node};
+use netkv_rack::echo::{EchoNode as Node, Echoes};
 use netkv_rack::load::{DatagramLoad as Datagrams, Report, Requests, StreamLoad as Stream};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -57,11 +57,16 @@ pub struct EchoNode(Node);
 #[pymethods]
 impl EchoNode {
     #[new]
-    #[pyo3(signature = (ports, reply_bytes, trains = true))]
-    fn new(ports: Vec<(u16, String, String)>, reply_bytes: usize, trains: bool) -> PyResult<Self> {
+    #[pyo3(signature = (ports, reply_bytes, trains = true, pipelines = 1))]
+    fn new(
+        ports: Vec<(u16, String, String)>,
+        reply_bytes: usize,
+        trains: bool,
+        pipelines: usize,
+    ) -> PyResult<Self> {
         let ports = port_configs(&ports, trains)?;
-        let echo = Arc::new(Mutex::new(Echo::new(reply_bytes)));
-        let node = Node::new(echo, &ports, netkv_rack::echo::NO_CPU_PORT);
+        let echoes = Arc::new(Echoes::new(reply_bytes, pipelines));
+        let node = Node::new(echoes, &ports, netkv_rack::echo::NO_CPU_PORT);
         node.map(Self).map_err(|error| io_error(&error))
     }
 
@@ -75,6 +80,10 @@ impl EchoNode {
 
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         counts(py, self.0.statistics())
+    }
+
+    fn pipeline_statistics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.0.pipeline_statistics().into_iter().map(|lane| counts(py, lane)).collect()
     }
 }
 

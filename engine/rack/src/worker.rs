@@ -31,6 +31,12 @@ impl Signals {
         self.stop.load(Ordering::Acquire)
     }
 
+    /// Asks the thread to end.
+    pub fn request_stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.waker.wake();
+    }
+
     /// Why the thread has ended by itself, as a sentence.
     pub fn failure(&self) -> Option<String> {
         lock(&self.failure).clone()
@@ -108,8 +114,7 @@ impl Worker {
 
     /// Asks the thread to end, and does not wait for it.
     pub fn request_stop(&self) {
-        self.signals.stop.store(true, Ordering::Release);
-        self.signals.waker.wake();
+        self.signals.request_stop();
     }
 
     /// Ends the thread and waits until it has ended; a second call does nothing.

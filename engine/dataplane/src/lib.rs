@@ -18,7 +18,8 @@
 //! pipeline_instance ── objects: tables, registers, counters, meters
 //! ```
 //!
-//! - `shared_switch`, `crossing`: pipelines on threads of their own, and the packets between them;
+//! - `shared_switch`, `crossing`, `crossing_queues`: pipelines on threads of their own, and the
+//!   packets between them;
 //! - `packet`, `requests`, `output`: a packet in the switch, and the frames that leave it;
 //! - `header_codec`, `bits`, `arithmetic`, `wide`, `hash`: encoding and arithmetic;
 //! - `trace_recorder`, `trace`: the steps of a packet, as data and as text;
@@ -31,6 +32,7 @@ mod bits;
 mod control_plane;
 mod counters;
 mod crossing;
+mod crossing_queues;
 mod digest;
 mod error;
 mod executor;
@@ -64,6 +66,7 @@ pub use arithmetic::{binary_wide, shift_wide};
 pub use bits::BitWriter;
 pub use control_plane::{EntryAction, EntryState, GroupMember, TableEntry, WeightedAction};
 pub use counters::CounterData;
+pub use crossing_queues::{CROSSING_QUEUE, CrossingQueues};
 pub use digest::{DigestMessage, MAX_QUEUED_DIGESTS};
 pub use error::{ControlCode, ControlError, ProgramError};
 pub use executor::{Batch, Executor, Frame, Graph, Stop, Tally};

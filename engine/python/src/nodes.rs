@@ -152,6 +152,10 @@ impl SwitchNode {
         counts(py, self.0.statistics())
     }
 
+    fn threads(&self) -> Vec<u32> {
+        self.0.threads()
+    }
+
     fn pipeline_statistics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.0.pipeline_statistics().into_iter().map(|lane| counts(py, lane)).collect()
     }

@@ -8,7 +8,7 @@
 //! thread sleeps.
 //!
 //! A packet that leaves by a port of another pipeline is handed over after ingress, through a bounded
-//! queue ([`crossing`]); the thread of that pipeline runs egress and sends it.
+//! queue ([`CrossingQueues`]); the thread of that pipeline runs egress and sends it.
 //!
 //! A pipeline is locked while it processes a batch, not during system calls. So a program can be
 //! replaced without loss: the new one gets all later frames. Only packets between two pipelines are
@@ -17,7 +17,6 @@
 //! The node is the fabric, too: the link at each port can lose, duplicate, reorder and delay
 //! frames, in each direction.
 
-pub mod crossing;
 mod forward;
 
 use std::collections::VecDeque;
@@ -28,7 +27,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use netkv_dataplane::{DigestMessage, SharedSwitch, pipeline_of};
+use netkv_dataplane::{CrossingQueues, DigestMessage, SharedSwitch, pipeline_of};
 
 use crate::backlog::{Backlog, Class};
 use crate::counters::counters;
@@ -38,7 +37,6 @@ use crate::pipeline::Pipelines;
 use crate::record::Recorder;
 use crate::sys::{Link, Plug};
 use crate::worker::{Signals, Worker, lock};
-use crossing::Crossings;
 use forward::Loop;
 
 /// Maximum number of waiting frames for the control plane; further ones are dropped and counted.
@@ -94,7 +92,7 @@ struct Inbox {
 
 struct Shared<P> {
     pipelines: Arc<P>,
-    crossings: Crossings,
+    crossings: CrossingQueues,
     cpu_port: u16,
     inbox: Mutex<Inbox>,
     arrived: Condvar,
@@ -186,7 +184,7 @@ impl<P: Pipelines> Node<P> {
         let workers = (0..count).map(|_| Worker::new()).collect::<io::Result<Vec<_>>>()?;
         let shared = Shared {
             pipelines,
-            crossings: Crossings::new(count),
+            crossings: CrossingQueues::new(count),
             cpu_port,
             inbox: Mutex::new(Inbox {
                 frames: Backlog::new([CPU_QUEUE, REPORT_QUEUE, 0]),
@@ -247,10 +245,10 @@ impl<P: Pipelines> Node<P> {
     /// Ends the threads and closes the sockets; a second call does nothing.
     pub fn stop(&self) {
         self.resume();
+        let cpu: Vec<Duration> = self.workers.iter().map(Worker::cpu_time).collect();
         for worker in &self.workers {
             worker.request_stop();
         }
-        let cpu: Vec<Duration> = self.workers.iter().map(Worker::cpu_time).collect();
         for worker in &self.workers {
             worker.stop();
         }
@@ -372,6 +370,11 @@ impl<P: Pipelines> Node<P> {
                 counts
             })
             .collect()
+    }
+
+    /// The kernel's id of the thread of each pipeline, e.g. to choose its core; none until all run.
+    pub fn threads(&self) -> Vec<u32> {
+        self.workers.iter().map(Worker::id).collect::<Option<_>>().unwrap_or_default()
     }
 
     /// Why the node has stopped by itself, as a sentence.

@@ -107,6 +107,11 @@ impl Worker {
         Ok(())
     }
 
+    /// The kernel's id of the thread, once it runs.
+    pub fn id(&self) -> Option<u32> {
+        self.signals.thread.get().copied()
+    }
+
     /// Processor time of the thread; 0 when it does not run.
     pub fn cpu_time(&self) -> Duration {
         self.signals.thread.get().and_then(|&thread| sys::cpu_time(thread)).unwrap_or_default()

@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 
 use lanes::*;
 use netkv_compiled::ExecutorKind::{Compiled, Interpreter};
-use netkv_dataplane::{Output, Random, SharedSwitch, pipeline_of};
+use netkv_dataplane::{CROSSING_QUEUE, Output, Random, SharedSwitch, pipeline_of};
 use netkv_rack::impair::{Direction, Impairment};
 use netkv_rack::pipeline::{Pipeline, Pipelines};
-use netkv_rack::switch::crossing::CROSSING_QUEUE;
 use netkv_rack::switch::{Node, SwitchNode};
 
 /// Frames on their way at a time, so that no socket's buffer overflows.

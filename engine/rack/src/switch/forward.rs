@@ -7,7 +7,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use netkv_dataplane::{BATCH, DigestMessage, Output, Packet, pipeline_of};
+use netkv_dataplane::{BATCH, DigestMessage, Output, Packet};
 
 use super::{DIGEST_QUEUE, Lane, PORTS, Port, Shared};
 use crate::backlog::Class;
@@ -59,8 +59,6 @@ pub struct Loop<'a, P> {
 struct Crossing {
     /// Packets of the last batch for other pipelines.
     leaving: Vec<Box<Packet>>,
-    /// Those for one of the pipelines.
-    to_one: Vec<Box<Packet>>,
     /// Packets from one of the pipelines.
     arriving: Vec<Box<Packet>>,
     /// For each pipeline, processed packets that go back to it.
@@ -207,26 +205,14 @@ impl<'a, P: Pipelines> Loop<'a, P> {
 
     /// Hands over the packets of the last batch for other pipelines.
     fn hand_over(&mut self) {
-        let Crossing { leaving, to_one, spare, .. } = &mut self.crossing;
+        let Crossing { leaving, spare, .. } = &mut self.crossing;
         if leaving.is_empty() {
             return;
         }
-        let count = self.shared.crossings.pipelines();
-        let (mut crossed, mut dropped) = (leaving.len(), 0);
-        for to in 0..count {
-            let is_for = |packet: &Packet| pipeline_of(packet.egress_port, count) == to;
-            to_one.extend(leaving.extract_if(.., |packet| is_for(packet)));
-            if to_one.is_empty() {
-                continue;
-            }
-            let (without_room, wake) =
-                self.shared.crossings.offer(self.pipeline, to, to_one, spare);
-            dropped += without_room;
-            if wake {
-                self.shared.lanes[to].signals.waker.wake();
-            }
-        }
-        crossed -= dropped;
+        let (all, lanes) = (leaving.len(), &self.shared.lanes);
+        let wake = |to: usize| lanes[to].signals.waker.wake();
+        let dropped = self.shared.crossings.send(self.pipeline, leaving, spare, wake);
+        let crossed = all - dropped;
         self.lane.counters.crossings.add(crossed as u64);
         self.lane.counters.crossing_drops.add(dropped as u64);
     }

@@ -120,7 +120,7 @@ impl Contestant {
     }
 
     fn turn(&self, length: Duration) -> Turn {
-        let queues = CrossingQueues::new(self.traffic.len());
+        let queues = CrossingQueues::new(self.switch.in_flight());
         let start = Barrier::new(self.traffic.len());
         let mut sum = Turn::default();
         std::thread::scope(|scope| {

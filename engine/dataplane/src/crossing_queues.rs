@@ -10,8 +10,9 @@
 #![allow(clippy::vec_box)] // a packet is large, and boxes are cheap to move
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::in_flight::InFlight;
 use crate::packet::Packet;
 use crate::pipeline_instance::pipeline_of;
 
@@ -20,6 +21,7 @@ pub const CROSSING_QUEUE: usize = 4096;
 
 /// The queues of a switch.
 pub struct CrossingQueues {
+    in_flight: Arc<InFlight>,
     /// Number of pipelines.
     count: usize,
     /// By sender, then by receiver.
@@ -35,6 +37,8 @@ struct Queue(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
+    /// Nobody takes the packets any more.
+    closed: bool,
     packets: Vec<Box<Packet>>,
     /// Packets that the receiver has processed, for reuse by the sender.
     spare: Vec<Box<Packet>>,
@@ -48,9 +52,11 @@ struct Receiver {
 }
 
 impl CrossingQueues {
-    /// Empty queues between `count` pipelines.
-    pub fn new(count: usize) -> Self {
+    /// Empty queues between the pipelines of a switch.
+    pub fn new(in_flight: &Arc<InFlight>) -> Self {
+        let count = in_flight.pipelines();
         Self {
+            in_flight: Arc::clone(in_flight),
             count,
             queues: (0..count * count).map(|_| Queue::default()).collect(),
             receivers: (0..count).map(|_| Receiver::default()).collect(),
@@ -87,13 +93,15 @@ impl CrossingQueues {
                 continue;
             }
             let mut waiting = self.lock(from, to);
-            let room = CROSSING_QUEUE - waiting.packets.len();
+            let room = if waiting.closed { 0 } else { CROSSING_QUEUE - waiting.packets.len() };
             waiting.packets.extend(packets.extract_if(.., |packet| is_for(packet)).take(room));
             spare.append(&mut waiting.spare);
             drop(waiting);
-            let others = spare.len();
-            spare.extend(packets.extract_if(.., |packet| is_for(packet)));
-            dropped += spare.len() - others;
+            for packet in packets.extract_if(.., |packet| is_for(packet)) {
+                self.in_flight.finish(from, packet.epoch);
+                spare.push(packet);
+                dropped += 1;
+            }
             if self.receivers[to].sleeps.swap(false, Ordering::AcqRel) {
                 wake(to);
             }
@@ -112,6 +120,30 @@ impl CrossingQueues {
         let mut waiting = self.lock(from, to);
         std::mem::swap(&mut waiting.packets, packets);
         waiting.spare.append(spare);
+    }
+
+    /// Drops all packets, while no thread sends or takes some. Returns their number.
+    pub fn discard(&self) -> usize {
+        self.each(|_| ())
+    }
+
+    /// Drops all packets, and later ones, because the threads end.
+    pub fn close(&self) {
+        self.each(|waiting| waiting.closed = true);
+    }
+
+    /// Drops the packets of each queue, and changes the queue.
+    fn each(&self, change: impl Fn(&mut Waiting)) -> usize {
+        let mut dropped = 0;
+        for (at, queue) in self.queues.iter().enumerate() {
+            let mut waiting = queue.0.lock().unwrap_or_else(PoisonError::into_inner);
+            change(&mut waiting);
+            dropped += waiting.packets.len();
+            for packet in waiting.packets.drain(..) {
+                self.in_flight.finish(at % self.count, packet.epoch);
+            }
+        }
+        dropped
     }
 
     /// Prepares the sleep of a receiver. Returns false if packets wait for it, so that it must not
@@ -141,6 +173,10 @@ impl CrossingQueues {
 mod tests {
     use super::*;
 
+    fn queues(pipelines: usize) -> CrossingQueues {
+        CrossingQueues::new(&Arc::new(InFlight::new(pipelines)))
+    }
+
     /// Packets for a port.
     fn packets(count: usize, port: u16) -> Vec<Box<Packet>> {
         let packet = |at| Packet { length: at as u32, egress_port: port, ..Packet::default() };
@@ -149,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_drops_the_newest_packets() {
-        let queues = CrossingQueues::new(2);
+        let queues = queues(2);
         let mut spare = Vec::new();
         let mut send = |from, count, port| {
             let dropped = queues.send(from, &mut packets(count, port), &mut spare, |_| ());
@@ -170,8 +206,20 @@ mod tests {
     }
 
     #[test]
+    fn packets_that_nobody_takes_are_dropped() {
+        let queues = queues(2);
+        let mut spare = Vec::new();
+        let mut send = || queues.send(0, &mut packets(3, 1), &mut spare, |_| ());
+        assert_eq!(send(), 0);
+        assert_eq!((queues.discard(), queues.waiting(0)), (3, 0));
+        assert_eq!(send(), 0);
+        queues.close();
+        assert_eq!((send(), queues.waiting(0)), (3, 0));
+    }
+
+    #[test]
     fn packets_go_to_the_pipelines_of_their_ports_in_order() {
-        let queues = CrossingQueues::new(4);
+        let queues = queues(4);
         let mut mixed: Vec<_> = [5, 2, 9, 3, 1].into_iter().flat_map(|p| packets(2, p)).collect();
         assert_eq!(queues.send(0, &mut mixed, &mut Vec::new(), |_| ()), 0);
         assert!(mixed.is_empty());
@@ -187,7 +235,7 @@ mod tests {
 
     #[test]
     fn memory_of_packets_returns_to_their_sender() {
-        let queues = CrossingQueues::new(4);
+        let queues = queues(4);
         let (mut taken, mut spare) = (Vec::new(), Vec::new());
         queues.send(3, &mut packets(5, 1), &mut spare, |_| ());
         queues.take(3, 1, &mut taken, &mut Vec::new());
@@ -200,7 +248,7 @@ mod tests {
 
     #[test]
     fn only_a_sleeping_receiver_is_woken_and_only_once() {
-        let queues = CrossingQueues::new(2);
+        let queues = queues(2);
         let woken = || {
             let mut woken = Vec::new();
             queues.send(0, &mut packets(1, 1), &mut Vec::new(), |to| woken.push(to));

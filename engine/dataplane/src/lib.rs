@@ -18,8 +18,8 @@
 //! pipeline_instance ── objects: tables, registers, counters, meters
 //! ```
 //!
-//! - `shared_switch`, `crossing`, `crossing_queues`: pipelines on threads of their own, and the
-//!   packets between them;
+//! - `shared_switch`, `crossing`, `crossing_queues`, `in_flight`: pipelines on threads of their own,
+//!   and the packets between them;
 //! - `packet`, `requests`, `output`: a packet in the switch, and the frames that leave it;
 //! - `header_codec`, `bits`, `arithmetic`, `wide`, `hash`: encoding and arithmetic;
 //! - `trace_recorder`, `trace`: the steps of a packet, as data and as text;
@@ -38,6 +38,7 @@ mod error;
 mod executor;
 mod hash;
 mod header_codec;
+mod in_flight;
 mod interpreter;
 mod memory;
 mod meters;
@@ -71,6 +72,7 @@ pub use digest::{DigestMessage, MAX_QUEUED_DIGESTS};
 pub use error::{ControlCode, ControlError, ProgramError};
 pub use executor::{Batch, Executor, Frame, Graph, Stop, Tally};
 pub use header_codec::HeaderPlan;
+pub use in_flight::InFlight;
 pub use interpreter::Interpreter;
 pub use meters::MeterConfig;
 pub use objects::{ApplyResult, Counts, Objects};

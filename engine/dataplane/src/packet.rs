@@ -51,6 +51,8 @@ pub struct Packet {
     pub(crate) passes: u32,
     /// The switch that has handed over the packet, see [`crate::Switch::take_crossing`].
     pub(crate) switch: u64,
+    /// The epoch in which it was handed over, see [`crate::InFlight`].
+    pub(crate) epoch: u64,
 }
 
 impl Packet {

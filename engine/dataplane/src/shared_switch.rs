@@ -7,13 +7,16 @@
 //!
 //! The control plane locks one pipeline, or all of them in order. With all of them locked it has
 //! the whole [`Switch`], as if there were no threads: checks and writes in all pipelines, sums,
-//! traces, or the exchange of the switch for one with another program.
+//! traces, or the exchange of the switch for one with another program. Before it confirms a write, it
+//! waits for packets that are between two pipelines ([`SharedSwitch::settle`]).
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use crate::crossing::Crossing;
 use crate::digest::DigestQueue;
 use crate::error::ControlError;
+use crate::in_flight::InFlight;
 use crate::statistics::Statistics;
 use crate::switch::Switch;
 
@@ -21,6 +24,7 @@ use crate::switch::Switch;
 pub struct SharedSwitch {
     /// One for each pipeline. The first one also has what concerns the whole switch.
     parts: Vec<Part>,
+    in_flight: Arc<InFlight>,
 }
 
 /// A part with one pipeline. It is aligned to two cache lines, which processors load together.
@@ -28,6 +32,10 @@ pub struct SharedSwitch {
 struct Part(Mutex<Switch>);
 
 impl Part {
+    fn lock(&self) -> MutexGuard<'_, Switch> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn try_lock(&self) -> Option<MutexGuard<'_, Switch>> {
         match self.0.try_lock() {
             Ok(guard) => Some(guard),
@@ -42,6 +50,7 @@ impl Part {
 /// It may be replaced by a switch with the same number of pipelines. All later frames are then
 /// processed by that one.
 pub struct SwitchGuard<'a> {
+    in_flight: &'a Arc<InFlight>,
     whole: MutexGuard<'a, Switch>,
     /// The parts of the other pipelines, in order.
     parts: Vec<MutexGuard<'a, Switch>>,
@@ -49,16 +58,18 @@ pub struct SwitchGuard<'a> {
 
 impl SharedSwitch {
     /// Divides a switch into its pipelines.
-    pub fn new(mut switch: Switch) -> Self {
-        let mut parts: Vec<Part> = Vec::new();
-        for _ in 1..switch.pipelines() {
-            let mut part = switch.part();
-            switch.move_last_pipeline(&mut part);
-            parts.push(Part(Mutex::new(part)));
+    pub fn new(switch: Switch) -> Self {
+        let parts: Vec<Switch> = (1..switch.pipelines()).map(|_| switch.part()).collect();
+        let parts = std::iter::once(switch).chain(parts).map(|part| Part(Mutex::new(part)));
+        let parts: Vec<Part> = parts.collect();
+        let in_flight = Arc::new(InFlight::new(parts.len()));
+        let shared = Self { parts, in_flight };
+        // The end of the first lock divides the switch.
+        let mut parts = shared.parts.iter().map(Part::lock);
+        if let Some(whole) = parts.next() {
+            drop(SwitchGuard { in_flight: &shared.in_flight, whole, parts: parts.collect() });
         }
-        parts.push(Part(Mutex::new(switch)));
-        parts.reverse();
-        Self { parts }
+        shared
     }
 
     /// Number of pipelines.
@@ -68,18 +79,29 @@ impl SharedSwitch {
 
     /// Locks all pipelines.
     pub fn lock(&self) -> SwitchGuard<'_> {
-        SwitchGuard::new((0..self.parts.len()).map(|pipeline| self.lock_pipeline(pipeline)))
+        SwitchGuard::new(&self.in_flight, self.parts.iter().map(Part::lock))
     }
 
     /// Locks all pipelines, if no thread has locked one.
     pub fn try_lock(&self) -> Option<SwitchGuard<'_>> {
         let guards: Option<Vec<_>> = self.parts.iter().map(Part::try_lock).collect();
-        guards.map(|guards| SwitchGuard::new(guards.into_iter()))
+        guards.map(|guards| SwitchGuard::new(&self.in_flight, guards.into_iter()))
     }
 
     /// Locks one pipeline: a switch that has only this one of its pipelines.
     pub fn lock_pipeline(&self, pipeline: usize) -> MutexGuard<'_, Switch> {
-        self.parts[pipeline].0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.parts[pipeline].lock()
+    }
+
+    /// The packets between the pipelines.
+    pub fn in_flight(&self) -> &Arc<InFlight> {
+        &self.in_flight
+    }
+
+    /// Waits until all packets have left that passed ingress before the call. A control plane calls
+    /// it before it confirms a write, without a lock. It does nothing in a switch with one pipeline.
+    pub fn settle(&self) {
+        self.in_flight.settle();
     }
 
     /// [`Switch::in_pipeline`] while only that pipeline is locked. `work` must not change multicast
@@ -101,10 +123,14 @@ impl SharedSwitch {
 
 impl<'a> SwitchGuard<'a> {
     /// Joins the parts, which are given in order.
-    fn new(mut parts: impl Iterator<Item = MutexGuard<'a, Switch>>) -> Self {
+    fn new(
+        in_flight: &'a Arc<InFlight>,
+        mut parts: impl Iterator<Item = MutexGuard<'a, Switch>>,
+    ) -> Self {
         let whole = parts.next().expect("a switch has at least one pipeline");
-        let mut guard = Self { whole, parts: parts.collect() };
+        let mut guard = Self { in_flight, whole, parts: parts.collect() };
         if !guard.parts.is_empty() {
+            guard.whole.crossing = None;
             for part in &mut guard.parts {
                 guard.whole.absorb(part);
             }
@@ -140,9 +166,10 @@ impl Drop for SwitchGuard<'_> {
         if self.parts.is_empty() {
             return;
         }
-        for part in self.parts.iter_mut().rev() {
-            self.whole.divide(part);
+        for (at, part) in self.parts.iter_mut().enumerate().rev() {
+            self.whole.divide(part, || Crossing::new(self.in_flight, at + 1));
         }
+        self.whole.crossing = Some(Crossing::new(self.in_flight, 0));
         self.whole.update_executor_statistics();
     }
 }
@@ -167,17 +194,12 @@ impl Switch {
             to_egress: Default::default(),
             pool: Vec::new(),
             spare_replicas: Vec::new(),
-            crossing: Vec::new(),
+            crossing: None,
         }
     }
 
-    fn move_last_pipeline(&mut self, part: &mut Self) {
-        self.pipelines.move_last(&mut part.pipelines);
-        part.update_executor_statistics();
-    }
-
     /// Gives the last pipeline to a part without pipelines, which may be that of another program.
-    fn divide(&mut self, part: &mut Self) {
+    fn divide(&mut self, part: &mut Self, crossing: impl FnOnce() -> Crossing) {
         if part.id == self.id {
             part.now_ns = self.now_ns;
             if !Arc::ptr_eq(&part.replication, &self.replication) {
@@ -186,7 +208,9 @@ impl Switch {
         } else {
             *part = self.part();
         }
-        self.move_last_pipeline(part);
+        part.crossing.get_or_insert_with(crossing);
+        self.pipelines.move_last(&mut part.pipelines);
+        part.update_executor_statistics();
     }
 
     /// Takes the pipeline of a part, and the part's digests and counts.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use netkv_ir::{Program, StandardMetadata};
 
+use crate::crossing::Crossing;
 use crate::digest::{DigestMessage, DigestQueue};
 use crate::error::ProgramError;
 use crate::executor::{Batch, Executor, Frame};
@@ -64,9 +65,8 @@ pub struct Switch {
     #[allow(clippy::vec_box)]
     pub(crate) pool: Vec<Box<Packet>>,
     pub(crate) spare_replicas: Vec<(u16, u16)>,
-    /// Packets for the egress of pipelines that are not here.
-    #[allow(clippy::vec_box)]
-    pub(crate) crossing: Vec<Box<Packet>>,
+    /// Packets to and from pipelines that are not here; `None`: all are.
+    pub(crate) crossing: Option<Crossing>,
 }
 
 impl Switch {
@@ -97,7 +97,7 @@ impl Switch {
             to_egress: VecDeque::new(),
             pool: Vec::new(),
             spare_replicas: Vec::new(),
-            crossing: Vec::new(),
+            crossing: None,
             program,
         })
     }

@@ -67,17 +67,36 @@ impl Switch {
         py.detach(|| work(&mut self.engine.lock()))
     }
 
-    /// Executes a control plane call; a refusal becomes a `ControlError`.
+    /// Executes a control plane write; a refusal becomes a `ControlError`. When it returns, no packet
+    /// from before is still between two pipelines.
     pub fn control<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Engine) -> Result<T, ControlError> + Send,
     ) -> PyResult<T> {
-        self.with(py, work).map_err(|error| control_error(py, status(&error), error.message))
+        self.control_in(py, None, work)
     }
 
     /// As [`Switch::control`], in one pipeline if one is given.
     pub fn control_in<T: Send>(
+        &self,
+        py: Python<'_>,
+        pipeline: Option<usize>,
+        work: impl FnOnce(&mut Engine) -> Result<T, ControlError> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| {
+            let done = match pipeline {
+                None => work(&mut self.engine.lock()),
+                Some(pipeline) => self.engine.in_pipeline(pipeline, work),
+            };
+            self.engine.settle();
+            done
+        })
+        .map_err(|error| control_error(py, status(&error), error.message))
+    }
+
+    /// Executes a control plane read, in one pipeline if one is given.
+    pub fn read_in<T: Send>(
         &self,
         py: Python<'_>,
         pipeline: Option<usize>,
@@ -88,6 +107,11 @@ impl Switch {
             Some(pipeline) => self.engine.in_pipeline(pipeline, work),
         })
         .map_err(|error| control_error(py, status(&error), error.message))
+    }
+
+    /// Waits until no packet from before is between two pipelines.
+    pub fn settle(&self) {
+        self.engine.settle();
     }
 
     /// The number of pipelines.
@@ -206,7 +230,9 @@ impl Switch {
         mem::swap(&mut *guard, &mut *holder.get().engine.lock());
         let answer = work.call1((holder.clone_ref(py),));
         mem::swap(&mut *guard, &mut *holder.get().engine.lock());
+        drop(guard);
         *self.holder.lock().unwrap_or_else(PoisonError::into_inner) = Some(holder);
+        py.detach(|| self.engine.settle());
         answer
     }
 

@@ -1,9 +1,9 @@
 //! The echo node: the sockets and the loop of a switch node with a trivial program. Benchmarks
 //! measure with it the cost of the I/O path, to which they compare switches.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use netkv_dataplane::Output;
+use netkv_dataplane::{InFlight, Output};
 
 use crate::pipeline::{Pipeline, Pipelines};
 use crate::switch::Node;
@@ -15,7 +15,10 @@ pub struct Echo {
 }
 
 /// The pipelines of an echo node.
-pub struct Echoes(Vec<Aligned>);
+pub struct Echoes {
+    pipelines: Vec<Aligned>,
+    in_flight: Arc<InFlight>,
+}
 
 /// Aligned to two cache lines, which processors load together.
 #[repr(align(128))]
@@ -31,19 +34,22 @@ impl Echoes {
     /// Pipelines with replies of `size` bytes.
     pub fn new(size: usize, pipelines: usize) -> Self {
         let echo = || Aligned(Mutex::new(Echo { reply: vec![0; size] }));
-        Self((0..pipelines).map(|_| echo()).collect())
+        Self {
+            pipelines: (0..pipelines).map(|_| echo()).collect(),
+            in_flight: Arc::new(InFlight::new(pipelines)),
+        }
     }
 }
 
 impl Pipelines for Echoes {
     type Pipeline = Echo;
 
-    fn count(&self) -> usize {
-        self.0.len()
+    fn in_flight(&self) -> &Arc<InFlight> {
+        &self.in_flight
     }
 
     fn lock(&self, pipeline: usize) -> MutexGuard<'_, Echo> {
-        lock(&self.0[pipeline].0)
+        lock(&self.pipelines[pipeline].0)
     }
 }
 

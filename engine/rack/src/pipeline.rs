@@ -1,8 +1,8 @@
 //! The interface between a switch node and the program that processes its frames.
 
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
-use netkv_dataplane::{DigestMessage, Output, Packet, SharedSwitch, Switch};
+use netkv_dataplane::{DigestMessage, InFlight, Output, Packet, SharedSwitch, Switch};
 
 /// The packet processing of one pipeline of a [`crate::switch::Node`].
 pub trait Pipeline: Send + 'static {
@@ -45,8 +45,9 @@ pub trait Pipelines: Send + Sync + 'static {
     /// A pipeline.
     type Pipeline: Pipeline;
 
-    /// Their number, 1, 2 or 4. A port belongs to pipeline `port % count`.
-    fn count(&self) -> usize;
+    /// The packets between them. Their number is 1, 2 or 4; a port belongs to pipeline
+    /// `port % number`.
+    fn in_flight(&self) -> &Arc<InFlight>;
 
     /// Locks one of them.
     fn lock(&self, pipeline: usize) -> MutexGuard<'_, Self::Pipeline>;
@@ -55,8 +56,8 @@ pub trait Pipelines: Send + Sync + 'static {
 impl Pipelines for SharedSwitch {
     type Pipeline = Switch;
 
-    fn count(&self) -> usize {
-        self.pipelines()
+    fn in_flight(&self) -> &Arc<InFlight> {
+        SharedSwitch::in_flight(self)
     }
 
     fn lock(&self, pipeline: usize) -> MutexGuard<'_, Switch> {

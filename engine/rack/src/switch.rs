@@ -74,7 +74,7 @@ counters! {
         packet_ins, packet_outs, digests, cpu_queue_drops, report_drops, digest_drops,
         packet_out_drops, receive_drops, cpu_ns,
         links_lost, links_duplicated, links_delayed, links_dropped, unrecorded, unsummed,
-        crossings, crossing_drops, load_drops,
+        crossings, crossing_drops, crossing_losses,
     }
 }
 
@@ -163,7 +163,8 @@ impl<P: Pipelines> Node<P> {
         seed: u64,
     ) -> io::Result<Self> {
         let invalid = |text: String| Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-        let count = pipelines.count();
+        let crossings = CrossingQueues::new(pipelines.in_flight());
+        let count = crossings.pipelines();
         let mut bound: Vec<Vec<Port>> = (0..count).map(|_| Vec::new()).collect();
         for config in ports {
             let number = config.port;
@@ -184,7 +185,7 @@ impl<P: Pipelines> Node<P> {
         let workers = (0..count).map(|_| Worker::new()).collect::<io::Result<Vec<_>>>()?;
         let shared = Shared {
             pipelines,
-            crossings: CrossingQueues::new(count),
+            crossings,
             cpu_port,
             inbox: Mutex::new(Inbox {
                 frames: Backlog::new([CPU_QUEUE, REPORT_QUEUE, 0]),
@@ -261,12 +262,14 @@ impl<P: Pipelines> Node<P> {
         }
     }
 
-    /// Stops forwarding; returns at the end of the current round of each pipeline.
+    /// Stops forwarding; returns at the end of the current round of each pipeline. Packets between
+    /// two pipelines are lost, so that none of them is older than a write that is confirmed meanwhile.
     pub fn pause(&self) {
         self.shared.paused.store(true, Ordering::Release);
-        for lane in &self.shared.lanes {
-            drop(lock(&lane.at_work));
-        }
+        let lanes = self.shared.lanes.iter();
+        let _at_rest: Vec<_> = lanes.map(|lane| lock(&lane.at_work)).collect();
+        let lost = self.shared.crossings.discard();
+        self.cpu_lane().counters.crossing_losses.add(lost as u64);
     }
 
     /// Continues forwarding.
@@ -386,6 +389,7 @@ impl<P: Pipelines> Node<P> {
 impl<P> Shared<P> {
     /// A thread has ended: ends the others and all waits.
     fn close(&self) {
+        self.crossings.close();
         lock(&self.inbox).closed = true;
         self.arrived.notify_all();
         for lane in &self.lanes {

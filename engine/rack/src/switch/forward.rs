@@ -7,7 +7,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use netkv_dataplane::{BATCH, DigestMessage, Output, Packet};
+use netkv_dataplane::{BATCH, DigestMessage, Output, Packet, pipeline_of};
 
 use super::{DIGEST_QUEUE, Lane, PORTS, Port, Shared};
 use crate::backlog::Class;
@@ -147,7 +147,7 @@ impl<'a, P: Pipelines> Loop<'a, P> {
         }
         for at in 0..self.ready.len() {
             match self.ready[at] {
-                WAKER => self.packet_outs(),
+                WAKER => self.woken(),
                 index => self.port_batch(index as usize)?,
             }
         }
@@ -167,8 +167,16 @@ impl<'a, P: Pipelines> Loop<'a, P> {
         Ok(())
     }
 
-    fn packet_outs(&mut self) {
+    /// Another thread has work for this one: a packet for its pipeline, or a frame for its CPU port.
+    fn woken(&mut self) {
         self.signals.waker.clear();
+        let lanes = self.shared.lanes.len();
+        if pipeline_of(self.shared.cpu_port, lanes) == self.pipeline {
+            self.packet_outs();
+        }
+    }
+
+    fn packet_outs(&mut self) {
         let mut waiting = lock(&self.shared.packet_outs);
         let frames: Vec<Vec<u8>> = std::iter::from_fn(|| waiting.pop()).collect();
         drop(waiting);
@@ -188,19 +196,19 @@ impl<'a, P: Pipelines> Loop<'a, P> {
             return;
         }
         let mut arriving = std::mem::take(arriving);
-        let mut load_drops = 0;
+        let mut losses = 0;
         let mut packets = arriving.drain(..);
         while packets.len() > 0 {
             let batch = packets.by_ref().take(BATCH);
             let returning = &mut self.crossing.returning[from];
             let mut pipeline = self.shared.pipelines.lock(self.pipeline);
-            load_drops += pipeline.receive_crossing(batch, returning, &mut self.output);
+            losses += pipeline.receive_crossing(batch, returning, &mut self.output);
             finish(pipeline, &mut self.digests, &mut self.crossing);
             self.hand_over();
         }
         drop(packets);
         self.crossing.arriving = arriving;
-        self.lane.counters.load_drops.add(load_drops);
+        self.lane.counters.crossing_losses.add(losses);
     }
 
     /// Hands over the packets of the last batch for other pipelines.

@@ -74,6 +74,7 @@ control I(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
 control E(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
     register<bit<32>>(1) here;
     register<bit<32>>(64) left;
+    register<bit<32>>(256) versions;
     bit<32> number;
     bit<32> count;
     action set_version(bit<8> version) { h.q.version_out = version; }
@@ -83,6 +84,8 @@ control E(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
         h.q.trail = (h.q.trail << 4) | (number + 9);
         left.read(count, h.q.number & 63);
         left.write(h.q.number & 63, count + 1);
+        versions.read(count, (bit<32>)h.q.version_in);
+        versions.write((bit<32>)h.q.version_in, count + 1);
         t.apply();
         h.q.program_out = STAMP;
         if (h.q.op == 1) {
@@ -210,6 +213,17 @@ pub fn counted(switch: &mut Switch) -> Vec<Vec<u64>> {
             cells.unwrap().iter().map(|(_, value)| value.words[0]).collect()
         })
         .collect()
+}
+
+/// Number of packets in egress whose last ingress saw an older version.
+pub fn older(switch: &mut Switch, version: u8) -> u64 {
+    let (versions, pipelines) = (id(switch, "E.versions"), switch.pipelines());
+    let of = |pipeline| {
+        let cells = switch.in_pipeline(pipeline, |switch| switch.read_register(versions, None));
+        let cells = cells.unwrap().into_iter().take(usize::from(version));
+        cells.map(|(_, value)| value.words[0]).sum::<u64>()
+    };
+    (0..pipelines).map(of).sum()
 }
 
 /// A running node with ports 1 to 4.

@@ -639,7 +639,10 @@ class Switch:
         """Another switch with the options of this one."""
 
     def exchange(self, other: Switch) -> None:
-        """Exchange programs and state with another switch, between two batches of packets."""
+        """Exchange programs and state with another switch, between two batches of packets.
+
+        ValueError: the other one has another number of pipelines.
+        """
 
     def exclusively(self, work: Callable[[Switch], _T]) -> _T:
         """Call `work` with a switch that has program and state of this one; return its result.
@@ -1003,7 +1006,8 @@ class Simulation:
 class SwitchNode:
     """Ports of a switch: UDP sockets, in which a datagram is a frame, and network interfaces.
 
-    One thread moves all frames.
+    Each pipeline of the switch has a thread, which moves all frames of its ports. A packet that
+    leaves by a port of another pipeline is handed over after ingress, in a queue of 4,096 packets.
     """
 
     def __init__(
@@ -1045,7 +1049,7 @@ class SwitchNode:
     def pause(self) -> None:
         """Stop reading frames (they fill the buffers of the sockets, then are lost) until `resume`.
 
-        Returns when the current frame is processed.
+        Returns when the current frames are processed.
         """
 
     def resume(self) -> None: ...
@@ -1070,7 +1074,7 @@ class SwitchNode:
         """
 
     def statistics(self) -> dict[str, int]:
-        """Counts since start.
+        """Counts since start, as sums over the pipelines.
 
         "received", "received_bytes", "sent", "sent_bytes"; "batches"; "malformed" (datagrams that
         are no Ethernet frame: shorter than 14 bytes, or longer than 2048), "unrouted" (for a port
@@ -1078,10 +1082,18 @@ class SwitchNode:
         socket was full), "packet_ins", "packet_outs", "digests"; "cpu_queue_drops" and
         "digest_drops" (`wait` was not called in time); "links_lost", "links_duplicated",
         "links_delayed" (delayed copies) and "links_dropped" (too many delayed copies): frames on
-        impaired links; "cpu_ns" (processor time of the node's thread); "unrecorded" (see `record`);
-        "unsummed" (frames of an interface, not with XDP, whose sender has left checksums to a
-        network card). Datagrams of other senders than the peer are not counted.
+        impaired links; "cpu_ns" (processor time of the node's threads); "unrecorded" (see
+        `record`); "unsummed" (frames of an interface, not with XDP, whose sender has left checksums
+        to a network card); "crossings" (packets from one pipeline to another), "crossing_drops"
+        (their queue was full) and "load_drops" (they were in it when another program was loaded).
+        Datagrams of other senders than the peer are not counted.
         """
+
+    def pipeline_statistics(self) -> list[dict[str, int]]:
+        """The counts of each pipeline."""
+
+    def threads(self) -> list[int]:
+        """The kernel's id of the thread of each pipeline; empty until all run."""
 
 @type_check_only
 class FpgaDescription(TypedDict):
@@ -1238,7 +1250,7 @@ class FpgaNode:
         """Why the design has stopped by itself, as a sentence; None while it has not."""
 
     def statistics(self) -> dict[str, int]:
-        """Counts since start.
+        """Counts since start, as sums over the pipelines.
 
         "received", "received_bytes", "sent", "sent_bytes"; "malformed" (shorter than 14 bytes, or
         longer than 2048), "refused" (by the design's queue), "send_drops" (peer gone, or buffer
@@ -1572,12 +1584,14 @@ def filled_switch(
     value_size: int,
     file: str | None = None,
     include_dirs: Sequence[str] = (),
-) -> tuple[Switch, Traffic]:
-    """The switch of a benchmark, with filled tables, and frames that were tested on it.
+    pipelines: int = 1,
+) -> tuple[Switch, list[Traffic]]:
+    """The switch of a benchmark, with filled tables, and frames that were tested on it: some for
+    each pipeline.
 
     `program` and `path` are names of `netkv p4 bench`; `file` is the file of the program, unless it
     is built into the engine, and `include_dirs` are searched for its includes. ValueError: an
-    invalid name or size.
+    invalid name or size, or no frames for each of several pipelines.
     """
 
 class EchoNode:
@@ -1585,12 +1599,22 @@ class EchoNode:
     `reply_bytes` bytes at the same port: the reference for measurements of a switch."""
 
     def __init__(
-        self, ports: Sequence[tuple[int, str, str]], reply_bytes: int, trains: bool = True
+        self,
+        ports: Sequence[tuple[int, str, str]],
+        reply_bytes: int,
+        trains: bool = True,
+        pipelines: int = 1,
     ) -> None: ...
     def start(self) -> None: ...
     def stop(self) -> None: ...
     def statistics(self) -> dict[str, int]:
         """As `SwitchNode.statistics`."""
+
+    def pipeline_statistics(self) -> list[dict[str, int]]:
+        """As `SwitchNode.pipeline_statistics`."""
+
+    def threads(self) -> list[int]:
+        """As `SwitchNode.threads`."""
 
 @type_check_only
 class LoadReport(TypedDict):

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
@@ -52,6 +54,8 @@ class Plan:
     """Seconds of load for each row; latency takes half as long in addition."""
     stores: bool = True
     """Whether Redis and memcached are measured."""
+    pipelines: int = 1
+    """With several, switches and echoes with so many pipelines are measured, too."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,9 @@ class Turn:
     ns_p99: float | None = None
     core_ns: float | None = None
     """Time on a core of the answering side for a request."""
+    capacity: float = 0.0
+    """Requests per second, if each thread of the answering side had a core to itself: those that a
+    thread answers in a second on a core, added up over the threads."""
 
 
 @dataclass
@@ -107,6 +114,8 @@ def run(plan: Plan, progress: Progress) -> EndToEnd:
         with contextlib.ExitStack() as stack:
             progress(first, count, f"filling {plan.entries:,} entries of {value_size} bytes")
             contenders = [*_datagrams(plan, value_size, stack)]
+            if plan.pipelines > 1:
+                contenders += _datagrams(plan, value_size, stack, plan.pipelines)
             if plan.stores:
                 for make in (_redis, _memcached):
                     try:
@@ -121,7 +130,8 @@ def run(plan: Plan, progress: Progress) -> EndToEnd:
             results.append(result_of(contender, plan.entries))
             core_ns.append(_middle([turn.core_ns for turn in contender.loaded]))
         suffix = "" if len(plan.value_sizes) == 1 else f"_{value_size}_bytes"
-        ratios |= {f"{name}{suffix}": ratio for name, ratio in _ratios(contenders).items()}
+        found = _ratios(contenders) | _pipeline_ratios(contenders, plan.pipelines)
+        ratios |= {f"{name}{suffix}": ratio for name, ratio in found.items()}
     progress(count, count, "")
     benchmark = Benchmark(machine=this_machine(), results=results, ratios=ratios)
     return EndToEnd(benchmark, core_ns, left_out)
@@ -167,9 +177,32 @@ def _ratios(contenders: Sequence[Contender]) -> dict[str, float]:
     }
 
 
+def _pipeline_ratios(contenders: Sequence[Contender], pipelines: int) -> dict[str, float]:
+    """Several pipelines to one, with the load's share of the cores and without it."""
+    if pipelines == 1:
+        return {}
+    by_name = {contender.name: contender for contender in contenders}
+    found = {}
+    for name in ("switch", "switch, trains", "echo", "echo, trains"):
+        one, several = by_name[name].loaded, by_name[_name(name, pipelines)].loaded
+        key = name.replace(", ", "_with_")
+        found[f"throughput_of_{key}_with_{pipelines}_pipelines"] = paired(several, one, rate)
+        found[f"capacity_of_{key}_with_{pipelines}_pipelines"] = paired(several, one, capacity)
+    return found
+
+
+def _name(contender: str, pipelines: int) -> str:
+    return contender if pipelines == 1 else f"{contender}, {pipelines} pipelines"
+
+
 def rate(turn: Turn) -> float:
     """Requests per second."""
     return turn.pps
+
+
+def capacity(turn: Turn) -> float:
+    """Requests per second, if each thread of the answering side had a core to itself."""
+    return turn.capacity
 
 
 def latency(turn: Turn) -> float:
@@ -187,7 +220,9 @@ def paired(own: Sequence[Turn], other: Sequence[Turn], of: Callable[[Turn], floa
 # Contenders
 
 
-def _datagrams(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iterator[Contender]:
+def _datagrams(
+    plan: Plan, value_size: int, stack: contextlib.ExitStack, pipelines: int = 1
+) -> Iterator[Contender]:
     """Echo and switch, each with single datagrams and with trains."""
     from netkv import _engine
     from netkv.bench import data_plane
@@ -207,57 +242,100 @@ def _datagrams(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iter
             value_size,
             None if file is None else str(file),
             folders,
+            pipelines,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
-    reply, port = traffic["leave_bytes"], traffic["port"]
+    reply = traffic[0]["leave_bytes"]
     for trains in (False, True):
         for kind in ("echo", "switch"):
-            here, there = (f"127.0.0.1:{number}" for number in free_ports(2))
-            ports = [(port, here, there)]
+            cables = [[f"127.0.0.1:{number}" for number in free_ports(2)] for _ in traffic]
+            ports = [
+                (each["port"], here, there)
+                for each, (here, there) in zip(traffic, cables, strict=True)
+            ]
             node: _engine.EchoNode | _engine.SwitchNode
             if kind == "echo":
-                node = _engine.EchoNode(ports, reply, trains)
+                node = _engine.EchoNode(ports, reply, trains, pipelines)
             else:
                 node = _engine.SwitchNode(switch, ports, CPU_PORT, trains)
             stack.callback(node.stop)
-            load = _engine.DatagramLoad(there, here, traffic["frames"], reply, trains)
-            with on_core(-1):
-                node.start()
+            loads = [
+                _engine.DatagramLoad(there, here, each["frames"], reply, trains)
+                for each, (here, there) in zip(traffic, cables, strict=True)
+            ]
+            node.start()
+            _place(node)
+            name = f"{kind}, trains" if trains else kind
+            path = f"{PATH}-trains" if trains else PATH
             yield Contender(
-                name=f"{kind}, trains" if trains else kind,
+                name=_name(name, pipelines),
                 program=plan.program,
-                path=f"{PATH}-trains" if trains else PATH,
+                path=path if pipelines == 1 else f"{path}-{pipelines}-pipelines",
                 executor="udp-echo" if kind == "echo" else plan.executor,
                 value_size=value_size,
-                measure=DatagramTurn(node, load),
+                measure=DatagramTurn(node, *loads),
             )
 
 
-@dataclass(frozen=True)
-class DatagramTurn:
-    """Loads a node that answers every frame."""
+def _place(node: _engine.EchoNode | _engine.SwitchNode) -> None:
+    """Keeps the threads of a node on cores of their own: the last ones, from the end."""
+    while not (threads := node.threads()):
+        time.sleep(0.001)
+    allowed = sorted(os.sched_getaffinity(0))
+    for number, thread in enumerate(threads):
+        os.sched_setaffinity(thread, {allowed[-1 - number % len(allowed)]})
 
-    node: _engine.EchoNode | _engine.SwitchNode
-    load: _engine.DatagramLoad
+
+class DatagramTurn:
+    """Loads a node that answers every frame, with a load for each of its pipelines.
+
+    Load and pipeline are on different cores. With fewer cores than loads and pipelines, the load of
+    one pipeline takes time of the core of another: then only the capacity says how fast the node
+    is.
+    """
+
+    def __init__(
+        self, node: _engine.EchoNode | _engine.SwitchNode, *loads: _engine.DatagramLoad
+    ) -> None:
+        self._node = node
+        self._loads = loads
 
     def __call__(self, window: int, seconds: float) -> Turn:
-        before = self.node.statistics()
-        with on_core(0):
-            seen = self.load.run(window, seconds)
-        after = self.node.statistics()
-        if seen["wrong"]:
+        before = self._node.pipeline_statistics()
+        with ThreadPoolExecutor(len(self._loads)) as threads:
+            running = [
+                threads.submit(_run, load, number, window, seconds)
+                for number, load in enumerate(self._loads)
+            ]
+            seen = [each.result() for each in running]
+        after = self._node.pipeline_statistics()
+        if wrong := sum(each["wrong"] for each in seen):
             raise NetkvError(
-                f"{seen['wrong']} answers have the wrong length, so they are no cache hits. "
+                f"{wrong} answers have the wrong length, so they are no cache hits. "
                 f"This is an error of netkv."
             )
-        received = after["received"] - before["received"]
-        return Turn(
-            pps=seen["replies"] / seen["seconds"],
-            ns_p50=seen["ns_p50"],
-            ns_p99=seen["ns_p99"],
-            core_ns=(after["cpu_ns"] - before["cpu_ns"]) / received if received else None,
+        received, core_ns = (
+            [now[name] - then[name] for then, now in zip(before, after, strict=True)]
+            for name in ("received", "cpu_ns")
         )
+        first = seen[0]
+        return Turn(
+            pps=sum(each["replies"] / each["seconds"] for each in seen),
+            ns_p50=first["ns_p50"],
+            ns_p99=first["ns_p99"],
+            core_ns=sum(core_ns) / sum(received) if sum(received) else None,
+            capacity=sum(
+                1e9 * count / used for count, used in zip(received, core_ns, strict=True) if used
+            ),
+        )
+
+
+def _run(
+    load: _engine.DatagramLoad, number: int, window: int, seconds: float
+) -> _engine.LoadReport:
+    with on_core(number % len(os.sched_getaffinity(0))):
+        return load.run(window, seconds)
 
 
 def _redis(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iterator[Contender]:

@@ -124,7 +124,9 @@ def _pairs(
     """Echo and switch of each ring that this kernel has."""
     from netkv import _engine
 
-    switch, traffic = _engine.filled_switch(YARDSTICK, PATH, "compiled", plan.entries, VALUE_SIZE)
+    switch, (traffic,) = _engine.filled_switch(
+        YARDSTICK, PATH, "compiled", plan.entries, VALUE_SIZE
+    )
     reply, port = traffic["leave_bytes"], traffic["port"]
     cables = iter(fabric.hosts)
     for ring in plan.rings:

@@ -40,6 +40,13 @@ def e2e(
         list[int] | None,
         typer.Option(min=1, max=1024, metavar="BYTES", help="Size of values; repeatable. [128]"),
     ] = None,
+    pipelines: Annotated[
+        int,
+        typer.Option(
+            help="With 2 or 4, measure a switch with so many pipelines as well. Each has a thread "
+            "and a load; the default program is then cache_read."
+        ),
+    ] = 1,
     stores: Annotated[bool, typer.Option(help="Measure Redis and memcached as well.")] = True,
     plot: Plots = None,
     json: Json = False,
@@ -52,12 +59,14 @@ def e2e(
     """
     from netkv import schemes
     from netkv.bench import end_to_end
+    from netkv.bench.table_writes import YARDSTICK
     from netkv.cli.progress import steps
 
     to = destinations(plot)
     plan = end_to_end.Plan(
-        program=program or schemes.default().program_path.stem,
+        program=program or (YARDSTICK if pipelines > 1 else schemes.default().program_path.stem),
         executor=executor,
+        pipelines=pipelines,
         entries=entries,
         value_sizes=tuple(dict.fromkeys(value_size or [128])),
         seconds=seconds,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator
 
 from rich import box
@@ -25,6 +26,10 @@ RATIOS = {
 }
 """Ratio in the document → its name for users."""
 
+_OF_PIPELINES = re.compile(
+    r"(throughput|capacity)_of_(echo|switch)(_with_trains)?_with_(\d)_pipelines"
+)
+
 _HEADER = ("program", "path", "executor", "value\nbytes", "requests/s", "to\necho")
 _TIMES = ("p50", "p99", "core ns\na request")
 _ORDER = ("udp-echo", "interpreter", "compiled", "handwritten", "redis", "memcached")
@@ -46,7 +51,17 @@ def ratios(found: EndToEnd) -> Iterator[tuple[str, float]]:
     for name, ratio in found.benchmark.ratios.items():
         size = name.removesuffix("_bytes").rpartition("_")[2] if name.endswith("_bytes") else ""
         base = name.removesuffix(f"_{size}_bytes")
-        yield RATIOS.get(base, base) + (f", values of {size} bytes" if size else ""), ratio
+        yield _ratio_name(base) + (f", values of {size} bytes" if size else ""), ratio
+
+
+def _ratio_name(ratio: str) -> str:
+    """A ratio of the document, without a size, for users."""
+    if (found := _OF_PIPELINES.fullmatch(ratio)) is None:
+        return RATIOS.get(ratio, ratio)
+    what, contender, trains, pipelines = found.groups()
+    given = "a core for each thread, " if what == "capacity" else ""
+    with_trains = " with trains" if trains else ""
+    return f"throughput, {given}{contender}{with_trains} of {pipelines} pipelines to one"
 
 
 def figures(found: EndToEnd) -> list[Figure]:

@@ -94,7 +94,7 @@ class SwitchModel(Spec):
     """Packets per second of all its pipelines (`lab.pipelines`) together; each has an equal share.
     """
     parallel: bool = True
-    """Whether the pipelines work in parallel; the engine, live, runs them in turns."""
+    """Whether the pipelines work in parallel. False: in turns, as threads that share cores."""
     queue_packets: Count = 4096
     """Packets that wait for a pipeline before further ones are dropped."""
     table_write_gap: Annotated[float, Field(ge=0, le=1e6)] = 200.0

@@ -68,6 +68,23 @@ def test_missing_stores_are_reported_and_left_out(netkv: Netkv, tmp_path: Path) 
     assert (tmp_path / "all.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_several_pipelines_are_measured_against_one(netkv: Netkv) -> None:
+    result = netkv(*SHORT, "--pipelines", "2", "--no-stores", "--json")
+    assert result.status == 0, result.err
+    document = result.document
+    rows = {(each["executor"], each["path"]): each["pps"] for each in document["results"]}
+    several = {f"read-hit{trains}-2-pipelines" for trains in ("", "-trains")}
+    paths = several | {"read-hit", "read-hit-trains"}
+    assert set(rows) == {
+        (executor, path) for executor in ("udp-echo", "compiled") for path in paths
+    }
+    assert all(pps > 0 for pps in rows.values())
+    assert {each["program"] for each in document["results"]} == {"cache_read"}
+    for what in ("throughput", "capacity"):
+        for node in ("switch", "switch_with_trains", "echo", "echo_with_trains"):
+            assert document["ratios"][f"{what}_of_{node}_with_2_pipelines"] > 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -75,6 +92,8 @@ def test_missing_stores_are_reported_and_left_out(netkv: Netkv, tmp_path: Path) 
         (["--plot", "nowhere/figure.svg"], "there is no directory 'nowhere'"),
         (["--value-size", "1000"], "A value of 1000 bytes"),
         (["--executor", "fast"], "--executor"),
+        (["--pipelines", "3"], "1, 2 or 4 pipelines, not 3"),
+        (["--pipelines", "2", "--program", "netcache"], "no frames of 'netcache' for each of 2"),
     ],
 )
 def test_wrong_usage_is_reported_before_the_measurement(

@@ -5,12 +5,16 @@
 //!
 //! PROGRAM is `yardstick` (the default), a program in `p4/` (`farreach`, `distreach-tail`) or `all`.
 //! PATH is one path or `all` (the default). SECONDS are for each executor and path (default 1).
-//! PIPELINES is 1, 2 or 4. ENTRIES is the number of cached keys (default 10,000).
+//! PIPELINES is 1, 2 or 4. ENTRIES is the number of cached keys (default 10,000). With several
+//! pipelines, a thread for each of them is measured, too, against one thread with one pipeline, if
+//! the benchmark has frames for each pipeline (those of the yardstick).
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use netkv_bench::{BenchError, Case, Executor, Subject, load_times, measure, subjects};
+use netkv_bench::{
+    BenchError, Case, Executor, Subject, load_times, measure, measure_threads, subjects,
+};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -72,6 +76,21 @@ fn report(subject: &dyn Subject, path: &str, seconds: f64, sizes: &Case) -> Resu
                 result.ns_p50,
                 result.ns_p99,
                 result.wall_pps
+            );
+        }
+        let case = case(path);
+        if case.pipelines > 1 && subject.traffic_of_pipelines(&case).is_ok() {
+            let found = measure_threads(&case, seconds)?;
+            println!(
+                "  {path:<18} {} threads    {:>12.0} packets/s of wall time, one {:.0}: ratio {:.2} \
+                 ({:.2} by processor time)  crossed {:.0}%  dropped {:.1}%",
+                case.pipelines,
+                found.all,
+                found.one,
+                found.ratio,
+                found.core_ratio,
+                100.0 * found.crossed,
+                100.0 * found.dropped
             );
         }
     }

@@ -11,6 +11,7 @@
 //!
 //! ```text
 //!   case, measure, clock     the measurement
+//!   threads                  the measurement of pipelines on threads of their own
 //!   contender, check         the measured switches, and the comparison of their outputs
 //!   programs/*               for each P4 program its paths, table entries and frames, and the
 //!                            program written in Rust (`*_by_hand`)
@@ -34,6 +35,7 @@ pub mod handwritten;
 mod load;
 mod measure;
 mod programs;
+mod threads;
 mod traffic;
 mod variant;
 
@@ -44,5 +46,6 @@ pub use filled_switch::filled_switch;
 pub use load::{LoadTimes, load_times};
 pub use measure::{Measurement, measure};
 pub use programs::{Subject, subject, subjects};
+pub use threads::{ThreadsMeasurement, measure_threads};
 pub use traffic::{Arrivals, Frames, NewFrame, Traffic};
 pub use variant::{Shape, source as variant_source};

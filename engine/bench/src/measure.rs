@@ -161,7 +161,8 @@ impl<'a> Runner<'a> {
     }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The median of values, of which there is at least one.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
     if values.len().is_multiple_of(2) {

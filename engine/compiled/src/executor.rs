@@ -23,7 +23,9 @@ const CELL_DISTANCE: usize = 5;
 /// Minimum number of entries at which a table and its cells exceed the nearer caches.
 const MIN_PREFETCH_ENTRIES: usize = 2_000;
 
-/// Runs compiled code over the objects of one pipeline of a switch.
+/// Runs compiled code over the objects of one pipeline of a switch. It is aligned to two cache lines,
+/// which processors load together, because each pipeline may have a thread of its own.
+#[repr(align(128))]
 pub(crate) struct Compiled {
     code: Arc<Code>,
     program: Arc<Program>,

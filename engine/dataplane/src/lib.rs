@@ -1,8 +1,8 @@
 //! The data plane: a v1model switch that runs the IR of a P4 program.
 //!
 //! [`Switch`] processes frames exactly as bmv2 does. Its control-plane API uses P4Info ids and
-//! follows the rules of P4Runtime. The crate has no I/O, no clock and no threads: the caller
-//! passes the time with each frame, and random numbers come from a seed.
+//! follows the rules of P4Runtime. The crate has no I/O, no clock and no threads of its own: the
+//! caller passes the time with each frame, and random numbers come from a seed.
 //!
 //! ```text
 //! frames                                         control plane
@@ -18,6 +18,8 @@
 //! pipeline_instance ── objects: tables, registers, counters, meters
 //! ```
 //!
+//! - `shared_switch`, `crossing`, `crossing_queues`, `in_flight`: pipelines on threads of their own,
+//!   and the packets between them;
 //! - `packet`, `requests`, `output`: a packet in the switch, and the frames that leave it;
 //! - `header_codec`, `bits`, `arithmetic`, `wide`, `hash`: encoding and arithmetic;
 //! - `trace_recorder`, `trace`: the steps of a packet, as data and as text;
@@ -29,11 +31,14 @@ mod arithmetic;
 mod bits;
 mod control_plane;
 mod counters;
+mod crossing;
+mod crossing_queues;
 mod digest;
 mod error;
 mod executor;
 mod hash;
 mod header_codec;
+mod in_flight;
 mod interpreter;
 mod memory;
 mod meters;
@@ -47,6 +52,7 @@ mod random;
 mod registers;
 mod replication;
 mod requests;
+mod shared_switch;
 mod statistics;
 pub mod stf;
 mod switch;
@@ -61,10 +67,12 @@ pub use arithmetic::{binary_wide, shift_wide};
 pub use bits::BitWriter;
 pub use control_plane::{EntryAction, EntryState, GroupMember, TableEntry, WeightedAction};
 pub use counters::CounterData;
+pub use crossing_queues::{CROSSING_QUEUE, CrossingQueues};
 pub use digest::{DigestMessage, MAX_QUEUED_DIGESTS};
 pub use error::{ControlCode, ControlError, ProgramError};
 pub use executor::{Batch, Executor, Frame, Graph, Stop, Tally};
 pub use header_codec::HeaderPlan;
+pub use in_flight::InFlight;
 pub use interpreter::Interpreter;
 pub use meters::MeterConfig;
 pub use objects::{ApplyResult, Counts, Objects};
@@ -76,6 +84,7 @@ pub use random::Random;
 pub use registers::{RegisterLayout, Registers};
 pub use replication::{CloneSession, CopyTarget, Replica};
 pub use requests::{NO_LIST, Requests};
+pub use shared_switch::{SharedSwitch, SwitchGuard};
 pub use statistics::Statistics;
 pub use switch::{BATCH, Switch, SwitchOptions};
 pub use tables::{ExactMap, HASH_KEYS, IntervalMap};

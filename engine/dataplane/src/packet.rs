@@ -49,6 +49,10 @@ pub struct Packet {
     /// Number of times that this packet, or one that it is a copy of, was sent back to ingress or
     /// cloned in egress.
     pub(crate) passes: u32,
+    /// The switch that has handed over the packet, see [`crate::Switch::take_crossing`].
+    pub(crate) switch: u64,
+    /// The epoch in which it was handed over, see [`crate::InFlight`].
+    pub(crate) epoch: u64,
 }
 
 impl Packet {

@@ -13,7 +13,7 @@ use crate::interpreter::DROP_PORT;
 use crate::objects::Counts;
 use crate::output::Output;
 use crate::packet::Packet;
-use crate::pipeline_instance::{PipelineInstance, pipeline_of};
+use crate::pipeline_instance::PipelineInstance;
 use crate::requests::Requests;
 use crate::switch::Switch;
 use crate::trace::EventKind;
@@ -122,7 +122,7 @@ impl Switch {
         self.statistics.recirculated += tally.recirculated;
     }
 
-    fn update_executor_statistics(&mut self) {
+    pub(crate) fn update_executor_statistics(&mut self) {
         let counts: Counts = self.pipelines.iter().map(|pipe| pipe.objects.counts).sum();
         self.statistics.endless_graphs = counts.endless_graphs;
         self.statistics.failed_assertions = counts.failed_assertions;
@@ -130,12 +130,12 @@ impl Switch {
     }
 
     fn pipeline_of(&self, port: u16) -> usize {
-        pipeline_of(port, self.pipelines.len())
+        self.pipelines.of(port)
     }
 
     /// Number of a pipeline for the trace; `None` if the switch has only one.
     fn traced_pipeline(&self, pipeline: usize) -> Option<usize> {
-        (self.pipelines.len() > 1).then_some(pipeline)
+        (self.pipelines.count() > 1).then_some(pipeline)
     }
 
     /// Processes one frame graph by graph, without the fast path of an executor.
@@ -162,7 +162,12 @@ impl Switch {
 
     /// Processes the packets in both queues until the queues are empty. `work` is the number of
     /// passes of the received frame, and of its copies, that are done already.
-    fn process_queues(&mut self, out: &mut Output, tracing: &mut Tracing<'_>, mut work: u32) {
+    pub(crate) fn process_queues(
+        &mut self,
+        out: &mut Output,
+        tracing: &mut Tracing<'_>,
+        mut work: u32,
+    ) {
         loop {
             if let Some(packet) = self.to_egress.pop_front() {
                 work += self.egress(packet, out, tracing);
@@ -278,7 +283,7 @@ impl Switch {
     }
 
     /// Returns the number of clones that it has processed as well.
-    fn egress(
+    pub(crate) fn egress(
         &mut self,
         mut packet: Box<Packet>,
         out: &mut Output,
@@ -286,6 +291,10 @@ impl Switch {
     ) -> u32 {
         let port = packet.egress_port;
         let pipeline = self.pipeline_of(port);
+        if !self.pipelines.has(pipeline) {
+            self.hand_over(packet);
+            return 0;
+        }
         if tracing.is_none()
             && let PipelineInstance { objects, executor: Some(executor) } =
                 &mut self.pipelines[pipeline]

@@ -46,4 +46,27 @@ impl Statistics {
     pub fn dropped(&self) -> u64 {
         self.dropped_ingress + self.dropped_egress
     }
+
+    /// Adds the counts of a part of the switch, and sets them to 0.
+    pub(crate) fn take(&mut self, part: &mut Self) {
+        let part = std::mem::take(part);
+        self.packets_in += part.packets_in;
+        self.bytes_in += part.bytes_in;
+        self.packets_out += part.packets_out;
+        self.bytes_out += part.bytes_out;
+        self.dropped_ingress += part.dropped_ingress;
+        self.dropped_egress += part.dropped_egress;
+        self.parser_errors += part.parser_errors;
+        self.resubmitted += part.resubmitted;
+        self.recirculated += part.recirculated;
+        self.cloned += part.cloned;
+        self.replicated += part.replicated;
+        self.unknown_clone_sessions += part.unknown_clone_sessions;
+        self.unknown_multicast_groups += part.unknown_multicast_groups;
+        self.digests += part.digests;
+        self.digests_dropped += part.digests_dropped;
+        self.loops_cut += part.loops_cut;
+        self.endless_graphs += part.endless_graphs;
+        self.failed_assertions += part.failed_assertions;
+    }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use netkv_ir::{Program, StandardMetadata};
 
+use crate::crossing::Crossing;
 use crate::digest::{DigestMessage, DigestQueue};
 use crate::error::ProgramError;
 use crate::executor::{Batch, Executor, Frame};
@@ -12,7 +14,7 @@ use crate::interpreter::Interpreter;
 use crate::objects::Objects;
 use crate::output::Output;
 use crate::packet::Packet;
-use crate::pipeline_instance::{PipelineInstance, pipeline_of};
+use crate::pipeline_instance::{PipelineInstance, Pipelines, pipeline_of};
 use crate::replication::Replication;
 use crate::statistics::Statistics;
 use crate::trace::Trace;
@@ -38,16 +40,18 @@ impl Default for SwitchOptions {
 }
 
 /// A v1model switch. It owns its pipelines with their tables and registers, and the multicast
-/// groups, clone sessions and digests that the pipelines share. It is single-threaded.
+/// groups, clone sessions and digests that the pipelines share. It is single-threaded;
+/// [`crate::SharedSwitch`] gives each pipeline to a thread of its own.
 pub struct Switch {
+    /// Differs from those of all other switches of the process.
+    pub(crate) id: u64,
     pub(crate) program: Arc<Program>,
     pub(crate) standard: StandardMetadata,
-    pub(crate) interpreter: Interpreter,
-    /// At least one. The number does not change.
-    pub(crate) pipelines: Vec<PipelineInstance>,
+    pub(crate) interpreter: Arc<Interpreter>,
+    pub(crate) pipelines: Pipelines,
     /// Pipeline that control-plane requests concern; `None`: all.
     pub(crate) selected_pipeline: Option<usize>,
-    pub(crate) replication: Replication,
+    pub(crate) replication: Arc<Replication>,
     pub(crate) digests: DigestQueue,
     pub(crate) statistics: Statistics,
     /// Time of the last frame in nanoseconds. The idle time of a new entry starts then.
@@ -61,6 +65,8 @@ pub struct Switch {
     #[allow(clippy::vec_box)]
     pub(crate) pool: Vec<Box<Packet>>,
     pub(crate) spare_replicas: Vec<(u16, u16)>,
+    /// Packets to and from pipelines that are not here; `None`: all are.
+    pub(crate) crossing: Option<Crossing>,
 }
 
 impl Switch {
@@ -75,12 +81,14 @@ impl Switch {
     /// - the number of pipelines is not possible.
     pub fn new(program: Arc<Program>, options: SwitchOptions) -> Result<Self, ProgramError> {
         validate(&program)?;
+        static SWITCHES: AtomicU64 = AtomicU64::new(0);
         Ok(Self {
+            id: SWITCHES.fetch_add(1, Ordering::Relaxed),
             standard: program.standard_metadata.clone(),
-            interpreter: Interpreter::new(&program),
-            pipelines: PipelineInstance::create(&program, options.pipelines, options.seed)?,
+            interpreter: Arc::new(Interpreter::new(&program)),
+            pipelines: Pipelines::create(&program, options.pipelines, options.seed)?,
             selected_pipeline: None,
-            replication: Replication::default(),
+            replication: Arc::default(),
             digests: DigestQueue::default(),
             statistics: Statistics::default(),
             now_ns: 0,
@@ -89,6 +97,7 @@ impl Switch {
             to_egress: VecDeque::new(),
             pool: Vec::new(),
             spare_replicas: Vec::new(),
+            crossing: None,
             program,
         })
     }
@@ -100,7 +109,7 @@ impl Switch {
 
     /// Number of pipelines.
     pub fn pipelines(&self) -> usize {
-        self.pipelines.len()
+        self.pipelines.count()
     }
 
     /// The stateful objects of a pipeline: tables, registers and others.
@@ -111,7 +120,7 @@ impl Switch {
     /// Sets the executor of each pipeline, which keeps its tables and registers. The interpreter
     /// still runs traced packets.
     pub fn set_executors(&mut self, mut make: impl FnMut() -> Box<dyn Executor>) {
-        for pipe in &mut self.pipelines {
+        for pipe in self.pipelines.iter_mut() {
             pipe.executor = Some(make());
         }
     }
@@ -148,7 +157,7 @@ impl Switch {
     /// Announces frames that are processed soon, after those of the previous call, so that what
     /// they access is loaded into the processor's caches. It changes no result.
     pub fn prefetch(&mut self, frames: &[Frame<'_>]) {
-        let count = self.pipelines.len();
+        let count = self.pipelines.count();
         for part in frames.chunk_by(|a, b| pipeline_of(a.port, count) == pipeline_of(b.port, count))
         {
             let pipeline = &mut self.pipelines[pipeline_of(part[0].port, count)];

@@ -71,7 +71,7 @@ impl Switch {
     ) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for profile in self.profiles(py, profile_id) {
-            let members = self.control_in(py, pipeline, |engine| engine.read_members(profile))?;
+            let members = self.read_in(py, pipeline, |engine| engine.read_members(profile))?;
             for (member_id, action_id, params) in &members {
                 let dict = PyDict::new(py);
                 dict.set_item("profile_id", profile)?;
@@ -128,7 +128,7 @@ impl Switch {
     ) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for profile in self.profiles(py, profile_id) {
-            let groups = self.control_in(py, pipeline, |engine| engine.read_groups(profile))?;
+            let groups = self.read_in(py, pipeline, |engine| engine.read_groups(profile))?;
             for (group_id, members) in groups {
                 let dict = PyDict::new(py);
                 dict.set_item("profile_id", profile)?;

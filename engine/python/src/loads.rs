@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use netkv_bench::{Case, Executor};
+use netkv_bench::{Case, Executor, Traffic};
 use netkv_compiled::ExecutorKind;
-use netkv_dataplane::SwitchOptions;
-use netkv_rack::echo::{Echo, EchoNode as Node};
+use netkv_dataplane::{PIPELINES, SwitchOptions};
+use netkv_rack::echo::{EchoNode as Node, Echoes};
 use netkv_rack::load::{DatagramLoad as Datagrams, Report, Requests, StreamLoad as Stream};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ use crate::switch::Switch;
 
 /// See `_engine.pyi`.
 #[pyfunction]
-#[pyo3(signature = (program, path, executor, entries, value_size, file = None, include_dirs = Vec::new()))]
+#[pyo3(signature = (program, path, executor, entries, value_size, file = None, include_dirs = Vec::new(), pipelines = 1))]
 #[allow(clippy::too_many_arguments)] // the interface is Python's, with keywords
 pub fn filled_switch<'py>(
     py: Python<'py>,
@@ -30,16 +30,27 @@ pub fn filled_switch<'py>(
     value_size: u32,
     file: Option<PathBuf>,
     include_dirs: Vec<PathBuf>,
-) -> PyResult<(Switch, Bound<'py, PyDict>)> {
+    pipelines: usize,
+) -> PyResult<(Switch, Vec<Bound<'py, PyDict>>)> {
     let kind = bundle::executor(executor)?;
     let executor = match kind {
         ExecutorKind::Compiled => Executor::Compiled,
         ExecutorKind::Interpreter => Executor::Interpreter,
     };
-    let case = Case { file, include_dirs, entries, value_size, ..Case::new(program, path) };
+    if !PIPELINES.contains(&pipelines) {
+        let text = format!("A switch has 1, 2 or 4 pipelines, not {pipelines}.");
+        return Err(PyValueError::new_err(text));
+    }
+    let case =
+        Case { file, include_dirs, entries, value_size, pipelines, ..Case::new(program, path) };
     let (switch, traffic) = py
         .detach(|| netkv_bench::filled_switch(&case, executor))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let dicts = traffic.iter().map(|traffic| traffic_out(py, traffic)).collect::<PyResult<_>>()?;
+    Ok((Switch::around(switch, SwitchOptions { seed: 1, pipelines }, kind), dicts))
+}
+
+fn traffic_out<'py>(py: Python<'py>, traffic: &Traffic) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     let frames: Vec<_> =
         traffic.frames.slices().iter().map(|frame| PyBytes::new(py, frame)).collect();
@@ -47,7 +58,7 @@ pub fn filled_switch<'py>(
     dict.set_item("frames", frames)?;
     dict.set_item("leave_at", *traffic.output_ports.start())?;
     dict.set_item("leave_bytes", traffic.output_bytes)?;
-    Ok((Switch::around(switch, SwitchOptions { seed: 1, pipelines: 1 }, kind), dict))
+    Ok(dict)
 }
 
 /// A node that echoes; see `_engine.pyi`.
@@ -57,11 +68,20 @@ pub struct EchoNode(Node);
 #[pymethods]
 impl EchoNode {
     #[new]
-    #[pyo3(signature = (ports, reply_bytes, trains = true))]
-    fn new(ports: Vec<(u16, String, String)>, reply_bytes: usize, trains: bool) -> PyResult<Self> {
+    #[pyo3(signature = (ports, reply_bytes, trains = true, pipelines = 1))]
+    fn new(
+        ports: Vec<(u16, String, String)>,
+        reply_bytes: usize,
+        trains: bool,
+        pipelines: usize,
+    ) -> PyResult<Self> {
         let ports = port_configs(&ports, trains)?;
-        let echo = Arc::new(Mutex::new(Echo::new(reply_bytes)));
-        let node = Node::new(echo, &ports, netkv_rack::echo::NO_CPU_PORT);
+        if !PIPELINES.contains(&pipelines) {
+            let text = format!("An echo has 1, 2 or 4 pipelines, not {pipelines}.");
+            return Err(PyValueError::new_err(text));
+        }
+        let echoes = Arc::new(Echoes::new(reply_bytes, pipelines));
+        let node = Node::new(echoes, &ports, netkv_rack::echo::NO_CPU_PORT);
         node.map(Self).map_err(|error| io_error(&error))
     }
 
@@ -75,6 +95,14 @@ impl EchoNode {
 
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         counts(py, self.0.statistics())
+    }
+
+    fn threads(&self) -> Vec<u32> {
+        self.0.threads()
+    }
+
+    fn pipeline_statistics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.0.pipeline_statistics().into_iter().map(|lane| counts(py, lane)).collect()
     }
 }
 

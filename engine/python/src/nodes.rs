@@ -151,6 +151,14 @@ impl SwitchNode {
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         counts(py, self.0.statistics())
     }
+
+    fn threads(&self) -> Vec<u32> {
+        self.0.threads()
+    }
+
+    fn pipeline_statistics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        self.0.pipeline_statistics().into_iter().map(|lane| counts(py, lane)).collect()
+    }
 }
 
 /// The shim of one or more storage servers; see `_engine.pyi`.

@@ -35,7 +35,7 @@ impl Switch {
         pipeline: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let cells =
-            self.control_in(py, pipeline, |engine| engine.read_register(register_id, index))?;
+            self.read_in(py, pipeline, |engine| engine.read_register(register_id, index))?;
         let cells = cells.iter().map(|(at, value)| (*at, PyBytes::new(py, &bytes_of(value))));
         PyList::new(py, cells.collect::<Vec<_>>())
     }
@@ -69,8 +69,7 @@ impl Switch {
         index: Option<u32>,
         pipeline: Option<usize>,
     ) -> PyResult<Vec<(u32, u64, u64)>> {
-        let cells =
-            self.control_in(py, pipeline, |engine| engine.read_counter(counter_id, index))?;
+        let cells = self.read_in(py, pipeline, |engine| engine.read_counter(counter_id, index))?;
         Ok(cells.into_iter().map(|(at, data)| (at, data.packets, data.bytes)).collect())
     }
 
@@ -116,7 +115,7 @@ impl Switch {
         index: Option<u32>,
         pipeline: Option<usize>,
     ) -> PyResult<Vec<(u32, Option<Rates>)>> {
-        let cells = self.control_in(py, pipeline, |engine| engine.read_meter(meter_id, index))?;
+        let cells = self.read_in(py, pipeline, |engine| engine.read_meter(meter_id, index))?;
         Ok(cells.into_iter().map(|(at, config)| (at, config.map(rates_of))).collect())
     }
 

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use netkv_compiled::ExecutorKind;
-use netkv_dataplane::{ControlError, Output, PIPELINES, SwitchOptions, stf};
+use netkv_dataplane::{
+    ControlError, Output, PIPELINES, SharedSwitch, SwitchGuard, SwitchOptions, stf,
+};
 use netkv_ir::Program;
 use netkv_rack::clock;
 use pyo3::exceptions::PyValueError;
@@ -23,7 +25,7 @@ type Engine = netkv_dataplane::Switch;
 /// A switch that runs one program; see `_engine.pyi`.
 #[pyclass(frozen, module = "netkv._engine")]
 pub struct Switch {
-    engine: Arc<Mutex<Engine>>,
+    engine: Arc<SharedSwitch>,
     options: SwitchOptions,
     kind: ExecutorKind,
     /// Takes the engine while [`Switch::exclusively`] runs.
@@ -51,31 +53,28 @@ fn status(error: &ControlError) -> &'static str {
 impl Switch {
     /// A switch with an existing engine.
     pub fn around(engine: Engine, options: SwitchOptions, kind: ExecutorKind) -> Self {
-        let engine = Arc::new(Mutex::new(engine));
+        let engine = Arc::new(SharedSwitch::new(engine));
         Self { engine, options, kind, holder: Mutex::default() }
     }
 
     /// The engine itself, for a node to drive.
-    pub fn shared(&self) -> Arc<Mutex<Engine>> {
+    pub fn shared(&self) -> Arc<SharedSwitch> {
         Arc::clone(&self.engine)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Engine> {
-        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Calls `work` with the engine, without the interpreter lock.
     pub fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Engine) -> T + Send) -> T {
-        py.detach(|| work(&mut self.lock()))
+        py.detach(|| work(&mut self.engine.lock()))
     }
 
-    /// Executes a control plane call; a refusal becomes a `ControlError`.
+    /// Executes a control plane write; a refusal becomes a `ControlError`. When it returns, no packet
+    /// from before is still between two pipelines.
     pub fn control<T: Send>(
         &self,
         py: Python<'_>,
         work: impl FnOnce(&mut Engine) -> Result<T, ControlError> + Send,
     ) -> PyResult<T> {
-        self.with(py, work).map_err(|error| control_error(py, status(&error), error.message))
+        self.control_in(py, None, work)
     }
 
     /// As [`Switch::control`], in one pipeline if one is given.
@@ -85,10 +84,34 @@ impl Switch {
         pipeline: Option<usize>,
         work: impl FnOnce(&mut Engine) -> Result<T, ControlError> + Send,
     ) -> PyResult<T> {
-        self.control(py, |engine| match pipeline {
-            None => work(engine),
-            Some(pipeline) => engine.in_pipeline(pipeline, work),
+        py.detach(|| {
+            let done = match pipeline {
+                None => work(&mut self.engine.lock()),
+                Some(pipeline) => self.engine.in_pipeline(pipeline, work),
+            };
+            self.engine.settle();
+            done
         })
+        .map_err(|error| control_error(py, status(&error), error.message))
+    }
+
+    /// Executes a control plane read, in one pipeline if one is given.
+    pub fn read_in<T: Send>(
+        &self,
+        py: Python<'_>,
+        pipeline: Option<usize>,
+        work: impl FnOnce(&mut Engine) -> Result<T, ControlError> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| match pipeline {
+            None => work(&mut self.engine.lock()),
+            Some(pipeline) => self.engine.in_pipeline(pipeline, work),
+        })
+        .map_err(|error| control_error(py, status(&error), error.message))
+    }
+
+    /// Waits until no packet from before is between two pipelines.
+    pub fn settle(&self) {
+        self.engine.settle();
     }
 
     /// The number of pipelines.
@@ -103,18 +126,17 @@ impl Switch {
         pipeline: usize,
         work: impl FnOnce(&mut Engine) -> Result<(), ControlError>,
     ) -> Result<(), ControlError> {
-        self.lock().in_pipeline(pipeline, work)
+        self.engine.in_pipeline(pipeline, work)
     }
 
     /// Waits for the engine, which the caller may keep while it runs Python.
     ///
     /// The guard cannot be waited for without the GIL, and whoever has the guard may need the GIL.
-    fn lock_with_gil(&self, py: Python<'_>) -> MutexGuard<'_, Engine> {
+    fn lock_with_gil(&self, py: Python<'_>) -> SwitchGuard<'_> {
         loop {
             match self.engine.try_lock() {
-                Ok(guard) => return guard,
-                Err(TryLockError::Poisoned(error)) => return error.into_inner(),
-                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.lock())),
+                Some(guard) => return guard,
+                None => py.detach(|| drop(self.engine.lock())),
             }
         }
     }
@@ -126,7 +148,7 @@ impl Switch {
             return Ok(holder);
         }
         let program = self.program(py);
-        let spare = py.detach(|| Engine::new(program, SwitchOptions::default()));
+        let spare = py.detach(|| Engine::new(program, self.options));
         let spare = spare.map_err(|error| PyValueError::new_err(error.to_string()))?;
         Py::new(py, Self::around(spare, self.options, self.kind))
     }
@@ -188,7 +210,13 @@ impl Switch {
         if Arc::ptr_eq(&self.engine, &other.engine) {
             return Err(PyValueError::new_err("A switch cannot exchange state with itself."));
         }
-        py.detach(|| mem::swap(&mut *self.lock(), &mut *other.lock()));
+        let (own, given) = (self.options.pipelines, other.options.pipelines);
+        if own != given {
+            return Err(PyValueError::new_err(format!(
+                "A switch with {own} pipelines cannot exchange state with one with {given}."
+            )));
+        }
+        py.detach(|| mem::swap(&mut *self.engine.lock(), &mut *other.engine.lock()));
         Ok(())
     }
 
@@ -199,10 +227,12 @@ impl Switch {
     ) -> PyResult<Bound<'py, PyAny>> {
         let holder = self.holder(py)?;
         let mut guard = self.lock_with_gil(py);
-        mem::swap(&mut *guard, &mut *holder.get().lock());
+        mem::swap(&mut *guard, &mut *holder.get().engine.lock());
         let answer = work.call1((holder.clone_ref(py),));
-        mem::swap(&mut *guard, &mut *holder.get().lock());
+        mem::swap(&mut *guard, &mut *holder.get().engine.lock());
+        drop(guard);
         *self.holder.lock().unwrap_or_else(PoisonError::into_inner) = Some(holder);
+        py.detach(|| self.engine.settle());
         answer
     }
 

@@ -129,7 +129,7 @@ impl Switch {
     ) -> PyResult<Bound<'py, PyList>> {
         let program = self.program(py);
         let table = (table_id != 0).then_some(table_id);
-        let states = self.control_in(py, pipeline, |engine| Ok(engine.read_entry_states(table)))?;
+        let states = self.read_in(py, pipeline, |engine| Ok(engine.read_entry_states(table)))?;
         let list = PyList::empty(py);
         for state in &states {
             list.append(state_out(py, &program, state)?)?;
@@ -148,7 +148,7 @@ impl Switch {
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let program = self.program(py);
         let matches = matches_of(py, &keys_of_table(&program, table_id), &matches)?;
-        let state = self.control_in(py, pipeline, |engine| {
+        let state = self.read_in(py, pipeline, |engine| {
             engine.read_entry_state(table_id, &matches, priority)
         })?;
         state.map(|state| state_out(py, &program, &state)).transpose()
@@ -197,7 +197,7 @@ impl Switch {
         pipeline: Option<usize>,
     ) -> PyResult<(u32, Bound<'py, PyList>)> {
         let (action_id, params) =
-            self.control_in(py, pipeline, |engine| engine.get_default(table_id))?;
+            self.read_in(py, pipeline, |engine| engine.get_default(table_id))?;
         Ok((action_id, params_out(py, &params)?))
     }
 
@@ -228,8 +228,7 @@ impl Switch {
         value_set_id: u32,
         pipeline: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let members =
-            self.control_in(py, pipeline, |engine| engine.read_value_set(value_set_id))?;
+        let members = self.read_in(py, pipeline, |engine| engine.read_value_set(value_set_id))?;
         let list = PyList::empty(py);
         for member in &members {
             list.append(matches_out(py, member)?)?;

@@ -1,26 +1,55 @@
-//! The echo node: the sockets and the loop of a switch node with a trivial pipeline. Benchmarks
+//! The echo node: the sockets and the loop of a switch node with a trivial program. Benchmarks
 //! measure with it the cost of the I/O path, to which they compare switches.
 
-use netkv_dataplane::{DigestMessage, Output};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::pipeline::Pipeline;
+use netkv_dataplane::{InFlight, Output};
+
+use crate::pipeline::{Pipeline, Pipelines};
 use crate::switch::Node;
+use crate::worker::lock;
 
 /// Returns every frame on its ingress port, truncated or padded to a fixed size.
 pub struct Echo {
     reply: Vec<u8>,
 }
 
+/// The pipelines of an echo node.
+pub struct Echoes {
+    pipelines: Vec<Aligned>,
+    in_flight: Arc<InFlight>,
+}
+
+/// Aligned to two cache lines, which processors load together.
+#[repr(align(128))]
+struct Aligned(Mutex<Echo>);
+
 /// CPU port of an echo node; no frame goes there.
 pub const NO_CPU_PORT: u16 = u16::MAX;
 
 /// A running echo.
-pub type EchoNode = Node<Echo>;
+pub type EchoNode = Node<Echoes>;
 
-impl Echo {
-    /// An echo with replies of `size` bytes.
-    pub fn new(size: usize) -> Self {
-        Self { reply: vec![0; size] }
+impl Echoes {
+    /// Pipelines with replies of `size` bytes.
+    pub fn new(size: usize, pipelines: usize) -> Self {
+        let echo = || Aligned(Mutex::new(Echo { reply: vec![0; size] }));
+        Self {
+            pipelines: (0..pipelines).map(|_| echo()).collect(),
+            in_flight: Arc::new(InFlight::new(pipelines)),
+        }
+    }
+}
+
+impl Pipelines for Echoes {
+    type Pipeline = Echo;
+
+    fn in_flight(&self) -> &Arc<InFlight> {
+        &self.in_flight
+    }
+
+    fn lock(&self, pipeline: usize) -> MutexGuard<'_, Echo> {
+        lock(&self.pipelines[pipeline].0)
     }
 }
 
@@ -37,9 +66,5 @@ impl Pipeline for Echo {
             self.reply[..kept].copy_from_slice(&frame[..kept]);
             out.push(port, &self.reply);
         }
-    }
-
-    fn take_digests(&mut self) -> Vec<DigestMessage> {
-        Vec::new()
     }
 }

@@ -1,12 +1,18 @@
-//! The switch node: ports (sockets or network interfaces) around a [`netkv_dataplane::Switch`].
+//! The switch node: ports (sockets or network interfaces) around a
+//! [`netkv_dataplane::SharedSwitch`].
 //!
-//! One thread moves all frames. A round receives the waiting frames of each port (up to about 64
-//! each), runs them through the pipeline, and sends the output with one system call for each port.
-//! The pipeline reads frames in the receive buffers, and the kernel reads the output buffer of the
-//! pipeline. Batches grow with the load; without load the thread sleeps.
+//! Each pipeline of the switch has a thread that moves all frames of its ports. A round receives the
+//! waiting frames of each port (up to about 64 each), runs them through the pipeline, and sends the
+//! output with one system call for each port. The pipeline reads frames in the receive buffers, and
+//! the kernel reads the output buffer of the pipeline. Batches grow with the load; without load the
+//! thread sleeps.
 //!
-//! The pipeline is locked while it processes a batch, not during system calls. So a program can be
-//! replaced without loss: the new one gets all later frames.
+//! A packet that leaves by a port of another pipeline is handed over after ingress, through a bounded
+//! queue ([`CrossingQueues`]); the thread of that pipeline runs egress and sends it.
+//!
+//! A pipeline is locked while it processes a batch, not during system calls. So a program can be
+//! replaced without loss: the new one gets all later frames. Only packets between two pipelines are
+//! then dropped, and counted.
 //!
 //! The node is the fabric, too: the link at each port can lose, duplicate, reorder and delay
 //! frames, in each direction.
@@ -21,16 +27,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use netkv_dataplane::{DigestMessage, Switch};
+use netkv_dataplane::{CrossingQueues, DigestMessage, SharedSwitch, pipeline_of};
 
 use crate::backlog::{Backlog, Class};
 use crate::counters::counters;
 use crate::fabric::Order;
 use crate::impair::{Direction, Impairment};
-use crate::pipeline::Pipeline;
+use crate::pipeline::Pipelines;
 use crate::record::Recorder;
 use crate::sys::{Link, Plug};
-use crate::worker::{Worker, lock};
+use crate::worker::{Signals, Worker, lock};
 use forward::Loop;
 
 /// Maximum number of waiting frames for the control plane; further ones are dropped and counted.
@@ -68,6 +74,7 @@ counters! {
         packet_ins, packet_outs, digests, cpu_queue_drops, report_drops, digest_drops,
         packet_out_drops, receive_drops, cpu_ns,
         links_lost, links_duplicated, links_delayed, links_dropped, unrecorded, unsummed,
+        crossings, crossing_drops, crossing_losses,
     }
 }
 
@@ -84,51 +91,81 @@ struct Inbox {
 }
 
 struct Shared<P> {
-    pipeline: Arc<Mutex<P>>,
+    pipelines: Arc<P>,
+    crossings: CrossingQueues,
     cpu_port: u16,
-    counters: Counters,
     inbox: Mutex<Inbox>,
     arrived: Condvar,
     packet_outs: Mutex<Backlog<Vec<u8>>>,
+    /// Seed of the links' impairments.
+    seed: u64,
+    paused: AtomicBool,
+    /// For each pipeline.
+    lanes: Vec<Lane>,
+}
+
+/// What the thread of a pipeline shares with the owner of the node. It is aligned to two cache
+/// lines, which processors load together.
+#[repr(align(128))]
+struct Lane {
+    counters: Counters,
     /// Changes of the links' impairments; `ordered` is true if there are some.
     orders: Mutex<Vec<Order>>,
     ordered: AtomicBool,
-    /// Seed of the links' impairments.
-    seed: u64,
     /// The loop takes it at its start.
     recorder: Mutex<Option<Recorder>>,
-    paused: AtomicBool,
     /// Held by the loop while it moves frames, so that `pause` can wait for the end of a round.
     at_work: Mutex<()>,
     resumed: Condvar,
+    signals: Arc<Signals>,
 }
+
+impl Lane {
+    fn new(signals: &Arc<Signals>) -> Self {
+        Self {
+            counters: Counters::default(),
+            orders: Mutex::default(),
+            ordered: AtomicBool::new(false),
+            recorder: Mutex::default(),
+            at_work: Mutex::default(),
+            resumed: Condvar::new(),
+            signals: Arc::clone(signals),
+        }
+    }
+}
+
+/// The ports of each pipeline.
+type Ports = Arc<Vec<Vec<Port>>>;
 
 /// A running switch.
-pub type SwitchNode = Node<Switch>;
+pub type SwitchNode = Node<SharedSwitch>;
 
-/// A running node with ports and a pipeline: see the module.
+/// A running node with ports and pipelines: see the module.
 pub struct Node<P> {
     shared: Arc<Shared<P>>,
-    /// Shared with the thread; `None` (and closed) once the node is stopped.
-    ports: Mutex<Option<Arc<Vec<Port>>>>,
-    worker: Worker,
+    /// Shared with the threads; `None` (and closed) once the node is stopped.
+    ports: Mutex<Option<Ports>>,
+    /// For each pipeline.
+    workers: Vec<Worker>,
 }
 
-impl<P: Pipeline> Node<P> {
+impl<P: Pipelines> Node<P> {
     /// Binds all ports. Errors are sentences: a busy UDP port, or an invalid port number.
-    pub fn new(pipeline: Arc<Mutex<P>>, ports: &[PortConfig], cpu_port: u16) -> io::Result<Self> {
-        Self::seeded(pipeline, ports, cpu_port, 1)
+    pub fn new(pipelines: Arc<P>, ports: &[PortConfig], cpu_port: u16) -> io::Result<Self> {
+        Self::seeded(pipelines, ports, cpu_port, 1)
     }
 
     /// [`Node::new`], with a seed for the impairments of links.
     pub fn seeded(
-        pipeline: Arc<Mutex<P>>,
+        pipelines: Arc<P>,
         ports: &[PortConfig],
         cpu_port: u16,
         seed: u64,
     ) -> io::Result<Self> {
         let invalid = |text: String| Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-        let mut bound: Vec<Port> = Vec::with_capacity(ports.len());
+        let crossings = CrossingQueues::new(pipelines.in_flight());
+        let count = crossings.pipelines();
+        let mut bound: Vec<Vec<Port>> = (0..count).map(|_| Vec::new()).collect();
         for config in ports {
             let number = config.port;
             if usize::from(number) >= PORTS || number == cpu_port {
@@ -137,17 +174,19 @@ impl<P: Pipeline> Node<P> {
                      leads to the control plane"
                 ));
             }
-            if bound.iter().any(|port| port.number == number) {
+            let own = &mut bound[pipeline_of(number, count)];
+            if own.iter().any(|port| port.number == number) {
                 return invalid(format!("switch port {number} is given twice"));
             }
             let owner = format!("switch port {number}");
             let link = Link::open(&owner, &config.plug)?;
-            bound.push(Port { number, link });
+            own.push(Port { number, link });
         }
+        let workers = (0..count).map(|_| Worker::new()).collect::<io::Result<Vec<_>>>()?;
         let shared = Shared {
-            pipeline,
+            pipelines,
+            crossings,
             cpu_port,
-            counters: Counters::default(),
             inbox: Mutex::new(Inbox {
                 frames: Backlog::new([CPU_QUEUE, REPORT_QUEUE, 0]),
                 digests: VecDeque::new(),
@@ -155,19 +194,20 @@ impl<P: Pipeline> Node<P> {
             }),
             arrived: Condvar::new(),
             packet_outs: Mutex::new(Backlog::new([PACKET_OUT_QUEUE, REPORT_QUEUE, 0])),
-            orders: Mutex::default(),
-            ordered: AtomicBool::new(false),
             seed,
-            recorder: Mutex::default(),
             paused: AtomicBool::new(false),
-            at_work: Mutex::default(),
-            resumed: Condvar::new(),
+            lanes: workers.iter().map(|worker| Lane::new(worker.signals())).collect(),
         };
-        Ok(Self {
-            shared: Arc::new(shared),
-            ports: Mutex::new(Some(Arc::new(bound))),
-            worker: Worker::new()?,
-        })
+        Ok(Self { shared: Arc::new(shared), ports: Mutex::new(Some(Arc::new(bound))), workers })
+    }
+
+    fn bound(&self) -> Ports {
+        lock(&self.ports).clone().unwrap_or_else(|| Arc::new(Vec::new()))
+    }
+
+    /// The pipeline of the CPU port.
+    fn cpu_lane(&self) -> &Lane {
+        &self.shared.lanes[pipeline_of(self.shared.cpu_port, self.workers.len())]
     }
 
     /// Records all frames that pass the ports, in files in `directory`; before the node starts.
@@ -176,60 +216,79 @@ impl<P: Pipeline> Node<P> {
     ///
     /// A sentence: a file cannot be created.
     pub fn record(&self, directory: &Path) -> io::Result<()> {
-        let ports = lock(&self.ports).clone().unwrap_or_default();
-        let recorder = Recorder::create(directory, ports.iter().map(|port| port.number))?;
-        *lock(&self.shared.recorder) = Some(recorder);
+        for (lane, ports) in self.shared.lanes.iter().zip(&*self.bound()) {
+            let recorder = Recorder::create(directory, ports.iter().map(|port| port.number))?;
+            *lock(&lane.recorder) = Some(recorder);
+        }
         Ok(())
     }
 
     /// Starts forwarding.
     pub fn start(&self) -> io::Result<()> {
-        let shared = Arc::clone(&self.shared);
-        let closing = Arc::clone(&self.shared);
-        let ports = lock(&self.ports).clone().unwrap_or_default();
-        self.worker.start(
-            "switch",
-            move |signals| Loop::new(&shared, &ports, signals)?.run(),
-            move || {
-                lock(&closing.inbox).closed = true;
-                closing.arrived.notify_all();
-            },
-        )
+        let ports = self.bound();
+        for (pipeline, worker) in self.workers.iter().enumerate() {
+            let shared = Arc::clone(&self.shared);
+            let closing = Arc::clone(&self.shared);
+            let ports = Arc::clone(&ports);
+            let name = match self.workers.len() {
+                1 => "switch".to_owned(),
+                _ => format!("switch thread {pipeline}"),
+            };
+            worker.start(
+                &name,
+                move |signals| Loop::new(&shared, &ports[pipeline], pipeline, signals)?.run(),
+                move || closing.close(),
+            )?;
+        }
+        Ok(())
     }
 
-    /// Ends the thread and closes the sockets; a second call does nothing.
+    /// Ends the threads and closes the sockets; a second call does nothing.
     pub fn stop(&self) {
         self.resume();
-        let cpu = self.worker.cpu_time();
-        self.worker.stop();
+        let cpu: Vec<Duration> = self.workers.iter().map(Worker::cpu_time).collect();
+        for worker in &self.workers {
+            worker.request_stop();
+        }
+        for worker in &self.workers {
+            worker.stop();
+        }
         if let Some(ports) = lock(&self.ports).take() {
-            self.shared.counters.receive_drops.add(receive_drops(&ports));
-            self.shared.counters.unsummed.add(unsummed(&ports));
-            self.shared.counters.cpu_ns.add(cpu.as_nanos() as u64);
+            for ((lane, ports), cpu) in self.shared.lanes.iter().zip(&*ports).zip(cpu) {
+                lane.counters.receive_drops.add(receive_drops(ports));
+                lane.counters.unsummed.add(unsummed(ports));
+                lane.counters.cpu_ns.add(cpu.as_nanos() as u64);
+            }
         }
     }
 
-    /// Stops forwarding; returns at the end of the current round.
+    /// Stops forwarding; returns at the end of the current round of each pipeline. Packets between
+    /// two pipelines are lost, so that none of them is older than a write that is confirmed meanwhile.
     pub fn pause(&self) {
         self.shared.paused.store(true, Ordering::Release);
-        drop(lock(&self.shared.at_work));
+        let lanes = self.shared.lanes.iter();
+        let _at_rest: Vec<_> = lanes.map(|lane| lock(&lane.at_work)).collect();
+        let lost = self.shared.crossings.discard();
+        self.cpu_lane().counters.crossing_losses.add(lost as u64);
     }
 
     /// Continues forwarding.
     pub fn resume(&self) {
-        // Under the lock, so that the loop cannot miss it between its check and its wait.
-        let _at_work = lock(&self.shared.at_work);
         self.shared.paused.store(false, Ordering::Release);
-        self.shared.resumed.notify_all();
+        for lane in &self.shared.lanes {
+            // Under the lock, so that the loop cannot miss it between its check and its wait.
+            let _at_work = lock(&lane.at_work);
+            lane.resumed.notify_all();
+        }
     }
 
     /// Injects a frame at the CPU port, packet_out header in front. If too many wait, the frame is
     /// dropped and counted.
     pub fn packet_out(&self, frame: Vec<u8>) {
         if lock(&self.shared.packet_outs).offer(Class::of(&frame), frame).is_err() {
-            self.shared.counters.packet_out_drops.add(1);
+            self.cpu_lane().counters.packet_out_drops.add(1);
         }
-        self.worker.signals().waker.wake();
+        self.cpu_lane().signals.waker.wake();
     }
 
     /// Replaces the impairment of the link at a port in one direction, for all later frames. May be
@@ -245,15 +304,19 @@ impl<P: Pipeline> Node<P> {
         impairment: Impairment,
     ) -> Result<(), String> {
         impairment.check().map_err(|text| format!("Switch port {port}: {text}."))?;
-        let ports = lock(&self.ports).clone().unwrap_or_default();
-        let Some(index) = ports.iter().position(|it| it.number == port) else {
-            let numbers: Vec<String> = ports.iter().map(|it| it.number.to_string()).collect();
-            let ports = numbers.join(", ");
-            return Err(format!("There is no switch port {port}; the ports are: {ports}."));
-        };
-        lock(&self.shared.orders).push(Order { port: index, direction, impairment });
-        self.shared.ordered.store(true, Ordering::Release);
-        Ok(())
+        let ports = self.bound();
+        for (lane, ports) in self.shared.lanes.iter().zip(&*ports) {
+            if let Some(index) = ports.iter().position(|it| it.number == port) {
+                lock(&lane.orders).push(Order { port: index, direction, impairment });
+                lane.ordered.store(true, Ordering::Release);
+                return Ok(());
+            }
+        }
+        let mut numbers: Vec<u16> = ports.iter().flatten().map(|it| it.number).collect();
+        numbers.sort_unstable();
+        let numbers: Vec<String> = numbers.iter().map(u16::to_string).collect();
+        let ports = numbers.join(", ");
+        Err(format!("There is no switch port {port}; the ports are: {ports}."))
     }
 
     /// Waits for frames to the control plane or digests. Returns none after the timeout or when the
@@ -275,25 +338,63 @@ impl<P: Pipeline> Node<P> {
         (frames, inbox.digests.drain(..).collect())
     }
 
-    /// Counts by name. "receive_drops" are frames that the kernel dropped because a receive buffer
-    /// was full; "cpu_ns" is the processor time of the thread.
+    /// Counts by name, as sums over the pipelines. "receive_drops" are frames that the kernel
+    /// dropped because a receive buffer was full; "cpu_ns" is the processor time of the threads.
     pub fn statistics(&self) -> Vec<(&'static str, u64)> {
-        let mut counts = self.shared.counters.read();
-        if let Some(ports) = &*lock(&self.ports) {
-            let cpu = self.worker.cpu_time().as_nanos() as u64;
-            counts.retain(|(name, _)| !["receive_drops", "unsummed", "cpu_ns"].contains(name));
-            counts.extend([
-                ("receive_drops", receive_drops(ports)),
-                ("unsummed", unsummed(ports)),
-                ("cpu_ns", cpu),
-            ]);
+        let mut lanes = self.pipeline_statistics().into_iter();
+        let mut sums = lanes.next().unwrap_or_default();
+        for lane in lanes {
+            for ((_, sum), (_, count)) in sums.iter_mut().zip(lane) {
+                *sum += count;
+            }
         }
-        counts
+        sums
+    }
+
+    /// The counts of each pipeline.
+    pub fn pipeline_statistics(&self) -> Vec<Vec<(&'static str, u64)>> {
+        let ports = lock(&self.ports);
+        let lanes = self.shared.lanes.iter().zip(&self.workers).enumerate();
+        lanes
+            .map(|(pipeline, (lane, worker))| {
+                let mut counts = lane.counters.read();
+                if let Some(ports) = &*ports {
+                    let ports = &ports[pipeline];
+                    let cpu = worker.cpu_time().as_nanos() as u64;
+                    counts.retain(|(name, _)| {
+                        !["receive_drops", "unsummed", "cpu_ns"].contains(name)
+                    });
+                    counts.extend([
+                        ("receive_drops", receive_drops(ports)),
+                        ("unsummed", unsummed(ports)),
+                        ("cpu_ns", cpu),
+                    ]);
+                }
+                counts
+            })
+            .collect()
+    }
+
+    /// The kernel's id of the thread of each pipeline, e.g. to choose its core; none until all run.
+    pub fn threads(&self) -> Vec<u32> {
+        self.workers.iter().map(Worker::id).collect::<Option<_>>().unwrap_or_default()
     }
 
     /// Why the node has stopped by itself, as a sentence.
     pub fn failure(&self) -> Option<String> {
-        self.worker.signals().failure()
+        self.workers.iter().find_map(|worker| worker.signals().failure())
+    }
+}
+
+impl<P> Shared<P> {
+    /// A thread has ended: ends the others and all waits.
+    fn close(&self) {
+        self.crossings.close();
+        lock(&self.inbox).closed = true;
+        self.arrived.notify_all();
+        for lane in &self.lanes {
+            lane.signals.request_stop();
+        }
     }
 }
 

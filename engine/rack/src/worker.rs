@@ -31,6 +31,12 @@ impl Signals {
         self.stop.load(Ordering::Acquire)
     }
 
+    /// Asks the thread to end.
+    pub fn request_stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.waker.wake();
+    }
+
     /// Why the thread has ended by itself, as a sentence.
     pub fn failure(&self) -> Option<String> {
         lock(&self.failure).clone()
@@ -101,6 +107,11 @@ impl Worker {
         Ok(())
     }
 
+    /// The kernel's id of the thread, once it runs.
+    pub fn id(&self) -> Option<u32> {
+        self.signals.thread.get().copied()
+    }
+
     /// Processor time of the thread; 0 when it does not run.
     pub fn cpu_time(&self) -> Duration {
         self.signals.thread.get().and_then(|&thread| sys::cpu_time(thread)).unwrap_or_default()
@@ -108,8 +119,7 @@ impl Worker {
 
     /// Asks the thread to end, and does not wait for it.
     pub fn request_stop(&self) {
-        self.signals.stop.store(true, Ordering::Release);
-        self.signals.waker.wake();
+        self.signals.request_stop();
     }
 
     /// Ends the thread and waits until it has ended; a second call does nothing.

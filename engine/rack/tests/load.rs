@@ -2,10 +2,10 @@
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, UdpSocket};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use netkv_rack::echo::{Echo, EchoNode, NO_CPU_PORT};
+use netkv_rack::echo::{EchoNode, Echoes, NO_CPU_PORT};
 use netkv_rack::load::{DatagramLoad, Requests, StreamLoad};
 use netkv_rack::switch::PortConfig;
 use netkv_rack::sys::Plug;
@@ -35,7 +35,7 @@ fn every_request_is_echoed_with_the_size_of_a_reply() {
     for trains in [[false, false], [false, true], [true, false], [true, true]] {
         let [here, there] = free();
         let port = PortConfig::datagrams(1, here, there, trains[0]);
-        let echo = Arc::new(Mutex::new(Echo::new(REPLY)));
+        let echo = Arc::new(Echoes::new(REPLY, 1));
         let node = EchoNode::new(echo, &[port], NO_CPU_PORT).unwrap();
         node.start().unwrap();
         let load =
@@ -57,7 +57,7 @@ fn every_request_is_echoed_with_the_size_of_a_reply() {
 fn replies_of_another_size_are_counted_as_wrong() {
     let [here, there] = free();
     let port = PortConfig::datagrams(1, here, there, true);
-    let echo = Arc::new(Mutex::new(Echo::new(REPLY)));
+    let echo = Arc::new(Echoes::new(REPLY, 1));
     let node = EchoNode::new(echo, &[port], NO_CPU_PORT).unwrap();
     node.start().unwrap();
     let load = DatagramLoad::new(&Plug::datagrams(there, here, true), requests(REPLY - 1)).unwrap();

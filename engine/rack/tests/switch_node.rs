@@ -4,10 +4,11 @@ mod small_switch;
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use netkv_dataplane::SharedSwitch;
 use netkv_rack::switch::{CPU_QUEUE, PACKET_OUT_QUEUE, PortConfig, REPORT_QUEUE, SwitchNode};
 use netkv_wire::{CONTROLLER_IP, Message, Op, SERVICE_IP, Stamp, write_frame};
 use small_switch::{PROGRAM, bench, bench_of, frame, switch, v4};
@@ -166,7 +167,8 @@ fn a_row_of_switches_in_one_process_keeps_frames_in_order() {
                 PortConfig::datagrams(1, left[1], left[0], true),
                 PortConfig::datagrams(2, right[0], right[1], true),
             ];
-            let node = SwitchNode::new(Arc::new(Mutex::new(switch(PROGRAM))), &ports, 510).unwrap();
+            let node =
+                SwitchNode::new(Arc::new(SharedSwitch::new(switch(PROGRAM))), &ports, 510).unwrap();
             node.start().unwrap();
             node
         })
@@ -207,7 +209,7 @@ fn swapping_the_program_loses_no_frame() {
         let ports = "else if (s.ingress_port == 1) {";
         PROGRAM.replacen(ports, &format!("{ports} h.ethernet.dst = {stamp};"), 1)
     };
-    let shared = Arc::new(Mutex::new(switch(&stamped("1"))));
+    let shared = Arc::new(SharedSwitch::new(switch(&stamped("1"))));
     let bench = bench_of(Arc::clone(&shared));
     let end = Instant::now() + Duration::from_secs(10);
     let (sent, seen) = (AtomicU32::new(0), AtomicU32::new(0));
@@ -230,7 +232,7 @@ fn swapping_the_program_loses_no_frame() {
             (2..8u8)
                 .map(|stamp| {
                     let next = switch(&stamped(&stamp.to_string()));
-                    *shared.lock().unwrap() = next;
+                    *shared.lock() = next;
                     (stamp, sent.load(Ordering::SeqCst))
                 })
                 .collect::<Vec<_>>()

@@ -2,7 +2,10 @@
 //! netkv is compared with bmv2 by it.
 //!
 //! The index of a key is its number. A client at 10.0.0.1 sends requests. A server at 10.0.0.2
-//! receives those to which the cache does not reply.
+//! receives those to which the cache does not reply. In several pipelines, the host at 10.0.0.P is
+//! at port P, and the requests of one host are for the next.
+
+use std::ops::RangeInclusive;
 
 use netkv_dataplane::Random;
 use netkv_ir::{Match, Value};
@@ -18,8 +21,6 @@ use crate::variant::{Shape, source};
 /// The program with which other switches were measured.
 const SOURCE: &str = include_str!("../../programs/cache_read.p4");
 
-const CLIENT: [u8; 4] = [10, 0, 0, 1];
-const SERVER: [u8; 4] = [10, 0, 0, 2];
 const CLIENT_PORT: u16 = 1;
 const SERVER_PORT: u16 = 2;
 
@@ -61,14 +62,29 @@ fn key(number: u32, bytes: usize) -> Vec<u8> {
     key
 }
 
+/// The address of the host at a port.
+fn address(port: u16) -> [u8; 4] {
+    [10, 0, 0, port as u8]
+}
+
+/// The ports with hosts. There is one in each pipeline, and there are at least two.
+fn ports(case: &Case) -> RangeInclusive<u16> {
+    1..=case.pipelines.max(2) as u16
+}
+
 /// A frame with a request of the client to the server.
 fn request(op: u8, key: &[u8], value: &[u8]) -> Vec<u8> {
+    request_between(CLIENT_PORT, SERVER_PORT, op, key, value)
+}
+
+/// A frame with a request of the host at a port to that at another one.
+fn request_between(from: u16, to: u16, op: u8, key: &[u8], value: &[u8]) -> Vec<u8> {
     let udp = 8 + 5 + key.len() + value.len();
     let [ip_high, ip_low] = (20 + udp as u16).to_be_bytes();
     let [udp_high, udp_low] = (udp as u16).to_be_bytes();
     let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
     frame.extend([0x45, 0, ip_high, ip_low, 0, 0, 0, 0, 64, 17, 0, 0]);
-    frame.extend(CLIENT.iter().chain(&SERVER));
+    frame.extend(address(from).iter().chain(&address(to)));
     frame.extend([0x30, 0x39, 0x13, 0x88, udp_high, udp_low, 0, 0]);
     frame.extend([op, 0, 0, 0, 1]);
     frame.extend(key);
@@ -120,9 +136,38 @@ impl CacheRead {
             pipeline.cache(name, number);
             pipeline.set(number, true, value);
         }
-        pipeline.route(CLIENT, CLIENT_PORT);
-        pipeline.route(SERVER, SERVER_PORT);
+        for port in ports(case) {
+            pipeline.route(address(port), port);
+        }
         Box::new(pipeline)
+    }
+}
+
+impl CacheRead {
+    /// The frames of a path that the host at a port sends to that at another one.
+    fn traffic_between(
+        &self,
+        client: u16,
+        server: u16,
+        case: &Case,
+    ) -> Result<Traffic, BenchError> {
+        let (op, first, output_port, added) = match case.path.as_str() {
+            "read-hit" => (READ, 0, client, case.value_size as usize),
+            "read-miss" => (READ, case.entries, server, 0),
+            "write" => (WRITE, 0, server, 0),
+            _ => return Err(no_path(case, self)),
+        };
+        let key_bytes = case.key_width as usize / 8;
+        let mut frames = Frames::default();
+        let mut bytes = 0;
+        for number in uniform(case.entries) {
+            let value = if op == WRITE { value_of(number, case.value_size) } else { Vec::new() };
+            let frame =
+                request_between(client, server, op, &key(first + number, key_bytes), &value);
+            bytes = frame.len() + added;
+            frames.push(&frame);
+        }
+        Ok(Traffic::new(client, frames, output_port..=output_port, bytes))
     }
 }
 
@@ -154,30 +199,27 @@ impl Subject for CacheRead {
                 control.write_register(array, number, &Value::from_bytes(128, chunk))?;
             }
         }
-        for (address, port) in [(CLIENT, CLIENT_PORT), (SERVER, SERVER_PORT)] {
-            let address = Match::Exact(Value::from_bytes(32, &address));
+        for port in ports(case) {
+            let address = Match::Exact(Value::from_bytes(32, &address(port)));
             control.insert("I.route", address, 0, "I.fwd", &[u128::from(port)])?;
         }
         Ok(())
     }
 
     fn traffic(&self, case: &Case) -> Result<Traffic, BenchError> {
-        let (op, first, output_port, added) = match case.path.as_str() {
-            "read-hit" => (READ, 0, CLIENT_PORT, case.value_size as usize),
-            "read-miss" => (READ, case.entries, SERVER_PORT, 0),
-            "write" => (WRITE, 0, SERVER_PORT, 0),
-            _ => return Err(no_path(case, self)),
+        self.traffic_between(CLIENT_PORT, SERVER_PORT, case)
+    }
+
+    fn traffic_of_pipelines(&self, case: &Case) -> Result<Vec<Traffic>, BenchError> {
+        let last = *ports(case).end();
+        // The first pipeline has the last port; one pipeline has the first.
+        let clients =
+            if case.pipelines == 1 { 1..=1 } else { last..=last + case.pipelines as u16 - 1 };
+        let traffic = |client: u16| {
+            let client = (client - 1) % last + 1;
+            self.traffic_between(client, client % last + 1, case)
         };
-        let key_bytes = case.key_width as usize / 8;
-        let mut frames = Frames::default();
-        let mut bytes = 0;
-        for number in uniform(case.entries) {
-            let value = if op == WRITE { value_of(number, case.value_size) } else { Vec::new() };
-            let frame = request(op, &key(first + number, key_bytes), &value);
-            bytes = frame.len() + added;
-            frames.push(&frame);
-        }
-        Ok(Traffic::new(CLIENT_PORT, frames, output_port..=output_port, bytes))
+        clients.map(traffic).collect()
     }
 
     fn all_kinds(&self, case: &Case) -> Vec<Arrivals> {

@@ -64,6 +64,22 @@ pub trait Subject: Sync {
     /// If there is no such path.
     fn traffic(&self, case: &Case) -> Result<Traffic, BenchError>;
 
+    /// The frames that take the path in each pipeline, by a port of the pipeline.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such path, or if the benchmark has no frames for several pipelines.
+    fn traffic_of_pipelines(&self, case: &Case) -> Result<Vec<Traffic>, BenchError> {
+        if case.pipelines == 1 {
+            return Ok(vec![self.traffic(case)?]);
+        }
+        Err(BenchError::new(format!(
+            "The benchmark has no frames of '{}' for each of {} pipelines; it has those of the \
+             yardstick cache_read.",
+            case.program, case.pipelines
+        )))
+    }
+
     /// Frames of all kinds for the switch that is filled for [`Case::all_kinds`]; none for a program
     /// without a handwritten pipeline.
     fn all_kinds(&self, _case: &Case) -> Vec<Arrivals> {

@@ -271,9 +271,8 @@ impl Switch {
             }
             let late: Vec<(Vec<Match>, u32)> =
                 late.into_iter().map(|entry| (entry.matches.clone(), entry.priority)).collect();
-            let selected_pipelines = self.selected_pipelines();
-            for pipe in &mut self.pipelines[selected_pipelines] {
-                let table = &mut pipe.objects.tables_mut()[table];
+            for pipeline in self.selected_pipelines() {
+                let table = &mut self.pipelines[pipeline].objects.tables_mut()[table];
                 for (matches, priority) in &late {
                     if let Some(id) = table.find(matches, *priority) {
                         table.entry_mut(id).last_hit_ns = now_ns;

@@ -36,7 +36,7 @@ impl Switch {
         pipeline: usize,
         work: impl FnOnce(&mut Self) -> Result<T, ControlError>,
     ) -> Result<T, ControlError> {
-        let count = self.pipelines.len();
+        let count = self.pipelines.count();
         if pipeline >= count {
             let text = match count {
                 1 => format!("The switch has one pipeline, so there is no pipeline {pipeline}."),
@@ -53,11 +53,11 @@ impl Switch {
 
     /// The selected pipelines, in order; at least one.
     pub(super) fn selected_pipelines(&self) -> Range<usize> {
-        self.selected_pipeline.map_or(0..self.pipelines.len(), |pipeline| pipeline..pipeline + 1)
+        self.selected_pipeline.map_or(self.pipelines.range(), |pipeline| pipeline..pipeline + 1)
     }
 
     pub(super) fn views(&self) -> impl Iterator<Item = PipelineView<'_>> {
-        let pipelines = self.pipelines[self.selected_pipelines()].iter();
+        let pipelines = self.selected_pipelines().map(|pipeline| &self.pipelines[pipeline]);
         pipelines.map(|pipe| PipelineView { program: &self.program, objects: &pipe.objects })
     }
 
@@ -76,9 +76,8 @@ impl Switch {
         mut change: impl FnMut(&mut Objects, C),
     ) -> Result<(), ControlError> {
         let changes = self.views().map(check).collect::<Result<Vec<C>, _>>()?;
-        let selected_pipelines = self.selected_pipelines();
-        for (pipe, what) in self.pipelines[selected_pipelines].iter_mut().zip(changes) {
-            change(&mut pipe.objects, what);
+        for (pipeline, what) in self.selected_pipelines().zip(changes) {
+            change(&mut self.pipelines[pipeline].objects, what);
         }
         Ok(())
     }

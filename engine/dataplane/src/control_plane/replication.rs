@@ -1,10 +1,11 @@
 //! Control-plane requests for multicast groups and clone sessions.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::error::{ControlCode, ControlError};
 use crate::pipeline_instance::pipeline_of;
-use crate::replication::{CloneSession, Replica};
+use crate::replication::{CloneSession, Replica, Replication};
 use crate::switch::Switch;
 
 /// Checks that all replicas differ.
@@ -58,7 +59,7 @@ impl Switch {
         replicas: Vec<Replica>,
     ) -> Result<(), ControlError> {
         check_replicas(&format!("Multicast group {id}"), &replicas)?;
-        insert(&mut self.replication.groups, "multicast group", id, replicas)?;
+        insert(&mut self.replication_mut().groups, "multicast group", id, replicas)?;
         self.update_group_targets();
         Ok(())
     }
@@ -74,7 +75,7 @@ impl Switch {
         replicas: Vec<Replica>,
     ) -> Result<(), ControlError> {
         check_replicas(&format!("Multicast group {id}"), &replicas)?;
-        *existing(&mut self.replication.groups, "multicast group", id)? = replicas;
+        *existing(&mut self.replication_mut().groups, "multicast group", id)? = replicas;
         self.update_group_targets();
         Ok(())
     }
@@ -85,8 +86,8 @@ impl Switch {
     ///
     /// `NotFound`.
     pub fn delete_multicast_group(&mut self, id: u32) -> Result<(), ControlError> {
-        existing(&mut self.replication.groups, "multicast group", id)?;
-        self.replication.groups.remove(&id);
+        existing(&mut self.replication_mut().groups, "multicast group", id)?;
+        self.replication_mut().groups.remove(&id);
         self.update_group_targets();
         Ok(())
     }
@@ -111,7 +112,7 @@ impl Switch {
         session: CloneSession,
     ) -> Result<(), ControlError> {
         check_replicas(&format!("Clone session {id}"), &session.replicas)?;
-        insert(&mut self.replication.sessions, "clone session", id, session)?;
+        insert(&mut self.replication_mut().sessions, "clone session", id, session)?;
         self.update_clone_targets();
         Ok(())
     }
@@ -127,7 +128,7 @@ impl Switch {
         session: CloneSession,
     ) -> Result<(), ControlError> {
         check_replicas(&format!("Clone session {id}"), &session.replicas)?;
-        *existing(&mut self.replication.sessions, "clone session", id)? = session;
+        *existing(&mut self.replication_mut().sessions, "clone session", id)? = session;
         self.update_clone_targets();
         Ok(())
     }
@@ -138,14 +139,20 @@ impl Switch {
     ///
     /// `NotFound`.
     pub fn delete_clone_session(&mut self, id: u32) -> Result<(), ControlError> {
-        existing(&mut self.replication.sessions, "clone session", id)?;
-        self.replication.sessions.remove(&id);
+        existing(&mut self.replication_mut().sessions, "clone session", id)?;
+        self.replication_mut().sessions.remove(&id);
         self.update_clone_targets();
         Ok(())
     }
 
+    /// The groups and sessions, which all pipelines share.
+    fn replication_mut(&mut self) -> &mut Replication {
+        debug_assert_eq!(self.pipelines.range().len(), self.pipelines(), "all pipelines are here");
+        Arc::make_mut(&mut self.replication)
+    }
+
     fn update_group_targets(&mut self) {
-        let pipelines = self.pipelines.len();
+        let pipelines = self.pipelines.count();
         for (pipeline, instance) in self.pipelines.iter_mut().enumerate() {
             let is_own = |port| pipeline_of(port, pipelines) == pipeline;
             instance.objects.set_group_targets(self.replication.group_targets(is_own));
@@ -153,7 +160,7 @@ impl Switch {
     }
 
     fn update_clone_targets(&mut self) {
-        let pipelines = self.pipelines.len();
+        let pipelines = self.pipelines.count();
         for (pipeline, instance) in self.pipelines.iter_mut().enumerate() {
             let is_own = |port| pipeline_of(port, pipelines) == pipeline;
             instance.objects.set_clone_targets(self.replication.clone_targets(is_own));

@@ -94,22 +94,37 @@ impl Switch {
     ) -> (usize, Option<(usize, String)>) {
         let program = self.program(py);
         py.detach(|| {
-            for (at, place) in updates.places.iter().enumerate().take(last).skip(first) {
-                let update = PlainUpdate::read(&updates.request[place.clone()]);
-                match update.map(|update| self.write_one(&program, &tables, &update)) {
-                    Ok(Outcome::Done) => {}
-                    Ok(Outcome::Refused) | Err(Unreadable) => return (at - first, None),
-                    Ok(Outcome::RefusedLate(pipeline, error)) => {
-                        return (at - first, Some((pipeline, error.message)));
-                    }
-                }
-            }
-            (last.min(updates.places.len()).saturating_sub(first), None)
+            let written = self.write_plain_updates(&program, &tables, updates, first..last);
+            self.settle();
+            written
         })
     }
 }
 
 impl Switch {
+    /// Writes updates until one is refused. Returns the number of those that were written, and the
+    /// pipeline that has refused an update after others had accepted it.
+    fn write_plain_updates(
+        &self,
+        program: &Program,
+        tables: &Writable,
+        updates: &PlainUpdates,
+        range: Range<usize>,
+    ) -> (usize, Option<(usize, String)>) {
+        let Range { start: first, end: last } = range;
+        for (at, place) in updates.places.iter().enumerate().take(last).skip(first) {
+            let update = PlainUpdate::read(&updates.request[place.clone()]);
+            match update.map(|update| self.write_one(program, tables, &update)) {
+                Ok(Outcome::Done) => {}
+                Ok(Outcome::Refused) | Err(Unreadable) => return (at - first, None),
+                Ok(Outcome::RefusedLate(pipeline, error)) => {
+                    return (at - first, Some((pipeline, error.message)));
+                }
+            }
+        }
+        (last.min(updates.places.len()).saturating_sub(first), None)
+    }
+
     /// Carries an update out in one pipeline after the other. Packets may be processed in between.
     fn write_one(&self, program: &Program, tables: &Writable, update: &PlainUpdate<'_>) -> Outcome {
         let Some(actions) = tables.get(&update.table_id) else { return Outcome::Refused };

@@ -29,15 +29,14 @@ mod switches;
 mod warmth;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
-use netkv_dataplane::{Output, Switch};
+use netkv_dataplane::{Output, SharedSwitch, SwitchGuard};
 use netkv_roles::{Actions, Frames as Protocol, Nanos};
 use serde_json::{Value, json};
 
 use crate::command::Command;
 use crate::generator::Generator;
-use crate::worker::lock;
 use cards::Cards;
 pub use config::{End, RackConfig};
 pub use control::Notice;
@@ -96,7 +95,7 @@ impl Event {
     }
 }
 
-type Engines<'a> = [MutexGuard<'a, Switch>];
+type Engines<'a> = [SwitchGuard<'a>];
 
 /// A rack in virtual time. See the module.
 pub struct Simulation {
@@ -113,7 +112,7 @@ pub struct Simulation {
     generator: Generator,
     /// When the generator's next timer is due.
     generator_due: Nanos,
-    engines: Vec<Arc<Mutex<Switch>>>,
+    engines: Vec<Arc<SharedSwitch>>,
     /// Memory for reuse, in boxes: a move of a larger value waits for the stores to its fields.
     output: Option<Box<Output>>,
     actions: Option<Box<Actions>>,
@@ -129,7 +128,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence about an invalid configuration.
-    pub fn new(config: &RackConfig, engines: Vec<Arc<Mutex<Switch>>>) -> Result<Self, String> {
+    pub fn new(config: &RackConfig, engines: Vec<Arc<SharedSwitch>>) -> Result<Self, String> {
         config.check()?;
         if engines.len() != config.switches.len() {
             return Err(format!(
@@ -139,7 +138,7 @@ impl Simulation {
             ));
         }
         for (number, (switch, engine)) in config.switches.iter().zip(&engines).enumerate() {
-            let (configured, actual) = (switch.pipelines, lock(engine).pipelines());
+            let (configured, actual) = (switch.pipelines, engine.pipelines());
             if configured != actual {
                 return Err(format!(
                     "The configuration gives switch {number} {configured} pipelines, but its \
@@ -200,7 +199,7 @@ impl Simulation {
     /// A sentence, if the workload cannot continue as configured, or a role has failed.
     pub fn run(&mut self, until: Nanos) -> Result<Vec<Notice>, String> {
         let locks = self.engines.clone();
-        let mut engines: Vec<_> = locks.iter().map(|engine| lock(engine)).collect();
+        let mut engines: Vec<_> = locks.iter().map(|engine| engine.lock()).collect();
         while self.controls.notices.is_empty() {
             let next = self.queue.next(until.min(self.generator_due)).unwrap_or(Nanos::MAX);
             if next.min(self.generator_due) > until {

@@ -1,18 +1,20 @@
-//! The loop of a switch node's thread: each round moves frames from the ports through the pipeline
-//! to the ports.
+//! The loop of the thread of a pipeline: each round moves frames from the ports of the pipeline, and
+//! packets of other pipelines, through the pipeline to its ports and to other pipelines.
 
 use std::io;
 use std::iter::{once, repeat_n};
+use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use netkv_dataplane::{DigestMessage, Output};
+use netkv_dataplane::{BATCH, DigestMessage, Output, Packet, pipeline_of};
 
-use super::{DIGEST_QUEUE, PORTS, Port, Shared};
+use super::{DIGEST_QUEUE, Lane, PORTS, Port, Shared};
 use crate::backlog::Class;
 use crate::clock;
 use crate::fabric::{Fabric, Late};
 use crate::impair::Direction;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Pipelines};
 use crate::record::{Passage, Recorder};
 use crate::sys::{Poller, Received, Sender};
 use crate::worker::{Signals, lock};
@@ -25,6 +27,9 @@ const WAKER: u64 = u64::MAX;
 /// The state of the thread.
 pub struct Loop<'a, P> {
     shared: &'a Shared<P>,
+    lane: &'a Lane,
+    /// Number of the pipeline.
+    pipeline: usize,
     ports: &'a [Port],
     signals: &'a Signals,
     poller: Poller,
@@ -45,11 +50,31 @@ pub struct Loop<'a, P> {
     packet_ins: Vec<Vec<u8>>,
     digests: Vec<DigestMessage>,
     recorder: Option<Recorder>,
+    crossing: Crossing,
 }
 
-impl<'a, P: Pipeline> Loop<'a, P> {
-    /// Watches the ports.
-    pub fn new(shared: &'a Shared<P>, ports: &'a [Port], signals: &'a Signals) -> io::Result<Self> {
+/// Packets between this pipeline and others.
+#[derive(Default)]
+#[allow(clippy::vec_box)] // a packet is large, and boxes are cheap to move
+struct Crossing {
+    /// Packets of the last batch for other pipelines.
+    leaving: Vec<Box<Packet>>,
+    /// Packets from one of the pipelines.
+    arriving: Vec<Box<Packet>>,
+    /// For each pipeline, processed packets that go back to it.
+    returning: Vec<Vec<Box<Packet>>>,
+    /// Packets for reuse by this pipeline.
+    spare: Vec<Box<Packet>>,
+}
+
+impl<'a, P: Pipelines> Loop<'a, P> {
+    /// Watches the ports of a pipeline.
+    pub fn new(
+        shared: &'a Shared<P>,
+        ports: &'a [Port],
+        pipeline: usize,
+        signals: &'a Signals,
+    ) -> io::Result<Self> {
         let poller = Poller::new()?;
         poller.watch(&signals.waker, WAKER)?;
         let mut index = [None; PORTS];
@@ -57,8 +82,12 @@ impl<'a, P: Pipeline> Loop<'a, P> {
             poller.watch(&port.link, i as u64)?;
             index[usize::from(port.number)] = Some(i);
         }
+        let lane = &shared.lanes[pipeline];
+        let returning = (0..shared.crossings.pipelines()).map(|_| Vec::new()).collect();
         Ok(Self {
             shared,
+            lane,
+            pipeline,
             ports,
             signals,
             poller,
@@ -73,18 +102,25 @@ impl<'a, P: Pipeline> Loop<'a, P> {
             late: 0,
             packet_ins: Vec::new(),
             digests: Vec::new(),
-            recorder: lock(&shared.recorder).take(),
+            recorder: lock(&lane.recorder).take(),
+            crossing: Crossing { returning, ..Crossing::default() },
         })
     }
 
     /// Moves frames until the node is stopped.
     pub fn run(mut self) -> io::Result<()> {
         loop {
+            let limit = if self.shared.crossings.may_sleep(self.pipeline) {
+                clock::until(self.fabric.deadline())
+            } else {
+                Some(Duration::ZERO)
+            };
             self.ready.clear();
-            self.ready.extend(self.poller.wait(clock::until(self.fabric.deadline()))?);
-            let mut at_work = lock(&self.shared.at_work);
+            self.ready.extend(self.poller.wait(limit)?);
+            self.shared.crossings.awake(self.pipeline);
+            let mut at_work = lock(&self.lane.at_work);
             while self.shared.paused.load(Ordering::Acquire) {
-                at_work = match self.shared.resumed.wait(at_work) {
+                at_work = match self.lane.resumed.wait(at_work) {
                     Ok(guard) => guard,
                     Err(poisoned) => poisoned.into_inner(),
                 };
@@ -98,19 +134,24 @@ impl<'a, P: Pipeline> Loop<'a, P> {
 
     /// Moves the frames that are ready.
     fn round(&mut self) -> io::Result<()> {
-        if self.shared.ordered.load(Ordering::Acquire) {
+        if self.lane.ordered.load(Ordering::Acquire) {
             self.obey();
         }
         if self.fabric.deadline().is_some() {
             self.release();
         }
+        for from in 0..self.shared.crossings.pipelines() {
+            if from != self.pipeline {
+                self.packets_of(from);
+            }
+        }
         for at in 0..self.ready.len() {
             match self.ready[at] {
-                WAKER => self.packet_outs(),
+                WAKER => self.woken(),
                 index => self.port_batch(index as usize)?,
             }
         }
-        self.shared.counters.batches.add(1);
+        self.lane.counters.batches.add(1);
         if self.fabric.impairs_to() {
             self.distribute_impaired();
         } else {
@@ -126,16 +167,62 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         Ok(())
     }
 
-    fn packet_outs(&mut self) {
+    /// Another thread has work for this one: a packet for its pipeline, or a frame for its CPU port.
+    fn woken(&mut self) {
         self.signals.waker.clear();
+        let lanes = self.shared.lanes.len();
+        if pipeline_of(self.shared.cpu_port, lanes) == self.pipeline {
+            self.packet_outs();
+        }
+    }
+
+    fn packet_outs(&mut self) {
         let mut waiting = lock(&self.shared.packet_outs);
         let frames: Vec<Vec<u8>> = std::iter::from_fn(|| waiting.pop()).collect();
         drop(waiting);
-        self.shared.counters.packet_outs.add(frames.len() as u64);
+        self.lane.counters.packet_outs.add(frames.len() as u64);
         let frames = frames.iter().map(Vec::as_slice);
-        let mut pipeline = lock(&self.shared.pipeline);
+        let mut pipeline = self.shared.pipelines.lock(self.pipeline);
         pipeline.batch(clock::now(), self.shared.cpu_port, frames, &mut self.output);
-        self.digests.append(&mut pipeline.take_digests());
+        finish(pipeline, &mut self.digests, &mut self.crossing);
+        self.hand_over();
+    }
+
+    /// Processes the packets that another pipeline has handed over.
+    fn packets_of(&mut self, from: usize) {
+        let Crossing { arriving, returning, .. } = &mut self.crossing;
+        self.shared.crossings.take(from, self.pipeline, arriving, &mut returning[from]);
+        if arriving.is_empty() {
+            return;
+        }
+        let mut arriving = std::mem::take(arriving);
+        let mut losses = 0;
+        let mut packets = arriving.drain(..);
+        while packets.len() > 0 {
+            let batch = packets.by_ref().take(BATCH);
+            let returning = &mut self.crossing.returning[from];
+            let mut pipeline = self.shared.pipelines.lock(self.pipeline);
+            losses += pipeline.receive_crossing(batch, returning, &mut self.output);
+            finish(pipeline, &mut self.digests, &mut self.crossing);
+            self.hand_over();
+        }
+        drop(packets);
+        self.crossing.arriving = arriving;
+        self.lane.counters.crossing_losses.add(losses);
+    }
+
+    /// Hands over the packets of the last batch for other pipelines.
+    fn hand_over(&mut self) {
+        let Crossing { leaving, spare, .. } = &mut self.crossing;
+        if leaving.is_empty() {
+            return;
+        }
+        let (all, lanes) = (leaving.len(), &self.shared.lanes);
+        let wake = |to: usize| lanes[to].signals.waker.wake();
+        let dropped = self.shared.crossings.send(self.pipeline, leaving, spare, wake);
+        let crossed = all - dropped;
+        self.lane.counters.crossings.add(crossed as u64);
+        self.lane.counters.crossing_drops.add(dropped as u64);
     }
 
     fn port_batch(&mut self, index: usize) -> io::Result<()> {
@@ -144,7 +231,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         if let Some(recorder) = &mut self.recorder {
             let frames = self.received.frames().flatten();
             let failed = frames.filter(|frame| !recorder.frame(index, Passage::In, frame)).count();
-            self.shared.counters.unrecorded.add(failed as u64);
+            self.lane.counters.unrecorded.add(failed as u64);
         }
         let (mut bytes, mut malformed) = (0, 0);
         let frames = self.received.frames().filter_map(|frame| {
@@ -155,7 +242,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
             }
             whole
         });
-        let mut pipeline = lock(&self.shared.pipeline);
+        let mut pipeline = self.shared.pipelines.lock(self.pipeline);
         let now = clock::now();
         if self.fabric.impairs_from(index) {
             let fabric = &mut self.fabric;
@@ -165,9 +252,9 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         } else {
             pipeline.batch(now, port.number, frames, &mut self.output);
         }
-        self.digests.append(&mut pipeline.take_digests());
-        drop(pipeline);
-        let counters = &self.shared.counters;
+        finish(pipeline, &mut self.digests, &mut self.crossing);
+        self.hand_over();
+        let counters = &self.lane.counters;
         counters.received.add(received as u64);
         counters.received_bytes.add(bytes);
         counters.malformed.add(malformed);
@@ -179,8 +266,8 @@ impl<'a, P: Pipeline> Loop<'a, P> {
 
     /// Applies changes of the links' impairments.
     fn obey(&mut self) {
-        self.shared.ordered.store(false, Ordering::Release);
-        for order in lock(&self.shared.orders).drain(..) {
+        self.lane.ordered.store(false, Ordering::Release);
+        for order in lock(&self.lane.orders).drain(..) {
             self.fabric.obey(order);
         }
     }
@@ -201,13 +288,14 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         if self.arriving.is_empty() {
             return;
         }
-        let mut pipeline = lock(&self.shared.pipeline);
+        let mut pipeline = self.shared.pipelines.lock(self.pipeline);
         for late in self.arriving.drain(..) {
             let frame = once(late.frame.as_slice());
             pipeline.batch(now, self.ports[late.port].number, frame, &mut self.output);
             self.fabric.recycle(late);
         }
-        self.digests.append(&mut pipeline.take_digests());
+        finish(pipeline, &mut self.digests, &mut self.crossing);
+        self.hand_over();
     }
 
     /// Sorts the output of the pipeline by port; frames for the CPU port go to the control plane.
@@ -222,7 +310,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
                 unrouted += 1;
             }
         }
-        self.shared.counters.unrouted.add(unrouted);
+        self.lane.counters.unrouted.add(unrouted);
     }
 
     /// [`Loop::distribute`] for links that may lose, duplicate or delay frames.
@@ -244,12 +332,12 @@ impl<'a, P: Pipeline> Loop<'a, P> {
                 unrouted += 1;
             }
         }
-        self.shared.counters.unrouted.add(unrouted);
+        self.lane.counters.unrouted.add(unrouted);
         self.count_links();
     }
 
     fn count_links(&mut self) {
-        let (tally, counters) = (self.fabric.take_tally(), &self.shared.counters);
+        let (tally, counters) = (self.fabric.take_tally(), &self.lane.counters);
         counters.links_lost.add(tally.lost);
         counters.links_duplicated.add(tally.duplicated);
         counters.links_delayed.add(tally.delayed);
@@ -257,7 +345,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
     }
 
     fn send(&mut self) {
-        let counters = &self.shared.counters;
+        let counters = &self.lane.counters;
         for (index, (port, leaving)) in self.ports.iter().zip(&mut self.leaving).enumerate() {
             if !leaving.is_empty() {
                 if let Some(recorder) = &mut self.recorder {
@@ -281,7 +369,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         if self.packet_ins.is_empty() && self.digests.is_empty() {
             return;
         }
-        let counters = &self.shared.counters;
+        let counters = &self.lane.counters;
         counters.packet_ins.add(self.packet_ins.len() as u64);
         counters.digests.add(self.digests.len() as u64);
         let mut inbox = lock(&self.shared.inbox);
@@ -304,4 +392,14 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         drop(inbox);
         self.shared.arrived.notify_all();
     }
+}
+
+/// Takes the digests and the packets for other pipelines after a batch, and unlocks the pipeline.
+fn finish(
+    mut pipeline: MutexGuard<'_, impl Pipeline>,
+    digests: &mut Vec<DigestMessage>,
+    crossing: &mut Crossing,
+) {
+    digests.append(&mut pipeline.take_digests());
+    pipeline.take_crossing(&mut crossing.leaving, &mut crossing.spare);
 }

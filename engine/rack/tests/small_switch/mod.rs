@@ -3,10 +3,10 @@
 //! for 0x88b6.
 
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use netkv_dataplane::{Switch, SwitchOptions};
+use netkv_dataplane::{SharedSwitch, Switch, SwitchOptions};
 use netkv_rack::switch::{PortConfig, SwitchNode};
 
 pub const PROGRAM: &str = r#"
@@ -56,10 +56,10 @@ pub fn switch(program: &str) -> Switch {
 }
 
 pub fn bench() -> Bench {
-    bench_of(Arc::new(Mutex::new(switch(PROGRAM))))
+    bench_of(Arc::new(SharedSwitch::new(switch(PROGRAM))))
 }
 
-pub fn bench_of(switch: Arc<Mutex<Switch>>) -> Bench {
+pub fn bench_of(switch: Arc<SharedSwitch>) -> Bench {
     let bind = || UdpSocket::bind("127.0.0.1:0").unwrap();
     let (peers, own) = ([bind(), bind()], [bind(), bind()]);
     let addresses = own.each_ref().map(v4);

@@ -97,6 +97,8 @@ pub(super) struct Builder<'a> {
     pub(super) exit: Block,
     zero: Value,
     one: Value,
+    /// Whether the packet is recirculated, and not sent.
+    pub(super) recirculated: bool,
     /// The copies of a multicast packet, of which the current one is compiled.
     pub(super) copies: Option<super::copies::Copies>,
     /// The parser's position in the current block, as far as it is statically known.
@@ -185,6 +187,7 @@ impl<'a> Builder<'a> {
             graph: Graph::Parser,
             end: entry,
             exit: entry,
+            recirculated: false,
             copies: None,
             zero,
             one,

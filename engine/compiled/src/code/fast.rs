@@ -66,9 +66,14 @@ impl Builder<'_> {
                 }
                 _ => {}
             }
-            match &next.stage {
-                Some(stage) => self.stage(stage, pipelines),
-                None => self.end_frame(),
+            let rest = |b: &mut Self| match &next.stage {
+                Some(stage) => b.stage(stage, pipelines),
+                None => b.end_frame(),
+            };
+            if stage.graph == Graph::Egress {
+                self.sent_or_recirculated(&rest);
+            } else {
+                rest(self);
             }
         }
         // Only a parser ends with an error.

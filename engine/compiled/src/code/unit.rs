@@ -343,10 +343,27 @@ impl Builder<'_> {
     /// From the end of the egress graph to the sent frame.
     fn end_of_egress(&mut self) {
         self.leave_egress();
-        self.graph(Graph::ComputeChecksum);
-        self.start_frame();
-        self.graph(Graph::Deparser);
-        self.end_frame();
+        self.sent_or_recirculated(&|b| {
+            b.graph(Graph::ComputeChecksum);
+            b.start_frame();
+            b.graph(Graph::Deparser);
+            b.end_frame();
+        });
+    }
+
+    /// Compiles the rest of the way to the frame, a second time for packets that are recirculated if
+    /// there are some.
+    pub(super) fn sent_or_recirculated(&mut self, rest: &dyn Fn(&mut Self)) {
+        if let Some(recirculates) = self.recirculates() {
+            let (again, sent) = (self.new_block(), self.new_block());
+            self.b.ins().brif(recirculates, again, &[], sent, &[]);
+            self.enter(again);
+            self.recirculated = true;
+            rest(self);
+            self.recirculated = false;
+            self.enter(sent);
+        }
+        rest(self);
     }
 
     /// Whether the packet is recirculated, and no more is requested. None if it never is.
@@ -365,26 +382,20 @@ impl Builder<'_> {
 
     /// Chooses the buffer for the output of the deparser.
     pub(super) fn start_frame(&mut self) {
-        self.out = self.context_load(field!(out));
-        if let Some(recirculates) = self.recirculates() {
-            let again = self.context_load(field!(again));
-            self.out = self.b.ins().select(recirculates, again, self.out);
-        }
+        let buffer = if self.recirculated { field!(again) } else { field!(out) };
+        self.out = self.context_load(buffer);
     }
 
     /// Ends with the frame sent or recirculated.
     pub(super) fn end_frame(&mut self) {
-        if let Some(recirculates) = self.recirculates() {
-            let (again, sent) = (self.new_block(), self.new_block());
-            self.b.ins().brif(recirculates, again, &[], sent, &[]);
-            self.enter(again);
+        if self.recirculated {
             self.finish_recirculated_frame();
             self.store_kept_words();
             self.return_outcome(outcome::RECIRCULATED);
-            self.enter(sent);
+        } else {
+            self.finish_frame();
+            self.return_sent();
         }
-        self.finish_frame();
-        self.return_sent();
     }
 
     /// Stores what the switch and the next pass need of a recirculated packet.

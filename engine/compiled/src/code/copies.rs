@@ -6,9 +6,12 @@
 //! with the packet of the copies after it.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
+use cranelift_codegen::ir::{
+    Block, InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types,
+};
 use cranelift_frontend::Variable;
 use netkv_dataplane::{CopyTarget, NO_LIST, Tally, instance};
+use netkv_ir::Word;
 
 use super::builder::{Builder, field, objects_memory};
 use crate::context::{GroupView, outcome};
@@ -33,9 +36,19 @@ pub(super) struct Copies {
 /// A packet at the end of ingress.
 struct Original {
     /// The words of the state area.
-    words: Vec<Value>,
+    words: Vec<Kept>,
     length: Value,
     truncate: Value,
+}
+
+/// Where a word of the original packet is while its copies are made.
+#[derive(Debug, Clone, Copy)]
+enum Kept {
+    /// It is known, or bits of the received frame.
+    Value(Value),
+    /// In memory: a value that all copies use would be kept for them on the way of packets without
+    /// copies, too.
+    Slot(StackSlot),
 }
 
 impl Builder<'_> {
@@ -84,7 +97,7 @@ impl Builder<'_> {
         let standard = &self.program.standard_metadata;
         self.store_constant(standard.instance_type, instance::REPLICATED);
         let original = Original {
-            words: (0..self.program.state_words).map(|word| self.get(word)).collect(),
+            words: (0..self.program.state_words).map(|word| self.keep(word)).collect(),
             length: self.b.use_var(self.vars.length),
             truncate: self.b.use_var(self.vars.truncate),
         };
@@ -111,10 +124,30 @@ impl Builder<'_> {
         self.b.seal_block(copy);
     }
 
+    fn keep(&mut self, word: Word) -> Kept {
+        let value = self.get(word);
+        let value = self.b.func.dfg.resolve_aliases(value);
+        if self.number(value).is_some() || self.origins.contains_key(&value) {
+            return Kept::Value(value);
+        }
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
+        let slot = self.b.create_sized_stack_slot(data);
+        self.b.ins().stack_store(value, slot, 0);
+        Kept::Slot(slot)
+    }
+
+    fn kept(&mut self, kept: Kept) -> Value {
+        match kept {
+            Kept::Value(value) => value,
+            Kept::Slot(slot) => self.b.ins().stack_load(types::I64, slot, 0),
+        }
+    }
+
     /// Sets the values of the packet to those of the original.
     fn become_copy(&mut self, original: &Original) {
-        for (word, value) in (0..).zip(&original.words) {
-            self.set(word, *value);
+        for (word, kept) in (0..).zip(&original.words) {
+            let value = self.kept(*kept);
+            self.set(word, value);
         }
         let (zero, none) = (self.constant(0), self.constant(NO_LIST));
         let vars = self.vars;
@@ -170,7 +203,8 @@ impl Builder<'_> {
         self.context_store(field!(original_truncate), copies.original.truncate);
         let memory = self.context_load(field!(original));
         for word in live_after_stop.iter() {
-            self.store_word(memory, word, copies.original.words[word as usize]);
+            let value = self.kept(copies.original.words[word as usize]);
+            self.store_word(memory, word, value);
         }
         self.return_outcome(outcome::END_OF_COPY);
         self.enter(last);

@@ -165,11 +165,9 @@ impl Following<'_> {
 }
 
 impl Stage {
+    /// Without the egress of copies: a program that multicasts has as many paths as others.
     fn size(&self) -> usize {
-        let next = self
-            .next
-            .iter()
-            .flat_map(|next| next.stage.iter().chain(&next.clone).chain(&next.copy));
+        let next = self.next.iter().flat_map(|next| next.stage.iter().chain(&next.clone));
         graph_size(&self.variants.cfg) + next.map(Stage::size).sum::<usize>()
     }
 }

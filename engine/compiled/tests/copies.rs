@@ -55,6 +55,10 @@ control I(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
         m.lost = m.lost + 3;
         if (h.extra.isValid()) { h.extra.data = h.extra.data + 1; }
         if (s.instance_type == 4) { h.q.port = (bit<8>)s.packet_length; }
+        if (h.q.op & 32 == 32 && h.q.left == 200) {
+            h.q.op = 1;
+            h.q.left = 255;
+        }
         if (h.q.op & 1 == 1) {
             s.mcast_grp = (bit<16>)h.q.group;
         } else if (h.q.op == 8) {
@@ -92,7 +96,7 @@ control E(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
                 truncate(41);
             }
         }
-        if (h.q.left != 0 && s.instance_type != 2) {
+        if (h.q.left != 0 && (s.instance_type != 2 || h.q.op & 64 == 64)) {
             if (h.q.left != 255) { h.q.left = h.q.left - 1; }
             if (act & 1 == 1) {
                 if (h.q.list == 1) {
@@ -334,10 +338,28 @@ fn endless_recirculation_ends_at_the_limits() {
     // The passes of the frame are limited, too, where each becomes two.
     let acts = [RECIRCULATE, RECIRCULATE, 0];
     let doubled = Request { left: 255, ..Request::multicast(2, acts) };
-    let before = switches[1].statistics().replicated;
-    assert!(send(&mut switches, &[doubled.frame(3), Request::unicast(0).frame(3)]).len() == 1);
-    let copies = switches[1].statistics().replicated - before;
-    assert!((u64::from(MAX_PASSES_PER_FRAME) / 2..).contains(&copies), "{copies}");
+    // Here this begins after 54 passes.
+    let later = Request { op: 32, left: 254, ..doubled };
+    for request in [doubled, later] {
+        let before = switches[1].statistics().replicated;
+        let sent = send(&mut switches, &[request.frame(3), Request::unicast(0).frame(3)]);
+        assert_eq!(sent.len(), 1);
+        let copies = switches[1].statistics().replicated - before;
+        assert!((u64::from(MAX_PASSES_PER_FRAME) / 2..).contains(&copies), "{copies}");
+    }
+}
+
+/// The clone is one pass more, and each recirculation of it.
+#[test]
+fn a_recirculated_clone_counts_all_of_its_passes() {
+    let mut switches = both(1);
+    for left in 2..6 {
+        let mut request = Request { op: 64, left, ..Request::unicast(DROP | CLONE) };
+        request.acts[3] = RECIRCULATE; // the instance of the clone
+        send(&mut switches, &[request.frame(3), request.frame(20)]);
+    }
+    let statistics = switches[1].statistics();
+    assert!(statistics.recirculated > 5 && statistics.cloned > 5, "{statistics:?}");
 }
 
 #[test]
@@ -359,7 +381,7 @@ fn executors_agree_on_random_requests() {
                 .map(|_| {
                     let mut pick = |of: &[u8]| of[random.between(0, of.len() as u64 - 1) as usize];
                     let mut request = Request {
-                        op: pick(&[0, 1, 1, 1, 1, 1, 3, 2, 5, 7, 8, 17]),
+                        op: pick(&[0, 1, 1, 1, 1, 1, 3, 2, 5, 7, 8, 17, 64, 65]),
                         group: pick(&GROUPS),
                         session: pick(&[1, 1, 1, 2, 3, 4]),
                         left: pick(&[0, 1, 2, 3]),

@@ -1049,7 +1049,7 @@ class SwitchNode:
     def pause(self) -> None:
         """Stop reading frames (they fill the buffers of the sockets, then are lost) until `resume`.
 
-        Returns when the current frames are processed.
+        Returns when the current frames are processed. Packets between two pipelines are lost.
         """
 
     def resume(self) -> None: ...
@@ -1085,8 +1085,8 @@ class SwitchNode:
         impaired links; "cpu_ns" (processor time of the node's threads); "unrecorded" (see
         `record`); "unsummed" (frames of an interface, not with XDP, whose sender has left checksums
         to a network card); "crossings" (packets from one pipeline to another), "crossing_drops"
-        (their queue was full) and "load_drops" (they were in it when another program was loaded).
-        Datagrams of other senders than the peer are not counted.
+        (their queue was full) and "crossing_losses" (they were in it when another program was
+        loaded, or at a `pause`). Datagrams of other senders than the peer are not counted.
         """
 
     def pipeline_statistics(self) -> list[dict[str, int]]:

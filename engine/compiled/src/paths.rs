@@ -76,7 +76,9 @@ pub(crate) fn common_paths(program: &Program, plan: &Plan, arrival: Arrival) -> 
     let parser = Variants::new(program, &program.parser, at_start, &parsed(program, arrival))?;
     let sizes = [Graph::VerifyChecksum, Graph::Ingress, Graph::Egress, Graph::ComputeChecksum];
     let size: usize = sizes.iter().map(|graph| graph_size(graph.of(program))).sum();
-    let mut left = MAX_SIZE * size.max(SMALL);
+    // A large program recirculates rare packets, such as those for another pipeline.
+    let multiple = if arrival == Arrival::Received { MAX_SIZE } else { 1 };
+    let mut left = multiple * size.max(SMALL);
     let mut next: Vec<Next> = parser
         .exits
         .iter()

@@ -29,6 +29,8 @@ Target = Annotated[
 Fabric = Literal["udp", "veth"]
 """The links of a live rack."""
 Executor = Literal["compiled", "interpreter"]
+Pinned = Literal["switch", "server", "coordinator", "client", "card", "redis"]
+"""A kind of processes of a live rack."""
 Pipelines = Literal[1, 2, 4]
 
 
@@ -191,6 +193,12 @@ class GenericLab(Spec):
     pipelines: Pipelines = 1
     """Pipelines of each switch, each with its own tables and registers; a scheme may support fewer.
     """
+
+    cores: dict[Pinned, Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
+    """Live only: the processor cores that each kind of processes may use; left out: all. A switch
+    has a thread for each of its pipelines (`{switch: [0, 1], client: [2], server: [3]}`)."""
 
     @model_validator(mode="after")
     def _target_can(self) -> GenericLab:

@@ -22,7 +22,7 @@ from typing import Any
 
 from netkv import schemes
 from netkv.control.network import Place
-from netkv.lab import cabling, cards, target
+from netkv.lab import cabling, cards, cores, target
 from netkv.lab.cabling import Cabling
 from netkv.lab.process import BusyPortError, NodeProcess
 from netkv.lab.rack_nodes import (
@@ -77,6 +77,7 @@ class LiveRack(Rack):
         """
         super().__init__(spec, schemes.of(spec), on_event)
         self.scheme.check_live(spec.lab)
+        cores.check(spec.lab.cores)
         self.directory = directory
         self.target = target.of(spec.lab, self._bundle)
         # Checked before anything is compiled.

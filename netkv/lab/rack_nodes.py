@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from netkv.errors import UsageError
-from netkv.lab import cabling
+from netkv.lab import cabling, cores
 from netkv.lab.cabling import Cable
 from netkv.lab.channel import ControlChannel
 from netkv.lab.controller import Controller
+from netkv.lab.hardware import Pinned
 from netkv.lab.process import BusyPortError, Kind, NodeProcess
 from netkv.rack import layout, nodes
 from netkv.rack.nodes import Direction, NodeError, Storage
@@ -77,9 +78,16 @@ class LiveNode(nodes.Node):
         """Starts a process and waits until it is ready; raises `NodeError`."""
         self.process = self._new_process(self._rack.directory / "logs" / f"{self.name}.log")
         await self.process.spawn()
+        self._pin(self.process)
         # Reported before it is ready: a clean-up after a crash needs every process.
         self._rack.processes_changed()
         await self.process.configure()
+
+    def _pin(self, process: NodeProcess) -> None:
+        kind = self._kind
+        pinned: Pinned = "switch" if kind == "bmv2" or kind == "external-switch" else kind
+        if process.identity is not None:
+            cores.pin(process.identity.pid, self._rack.spec.lab.cores.get(pinned, ()))
 
     async def request(self, do: str, arguments: dict[str, Any] | None = None) -> Any:
         """Sends a command to the process; raises `NodeError`."""

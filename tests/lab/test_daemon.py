@@ -148,3 +148,25 @@ def test_lab_file_has_name_and_scheme(home: Path) -> None:
     daemon.down("lab")
     assert document["name"] == "lab"
     assert document["spec"]["scheme"] == "netcache"
+
+
+def test_processes_use_the_cores_that_the_lab_names() -> None:
+    core = min(os.sched_getaffinity(0))
+    lab = SPEC.lab.model_copy(update={"cores": {"switch": [core], "server": [core]}})
+    status = daemon.up("lab", SPEC.model_copy(update={"lab": lab}))
+    try:
+        for node, process in status.nodes.items():
+            if not process["pid"]:
+                continue
+            threads = os.listdir(f"/proc/{process['pid']}/task")
+            used = {core for thread in threads for core in os.sched_getaffinity(int(thread))}
+            pinned = node == "switch" or node.startswith("servers-")
+            assert used == ({core} if pinned else os.sched_getaffinity(0)), node
+    finally:
+        daemon.down("lab")
+
+
+def test_a_core_that_does_not_exist_is_refused() -> None:
+    lab = SPEC.lab.model_copy(update={"cores": {"client": [4711]}})
+    with pytest.raises(NetkvError, match=r"'client' are to use core 4711, which this machine"):
+        daemon.up("lab", SPEC.model_copy(update={"lab": lab}))

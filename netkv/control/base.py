@@ -134,7 +134,7 @@ class Digest:
     switch: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class PacketIn:
     """A frame for the controller, without the packet-in header: it begins with Ethernet."""
 
@@ -152,7 +152,7 @@ class Saved:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class TableWritten:
     """The switch has carried out table write `write`, or refused it with an error."""
 
@@ -225,7 +225,7 @@ MatchValue: TypeAlias = int | Range
 """An `int` is an exact match."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class InsertEntry:
     """Insert a table entry. Names are the full names of P4Info (`NetkvIngress.lookup.cache`).
 
@@ -315,7 +315,7 @@ class ResetSwitch:
     switch: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class SendFrame:
     """Send a frame by packet-out. With `egress_port` 0 it passes the pipeline like any frame."""
 

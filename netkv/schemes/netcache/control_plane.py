@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import ClassVar
 
+from netkv._engine import Outstanding
 from netkv.control.base import (
     Action,
     Digest,
@@ -34,7 +35,6 @@ from netkv.control.messages import (
     decode,
     encode,
 )
-from netkv.control.outstanding import Outstanding
 from netkv.control.pending_requests import PendingRequests, To
 from netkv.control.table_writes import TableWrites
 from netkv.control.topology import KEY_BYTES, Topology, owner_index

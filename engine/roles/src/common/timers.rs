@@ -5,6 +5,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::Nanos;
 
+/// Maximum number of timers that [`Timers::discard`] drops from a queue.
+const MAX_DISCARDS: usize = 2;
 /// Maximum number of queues of [`Timers`].
 const MAX_QUEUES: usize = 8;
 
@@ -39,6 +41,26 @@ impl<T: Ord> Timers<T> {
             self.queues.push(queue);
         } else {
             self.heap.push(Reverse(entry));
+        }
+    }
+
+    /// If there are more than `enough` timers, drops some that do not matter any more and are the
+    /// first of a queue. An owner that calls this for each timer that it sets has few more than
+    /// `enough`, however long the waits are.
+    pub(crate) fn discard(&mut self, enough: usize, matters: impl Fn(Nanos, &T) -> bool) {
+        if self.queues.iter().map(VecDeque::len).sum::<usize>() <= enough {
+            return;
+        }
+        for queue in &mut self.queues {
+            for _ in 0..MAX_DISCARDS {
+                // Queues are not empty.
+                match queue.front() {
+                    Some((at, event)) if queue.len() > 1 && !matters(*at, event) => {
+                        queue.pop_front();
+                    }
+                    _ => break,
+                }
+            }
         }
     }
 
@@ -279,6 +301,21 @@ mod tests {
         assert_eq!(timers.take(9), Some((3, 'a')));
         assert_eq!(timers.take(9), Some((5, 'b')));
         assert_eq!(timers.take(9), None);
+    }
+
+    #[test]
+    fn timers_that_do_not_matter_are_dropped() {
+        let mut timers = Timers::new();
+        for now in 0..10_000 {
+            // Each matters for 10 ns, but is due after 1,000; of one in 1,000 after 2,500.
+            let until = now + if now % 1_000 == 0 { 2_500 } else { 10 };
+            timers.discard(20, |_, until| *until > now);
+            timers.set(now + 5_000, until);
+            assert!(timers.queues.iter().map(VecDeque::len).sum::<usize>() <= 2_521);
+        }
+        let left: Vec<_> = std::iter::from_fn(|| timers.take(Nanos::MAX)).collect();
+        assert_eq!(left.iter().filter(|(_, until)| *until > 9_999).count(), 12);
+        assert!(left.is_sorted());
     }
 
     #[test]

@@ -5,8 +5,6 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use crate::Nanos;
 
-/// Maximum number of timers that [`Timers::discard`] drops from a queue.
-const MAX_DISCARDS: usize = 2;
 /// Maximum number of queues of [`Timers`].
 const MAX_QUEUES: usize = 8;
 
@@ -44,22 +42,21 @@ impl<T: Ord> Timers<T> {
         }
     }
 
-    /// If there are more than `enough` timers, drops some that do not matter any more and are the
-    /// first of a queue. An owner that calls this for each timer that it sets has few more than
-    /// `enough`, however long the waits are.
+    /// If there are more than `enough` timers, drops those that do not matter any more, as far as
+    /// they are the first ones of a queue. So an owner that calls this for each timer that it sets
+    /// has few more than `enough`, however long the waits are. Many are dropped at once: their owner
+    /// looks at scattered memory for each, which the processor does for several at a time.
     pub(crate) fn discard(&mut self, enough: usize, matters: impl Fn(Nanos, &T) -> bool) {
         if self.queues.iter().map(VecDeque::len).sum::<usize>() <= enough {
             return;
         }
         for queue in &mut self.queues {
-            for _ in 0..MAX_DISCARDS {
-                // Queues are not empty.
-                match queue.front() {
-                    Some((at, event)) if queue.len() > 1 && !matters(*at, event) => {
-                        queue.pop_front();
-                    }
-                    _ => break,
-                }
+            // Queues are not empty.
+            while queue.len() > 1
+                && let Some((at, event)) = queue.front()
+                && !matters(*at, event)
+            {
+                queue.pop_front();
             }
         }
     }

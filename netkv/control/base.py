@@ -429,8 +429,8 @@ class RegistersClients(Protocol):
 class ControlPlane(ABC):
     """Takes events and returns actions. Schemes extend one of its two subclasses.
 
-    A subclass implements the `on_…` methods it needs as generators. `handle` runs each to its end,
-    so a state change never depends on whether the caller consumes the actions.
+    A subclass implements the `on_…` methods it needs, most as generators. `handle` runs each to its
+    end, so a state change never depends on whether the caller consumes the actions.
     """
 
     digests: ClassVar[tuple[str, ...]] = ()
@@ -504,7 +504,7 @@ class ControlPlane(ABC):
         """A digest message has arrived."""
         return iter(())
 
-    def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:
+    def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterable[Action]:
         """A frame for the controller has arrived."""
         return iter(())
 

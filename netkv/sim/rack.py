@@ -254,12 +254,14 @@ class SimRack(Rack):
         simulation, controllers, failover = self.simulation, self.controllers, self.failover
         switches = [(it.controller, it) for it in self.control]
         now = simulation.now()
+        earliest: int | None = None
+        changed = True  # whether `earliest` may be another one
         # This loop runs for every message of a control channel.
         while True:
-            next_stop = until
-            for it in controllers:
-                if (due := it.deadline) is not None and due < next_stop:
-                    next_stop = due
+            if changed:
+                earliest = base.earliest(*(it.deadline for it in controllers))
+                changed = False
+            next_stop = until if earliest is None else min(earliest, until)
             if (due := failover.deadline) is not None and due < next_stop:
                 next_stop = due
             next_stop = max(next_stop, now)
@@ -270,6 +272,7 @@ class SimRack(Rack):
             self._nanoseconds = now = simulation.now()
             for notice in notices:
                 controller, switch = switches[notice[1]]
+                before = controller.deadline
                 if notice[0] == "packet-in":
                     controller.packet_in(switch, notice[2])
                 elif notice[0] == "answered":
@@ -278,10 +281,16 @@ class SimRack(Rack):
                     controller.arrived(switch, notice[2], notice[3])
                 else:
                     controller.digest(switch, notice[2])
-            for it in controllers:
-                if (due := it.deadline) is not None and due <= now:
-                    it.timer(now)
-            failover.advance(now)
+                due = controller.deadline
+                if due != before:
+                    changed |= before == earliest
+                    earliest = base.earliest(earliest, due)
+            if changed or (earliest is not None and earliest <= now):
+                for it in controllers:
+                    if (due := it.deadline) is not None and due <= now:
+                        it.timer(now)
+                changed = True
+            changed |= failover.advance(now)
             if now >= until:
                 return
 

@@ -51,11 +51,12 @@ Notice: TypeAlias = (
     tuple[Literal["packet-in"], int, bytes]
     | tuple[Literal["digest"], int, DigestMessage]
     | tuple[Literal["write"], int, int, int]
-    | tuple[Literal["answered"], int, int]
+    | tuple[Literal["answered"], int, int, str]
 )
 """An arrival at an end of a control channel: its kind, the switch, and a frame (which begins with
 the packet-in header), a digest, or the token of a table write. "write" also has the pipeline that
-the write has reached; it reaches all pipelines, in order. "answered": its answer has arrived."""
+the write has reached; it reaches all pipelines, in order. "answered": its answer has arrived, with
+the reason if the switch has refused a plain write."""
 MeterConfig: TypeAlias = tuple[int, int, int, int]
 """cir, cburst, pir, pburst: per second and in units of the meter (bytes or packets)."""
 
@@ -186,6 +187,8 @@ FIRST_SERVER_SENDER: Final[int]
 """`sender` field of server 0; server `i` has this plus `i`."""
 MAX_CLIENTS: Final[int]
 """Largest number of a client, which is its `sender` field. Servers have numbers up to this, too."""
+WINDOW: Final[int]
+"""Size of the deduplication window that a server has for each sender."""
 SERVICE_IP: Final[int]
 """The destination of requests of clients; the switch forwards them to the owner of the key."""
 CONTROLLER_IP: Final[int]
@@ -244,6 +247,152 @@ def frame_op(frame: bytes) -> Op | None:
 def is_report(frame: bytes) -> bool:
     """Whether a frame reports a hot record, or acknowledges such a report. Its sender repeats it,
     so it has the lowest priority."""
+
+@type_check_only
+class _Timeouts(Protocol):
+    """`netkv.control.roundtrip.Timeouts`."""
+
+    @property
+    def first(self) -> int: ...
+    @property
+    def shortest(self) -> int: ...
+    @property
+    def longest(self) -> int: ...
+
+@type_check_only
+class _Metadata(Protocol):
+    """`netkv.control.messages.CacheMetadata`."""
+
+    generation: int
+    version: int
+    bitmap: int
+
+@type_check_only
+class _Stamp(Protocol):
+    """`netkv.control.messages.Stamp`."""
+
+    incarnation: int
+    number: int
+    generation: int
+    bits: Bit
+
+@type_check_only
+class _Slot(Protocol):
+    """`netkv.control.messages.Slot`."""
+
+    entry: int
+    number: int
+
+@type_check_only
+class _Reply(Protocol):
+    """`netkv.control.messages.Message`."""
+
+    op: Op
+    key: bytes
+    request: int
+
+class MessageNumbers:
+    """A sequence of numbers without wrap-around (netkv/control/message_numbers.py)."""
+
+    def __init__(self, per_second: int) -> None:
+        """`per_second`: how many numbers may be used in a second, at least 1."""
+
+    def start(self, now: int) -> None:
+        """Begin above all numbers used before `now`."""
+
+    def take(self) -> int:
+        """The next number. It may be used from `usable(number)` on, as `wire(number)`."""
+
+    def usable(self, number: int) -> int:
+        """When the clock reaches `number` (rule 1)."""
+
+    def go_above(self, wire: int) -> None:
+        """Continue above a number that a server has seen, if it is newer than the last taken."""
+
+class RoundTrip:
+    """The timeout of one kind of request (netkv/control/roundtrip.py), in nanoseconds."""
+
+    timeout: Final[int]
+    """The timeout of a new message."""
+
+    def __init__(self, bounds: _Timeouts) -> None: ...
+    def sample(self, took: int) -> None:
+        """Add the round-trip time of a message that was sent once."""
+
+    def back_off(self, waited: int) -> int:
+        """A message has had no reply within `waited`; returns its next timeout."""
+
+    def late(self, waited: int) -> None:
+        """A repeated message was answered; `waited` is its last timeout.
+
+        If that was the longest timeout, replies may take longer than it. Then every message would
+        be repeated before its reply arrives, so new messages get a longer timeout.
+        """
+
+class Outstanding:
+    """Requests of a controller without a reply, and their retransmission. They are identified by
+    the number in their frame.
+
+    Rules
+    -----
+    1. Every request has its own number. A retransmission has the same number, so a receiver
+       recognizes it as a duplicate.
+    2. Requests are sent (`ready`) in the order in which they were added, each when the clock has
+       reached its number (`MessageNumbers`). A request is held back while its receiver has not
+       answered one whose number is `WINDOW` below or more: the receiver would treat a
+       retransmission of that one as a late copy.
+    3. A reply counts once, and only with the number, op and key of a pending request.
+    4. A request is sent at most `tries` times. Each timeout is twice as long as the previous one,
+       up to a limit. The first one depends on the round trips of the same op (`RoundTrip`).
+    """
+
+    def __init__(self, numbers: MessageNumbers, timeouts: _Timeouts) -> None:
+        """`numbers` may be shared with other users of the same sequence."""
+
+    @property
+    def numbers(self) -> MessageNumbers: ...
+    @property
+    def retries(self) -> int:
+        """Number of retransmissions so far."""
+
+    def __len__(self) -> int: ...
+    def add(
+        self,
+        op: int,
+        key: bytes,
+        tries: int,
+        lane: int | None,
+        to: int,
+        upper: bool,
+        cache_metadata: _Metadata | None,
+        stamp: _Stamp | None,
+        slot: _Slot | None,
+        value: bytes,
+    ) -> int:
+        """Add a request to IPv4 address `to`; `ready` sends it. Returns its number.
+
+        `lane`: the number of a receiver with a deduplication window, None for one without.
+        `upper`: whether it is about the copy in the upper layer of switches.
+        """
+
+    def ready(self, now: int) -> list[tuple[int, bytes]]:
+        """The requests to be sent now for the first time, with their frames."""
+
+    def answered(self, now: int, reply: _Reply) -> bool:
+        """Remove the request that `reply` answers; False if there is none."""
+
+    def cancel(self, request: int) -> None:
+        """Remove `request`; nothing happens if it is not pending."""
+
+    def clear(self) -> None:
+        """Remove all requests. The numbering continues, so late replies match no request."""
+
+    def next_expired(self, now: int) -> tuple[int, bytes | None] | None:
+        """A request whose timeout has passed, and its frame, to be sent again. Without a frame it
+        has been given up and is no longer pending. None if there is no such request."""
+
+    def deadline(self) -> int | None:
+        """When the next timeout ends, or the next request may be sent."""
 
 def udp_frame(source: int, destination: int, port: int, payload: bytes) -> bytes:
     """The whole Ethernet frame of a UDP datagram with this payload; both its ports are `port`."""
@@ -925,6 +1074,15 @@ class Simulation:
     def write(self, switch: int, token: int) -> bool:
         """Send a table write to the switch; a notice "write" reports its arrival at each pipeline.
         False if too many are under way; then it is not sent."""
+
+    def write_plain(
+        self, switch: int, token: int, writes: PlainWrites, write: object
+    ) -> bool | None:
+        """As `write`, but the switch carries the write out and answers it by itself, without
+        notices "write". None if the write is not plain; then it is not sent."""
+
+    def discard_updates(self, switch: int) -> None:
+        """The switch carries out no plain write that is under way."""
 
     def answer(self, switch: int, token: int) -> None:
         """Send the answer to a write to the controller; a notice "answered" reports its arrival."""

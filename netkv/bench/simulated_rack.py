@@ -47,6 +47,7 @@ class Case(BaseModel):
     zipf: float = 0.99
     writes: float = 0.0
     """Share of writes in the requests."""
+    value_size: int = 128
     topology: TopologySpec = TopologySpec(kind="rack")
     """Its switches, whatever the default of the scheme."""
     cache_entries: int = CACHE_ENTRIES
@@ -54,6 +55,8 @@ class Case(BaseModel):
     """Requests outstanding; None: `OUTSTANDING_PER_SERVER` for each server."""
     seconds: float = 2.0
     """Wall time of the measurement."""
+    crash: bool = False
+    """Whether a switch crashes when memory is measured."""
     operations: int = 1
     """Minimum of operations when memory is measured, however long they take."""
 
@@ -76,6 +79,7 @@ class Case(BaseModel):
             keys=self.keys,
             zipf=self.zipf,
             writes=self.writes,
+            value_size=self.value_size,
             arrivals=ClosedLoop(outstanding=self.outstanding),
         )
         return RackSpec(

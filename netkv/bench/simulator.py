@@ -11,7 +11,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from netkv import resources, schemes
 from netkv.bench.result import Machine, this_machine
 from netkv.bench.simulated_memory import MemoryGrowth
 from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER, Case, Measured
-from netkv.errors import NetkvError, UsageError
+from netkv.errors import MisfitError, NetkvError, UsageError
 from netkv.lab.hardware import TopologySpec
 
 SERVERS = (1, 8, 32, 128)
@@ -38,6 +38,8 @@ WRITTEN_KEYS = (10_000, MAX_KEYS)
 """Keys of the racks that only write: few, all written soon, and more than a run can write."""
 WRITING_SERVERS = 8
 
+_VALUE_SIZES = (128, 32)
+"""The first size is the usual one."""
 _ALONE_S = 0.3
 """Seconds for each path of a program alone; before the rack and again after it."""
 _TIMEOUT = 600.0
@@ -77,13 +79,15 @@ class SimulatorResult(BaseModel):
 
 
 class MemoryResult(BaseModel):
-    """Memory of a rack that only writes, after some virtual time and after twice that time."""
+    """Memory of a rack that only writes, after some virtual time and after ten times that time."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     scheme: str
     servers: int
     keys: int
+    crashes: bool
+    """Whether a switch crashes and recovers in each tenth of the time."""
     virtual_s: tuple[float, float]
     operations: tuple[int, int]
     """Completed until then."""
@@ -92,9 +96,9 @@ class MemoryResult(BaseModel):
     memory_mb: tuple[float, float]
     """Peak memory of the process until then."""
     bytes_per_operation: float
-    """Memory that was added in the second half, for each of its operations."""
+    """Memory that was added after the first tenth, for each operation."""
     bytes_per_key: float | None
-    """The same, for each key first written in the second half; None: there was none."""
+    """The same, for each key first written after the first tenth; None: there was none."""
 
 
 class SimulatorBenchmark(BaseModel):
@@ -129,7 +133,7 @@ class Row:
         words = [case.scheme, f"{case.servers} server{'s' if case.servers > 1 else ''}"]
         words += [f"{case.keys:,} keys", f"Zipf {case.zipf:g}" if case.zipf else "uniform"]
         if case.writes:
-            words.append("writes")
+            words.append("writes, a switch crashes" if case.crash else "writes")
         if case.topology.kind != "rack":
             words.append(case.topology.describe())
         if case.window is not None:
@@ -158,7 +162,7 @@ def plan(
             for case in cases:
                 schemes.of(case.rack())
             rows += [Row(case, beside) for case in cases]
-            rows += [Row(_sized(writing, one, many)) for one, many in sizes]
+            rows += _with_crash([Row(_sized(writing, one, many)) for one, many in sizes])
             continue
         cases = [_sized(usual, one, MAX_KEYS) for one in SERVERS if one != most]
         cases += [_sized(usual, most, many) for many in KEYS[:-1]]
@@ -167,8 +171,32 @@ def plan(
         cases.append(usual.model_copy(update={"window": OUTSTANDING_PER_SERVER}))
         rows += [Row(usual.model_copy(update={"zipf": s}), beside) for s in SKEWS]
         rows += [Row(case) for case in cases if _is_supported(case)]
-        rows += [Row(_sized(writing, WRITING_SERVERS, many)) for many in WRITTEN_KEYS]
-    return rows
+        rows += _with_crash([Row(_sized(writing, WRITING_SERVERS, many)) for many in WRITTEN_KEYS])
+    return [replace(row, case=_fitting(row.case)) for row in rows]
+
+
+def _fitting(case: Case) -> Case:
+    """The case with values of a size that the cards of its scheme can hold, if it has cards."""
+    card = schemes.get(case.scheme).card
+    preload = card(case.rack().lab).preload if card else None
+    if preload is None:
+        return case
+    for size in _VALUE_SIZES:
+        fitting = case.model_copy(update={"value_size": size})
+        try:
+            next(iter(preload(fitting.rack(), 0)), None)
+        except MisfitError:
+            continue
+        return fitting
+    return case  # refused with a sentence when it is measured
+
+
+def _with_crash(rows: list[Row]) -> list[Row]:
+    """The rows, and the first of them with crashes, if its scheme recovers from them."""
+    case = rows[0].case
+    if not schemes.get(case.scheme).recovery_phases:
+        return rows
+    return [*rows, Row(case.model_copy(update={"crash": True}))]
 
 
 def _all_schemes() -> list[str]:
@@ -263,18 +291,19 @@ def _result(case: Case, seen: Measured) -> SimulatorResult:
 
 
 def _memory_result(case: Case, grown: MemoryGrowth) -> MemoryResult:
-    once, twice = grown.once, grown.twice
-    added = (twice.memory_mb - once.memory_mb) * 2**20
-    keys = twice.written_keys - once.written_keys
+    first, whole = grown.first, grown.whole
+    added = (whole.memory_mb - first.memory_mb) * 2**20
+    keys = whole.written_keys - first.written_keys
     return MemoryResult(
         scheme=case.scheme,
         servers=case.servers,
         keys=case.keys,
-        virtual_s=(round(once.virtual_s, 6), round(twice.virtual_s, 6)),
-        operations=(once.operations, twice.operations),
-        written_keys=(once.written_keys, twice.written_keys),
-        memory_mb=(round(once.memory_mb, 1), round(twice.memory_mb, 1)),
-        bytes_per_operation=round(added / max(twice.operations - once.operations, 1), 1),
+        crashes=case.crash,
+        virtual_s=(round(first.virtual_s, 6), round(whole.virtual_s, 6)),
+        operations=(first.operations, whole.operations),
+        written_keys=(first.written_keys, whole.written_keys),
+        memory_mb=(round(first.memory_mb, 1), round(whole.memory_mb, 1)),
+        bytes_per_operation=round(added / max(whole.operations - first.operations, 1), 1),
         bytes_per_key=round(added / keys, 1) if keys else None,
     )
 
@@ -369,14 +398,16 @@ def _is_usual(result: SimulatorResult) -> bool:
 
 
 def _lengths(memory: Sequence[MemoryResult]) -> dict[str, float]:
-    """Memory after twice the time relative to that after the time."""
+    """Memory after ten times the time relative to that after the time."""
     several = len({each.servers for each in memory}) > 1
     ratios: dict[str, float] = {}
     for each in memory:
         servers = f"{each.servers} servers, " if several else ""
-        once, twice = each.memory_mb
-        name = f"{each.scheme}: memory of a run twice as long, {servers}{each.keys:,} keys written"
-        ratios[name] = round(twice / once, 2)
+        first, whole = each.memory_mb
+        run = "memory of a run ten times as long"
+        crashes = ", with crashes" if each.crashes else ""
+        name = f"{each.scheme}: {run}, {servers}{each.keys:,} keys written{crashes}"
+        ratios[name] = round(whole / first, 2)
     return ratios
 
 

@@ -154,7 +154,7 @@ def sim(
     Racks of up to 128 servers, 100 million keys and several switches, each in a process of its own,
     as far as a scheme supports them. The ratios compare the simulator with the switch program
     alone, and large racks with small ones. Racks with writes only show the memory of a run, and of
-    one twice as long.
+    one ten times as long.
     """
     from netkv.bench import simulator
     from netkv.cli.progress import steps

@@ -134,7 +134,7 @@ class Digest:
     switch: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class PacketIn:
     """A frame for the controller, without the packet-in header: it begins with Ethernet."""
 
@@ -152,7 +152,7 @@ class Saved:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class TableWritten:
     """The switch has carried out table write `write`, or refused it with an error."""
 
@@ -225,7 +225,7 @@ MatchValue: TypeAlias = int | Range
 """An `int` is an exact match."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class InsertEntry:
     """Insert a table entry. Names are the full names of P4Info (`NetkvIngress.lookup.cache`).
 
@@ -315,7 +315,7 @@ class ResetSwitch:
     switch: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class SendFrame:
     """Send a frame by packet-out. With `egress_port` 0 it passes the pipeline like any frame."""
 
@@ -429,8 +429,8 @@ class RegistersClients(Protocol):
 class ControlPlane(ABC):
     """Takes events and returns actions. Schemes extend one of its two subclasses.
 
-    A subclass implements the `on_…` methods it needs as generators. `handle` runs each to its end,
-    so a state change never depends on whether the caller consumes the actions.
+    A subclass implements the `on_…` methods it needs, most as generators. `handle` runs each to its
+    end, so a state change never depends on whether the caller consumes the actions.
     """
 
     digests: ClassVar[tuple[str, ...]] = ()
@@ -504,7 +504,7 @@ class ControlPlane(ABC):
         """A digest message has arrived."""
         return iter(())
 
-    def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:
+    def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterable[Action]:
         """A frame for the controller has arrived."""
         return iter(())
 

@@ -1,4 +1,5 @@
-"""Message numbers that no earlier controller has used, derived from the clock alone.
+"""Message numbers that no earlier controller has used, derived from the clock alone. The engine
+implements them (`engine/python/src/control`).
 
 Servers keep the message numbers of a controller in a deduplication window, also after it has
 crashed: a number that is not newer counts as a late copy. Switch and servers identify entries by
@@ -25,43 +26,11 @@ A switch driver takes some 10,000 table writes a second (Jin et al., SOSP 2017, 
 Update"), so the default rate does not limit a controller.
 """
 
-from netkv.control.base import SECOND, Nanoseconds
+from netkv._engine import MessageNumbers
+
+__all__ = ["MessageNumbers", "is_newer", "wire"]
 
 _RANGE = 1 << 32
-
-
-class MessageNumbers:
-    """A sequence of numbers without wrap-around; `wire` maps them to 32 bits."""
-
-    def __init__(self, per_second: int) -> None:
-        """`per_second`: how many numbers may be used in a second, at least 1."""
-        if per_second < 1:
-            raise ValueError(f"numbers_per_second {per_second}: at least 1 is needed.")
-        self._rate = per_second
-        self._last = 0
-        self._ahead = 0  # lead over the clock, after `go_above`
-
-    def start(self, now: Nanoseconds) -> None:
-        """Begin above all numbers used before `now`."""
-        self._last = max(self._last, now * self._rate // SECOND)
-
-    def take(self) -> int:
-        """The next number. It may be used from `usable(number)` on, as `wire(number)`."""
-        self._last += 1
-        if self._last % _RANGE == 0:
-            self._last += 1
-        return self._last
-
-    def usable(self, number: int) -> Nanoseconds:
-        """When the clock reaches `number` (rule 1)."""
-        return -(-(number - self._ahead) * SECOND // self._rate)
-
-    def go_above(self, wire: int) -> None:
-        """Continue above a number that a server has seen, if it is newer than the last taken."""
-        distance = (wire - self._last) % _RANGE
-        if distance < _RANGE // 2:
-            self._last += distance
-            self._ahead += distance
 
 
 def wire(number: int) -> int:

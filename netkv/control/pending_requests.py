@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from netkv._engine import Outstanding
 from netkv.control.base import Action, Nanoseconds, Note, SendFrame
 from netkv.control.messages import CacheMetadata, Message, Op, Slot, Stamp, Status
-from netkv.control.outstanding import Outstanding
 from netkv.control.topology import SERVICE_IP
 
 Then: TypeAlias = Callable[[Nanoseconds, Message | None], Iterable[Action]]
@@ -127,9 +127,10 @@ class PendingRequests:
 
     def ready(self, now: Nanoseconds) -> list[SendFrame]:
         """The requests to be sent now for the first time."""
+        waiting = self._waiting
         return [
-            self._frame(message, self._waiting[message.request])
-            for message in self._outstanding.ready(now)
+            SendFrame(frame, switch=waiting[request].to.switch)
+            for request, frame in self._outstanding.ready(now)
         ]
 
     def on_reply(self, now: Nanoseconds, reply: Message) -> Iterable[Action]:
@@ -138,7 +139,7 @@ class PendingRequests:
         if pending_request is not None and pending_request.insist and reply.status not in ANSWERS:
             self._counts["refused_for_now"] += 1
             return ()
-        if pending_request is None or self._outstanding.answered(now, reply) is None:
+        if pending_request is None or not self._outstanding.answered(now, reply):
             self._counts["stray_replies"] += 1
             return ()
         del self._waiting[reply.request]
@@ -147,12 +148,13 @@ class PendingRequests:
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
         """Retransmit requests, and give up those without a try left."""
-        for message, again in self._outstanding.expired(now):
-            if again:
-                yield self._frame(message, self._waiting[message.request])
+        while (expired := self._outstanding.next_expired(now)) is not None:
+            request, frame = expired
+            if frame is not None:
+                yield SendFrame(frame, switch=self._waiting[request].to.switch)
                 continue
             self._counts["messages_given_up"] += 1
-            pending_request = self._waiting.pop(message.request)
+            pending_request = self._waiting.pop(request)
             name = pending_request.to.name
             if name and pending_request.tries >= self._tries and name not in self.silent:
                 self.silent.add(name)
@@ -162,20 +164,19 @@ class PendingRequests:
             else:
                 yield from pending_request.then(now, None)
 
-    def _frame(self, message: Message, request: PendingRequest) -> SendFrame:
-        return SendFrame(self._outstanding.frame(message), switch=request.to.switch)
-
     def _add(self, pending_request: PendingRequest) -> None:
-        pending_request.request = self._outstanding.add(
+        to = pending_request.to
+        request = self._outstanding.add(
             pending_request.op,
             pending_request.key,
-            pending_request.cache_metadata,
             pending_request.tries,
-            pending_request.to.lane,
-            stamp=pending_request.stamp,
-            slot=pending_request.slot,
-            value=pending_request.value,
-            to=pending_request.to.address,
-            upper=pending_request.to.upper,
+            to.lane,
+            to.address,
+            to.upper,
+            pending_request.cache_metadata,
+            pending_request.stamp,
+            pending_request.slot,
+            pending_request.value,
         )
-        self._waiting[pending_request.request] = pending_request
+        pending_request.request = request
+        self._waiting[request] = pending_request

@@ -30,8 +30,8 @@ _HEADER = ("scheme", "topology", "switches", "servers", "keys", "load", "outstan
 _RATES = ("requests\n/s wall", "events\n/s wall", "requests\n/s core", "events\n/s core")
 _REST = ("events\na request", "hits", "Python", "set-up", "memory")
 _MEMORY = (
-    *("scheme", "servers", "keys", "virtual\ntime", "operations", "written\nkeys", "memory"),
-    *("twice:\noperations", "written\nkeys", "memory", "bytes an\noperation more"),
+    *("scheme", "servers", "keys", "crashes", "virtual\ntime", "operations", "written\nkeys"),
+    *("memory", "10 times:\noperations", "written\nkeys", "memory", "bytes an\noperation more"),
     "bytes a\nkey more",
 )
 
@@ -48,7 +48,7 @@ def table(found: SimulatorBenchmark) -> Table:
 
 
 def memory_table(found: SimulatorBenchmark) -> Table:
-    """A line for each rack with writes only: memory after a time, and after twice that time."""
+    """A line for each rack with writes only: memory after a time, and after ten times that time."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in _MEMORY:
         left = name == "scheme"
@@ -118,6 +118,7 @@ def _memory_row(each: MemoryResult) -> list[str]:
         each.scheme,
         f"{each.servers}",
         f"{each.keys:,}",
+        "yes" if each.crashes else "",
         f"{each.virtual_s[0]:.3g} s",
         *at[0],
         *at[1],

@@ -12,7 +12,8 @@ Rules
    still reach the switch, unless the next controller loads the program first.
 4. A table write takes effect when it reaches the switch: in the first pipeline at once, in the
    others one after the other. Then its answer returns through the channel. A table is read when the
-   request reaches the switch.
+   request reaches the switch. The engine carries out plain writes by itself, unless somebody
+   observes them (`on_write`).
 5. Saves go to a disk that outlives controllers (`disk`). With one switch, the answer to a save that
    arrives while the switch is down is handled in the next session, as live.
 6. A changed topology is handled at once; with one switch that is down, after its restart.
@@ -25,7 +26,7 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netkv.control import base
 from netkv.sim.disk import Disk
@@ -45,12 +46,13 @@ class SwitchControl:
         name: str,
         tables: Tables,
         controller: Controller,
-        on_write: Callable[[base.TableWrite, str], object],
+        on_write: Callable[[base.TableWrite, str], object] | None,
         load: Callable[[], object],
     ) -> None:
         """`name`: as the control plane knows it, empty in that of one switch. `on_write` is called
         with each table write that all pipelines have, or that was refused, and the reason. `load`
         loads the program, which empties the switch."""
+        self._simulation = controller.simulation
         self.number = number
         self.name = name
         self.tables = tables
@@ -66,8 +68,10 @@ class SwitchControl:
         """The last changed topology, if any; the control plane was made with the one before."""
         self._on_write = on_write
         self.load = load
+        self._plain: dict[int, base.TableWrite] = {}
+        """Table writes that the engine carries out, by token, until they are answered."""
         self._requests: dict[int, base.TableWrite | base.ReadTable] = {}
-        """Table writes that not all pipelines have yet and reads, by token."""
+        """Other table writes that not all pipelines have yet, and reads, by token."""
         self._answers: dict[int, base.TableWritten | base.TableRead] = {}
         """Answers on their way to the controller, by token."""
         controller.switches[name] = self
@@ -94,11 +98,21 @@ class SwitchControl:
         """Whether controller and switch run."""
         return self.runs and self.controller.runs
 
-    def request(self, token: int, action: base.TableWrite | base.ReadTable) -> None:
-        """A write or read is on its way to the switch."""
-        self._requests[token] = action
-        if not isinstance(action, base.ReadTable):
-            self.bytes += self.tables.write_message_bytes(action)
+    def request(self, token: int, action: base.TableWrite | base.ReadTable) -> bool:
+        """Send a write or read to the switch; False if too many are under way."""
+        simulation, sent = self._simulation, None
+        requests: dict[int, Any] = self._requests
+        if self._on_write is None:
+            sent = simulation.write_plain(self.number, token, self.tables.plain, action)
+        if sent is None:
+            sent = simulation.write(self.number, token)
+        else:
+            requests = self._plain
+        if sent:
+            requests[token] = action
+            if not isinstance(action, base.ReadTable):
+                self.bytes += self.tables.write_message_bytes(action)
+        return sent
 
     def arrived(self, token: int, pipeline: int) -> bool:
         """A write or read has reached a pipeline of the switch; pipelines get it in order. Returns
@@ -115,13 +129,18 @@ class SwitchControl:
         if not error and pipeline + 1 < self.tables.pipelines:
             return False
         del self._requests[token]
-        self._on_write(request, error)
+        if self._on_write is not None:
+            self._on_write(request, error)
         self._answers[token] = base.TableWritten(request.write, not error, error, self.name)
         return True
 
-    def answer(self, token: int) -> base.TableWritten | base.TableRead | None:
-        """The answer that has reached the controller; None if it is of an earlier session."""
-        return self._answers.pop(token, None)
+    def answer(self, token: int, error: str) -> base.TableWritten | base.TableRead | None:
+        """The answer that has reached the controller; None if it is of an earlier session.
+        `error`: why the engine has refused a write that it carried out."""
+        request = self._plain.pop(token, None)
+        if request is None:
+            return self._answers.pop(token, None)
+        return base.TableWritten(request.write, not error, error, self.name)
 
     def started_alone(self) -> None:
         """The switch is up again, with empty tables, while there is no controller."""
@@ -129,9 +148,12 @@ class SwitchControl:
 
     def end_session(self, *, requests: bool) -> None:
         """Answers are lost, and also `requests`, unless they still reach the switch."""
+        # The engine drops answers to plain writes by itself when a switch or controller stops.
         self._answers.clear()
         if requests:
             self._requests.clear()
+            self._plain.clear()
+            self._simulation.discard_updates(self.number)
 
 
 class Controller:
@@ -148,13 +170,15 @@ class Controller:
         """`make` creates the control plane with the present topology, again after the controller
         has stopped. `may_act` returns whether the controller may carry out its next action; it
         returns False after it has called `stopped`."""
-        self._simulation = simulation
+        self.simulation = simulation
         self.disk = disk
         self._make = make
         self._on_report = on_report
         self._may_act = may_act
         self._token = 0
         self._due: int | None = None
+        """The deadline of the control plane."""
+        self._deadline: int | None = None
         self._saved: list[base.Saved] = []
         """Answers of the disk that arrived while the only switch was down."""
         self._refused: deque[base.Event] = deque()
@@ -169,7 +193,7 @@ class Controller:
     @property
     def deadline(self) -> int | None:
         """When to call `timer`, if no event happens before."""
-        return base.earliest(self._due, self.disk.deadline)
+        return self._deadline
 
     @property
     def ready(self) -> bool:
@@ -203,6 +227,7 @@ class Controller:
         switch.end_session(requests=True)
         if not self._several:
             self._due = None
+            self._deadline = self.disk.deadline
 
     def switch_lost(self, switch: SwitchControl) -> None:
         """The controller notices that a switch is down."""
@@ -235,10 +260,11 @@ class Controller:
         """The controller stops and loses its state, except what it has saved."""
         self.runs = False
         self._due = None
-        self.disk.controller_stopped(self._simulation.now())
+        self.disk.controller_stopped(self.simulation.now())
+        self._deadline = self.disk.deadline
         self._saved.clear()
         for switch in self.switches.values():
-            self._simulation.connect(switch.number, False)
+            self.simulation.connect(switch.number, False)
             switch.end_session(requests=False)
 
     def replace(self) -> None:
@@ -254,7 +280,7 @@ class Controller:
                 if switch.runs:
                     switch.load()
             if switch.runs:
-                self._simulation.connect(switch.number, True)
+                self.simulation.connect(switch.number, True)
         self._begin()
 
     def _begin(self) -> None:
@@ -269,7 +295,7 @@ class Controller:
 
     def _restarted(self, switch: SwitchControl) -> None:
         switch.blank = False
-        self._simulation.connect(switch.number, True)
+        self.simulation.connect(switch.number, True)
         self.handle(base.SwitchRestarted(switch.name))
 
     # ------------------------------------------------------------ messages and timers
@@ -283,6 +309,7 @@ class Controller:
                 self._saved.append(answer)
         if self._due is not None and self._due <= now:
             self.handle(base.Timer())
+        self._deadline = base.earliest(self._due, self.disk.deadline)
 
     def packet_in(self, switch: SwitchControl, frame: bytes) -> None:
         """A frame of a switch, which begins with the packet-in header."""
@@ -298,11 +325,11 @@ class Controller:
     def arrived(self, switch: SwitchControl, token: int, pipeline: int) -> None:
         """A table write or read has reached a pipeline of a switch."""
         if switch.arrived(token, pipeline):
-            self._simulation.answer(switch.number, token)
+            self.simulation.answer(switch.number, token)
 
-    def answered(self, switch: SwitchControl, token: int) -> None:
-        """The answer to a table write or read has arrived."""
-        answer = switch.answer(token)
+    def answered(self, switch: SwitchControl, token: int, error: str) -> None:
+        """The answer to a table write or read has arrived; `error` as in `SwitchControl.answer`."""
+        answer = switch.answer(token, error)
         if answer is not None:
             self.handle(answer)
 
@@ -326,18 +353,23 @@ class Controller:
     def _carry_out(self, event: base.Event) -> None:
         if not self._handles:
             return
-        now = self._simulation.now()
+        now = self.simulation.now()
         for action in self.control_plane.handle(now, event):
-            if isinstance(action, (base.Note, base.Recovering, base.Recovered)):
+            if isinstance(action, base.SendFrame):  # most of them
+                if not self._may_act():
+                    break  # the controller has stopped
+                self._at_switch(action)
+            elif isinstance(action, (base.Note, base.Recovering, base.Recovered)):
                 self._on_report(action)
             elif not self._may_act():
-                break  # the controller has stopped
+                break
             elif isinstance(action, base.Save):
                 self.disk.save(now, action)
             else:
                 self._at_switch(action)
         if self._handles:
             self._due = self.control_plane.deadline()
+        self._deadline = base.earliest(self._due, self.disk.deadline)
 
     def _at_switch(self, action: base.SwitchAction) -> None:
         switch = self.switches[action.switch]
@@ -347,16 +379,16 @@ class Controller:
         if isinstance(action, base.SendFrame):
             header = (action.egress_port << 7).to_bytes(PACKET_HEADER_BYTES, "big")
             switch.bytes += switch.tables.frame_message_bytes(action.frame)
-            self._simulation.packet_out(switch.number, header + action.frame)
+            self.simulation.packet_out(switch.number, header + action.frame)
         elif isinstance(action, base.ResetSwitch):
             switch.end_session(requests=True)
             switch.load()
             self._refused.append(base.SwitchRestarted(switch.name))
         else:
             self._token += 1
-            if self._simulation.write(switch.number, self._token):
-                switch.request(self._token, action)
-            elif isinstance(action, base.ReadTable):
+            if switch.request(self._token, action):
+                return
+            if isinstance(action, base.ReadTable):
                 error, name = base.TOO_MANY_WRITES, switch.name
                 self._refused.append(base.TableRead(action.read, error=error, switch=name))
             else:

@@ -73,10 +73,10 @@ class Failover:
         self._rerouting = self._new()
         self._due = dict.fromkeys(down, now + self._detection)
 
-    def advance(self, now: int) -> None:
-        """Handles what is due by now."""
+    def advance(self, now: int) -> bool:
+        """Handles what is due by now; False if no switch is out of service or has stopped."""
         if not self._due and not self._rerouting.out_of_service:
-            return
+            return False
         for switch in [switch for switch, due in self._due.items() if due <= now]:
             if self._due.pop(switch, None) is None:
                 continue  # the controllers were killed at an action that an earlier one led to
@@ -85,3 +85,4 @@ class Failover:
         for switch in sorted(self._rerouting.out_of_service):
             if self._is_ready(switch):
                 self._rerouting.set_service(switch, True)
+        return True

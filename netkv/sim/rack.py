@@ -83,7 +83,7 @@ class SimRack(Rack):
         profile: Profile | None = None,
         scheme: schemes.Scheme | None = None,
         on_event: Callable[[RackEvent], None] = lambda _: None,
-        on_write: Callable[[str, base.TableWrite, str], None] = lambda *_: None,
+        on_write: Callable[[str, base.TableWrite, str], None] | None = None,
     ) -> None:
         """`profile`: None for that of `spec.lab`. `scheme`: None for the one that `spec.scheme`
         names. `on_write` is called when a switch has carried out or refused a table write: with the
@@ -251,36 +251,46 @@ class SimRack(Rack):
 
     def advance(self, until: int) -> None:
         """Advances virtual time to `until` (nanoseconds)."""
-        simulation, switches, controllers = self.simulation, self.control, self.controllers
+        simulation, controllers, failover = self.simulation, self.controllers, self.failover
+        switches = [(it.controller, it) for it in self.control]
         now = simulation.now()
+        earliest: int | None = None
+        changed = True  # whether `earliest` may be another one
         # This loop runs for every message of a control channel.
         while True:
-            next_stop = until
-            for it in controllers:
-                if (due := it.deadline) is not None and due < next_stop:
-                    next_stop = due
-            if (due := self.failover.deadline) is not None and due < next_stop:
+            if changed:
+                earliest = base.earliest(*(it.deadline for it in controllers))
+                changed = False
+            next_stop = until if earliest is None else min(earliest, until)
+            if (due := failover.deadline) is not None and due < next_stop:
                 next_stop = due
             next_stop = max(next_stop, now)
             try:
                 notices = self._run_engine(simulation, next_stop)
             except ValueError as error:
                 raise NodeError(f"The simulated rack has stopped: {error}.") from error
-            self._nanoseconds = simulation.now()
+            self._nanoseconds = now = simulation.now()
             for notice in notices:
-                switch = switches[notice[1]]
+                controller, switch = switches[notice[1]]
+                before = controller.deadline
                 if notice[0] == "packet-in":
-                    switch.controller.packet_in(switch, notice[2])
-                elif notice[0] == "write":
-                    switch.controller.arrived(switch, notice[2], notice[3])
+                    controller.packet_in(switch, notice[2])
                 elif notice[0] == "answered":
-                    switch.controller.answered(switch, notice[2])
+                    controller.answered(switch, notice[2], notice[3])
+                elif notice[0] == "write":
+                    controller.arrived(switch, notice[2], notice[3])
                 else:
-                    switch.controller.digest(switch, notice[2])
-            now = simulation.now()
-            for controller in controllers:
-                controller.timer(now)
-            self.failover.advance(now)
+                    controller.digest(switch, notice[2])
+                due = controller.deadline
+                if due != before:
+                    changed |= before == earliest
+                    earliest = base.earliest(earliest, due)
+            if changed or (earliest is not None and earliest <= now):
+                for it in controllers:
+                    if (due := it.deadline) is not None and due <= now:
+                        it.timer(now)
+                changed = True
+            changed |= failover.advance(now)
             if now >= until:
                 return
 
@@ -367,7 +377,7 @@ class SimRack(Rack):
 
     def _make_controllers(self) -> None:
         """One controller for each switch, or one for all."""
-        whole = self.scheme.network_control_plane
+        whole, on_write = self.scheme.network_control_plane, self._on_write
         controllers: dict[str, Controller] = {}
         for number, (switch, plan) in enumerate(
             zip(self.switches, self.network.switches, strict=True)
@@ -387,7 +397,7 @@ class SimRack(Rack):
                     "" if whole is None else plan.name,
                     Tables(self.engines[number], self._bundle(number)),
                     controller,
-                    functools.partial(self._on_write, switch),
+                    on_write and functools.partial(on_write, switch),
                     functools.partial(self.load_program, number),
                 )
             )

@@ -29,7 +29,8 @@ class Tables:
         self._switch = switch
         self._names = _names_of(bundle)
         self._schema = self._names.schema
-        self._plain = _plain_writes_of(bundle)
+        self.plain = _plain_writes_of(bundle)
+        """Reads plain writes."""
         self._sizes: dict[tuple[type, str, str], int] = {}
         """Size of the messages of each kind of write; it hardly depends on the values."""
         self.pipelines = switch.pipelines
@@ -44,7 +45,7 @@ class Tables:
 
     def carry_out(self, write: base.TableWrite, pipeline: int) -> str:
         """Carries out `write` in a pipeline; returns the reason if the switch refuses it, or ""."""
-        reason = self._plain.carry_out(self._switch, write, pipeline)
+        reason = self.plain.carry_out(self._switch, write, pipeline)
         if reason is not None:
             return reason
         from netkv import _engine

@@ -72,7 +72,7 @@ class Hooks:
     on_event: Callable[[RackEvent], None] = lambda _: None
     on_fault: Callable[[float, str], object] = lambda *_: None
     """Called with the virtual time in seconds and a description."""
-    on_write: Callable[[str, base.TableWrite, str], None] = lambda *_: None
+    on_write: Callable[[str, base.TableWrite, str], None] | None = None
     """`on_write` of `SimRack`."""
 
 

@@ -1,19 +1,21 @@
 """Retransmission of requests: timeouts, back-off, and the window of message numbers."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from random import Random
+from typing import Any
 
 import pytest
 
+from netkv._engine import WINDOW, Outstanding
 from netkv.control.base import MILLISECOND, SECOND, Nanoseconds
 from netkv.control.message_numbers import MessageNumbers
-from netkv.control.messages import Message, Op
-from netkv.control.outstanding import WINDOW, Outstanding
+from netkv.control.messages import Message, Op, decode
 from netkv.control.roundtrip import RoundTrip, Timeouts
+from netkv.control.topology import SERVICE_IP
 
-KEY = bytes(16)
+KEY = bytes(range(16))
 FAST: Nanoseconds = 100_000
 BOUNDS = Timeouts(first=20 * MILLISECOND, shortest=MILLISECOND, longest=500 * MILLISECOND)
 
@@ -40,11 +42,11 @@ class Channel:
         added = 0
         while len(self.took) + self.given_up < messages:
             while len(outstanding) < self.width and added < messages:
-                outstanding.add(Op.ADMIT, KEY, None, 12, None)
+                add(outstanding)
                 added += 1
-            for message in outstanding.ready(self.now):
-                first_sent[message.request] = self.now
-                self._send(message)
+            for request, frame in outstanding.ready(self.now):
+                first_sent[request] = self.now
+                self._send(frame)
             reply_at = self._replies[0][0] if self._replies else None
             times = [time for time in (reply_at, outstanding.deadline()) if time is not None]
             self.now = max(self.now, min(times))
@@ -52,18 +54,34 @@ class Channel:
                 _, _, reply = heappop(self._replies)
                 if outstanding.answered(self.now, reply):
                     self.took.append(self.now - first_sent[reply.request])
-            for message, again in outstanding.expired(self.now):
-                if again:
-                    self._send(message)
-                else:
+            for _, again in expired(outstanding, self.now):
+                if again is None:
                     self.given_up += 1
+                else:
+                    self._send(again)
         return outstanding
 
-    def _send(self, message: Message) -> None:
+    def _send(self, frame: bytes) -> None:
         self.sendings += 1
         delay = self.delay(self.sendings)
         if delay is not None:
-            heappush(self._replies, (self.now + delay, self.sendings, message.reply()))
+            heappush(self._replies, (self.now + delay, self.sendings, reply_to(frame)))
+
+
+def add(outstanding: Outstanding, op: Op = Op.ADMIT, lane: int | None = None) -> int:
+    """Adds a request with 12 tries."""
+    return outstanding.add(op, KEY, 12, lane, SERVICE_IP, False, None, None, None, b"")
+
+
+def reply_to(frame: bytes) -> Message:
+    """The reply to a request."""
+    return decode(frame).message.reply()
+
+
+def expired(outstanding: Outstanding, now: Nanoseconds) -> Iterator[tuple[int, bytes | None]]:
+    """All requests whose timeout has passed."""
+    while (found := outstanding.next_expired(now)) is not None:
+        yield found
 
 
 def test_retransmissions_stop_when_a_slow_channel_is_measured() -> None:
@@ -135,16 +153,17 @@ def test_timeout_covers_the_spread_of_round_trips() -> None:
 
 def test_repeated_request_gives_no_sample() -> None:
     outstanding = Outstanding(MessageNumbers(1000), BOUNDS)
-    outstanding.add(Op.ADMIT, KEY, None, 12, None)
+    add(outstanding)
     (sent,) = outstanding.ready(SECOND)
-    (again,) = outstanding.expired(SECOND + BOUNDS.first)
-    assert again == (sent, True)
-    assert outstanding.answered(SECOND + BOUNDS.first + 1, sent.reply()) == sent
+    (again,) = expired(outstanding, SECOND + BOUNDS.first)
+    assert again == sent
+    assert outstanding.answered(SECOND + BOUNDS.first + 1, reply_to(sent[1]))
     # The reply may belong to either sending, so there is no round-trip time.
-    outstanding.add(Op.ADMIT, KEY, None, 12, None)
-    (after,) = outstanding.ready(2 * SECOND)
+    add(outstanding)
+    ((_, after),) = outstanding.ready(2 * SECOND)
     assert outstanding.deadline() == 2 * SECOND + 2 * BOUNDS.first
-    assert outstanding.answered(2 * SECOND + 5, after.reply()) == after
+    assert outstanding.answered(2 * SECOND + 5, reply_to(after))
+    assert not outstanding.answered(2 * SECOND + 6, reply_to(after)), "a copy"
 
 
 @pytest.mark.parametrize("scale", [1, 1000])
@@ -159,11 +178,11 @@ def test_round_trips_are_measured_for_each_op() -> None:
     now = SECOND
     for _ in range(50):
         for op, took in ((Op.STATS, FAST), (Op.INSTALL, 100 * MILLISECOND)):
-            outstanding.add(op, KEY, None, 12, None)
-            (sent,) = outstanding.ready(now)
+            add(outstanding, op)
+            ((_, sent),) = outstanding.ready(now)
             now += took
-            list(outstanding.expired(now))
-            outstanding.answered(now, sent.reply())
+            list(expired(outstanding, now))
+            outstanding.answered(now, reply_to(sent))
     # INSTALL backs off until it is measured; STATS has no effect on that.
     assert outstanding.retries <= 5
 
@@ -172,30 +191,52 @@ def test_requests_stay_within_the_window_of_the_receiver() -> None:
     outstanding = Outstanding(MessageNumbers(1_000_000), BOUNDS)
     messages = WINDOW + 100
     for _ in range(messages):
-        outstanding.add(Op.EVICTED, KEY, None, 12, 3)
-    other = outstanding.add(Op.EVICTED, KEY, None, 12, 4)
-    sent = list(outstanding.ready(SECOND))
+        add(outstanding, Op.EVICTED, 3)
+    other = add(outstanding, Op.EVICTED, 4)
+    sent = outstanding.ready(SECOND)
     # Another server has another window.
-    assert [message.request for message in sent] == [*range(1, WINDOW + 1), other]
+    assert [request for request, _ in sent] == [*range(1, WINDOW + 1), other]
     # The window does not move before the oldest request is answered.
-    outstanding.answered(SECOND, sent[1].reply())
-    assert list(outstanding.ready(SECOND)) == []
-    outstanding.answered(SECOND, sent[0].reply())
-    more = list(outstanding.ready(SECOND))
-    assert [message.request for message in more] == [WINDOW + 1, WINDOW + 2]
-    for message in (*sent[2:], *more):
-        outstanding.answered(SECOND, message.reply())
-    rest = list(outstanding.ready(SECOND))
-    assert [message.request for message in rest] == [*range(WINDOW + 3, messages + 1)]
+    outstanding.answered(SECOND, reply_to(sent[1][1]))
+    assert outstanding.ready(SECOND) == []
+    outstanding.answered(SECOND, reply_to(sent[0][1]))
+    more = outstanding.ready(SECOND)
+    assert [request for request, _ in more] == [WINDOW + 1, WINDOW + 2]
+    for _, frame in (*sent[2:], *more):
+        outstanding.answered(SECOND, reply_to(frame))
+    rest = outstanding.ready(SECOND)
+    assert [request for request, _ in rest] == [*range(WINDOW + 3, messages + 1)]
 
 
 def test_reply_to_an_unsent_request_is_ignored() -> None:
     outstanding = Outstanding(MessageNumbers(1000), BOUNDS)
-    request = outstanding.add(Op.ADMIT, KEY, None, 12, None)
-    assert list(outstanding.ready(0)) == []
+    request = add(outstanding)
+    assert outstanding.ready(0) == []
     assert outstanding.deadline() == MILLISECOND
-    assert outstanding.answered(0, Message(Op.ADMIT_REPLY, KEY, request)) is None
-    assert len(list(outstanding.ready(MILLISECOND))) == 1
+    assert not outstanding.answered(0, Message(Op.ADMIT_REPLY, KEY, request))
+    assert len(outstanding.ready(MILLISECOND)) == 1
+
+
+@pytest.mark.parametrize("changes", [{"op": Op.INSTALL_REPLY}, {"key": bytes(16)}, {"request": 2}])
+def test_reply_to_another_request_is_ignored(changes: dict[str, Any]) -> None:
+    outstanding = Outstanding(MessageNumbers(1000), BOUNDS)
+    add(outstanding)
+    ((_, sent),) = outstanding.ready(SECOND)
+    reply = reply_to(sent)
+    assert not outstanding.answered(SECOND, replace(reply, **changes))
+    assert len(outstanding) == 1
+    assert outstanding.answered(SECOND, reply)
+
+
+def test_cancelled_requests_are_neither_sent_nor_repeated() -> None:
+    outstanding = Outstanding(MessageNumbers(1_000_000), BOUNDS)
+    waiting, sent = add(outstanding, lane=1), add(outstanding, lane=1)
+    outstanding.cancel(waiting)
+    assert [request for request, _ in outstanding.ready(SECOND)] == [sent]
+    outstanding.cancel(sent)
+    outstanding.cancel(sent)
+    assert outstanding.next_expired(2 * SECOND) is None
+    assert (len(outstanding), outstanding.deadline()) == (0, None)
 
 
 def test_timeouts_in_the_wrong_order_are_refused() -> None:

@@ -75,7 +75,7 @@ def held_back(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
 
     def at_switch(it: Controller, action: base.SwitchAction) -> None:
         nonlocal overtaken
-        now = it._simulation.now()
+        now = it.simulation.now()
         if isinstance(action, base.TableWrite):
             of(it).hold(now, action, session(it, action.switch))
             send(it, now)

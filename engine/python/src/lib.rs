@@ -4,6 +4,7 @@
 mod bench;
 mod budget;
 mod bundle;
+mod control;
 mod digests;
 mod errors;
 mod fpga;
@@ -37,6 +38,8 @@ mod _engine {
     use crate::budget::p4_budget;
     #[pymodule_export]
     use crate::bundle::{compile_p4, compile_source, program_text, run_stf};
+    #[pymodule_export]
+    use crate::control::{MessageNumbers, Outstanding, RoundTrip};
     #[pymodule_export]
     use crate::errors::{CompileError, ControlError, MalformedFrameError};
     #[pymodule_export]

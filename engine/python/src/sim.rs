@@ -9,6 +9,7 @@ use pyo3::types::{PyBytes, PyList};
 
 use crate::digests::digests_out;
 use crate::json;
+use crate::p4runtime::PlainWrites;
 use crate::switch::Switch;
 
 /// See `_engine.pyi`.
@@ -31,7 +32,9 @@ fn notice_out(py: Python<'_>, notice: Notice) -> PyResult<Py<PyAny>> {
         Notice::Write { switch, token, pipeline } => {
             ("write", switch, token, pipeline).into_py_any(py)
         }
-        Notice::Answered { switch, token } => ("answered", switch, token).into_py_any(py),
+        Notice::Answered { switch, token, error } => {
+            ("answered", switch, token, error).into_py_any(py)
+        }
     }
 }
 
@@ -74,7 +77,22 @@ impl Simulation {
     }
 
     fn write(&mut self, switch: u16, token: u64) -> PyResult<bool> {
-        self.0.write(switch, token).map_err(wrong)
+        self.0.write(switch, token, None).map_err(wrong)
+    }
+
+    fn write_plain(
+        &mut self,
+        switch: u16,
+        token: u64,
+        writes: &PlainWrites,
+        write: &Bound<'_, PyAny>,
+    ) -> PyResult<Option<bool>> {
+        let Some(update) = writes.update(write) else { return Ok(None) };
+        self.0.write(switch, token, Some(update)).map(Some).map_err(wrong)
+    }
+
+    fn discard_updates(&mut self, switch: u16) -> PyResult<()> {
+        self.0.discard_updates(switch).map_err(wrong)
     }
 
     fn answer(&mut self, switch: u16, token: u64) -> PyResult<()> {

@@ -55,6 +55,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         ("CONTROLLER_SENDER", wire::CONTROLLER_SENDER.into()),
         ("FIRST_SERVER_SENDER", wire::FIRST_SERVER_SENDER.into()),
         ("MAX_CLIENTS", wire::MAX_CLIENTS.into()),
+        ("WINDOW", netkv_roles::WINDOW),
         ("SERVICE_IP", to_int(wire::SERVICE_IP)),
         ("CONTROLLER_IP", to_int(wire::CONTROLLER_IP)),
         ("COORDINATOR_IP", to_int(wire::multiget::COORDINATOR_IP)),

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, TypeAlias
 
+from netkv._engine import Outstanding
 from netkv.control.base import (
     Action,
     Digest,
@@ -34,7 +35,6 @@ from netkv.control.messages import (
     encode,
 )
 from netkv.control.network import Network
-from netkv.control.outstanding import Outstanding
 from netkv.control.pending_requests import PendingRequest, PendingRequests, To
 from netkv.control.table_writes import TableWrites
 from netkv.control.topology import KEY_BYTES, Topology

@@ -8,6 +8,7 @@ The parts of the cache management are FarReach's, for the switches of the chain 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
+from netkv._engine import Outstanding
 from netkv.control.base import (
     Action,
     Nanoseconds,
@@ -20,7 +21,6 @@ from netkv.control.cache_index import CacheIndex
 from netkv.control.epochs import Epochs
 from netkv.control.message_numbers import MessageNumbers
 from netkv.control.messages import CONTROLLER_SENDER, Datagram, Op, Status, encode
-from netkv.control.outstanding import Outstanding
 from netkv.control.pending_requests import PendingRequests
 from netkv.control.topology import Topology
 from netkv.schemes.distreach.chain_switch import ChainSwitch, Content

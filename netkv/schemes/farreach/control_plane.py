@@ -11,6 +11,7 @@ operations that are due.
 from collections import Counter
 from collections.abc import Iterator
 
+from netkv._engine import Outstanding
 from netkv.control.base import (
     Action,
     CloneSession,
@@ -39,7 +40,6 @@ from netkv.control.messages import (
     decode,
     encode,
 )
-from netkv.control.outstanding import Outstanding
 from netkv.control.pending_requests import TO_SWITCH, PendingRequests
 from netkv.control.table_writes import TableWrites
 from netkv.control.topology import CPU_PORT, Topology

@@ -9,9 +9,10 @@ chooses the keys, `lifecycle` has the states of one entry, `cache_records` the i
 # ruff: noqa: ARG002
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
+from netkv._engine import Outstanding
 from netkv.control.base import (
     Action,
     Digest,
@@ -34,7 +35,6 @@ from netkv.control.messages import (
     decode,
     encode,
 )
-from netkv.control.outstanding import Outstanding
 from netkv.control.pending_requests import PendingRequests, To
 from netkv.control.table_writes import TableWrites
 from netkv.control.topology import KEY_BYTES, Topology, owner_index
@@ -175,26 +175,22 @@ class NetCache(ForwardingControlPlane):
             self._counts["hot_keys_elsewhere"] += 1
         return iter(())
 
-    def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:
+    def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterable[Action]:
         """A reply to the controller, or OUTGROWN: a value no longer fits its entry."""
         try:
             datagram = decode(packet.frame)
         except MalformedFrameError:
             self._counts["malformed_frames"] += 1
-            return
+            return ()
         message = datagram.message
         if message.op is Op.OUTGROWN:
-            yield SendFrame(
-                encode(
-                    message.reply(cache_metadata=message.cache_metadata),
-                    destination=datagram.source,
-                )
-            )
-            yield from self.cache.on_outgrown(message)
-        elif message.sender == CONTROLLER_SENDER:
-            yield from self._pending.on_reply(now, message)
-        else:
-            self._counts["stray_replies"] += 1
+            reply = message.reply(cache_metadata=message.cache_metadata)
+            send = SendFrame(encode(reply, destination=datagram.source))
+            return (send, *self.cache.on_outgrown(message))
+        if message.sender == CONTROLLER_SENDER:
+            return self._pending.on_reply(now, message)
+        self._counts["stray_replies"] += 1
+        return ()
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
         """Retransmit or give up requests; begin the next epoch if it is due."""

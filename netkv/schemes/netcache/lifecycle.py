@@ -143,6 +143,7 @@ class Lifecycle:
         self, record: Record, _now: Nanoseconds, reply: Message | None
     ) -> Iterator[Action]:
         """The entry is valid, or the server cannot fill it."""
+        record.request = None
         if reply is None or reply.status is not Status.OK:
             self._decisions.settled(record.candidate, "not_installed")
             yield from self.evict(record)

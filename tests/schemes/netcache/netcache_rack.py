@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from netkv._engine import WINDOW
 from netkv.control.base import (
     MILLISECOND,
     SECOND,
@@ -30,7 +31,6 @@ from netkv.control.base import (
 from netkv.control.forwarding import ForwardingOnly
 from netkv.control.message_numbers import is_newer
 from netkv.control.messages import CacheMetadata, Message, Op, Status, decode, encode
-from netkv.control.outstanding import WINDOW
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.digests import HOT_KEY, HotKey

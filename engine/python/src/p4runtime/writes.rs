@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use netkv_dataplane::{EntryAction, TableEntry};
 use netkv_ir::{Match, Value};
 use netkv_rack::clock;
+use netkv_rack::sim::TableUpdate;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -74,46 +75,42 @@ impl PlainWrites {
         write: &Bound<'_, PyAny>,
         pipeline: usize,
     ) -> Option<String> {
-        let plain = self.read(write)?;
-        let matches: Vec<(u32, Match)> = plain
-            .matches
-            .iter()
-            .map(|(id, width, value)| (*id, Match::Exact(number(*width, *value))))
-            .collect();
-        let entry = match &plain.action {
-            None => None,
-            Some((action_id, params)) => {
-                if !(1..).zip(params).all(|(at, (id, ..))| *id == at) {
-                    return None;
-                }
-                let params =
-                    params.iter().map(|(_, width, value)| number(*width, *value)).collect();
-                Some(TableEntry {
-                    table_id: plain.table,
-                    matches: matches.clone(),
-                    action: EntryAction::Direct { action_id: *action_id, params },
-                    priority: 0,
-                    metadata: Vec::new(),
-                    controller_metadata: 0,
-                    idle_timeout_ns: 0,
-                })
-            }
-        };
-        let refused = switch.with(py, |engine| {
-            engine.in_pipeline(pipeline, |engine| match (plain.kind, entry) {
-                (Kind::Modify, Some(entry)) => engine.modify_entry(entry),
-                (_, Some(entry)) => {
-                    engine.set_time(clock::now());
-                    engine.insert_entry(entry)
-                }
-                (_, None) => engine.delete_entry(plain.table, &matches, 0),
-            })
-        });
+        let update = self.update(write)?;
+        let refused = switch.with(py, |engine| update.carry_out(engine, pipeline, clock::now()));
         Some(refused.err().map(|error| error.message).unwrap_or_default())
     }
 }
 
 impl PlainWrites {
+    /// The update of a plain write; `None` if it is not plain.
+    pub fn update(&self, write: &Bound<'_, PyAny>) -> Option<TableUpdate> {
+        let Plain { kind, table: table_id, matches, action } = self.read(write)?;
+        let matches =
+            matches.iter().map(|(id, width, value)| (*id, Match::Exact(number(*width, *value))));
+        let matches = matches.collect();
+        let Some((action_id, params)) = action else {
+            return Some(TableUpdate::Delete { table_id, matches });
+        };
+        if !(1..).zip(&params).all(|(at, (id, ..))| *id == at) {
+            return None;
+        }
+        let params = params.iter().map(|(_, width, value)| number(*width, *value)).collect();
+        let entry = TableEntry {
+            table_id,
+            matches,
+            action: EntryAction::Direct { action_id, params },
+            priority: 0,
+            metadata: Vec::new(),
+            controller_metadata: 0,
+            idle_timeout_ns: 0,
+        };
+        Some(if kind == Kind::Modify {
+            TableUpdate::Modify(entry)
+        } else {
+            TableUpdate::Insert(entry)
+        })
+    }
+
     /// Reads a write; `None` if it is not plain. An exception means that a value is no number that
     /// fits.
     fn read(&self, write: &Bound<'_, PyAny>) -> Option<Plain> {

@@ -4,12 +4,15 @@
 //! -----
 //! 1. Each direction of a channel is a [`Channel`] with bounded queues.
 //! 2. Table writes and their answers are not dropped: at most [`MAX_WRITES`] are pending, and a
-//!    further one is refused.
+//!    further one is refused. A write that comes with its [`TableUpdate`] is carried out and answered
+//!    here; any other by the caller, who gets a notice.
 //! 3. While a channel is cut, frames and digests are lost; table writes and their answers wait.
 //! 4. When a switch stops, all messages to and from it are discarded.
 //! 5. When a controller stops, messages to it are discarded. Messages from it still arrive, except
 //!    those that have not left when the next controller connects.
 //! 6. While no controller is connected, messages to it are lost.
+
+use std::collections::HashMap;
 
 use netkv_dataplane::DigestMessage;
 use netkv_roles::Nanos;
@@ -19,7 +22,8 @@ use super::channel::{Channel, Sent};
 use super::config::{RackConfig, SwitchConfig};
 use super::frames::{FrameId, Frames};
 use super::queue::Queue;
-use super::{Event, Simulation};
+use super::table_update::TableUpdate;
+use super::{Engines, Event, Simulation};
 use crate::backlog::Class;
 
 /// A message that has reached the other end of a control channel.
@@ -55,6 +59,9 @@ pub enum Notice {
         switch: u16,
         /// The writer's token for this write.
         token: u64,
+        /// Why the switch has refused the update of the write; empty if it has not, and if the
+        /// caller carried the write out.
+        error: String,
     },
 }
 
@@ -117,6 +124,8 @@ struct Pair {
     write_gap: Nanos,
     /// Number of pending table writes.
     writes: usize,
+    /// Updates that not all pipelines have, by the token of their write.
+    updates: HashMap<u64, TableUpdate>,
 }
 
 impl Pair {
@@ -135,6 +144,8 @@ pub(super) struct Controls {
     free: Vec<u32>,
     /// Messages that have arrived now.
     pub(super) notices: Vec<Notice>,
+    /// When the last update was carried out in this turn of [`Simulation::run`].
+    pub(super) carried_out: Option<Nanos>,
     /// Frames and digests lost because of a cut channel or a stopped end.
     lost: u64,
     /// Bytes of frames in both directions.
@@ -150,12 +161,14 @@ impl Controls {
             down: Channel::new(&config.control),
             connected: true,
             writes: 0,
+            updates: HashMap::new(),
         };
         Self {
             pairs: config.switches.iter().map(pair).collect(),
             messages: Vec::new(),
             free: Vec::new(),
             notices: Vec::new(),
+            carried_out: None,
             lost: 0,
             frame_bytes: 0,
         }
@@ -285,7 +298,14 @@ impl Controls {
     }
 
     /// Handles the arrival of a message, unless it was discarded.
-    pub(super) fn arrive(&mut self, queue: &mut Queue<Event>, now: Nanos, message: u32) {
+    pub(super) fn arrive(
+        &mut self,
+        queue: &mut Queue<Event>,
+        frames: &mut Frames,
+        now: Nanos,
+        message: u32,
+        engines: &mut Engines<'_>,
+    ) {
         self.free.push(message);
         let Some(notice) = self.messages[message as usize].take() else { return };
         match notice {
@@ -296,6 +316,19 @@ impl Controls {
                 if next < pipelines {
                     let notice = Notice::Write { switch, token, pipeline: next };
                     self.deliver_notice(queue, now + write_gap, notice);
+                }
+                let updates = &mut self.pairs[usize::from(switch)].updates;
+                if let Some(update) = updates.get(&token) {
+                    let engine = &mut engines[usize::from(switch)];
+                    let refused = update.carry_out(engine, pipeline, now).err();
+                    self.carried_out = Some(now);
+                    if next == pipelines || refused.is_some() {
+                        updates.remove(&token);
+                        let error = refused.map(|error| error.message).unwrap_or_default();
+                        let answer = Notice::Answered { switch, token, error };
+                        self.send_up(queue, frames, now, Class::Answer, answer);
+                    }
+                    return;
                 }
             }
             Notice::Answered { switch, .. } => {
@@ -310,6 +343,7 @@ impl Controls {
     /// Discards all messages to and from a switch that has stopped.
     pub(super) fn discard_messages(&mut self, frames: &mut Frames, switch: u16) {
         self.discard_notices(|notice| notice.switch() == switch);
+        self.pairs[usize::from(switch)].updates.clear();
         self.clear(frames, switch, Way::Up);
         self.clear(frames, switch, Way::Down);
     }
@@ -339,13 +373,19 @@ fn discard(frames: &mut Frames, message: Message) {
 }
 
 impl Simulation {
-    /// Sends a table write to a switch. [`Simulation::run`] returns a notice for each of its
-    /// pipelines when the write must be executed there. Returns false if too many are pending.
+    /// Sends a table write to a switch. Without its update, [`Simulation::run`] returns a notice for
+    /// each of its pipelines when the write must be executed there. Returns false if too many are
+    /// pending.
     ///
     /// # Errors
     ///
     /// A sentence, if there is no such switch.
-    pub fn write(&mut self, switch: u16, token: u64) -> Result<bool, String> {
+    pub fn write(
+        &mut self,
+        switch: u16,
+        token: u64,
+        update: Option<TableUpdate>,
+    ) -> Result<bool, String> {
         self.check_channel(switch)?;
         if !self.switches.is_up(switch) {
             return Ok(true);
@@ -355,13 +395,26 @@ impl Simulation {
             return Ok(false);
         }
         pair.writes += 1;
+        pair.updates.extend(update.map(|update| (token, update)));
         let message = Message::Notice(Notice::Write { switch, token, pipeline: 0 });
         let Self { controls, queue, frames, now, .. } = self;
         controls.send(queue, frames, *now, (switch, Way::Down), (Class::Answer, message));
         Ok(true)
     }
 
-    /// Sends the answer to a table write that was executed.
+    /// The switch does not carry out the updates that are on their way to it, nor the rest of those
+    /// that not all of its pipelines have.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such switch.
+    pub fn discard_updates(&mut self, switch: u16) -> Result<(), String> {
+        self.check_channel(switch)?;
+        self.controls.pairs[usize::from(switch)].updates.clear();
+        Ok(())
+    }
+
+    /// Sends the answer to a table write that the caller has executed.
     ///
     /// # Errors
     ///
@@ -369,7 +422,8 @@ impl Simulation {
     pub fn answer(&mut self, switch: u16, token: u64) -> Result<(), String> {
         self.check_channel(switch)?;
         let Self { controls, queue, frames, now, .. } = self;
-        controls.send_up(queue, frames, *now, Class::Answer, Notice::Answered { switch, token });
+        let notice = Notice::Answered { switch, token, error: String::new() };
+        controls.send_up(queue, frames, *now, Class::Answer, notice);
         Ok(())
     }
 

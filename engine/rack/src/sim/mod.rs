@@ -5,9 +5,9 @@
 //! each packet runs through the switch's program, and each request through the roles. Time advances
 //! from event to event, and a fault can happen at any nanosecond.
 //!
-//! The caller runs the controllers and executes table writes: [`Simulation::run`] returns whenever
-//! a message for them has arrived (a [`Notice`]). The caller then answers at that virtual time, by
-//! [`Simulation::write`] and similar functions.
+//! The caller runs the controllers, and executes table writes that come without a [`TableUpdate`]:
+//! [`Simulation::run`] returns whenever a message for them has arrived (a [`Notice`]). The caller
+//! then answers at that virtual time, by [`Simulation::write`] and similar functions.
 
 mod cards;
 mod channel;
@@ -26,6 +26,7 @@ mod prefetch;
 mod queue;
 mod servers;
 mod switches;
+mod table_update;
 mod warmth;
 
 use std::collections::BTreeMap;
@@ -48,6 +49,7 @@ use hosts::Hosts;
 use queue::Queue;
 use servers::Servers;
 use switches::Switches;
+pub use table_update::TableUpdate;
 
 /// A future event.
 #[derive(Debug, Clone, Copy)]
@@ -200,7 +202,12 @@ impl Simulation {
     pub fn run(&mut self, until: Nanos) -> Result<Vec<Notice>, String> {
         let locks = self.engines.clone();
         let mut engines: Vec<_> = locks.iter().map(|engine| engine.lock()).collect();
-        while self.controls.notices.is_empty() {
+        self.controls.carried_out = None;
+        // A write that is carried out here ends the turn at `until`, as the notice of another write
+        // does: what the caller does at that time comes before later events of the same time.
+        while self.controls.notices.is_empty()
+            && self.controls.carried_out.is_none_or(|at| at < until)
+        {
             let next = self.queue.next(until.min(self.generator_due)).unwrap_or(Nanos::MAX);
             if next.min(self.generator_due) > until {
                 self.now = self.now.max(until);
@@ -240,7 +247,8 @@ impl Simulation {
                 self.packet_out_arrived(switch, incarnation, frame, engines);
             }
             Event::Control { message } => {
-                self.controls.arrive(&mut self.queue, self.now, message);
+                let Self { controls, queue, frames, now, .. } = self;
+                controls.arrive(queue, frames, *now, message, engines);
             }
             Event::ChannelFree { switch, way, incarnation } => {
                 self.controls.channel_free(&mut self.queue, switch, way, incarnation);

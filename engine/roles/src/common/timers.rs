@@ -42,6 +42,25 @@ impl<T: Ord> Timers<T> {
         }
     }
 
+    /// If there are more than `enough` timers, drops those that do not matter any more, as far as
+    /// they are the first ones of a queue. So an owner that calls this for each timer that it sets
+    /// has few more than `enough`, however long the waits are. Many are dropped at once: their owner
+    /// looks at scattered memory for each, which the processor does for several at a time.
+    pub(crate) fn discard(&mut self, enough: usize, matters: impl Fn(Nanos, &T) -> bool) {
+        if self.queues.iter().map(VecDeque::len).sum::<usize>() <= enough {
+            return;
+        }
+        for queue in &mut self.queues {
+            // Queues are not empty.
+            while queue.len() > 1
+                && let Some((at, event)) = queue.front()
+                && !matters(*at, event)
+            {
+                queue.pop_front();
+            }
+        }
+    }
+
     /// When the first timer is due.
     #[inline]
     pub(crate) fn next(&self) -> Option<Nanos> {
@@ -279,6 +298,21 @@ mod tests {
         assert_eq!(timers.take(9), Some((3, 'a')));
         assert_eq!(timers.take(9), Some((5, 'b')));
         assert_eq!(timers.take(9), None);
+    }
+
+    #[test]
+    fn timers_that_do_not_matter_are_dropped() {
+        let mut timers = Timers::new();
+        for now in 0..10_000 {
+            // Each matters for 10 ns, but is due after 1,000; of one in 1,000 after 2,500.
+            let until = now + if now % 1_000 == 0 { 2_500 } else { 10 };
+            timers.discard(20, |_, until| *until > now);
+            timers.set(now + 5_000, until);
+            assert!(timers.queues.iter().map(VecDeque::len).sum::<usize>() <= 2_521);
+        }
+        let left: Vec<_> = std::iter::from_fn(|| timers.take(Nanos::MAX)).collect();
+        assert_eq!(left.iter().filter(|(_, until)| *until > 9_999).count(), 12);
+        assert!(left.is_sorted());
     }
 
     #[test]

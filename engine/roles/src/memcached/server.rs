@@ -1,5 +1,7 @@
 //! A storage server: that of [`crate::single_key`], with its frames translated to memcached's protocol.
 
+use std::collections::hash_map::Entry;
+
 use netkv_wire::memcached::{Opcode, Reply, Request, status};
 use netkv_wire::{
     FrameView, Key, Message, Op, SERVICE_IP, Status, client_of_ip, is_newer, server_ip, write_frame,
@@ -25,8 +27,9 @@ struct Pending {
 /// One partition's storage server.
 pub(super) struct Server {
     inner: Inner,
-    /// Requests of each client without a reply, by number modulo the window of the inner server.
-    clients: FxHashMap<u16, Vec<Option<Pending>>>,
+    /// Requests without a reply, by client and number modulo the window of the inner server. A
+    /// request that gets none stays until a newer one has its place.
+    pending: FxHashMap<(u16, u16), Pending>,
     malformed: u64,
     /// Frames and storage calls of `inner`.
     actions: Actions,
@@ -37,7 +40,7 @@ impl Server {
     pub(super) fn restore(options: &ServerOptions, now: Nanos, applied: &Applied) -> Self {
         Self {
             inner: Inner::restore(ServerConfig::of(options), now, applied),
-            clients: FxHashMap::default(),
+            pending: FxHashMap::default(),
             malformed: 0,
             actions: Actions::new(),
             frame: Vec::new(),
@@ -57,12 +60,12 @@ impl Server {
             Opcode::Set => Op::Put,
             Opcode::Delete => Op::Delete,
         };
-        let pending = self.clients.entry(client).or_insert_with(|| vec![None; WINDOW as usize]);
         let Request { source_port, id, opaque, .. } = request;
         // A late copy does not replace a newer request.
-        let slot = &mut pending[slot_of(opaque)];
-        if slot.is_none_or(|newest| !is_newer(newest.opaque, opaque)) {
-            *slot = Some(Pending { source_port, id, opaque });
+        let newest = self.pending.entry((client, slot_of(opaque)));
+        let newest = newest.or_insert(Pending { source_port, id, opaque });
+        if !is_newer(newest.opaque, opaque) {
+            *newest = Pending { source_port, id, opaque };
         }
         let message = Message::request(request.source, SERVICE_IP, op, client, opaque, key);
         let message = Message { stamp: stamp_of(request.cas), ..message };
@@ -98,12 +101,12 @@ impl Server {
             Op::DeleteReply => Opcode::Delete,
             _ => return,
         };
-        let pending = self.clients.get_mut(&frame.sender());
-        let number = frame.request();
-        let slot = pending.map(|it| &mut it[slot_of(number)]);
-        let Some(pending) = slot.and_then(|it| it.take_if(|it| it.opaque == number)) else {
+        let (client, number) = (frame.sender(), frame.request());
+        let Entry::Occupied(found) = self.pending.entry((client, slot_of(number))) else { return };
+        if found.get().opaque != number {
             return;
-        };
+        }
+        let pending = found.remove();
         let (result, text): (u16, &[u8]) = match frame.status() {
             Status::Ok => (status::OK, frame.value()),
             Status::NotFound => (status::NOT_FOUND, b"Not found"),
@@ -129,8 +132,8 @@ impl Server {
     }
 }
 
-fn slot_of(number: u32) -> usize {
-    (number % WINDOW) as usize
+fn slot_of(number: u32) -> u16 {
+    (number % WINDOW) as u16
 }
 
 impl crate::Server for Server {

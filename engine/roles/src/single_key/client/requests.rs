@@ -10,6 +10,9 @@ use crate::common::load::{Phase, VERIFY_RETRY};
 use crate::single_key::mutation;
 use crate::{Actions, Nanos, fill_value};
 
+/// So many timers more than twice the requests under way are kept.
+const MORE_TIMERS: usize = 64;
+
 /// An operation under way, in three cache lines.
 #[derive(Debug)]
 #[repr(align(64))]
@@ -272,7 +275,15 @@ impl<P: Protocol> Client<P> {
         let wait = self.timeouts.wait(request.attempts);
         let wait = if request.verifies { wait.min(VERIFY_RETRY) } else { wait };
         request.timer = (now + wait).min(request.deadline);
-        self.timers.set(request.timer, (request.client, request.number));
+        let (timer, number) = (request.timer, (request.client, request.number));
+        let (senders, requests) = (&self.senders, &self.requests);
+        let enough = 2 * (requests.len() - self.free.len()) + MORE_TIMERS;
+        self.timers.discard(enough, |at, (client, number)| {
+            let slot = senders.owner(*client, *number);
+            slot.and_then(|slot| requests[slot as usize].as_ref()).is_some_and(|it| it.timer == at)
+        });
+        self.timers.set(timer, number);
+        let Some(request) = &mut self.requests[slot as usize] else { return };
         let key = request.operation.key;
         let message = Message::request(
             client_ip(request.client),

@@ -2,12 +2,15 @@
 //! packet that is dropped, without a field list), and the switch the others. Both executors must
 //! give the same frames in the same order, and the same statistics.
 
-use std::sync::Arc;
+mod both;
 
-use netkv_compiled::{ExecutorKind, switch};
-use netkv_dataplane::{CloneSession, MAX_PASSES, Output, Random, Switch, SwitchOptions};
-use netkv_ir::Identity;
-use netkv_p4::{Options, compile_source};
+use netkv_compiled::ExecutorKind;
+use netkv_dataplane::{CloneSession, MAX_PASSES, Random, Switch};
+
+use both::{BOTH, assert_same_registers, send, switch_with};
+
+/// Where frames arrive.
+const PORT: u16 = 1;
 
 /// Every pass through egress takes the next number of `turns`, so frames show the order of passes.
 /// A clone writes what it knows of its metadata into the frame. `left` is the number of clones of
@@ -92,9 +95,7 @@ fn session(replicas: &[(u16, u16)], packet_length_bytes: u32) -> CloneSession {
 /// Sessions with one clone (1, 2 and those with high numbers), two, none, and a limited length. There
 /// is no session 6.
 fn with_sessions(pipelines: usize, kind: ExecutorKind) -> Switch {
-    let compiled = compile_source("clones.p4", SOURCE, &Options::default());
-    let program = Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors}")).program);
-    let mut switch = switch(program, SwitchOptions { seed: 1, pipelines }, kind).unwrap();
+    let mut switch = switch_with(SOURCE, pipelines, kind);
     let all = [
         (1, session(&[(8, 3)], 0)),
         (2, session(&[(5, 0)], 0)),
@@ -112,7 +113,7 @@ fn with_sessions(pipelines: usize, kind: ExecutorKind) -> Switch {
 }
 
 fn both(pipelines: usize) -> [Switch; 2] {
-    [ExecutorKind::Interpreter, ExecutorKind::Compiled].map(|kind| with_sessions(pipelines, kind))
+    BOTH.map(|kind| with_sessions(pipelines, kind))
 }
 
 fn frame(op: u8, session: u16, left: u8) -> Vec<u8> {
@@ -120,25 +121,10 @@ fn frame(op: u8, session: u16, left: u8) -> Vec<u8> {
     vec![op, high, low, left, 0, 0, 0, 0, 0, 0, 0, 0, 0xee, 0xff]
 }
 
-/// Sends frames through both switches, and asserts that the results are equal. Returns the frames.
-#[track_caller]
-fn send(switches: &mut [Switch; 2], frames: &[Vec<u8>]) -> Vec<(u16, Vec<u8>)> {
-    let outputs = [0, 1].map(|at: usize| {
-        let mut output = Output::new();
-        switches[at].process_batch(5_000, 1, frames.iter().map(Vec::as_slice), &mut output);
-        output
-    });
-    let of = |at: usize| outputs[at].frames().map(|(port, frame)| (port, frame.to_vec()));
-    assert_eq!(of(1).collect::<Vec<_>>(), of(0).collect::<Vec<_>>(), "{frames:02x?}");
-    assert_eq!(outputs[1].again(), outputs[0].again());
-    assert_eq!(switches[1].statistics(), switches[0].statistics());
-    of(1).collect()
-}
-
 #[test]
 fn a_clone_has_the_headers_and_no_metadata() {
     let mut switches = both(1);
-    let sent = send(&mut switches, &[frame(1, 1, 0)]);
+    let sent = send(&mut switches, PORT, &[frame(1, 1, 0)]);
     // Egress added three bytes to the original.
     let expected = [1, 0, 1, 0, 0, 2, 0, 0, 3, 8, 2, 17, 0xab, 0xcd, 0xef, 0xee, 0xff];
     assert_eq!(sent, [(8, expected.to_vec())]);
@@ -150,7 +136,7 @@ fn a_clone_has_the_headers_and_no_metadata() {
 fn changed_sessions_apply_to_the_next_frame() {
     let mut switches = both(1);
     let ports = |switches: &mut [Switch; 2]| -> Vec<u16> {
-        send(switches, &[frame(1, 1, 0)]).into_iter().map(|(port, _)| port).collect()
+        send(switches, PORT, &[frame(1, 1, 0)]).into_iter().map(|(port, _)| port).collect()
     };
     assert_eq!(ports(&mut switches), [8]);
     let change = |switches: &mut [Switch; 2], replicas: &[(u16, u16)], limit| {
@@ -163,7 +149,7 @@ fn changed_sessions_apply_to_the_next_frame() {
     change(&mut switches, &[(9, 0), (10, 0)], 0);
     assert_eq!(ports(&mut switches), [9, 10]);
     change(&mut switches, &[(11, 0)], 6);
-    assert_eq!(send(&mut switches, &[frame(1, 1, 0)])[0].1.len(), 6);
+    assert_eq!(send(&mut switches, PORT, &[frame(1, 1, 0)])[0].1.len(), 6);
     change(&mut switches, &[(11, 0)], 0);
     assert_eq!(ports(&mut switches), [11]);
     for switch in &mut switches {
@@ -182,12 +168,12 @@ fn clones_of_clones_count_their_passes() {
     let mut switches = both(1);
     for left in 0..5 {
         let before = switches[1].statistics().cloned;
-        let sent = send(&mut switches, &[frame(1, 1, left)]);
+        let sent = send(&mut switches, PORT, &[frame(1, 1, left)]);
         assert_eq!(sent.len(), 1);
         assert_eq!(switches[1].statistics().cloned - before, u64::from(left) + 1);
     }
     // An endless chain of clones is cut, and the frames around it are not affected.
-    let sent = send(&mut switches, &[frame(1, 2, 0), frame(1, 1, 255), frame(1, 2, 0)]);
+    let sent = send(&mut switches, PORT, &[frame(1, 2, 0), frame(1, 1, 255), frame(1, 2, 0)]);
     assert_eq!(sent.len(), 2);
     let statistics = switches[1].statistics();
     assert_eq!(statistics.loops_cut, 1);
@@ -198,7 +184,7 @@ fn clones_of_clones_count_their_passes() {
 #[test]
 fn clones_do_not_overtake_packets_in_the_queue() {
     let mut switches = both(1);
-    let sent = send(&mut switches, &[frame(6, 1, 0)]);
+    let sent = send(&mut switches, PORT, &[frame(6, 1, 0)]);
     let turns: Vec<u8> = sent.iter().map(|(_, frame)| frame[5]).collect();
     assert_eq!(turns, [4, 5, 6], "the three copies pass egress first");
 }
@@ -226,26 +212,11 @@ fn executors_agree_on_random_frames() {
                     frame
                 })
                 .collect();
-            sent += send(&mut switches, &frames).len();
+            sent += send(&mut switches, PORT, &frames).len();
         }
         let statistics = switches[1].statistics();
         let common = [statistics.cloned, statistics.dropped_egress, statistics.recirculated];
         assert!(sent > 20_000 && common.iter().all(|count| *count > 1_000), "{statistics:?}");
-        for register in ["E.turns", "E.clones"] {
-            let [left, right] = [0, 1].map(|at| {
-                let id = id(&switches[at], register);
-                let read = |pipeline| {
-                    switches[at].in_pipeline(pipeline, |s| s.read_register(id, None)).unwrap()
-                };
-                (0..pipelines).map(read).collect::<Vec<_>>()
-            });
-            assert_eq!(left, right, "{register}");
-        }
+        assert_same_registers(&mut switches, &["E.turns", "E.clones"]);
     }
-}
-
-fn id(switch: &Switch, name: &str) -> u32 {
-    let mut registers = switch.program().registers.iter().map(|register| &register.identity);
-    let found: Option<&Identity> = registers.find(|identity| identity.name == name);
-    found.unwrap_or_else(|| panic!("the program has no {name}")).id
 }

@@ -2,14 +2,15 @@
 //! many of them itself, and the switch the others. Both executors must give the same frames in the
 //! same order, the same numbers of passes, and the same statistics.
 
-use std::sync::Arc;
+mod both;
 
-use netkv_compiled::{ExecutorKind, switch};
-use netkv_dataplane::{
-    CloneSession, MAX_PASSES, MAX_PASSES_PER_FRAME, Output, Random, Replica, Switch, SwitchOptions,
-};
-use netkv_ir::Identity;
-use netkv_p4::{Options, compile_source};
+use netkv_compiled::ExecutorKind;
+use netkv_dataplane::{CloneSession, MAX_PASSES, MAX_PASSES_PER_FRAME, Random, Replica, Switch};
+
+use both::{BOTH, assert_same_registers, send, switch_with};
+
+/// Where frames arrive.
+const PORT: u16 = 4;
 
 /// A frame has four bits of `acts` for each instance of a copy: they are what egress does with it.
 /// Every pass takes the next number of `turns`, so frames show the order of passes. `left` is the
@@ -146,9 +147,7 @@ fn replicas(group: u8) -> Vec<Replica> {
 }
 
 fn with_groups(pipelines: usize, kind: ExecutorKind) -> Switch {
-    let compiled = compile_source("copies.p4", SOURCE, &Options::default());
-    let program = Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors}")).program);
-    let mut switch = switch(program, SwitchOptions { seed: 1, pipelines }, kind).unwrap();
+    let mut switch = switch_with(SOURCE, pipelines, kind);
     for group in (1..=6).rev() {
         switch.insert_multicast_group(group.into(), replicas(group)).unwrap();
     }
@@ -160,7 +159,7 @@ fn with_groups(pipelines: usize, kind: ExecutorKind) -> Switch {
 }
 
 fn both(pipelines: usize) -> [Switch; 2] {
-    [ExecutorKind::Interpreter, ExecutorKind::Compiled].map(|kind| with_groups(pipelines, kind))
+    BOTH.map(|kind| with_groups(pipelines, kind))
 }
 
 /// A request. `acts` are those of copies by their instance.
@@ -200,23 +199,6 @@ impl Request {
     }
 }
 
-/// Sends frames through both switches, and asserts that the results are equal. Returns the frames.
-#[track_caller]
-fn send(switches: &mut [Switch; 2], frames: &[Vec<u8>]) -> Vec<(u16, Vec<u8>)> {
-    let outputs = [0, 1].map(|at: usize| {
-        let mut output = Output::new();
-        switches[at].process_batch(5_000, 4, frames.iter().map(Vec::as_slice), &mut output);
-        output
-    });
-    let of = |at: usize| outputs[at].frames().map(|(port, frame)| (port, frame.to_vec()));
-    assert_eq!(of(1).collect::<Vec<_>>(), of(0).collect::<Vec<_>>(), "{frames:02x?}");
-    assert_eq!(outputs[1].again(), outputs[0].again(), "{frames:02x?}");
-    assert_eq!(switches[1].statistics(), switches[0].statistics(), "{frames:02x?}");
-    let digests = [0, 1].map(|at: usize| switches[at].take_digests());
-    assert_eq!(digests[1], digests[0], "{frames:02x?}");
-    of(1).collect()
-}
-
 /// The ports and instances of sent frames, in order.
 fn copies(sent: &[(u16, Vec<u8>)]) -> Vec<(u16, u8)> {
     sent.iter().map(|(port, frame)| (*port, frame[17])).collect()
@@ -225,11 +207,11 @@ fn copies(sent: &[(u16, Vec<u8>)]) -> Vec<(u16, u8)> {
 #[test]
 fn copies_leave_in_the_order_of_the_group() {
     let mut switches = both(1);
-    let sent = send(&mut switches, &[Request::multicast(3, [0; 3]).frame(20)]);
+    let sent = send(&mut switches, PORT, &[Request::multicast(3, [0; 3]).frame(20)]);
     assert_eq!(copies(&sent), [(4, 0), (8, 1), (12, 2)]);
     let turns: Vec<u8> = sent.iter().map(|(_, frame)| frame[11]).collect();
     assert_eq!(turns, [1, 2, 3]);
-    let many = send(&mut switches, &[Request::multicast(5, [0; 3]).frame(20)]);
+    let many = send(&mut switches, PORT, &[Request::multicast(5, [0; 3]).frame(20)]);
     assert_eq!(many.len(), 31);
     assert_eq!(switches[1].statistics().replicated, 34);
 }
@@ -238,7 +220,7 @@ fn copies_leave_in_the_order_of_the_group() {
 fn no_copy_has_what_egress_changed_in_another() {
     let mut switches = both(1);
     for acts in [[CHANGE, 0, 0], [0, CHANGE, 0], [CHANGE, DROP, CHANGE], [0, 0, CHANGE]] {
-        let sent = send(&mut switches, &[Request::multicast(3, acts).frame(20)]);
+        let sent = send(&mut switches, PORT, &[Request::multicast(3, acts).frame(20)]);
         let is_changed: Vec<bool> = sent.iter().map(|(_, frame)| frame[9] == 1).collect();
         let kept = acts.iter().filter(|acts| **acts != DROP);
         assert_eq!(is_changed, kept.map(|acts| *acts == CHANGE).collect::<Vec<_>>());
@@ -260,7 +242,7 @@ fn any_copy_may_be_recirculated_cloned_or_dropped() {
                         let acts = [first, second | change, third];
                         let request = Request::multicast(3, acts);
                         let [two, three] = [1, 2].map(|left| Request { left, ..request }.frame(20));
-                        send(&mut switches, &[two, request.frame(0), three]);
+                        send(&mut switches, PORT, &[two, request.frame(0), three]);
                     }
                 }
             }
@@ -272,20 +254,20 @@ fn any_copy_may_be_recirculated_cloned_or_dropped() {
 fn changed_groups_apply_to_the_next_frame() {
     let mut switches = both(1);
     let frame = [Request::multicast(2, [0; 3]).frame(4)];
-    assert_eq!(copies(&send(&mut switches, &frame)), [(4, 0), (8, 1)]);
+    assert_eq!(copies(&send(&mut switches, PORT, &frame)), [(4, 0), (8, 1)]);
     for switch in &mut switches {
         switch.modify_multicast_group(2, vec![(3, 5), (2, 6), (1, 7)]).unwrap();
     }
-    assert_eq!(copies(&send(&mut switches, &frame)), [(3, 5), (2, 6), (1, 7)]);
+    assert_eq!(copies(&send(&mut switches, PORT, &frame)), [(3, 5), (2, 6), (1, 7)]);
     for switch in &mut switches {
         switch.delete_multicast_group(2).unwrap();
     }
-    assert!(send(&mut switches, &frame).is_empty());
+    assert!(send(&mut switches, PORT, &frame).is_empty());
     assert_eq!(switches[1].statistics().unknown_multicast_groups, 1);
     for switch in &mut switches {
         switch.insert_multicast_group(2, vec![(9, 0)]).unwrap();
     }
-    assert_eq!(copies(&send(&mut switches, &frame)), [(9, 0)]);
+    assert_eq!(copies(&send(&mut switches, PORT, &frame)), [(9, 0)]);
 }
 
 #[test]
@@ -294,7 +276,7 @@ fn a_recirculated_packet_keeps_its_field_list_only() {
     for (list, kept) in [(0, [0, 0, 0]), (1, [2, 0, 0]), (2, [2, 4, 0])] {
         for request in [Request::unicast(RECIRCULATE), Request::multicast(2, [0, RECIRCULATE, 0])] {
             let request = Request { list, left: 2, ..request };
-            let sent = send(&mut switches, &[request.frame(9)]);
+            let sent = send(&mut switches, PORT, &[request.frame(9)]);
             let (_, last) = sent.last().unwrap();
             assert_eq!(last[14..17], kept, "list {list}");
             assert_eq!(last[HEADER..], request.frame(9)[HEADER..]);
@@ -314,7 +296,7 @@ fn a_recirculated_frame_may_have_another_shape() {
                     for op in [0, 4] {
                         let request = Request { op, parts, left, ..Request::unicast(acts) };
                         let copied = Request { op: op | 1, group: 2, ..request };
-                        send(&mut switches, &[request.frame(payload), copied.frame(payload)]);
+                        send(&mut switches, PORT, &[request.frame(payload), copied.frame(payload)]);
                     }
                 }
             }
@@ -328,13 +310,13 @@ fn a_recirculated_frame_may_have_another_shape() {
 fn endless_recirculation_ends_at_the_limits() {
     let mut switches = both(1);
     let endless = Request { left: 255, ..Request::unicast(RECIRCULATE) };
-    assert!(send(&mut switches, &[endless.frame(3)]).is_empty());
+    assert!(send(&mut switches, PORT, &[endless.frame(3)]).is_empty());
     assert_eq!(switches[1].statistics().loops_cut, 1);
     assert_eq!(switches[1].statistics().recirculated, u64::from(MAX_PASSES) + 1);
     // One copy leaves in each pass.
     let acts = [0, RECIRCULATE, 0];
     let each = Request { left: 255, ..Request::multicast(2, acts) };
-    assert_eq!(send(&mut switches, &[each.frame(3)]).len(), MAX_PASSES as usize + 1);
+    assert_eq!(send(&mut switches, PORT, &[each.frame(3)]).len(), MAX_PASSES as usize + 1);
     // The passes of the frame are limited, too, where each becomes two.
     let acts = [RECIRCULATE, RECIRCULATE, 0];
     let doubled = Request { left: 255, ..Request::multicast(2, acts) };
@@ -342,7 +324,7 @@ fn endless_recirculation_ends_at_the_limits() {
     let later = Request { op: 32, left: 254, ..doubled };
     for request in [doubled, later] {
         let before = switches[1].statistics().replicated;
-        let sent = send(&mut switches, &[request.frame(3), Request::unicast(0).frame(3)]);
+        let sent = send(&mut switches, PORT, &[request.frame(3), Request::unicast(0).frame(3)]);
         assert_eq!(sent.len(), 1);
         let copies = switches[1].statistics().replicated - before;
         assert!((u64::from(MAX_PASSES_PER_FRAME) / 2..).contains(&copies), "{copies}");
@@ -356,7 +338,7 @@ fn a_recirculated_clone_counts_all_of_its_passes() {
     for left in 2..6 {
         let mut request = Request { op: 64, left, ..Request::unicast(DROP | CLONE) };
         request.acts[3] = RECIRCULATE; // the instance of the clone
-        send(&mut switches, &[request.frame(3), request.frame(20)]);
+        send(&mut switches, PORT, &[request.frame(3), request.frame(20)]);
     }
     let statistics = switches[1].statistics();
     assert!(statistics.recirculated > 5 && statistics.cloned > 5, "{statistics:?}");
@@ -402,7 +384,7 @@ fn executors_agree_on_random_requests() {
                     frame
                 })
                 .collect();
-            sent += send(&mut switches, &frames).len();
+            sent += send(&mut switches, PORT, &frames).len();
         }
         let statistics = switches[1].statistics();
         let common = [
@@ -413,21 +395,6 @@ fn executors_agree_on_random_requests() {
             statistics.digests,
         ];
         assert!(sent > 10_000 && common.iter().all(|count| *count > 1_000), "{statistics:?}");
-        for register in ["E.turns", "I.arrivals"] {
-            let [left, right] = [0, 1].map(|at| {
-                let id = id(&switches[at], register);
-                let read = |pipeline| {
-                    switches[at].in_pipeline(pipeline, |s| s.read_register(id, None)).unwrap()
-                };
-                (0..pipelines).map(read).collect::<Vec<_>>()
-            });
-            assert_eq!(left, right, "{register}");
-        }
+        assert_same_registers(&mut switches, &["E.turns", "I.arrivals"]);
     }
-}
-
-fn id(switch: &Switch, name: &str) -> u32 {
-    let mut registers = switch.program().registers.iter().map(|register| &register.identity);
-    let found: Option<&Identity> = registers.find(|identity| identity.name == name);
-    found.unwrap_or_else(|| panic!("the program has no {name}")).id
 }

@@ -1,12 +1,16 @@
 //! The compiled executor with a switch: tables that change and move, and packets in batches.
 
+mod both;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use netkv_compiled::{ExecutorKind, switch};
 use netkv_dataplane::{EntryAction, Frame, Output, Random, Switch, SwitchOptions, TableEntry};
-use netkv_ir::{Identity, Match, Program, Value};
+use netkv_ir::{Match, Program, Value};
 use netkv_p4::{Options, compile_file};
+
+use both::id;
 
 /// The reference program of the benchmark.
 fn program() -> Arc<Program> {
@@ -54,16 +58,6 @@ impl Pair {
         self.compiled.prefetch(&announced);
         ours.len()
     }
-}
-
-fn id(switch: &Switch, name: &str) -> u32 {
-    let program = switch.program();
-    let tables = program.tables.iter().map(|table| &table.identity);
-    let actions = program.actions.iter().map(|action| &action.identity);
-    let registers = program.registers.iter().map(|register| &register.identity);
-    let mut all = tables.chain(actions).chain(registers);
-    let found: Option<&Identity> = all.find(|identity| identity.name == name);
-    found.unwrap_or_else(|| panic!("the program has no {name}")).id
 }
 
 fn entry(

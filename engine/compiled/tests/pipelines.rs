@@ -1,14 +1,13 @@
 //! Switches with several pipelines, on both executors. Each frame records the pipelines that it
 //! passed, and both executors must give the same result.
 
-use std::sync::Arc;
+mod both;
 
-use netkv_compiled::{ExecutorKind, switch};
-use netkv_dataplane::{
-    CloneSession, EntryAction, Output, Random, Switch, SwitchOptions, TableEntry,
-};
-use netkv_ir::{Identity, Match, Value};
-use netkv_p4::{Options, compile_source};
+use netkv_compiled::ExecutorKind;
+use netkv_dataplane::{CloneSession, EntryAction, Output, Random, Switch, TableEntry};
+use netkv_ir::{Match, Value};
+
+use both::{BOTH, id, switch_with};
 
 /// Register `here` has the number of the pipeline. Ingress and egress append a hexadecimal digit to
 /// the trail of a frame: 1 to 4 for ingress of pipelines 0 to 3, 9 to c for egress.
@@ -76,24 +75,9 @@ control D(packet_out p, in headers_t h) { apply { p.emit(h.q); } }
 V1Switch(P(), V(), I(), E(), C(), D()) main;
 ";
 
-const BOTH: [ExecutorKind; 2] = [ExecutorKind::Interpreter, ExecutorKind::Compiled];
-
-fn id(switch: &Switch, name: &str) -> u32 {
-    let program = switch.program();
-    let tables = program.tables.iter().map(|table| &table.identity);
-    let actions = program.actions.iter().map(|action| &action.identity);
-    let registers = program.registers.iter().map(|register| &register.identity);
-    let sets = program.value_sets.iter().map(|set| &set.identity);
-    let found: Option<&Identity> =
-        tables.chain(actions).chain(registers).chain(sets).find(|identity| identity.name == name);
-    found.unwrap_or_else(|| panic!("the program has no {name}")).id
-}
-
 /// A switch with the numbers of its pipelines in `here`, and with copies to ports 3 and 6.
 fn numbered(pipelines: usize, kind: ExecutorKind) -> Switch {
-    let compiled = compile_source("trail.p4", SOURCE, &Options::default());
-    let program = Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors}")).program);
-    let mut switch = switch(program, SwitchOptions { seed: 1, pipelines }, kind).unwrap();
+    let mut switch = switch_with(SOURCE, pipelines, kind);
     let replicas = vec![(3, 0), (6, 1)];
     let session = CloneSession { replicas: replicas.clone(), ..CloneSession::default() };
     switch.insert_clone_session(5, session).unwrap();

@@ -40,6 +40,7 @@ class Lab:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
+        self.spec = SimpleNamespace(lab=SimpleNamespace(cores={}))
         self.events: list[tuple[str, str]] = []
         self.ended: list[str] = []
 

@@ -59,17 +59,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
     """The addresses of a cluster of three nodes, each with a third of the slots."""
     folder = tmp_path_factory.mktemp("cluster")
-    while True:
-        ports = free_ports(NODES)
-        if max(ports) + 10_000 < 65_536:  # the port of the cluster bus is 10,000 above
-            break
-    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+    free = free_ports(2 * NODES)
+    ports, buses = free[:NODES], free[NODES:]
     with contextlib.ExitStack() as stack:
-        for port in ports:
-            process = launch(folder / str(port), port, *options)
+        for port, bus in zip(ports, buses, strict=True):
+            options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+            process = launch(folder / str(port), port, *options, "--cluster-port", str(bus))
             stack.callback(process.wait)
             stack.callback(process.kill)
-        _join(ports)
+        _join(ports, buses[0])
         yield [f"127.0.0.1:{port}" for port in ports]
 
 
@@ -78,14 +76,15 @@ def execute(client: redis.Redis, *words: bytes | str | int) -> Any:
     return client.execute_command(*words)  # type: ignore[no-untyped-call]
 
 
-def _join(ports: Sequence[int]) -> None:
+def _join(ports: Sequence[int], bus: int) -> None:
+    """The nodes meet the first one, which has this port for the cluster bus."""
     clients = [redis.Redis(port=port) for port in ports]
     for index, client in enumerate(clients):
         first, last = index * SLOTS // NODES, (index + 1) * SLOTS // NODES - 1
         execute(client, "CLUSTER", "SET-CONFIG-EPOCH", index + 1)
         execute(client, "CLUSTER", "ADDSLOTSRANGE", first, last)
         if index:
-            execute(client, "CLUSTER", "MEET", "127.0.0.1", ports[0])
+            execute(client, "CLUSTER", "MEET", "127.0.0.1", ports[0], bus)
     for client in clients:
         until(partial(_knows_all, client), "a node knows the slots of all nodes")
         client.close()

@@ -27,7 +27,7 @@ class Found(NamedTuple):
 FOUND = {
     "1": Found("no-bucket-order", (27,)),
     "2": Found("fill-after-mutation", (16,)),
-    "3": Found("mix-up-clients", (189, 196)),
+    "3": Found("mix-up-clients", (189,)),
     "4": Found("fill-before-lifetime", (70,)),
     "5": Found("serve-beyond-max-age", (90,), ("broken-rule",)),
     "6": Found("store-conditional", (8,), ("refused-value",)),

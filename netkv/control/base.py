@@ -134,6 +134,9 @@ class Digest:
     switch: str = ""
 
 
+# Events and actions that are made for each message are not `frozen`, as those of `messages.py`.
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class PacketIn:
     """A frame for the controller, without the packet-in header: it begins with Ethernet."""

@@ -1,9 +1,9 @@
 //! The copies of a multicast packet.
 //!
-//! They pass egress one after the other, each from the values at the end of ingress. So the packet is
-//! in no memory, and a copy only costs what egress changes. The last copy continues as a packet of its
-//! own: it may be recirculated or cloned. Another copy that asks for this is returned to the switch,
-//! with the packet of the copies after it.
+//! They pass egress one after the other, each from the values at the end of ingress: constants, bits
+//! of the received frame, and others, which are on the stack meanwhile. The last copy continues as a
+//! packet of its own: it may be recirculated or cloned. Another copy that asks for this is returned
+//! to the switch, with the packet of the copies after it.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{

@@ -7,10 +7,8 @@ Exit status: 0 done, 1 failed or a threshold was missed, 2 wrong usage, 130 inte
 from __future__ import annotations
 
 import gc
-import signal
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 __all__ = ["main"]
 
@@ -20,20 +18,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Most objects of a command come from its imports and live as long as it does. By default the
     # garbage collector visits them after each 700 new ones: a tenth of the time of a short command.
     gc.set_threshold(100_000)
-    from netkv.cli import completion, faults
+    from netkv.cli import completion, faults, signals
     from netkv.cli.app import app
     from netkv.errors import NetkvError
 
     if completion.requested():
         return completion.complete(lambda: app(prog_name="netkv"))
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # A background job of a script (`netkv … &`) starts with SIGINT ignored. SIGTERM and the
-        # dashboard's stop button end in SIGINT, so it must be handled.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        # Both stop the command in order, as Ctrl-C does. A signal that `nohup` ignores stays so.
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _interrupt)
+    signals.install()
     try:
         app(args=None if arguments is None else list(arguments), prog_name="netkv")
     except SystemExit as stop:
@@ -50,10 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         faults.report_unexpected(error)
         return 1
     return 0
-
-
-def _interrupt(number: int, frame: Any) -> None:  # noqa: ARG001  # signal's signature
-    signal.raise_signal(signal.SIGINT)
 
 
 def _status(code: object) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
+import textwrap
 from collections.abc import Iterator
 
 import pytest
@@ -72,3 +74,32 @@ def test_stopped_search_names_the_next_seed_and_failed_ones() -> None:
     assert "'netkv soak netcache --from 14' continues" in clean
     failed = soak._interrupted(wanted, Tally(seeds=5, following=14, violations=[13, 11]))
     assert "Seed 11 shows a violation: 'netkv soak netcache --replay 11'." in failed
+
+
+def test_interrupt_in_a_callback_of_a_freed_object_takes_effect() -> None:
+    """Python drops it there; SQLAlchemy has such a callback for each row that it has read."""
+    program = textwrap.dedent("""
+        import signal, sys, time, weakref
+        from netkv.cli import signals
+
+        class Row:
+            pass
+
+        signals.install()
+        row = Row()
+        reference = weakref.ref(row, lambda _: signal.raise_signal(signal.SIGINT))
+        try:
+            del row
+            print("dropped", flush=True)
+            time.sleep(3600)
+        except KeyboardInterrupt:
+            sys.exit(130)
+    """)
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("dropped\n", "", 130)

@@ -277,8 +277,8 @@ BUSY_WRITER = textwrap.dedent("""
     import sys
     from netkv.runs import Store, StoreSink
     from tests.runs.recorded_runs import samples, start
-    import signal
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    from netkv.cli import signals
+    signals.install()
     try:
         with Store(sys.argv[1]) as store, StoreSink(store) as sink:
             for number in range(10_000):

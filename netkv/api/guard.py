@@ -11,8 +11,9 @@ The API serves 127.0.0.1 only, but other pages can make the user's browser send 
 from __future__ import annotations
 
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from netkv.api import problems
 
 _HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 _SAFE = frozenset({"GET", "HEAD"})
@@ -43,7 +44,7 @@ class Guard:
         problem = refusal(scope["method"], Headers(scope=scope))
         if problem is not None:
             status, text = problem
-            await JSONResponse({"error": text}, status)(scope, receive, send)
+            await problems.document(status, text)(scope, receive, send)
             return
 
         async def send_guarded(message: Message) -> None:

@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 from typing import IO
 
-from netkv.api.models import Activity, RunRequest
+from netkv.api.models.activity import Activity, RunRequest
 from netkv.api.problems import ConflictError
 from netkv.errors import NetkvError
 from netkv.lab import state

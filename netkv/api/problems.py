@@ -1,43 +1,130 @@
-"""Errors of the API, as JSON documents with one sentence."""
+"""Errors of the API: problem documents (RFC 9457) of the type `application/problem+json`.
+
+`detail` is a sentence: what is wrong, and what would be right. Errors of a request have `errors`,
+with the name of each wrong field.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from netkv.api.models.base import Model
 from netkv.errors import NetkvError, UsageError
 
+MEDIA_TYPE = "application/problem+json"
+
 _log = logging.getLogger("netkv.api")
+T = TypeVar("T")
+
+
+class WrongField(Model):
+    """A field of a request that is wrong."""
+
+    field: str
+    """Path of the field in the body, or name of the parameter; empty for the whole request."""
+    detail: str
+
+
+class Problem(Model):
+    """The body of every error response."""
+
+    type: str = "about:blank"
+    title: str
+    """The meaning of the status, in words."""
+    status: int
+    detail: str
+    """A sentence: what is wrong, and how to correct it."""
+    errors: list[WrongField] = Field(default_factory=list)
+    """The wrong fields of the request, if any."""
 
 
 class ConflictError(NetkvError):
-    """The request conflicts with a run in progress, or there is no run to stop."""
+    """The state of the server does not permit the request."""
 
 
 class NotFoundError(NetkvError):
     """The requested object does not exist."""
 
 
+class LimitError(NetkvError):
+    """The request exceeds a limit of the server; it can be repeated later."""
+
+
+class RequestFieldError(UsageError):
+    """A field of the request is wrong."""
+
+    def __init__(self, text: str, field: str) -> None:
+        super().__init__(text)
+        self.field = field
+
+
+_STATUSES: dict[type[NetkvError], int] = {
+    NotFoundError: 404,
+    ConflictError: 409,
+    UsageError: 422,
+    LimitError: 429,
+}
+_MEANINGS = {
+    404: "The requested object does not exist.",
+    409: "The state of the server does not permit the request.",
+    422: "The request is invalid.",
+    429: "The request exceeds a limit of the server.",
+}
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The description of error responses, for the parameter `responses` of a route."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {
+        status: {"description": _MEANINGS[status], "content": content, "model": Problem}
+        for status in statuses
+    }
+
+
+def found(query: Callable[[str], T], key: str) -> T:
+    """The result of `query(key)`; its `UsageError` becomes a `NotFoundError`."""
+    try:
+        return query(key)
+    except UsageError as error:
+        raise NotFoundError(str(error)) from error
+
+
+def document(
+    status: int,
+    detail: str,
+    errors: Sequence[WrongField] = (),
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
+    """An error response."""
+    problem = Problem(
+        title=HTTPStatus(status).phrase, status=status, detail=detail, errors=list(errors)
+    )
+    return JSONResponse(problem.model_dump(), status, media_type=MEDIA_TYPE, headers=headers)
+
+
 def install(app: FastAPI) -> None:
-    """Make the application answer every error with `{"error": sentence}`."""
+    """Make the application answer every error with a problem document."""
     app.add_exception_handler(NetkvError, _netkv)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _validation)
     app.add_exception_handler(Exception, _unexpected)
 
 
-def _answer(status: int, text: str) -> JSONResponse:
-    return JSONResponse({"error": text}, status)
-
-
 async def _netkv(_request: Request, error: Exception) -> JSONResponse:
-    statuses = {NotFoundError: 404, ConflictError: 409, UsageError: 422}
-    status = next((code for kind, code in statuses.items() if isinstance(error, kind)), 500)
-    return _answer(status, str(error))
+    status = next((code for kind, code in _STATUSES.items() if isinstance(error, kind)), 500)
+    wrong = []
+    if isinstance(error, RequestFieldError):
+        wrong = [WrongField(field=error.field, detail=str(error))]
+    return document(status, str(error), wrong)
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
@@ -47,19 +134,25 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
         text = f"There is nothing at {request.url.path}."
     if error.status_code == 405:
         text = f"{request.method} is not possible at {request.url.path}."
-    return _answer(error.status_code, text)
+    return document(error.status_code, text, headers=error.headers)
 
 
 async def _validation(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    found = []
-    for item in error.errors():
-        where = ".".join(str(part) for part in item["loc"][1:]) or "the request"
-        message = item["msg"].replace("Input should be", "it should be")
-        found.append(f"'{where}': {message}" if where != "the request" else f"{where}: {message}")
-    return _answer(422, "; ".join(found) + ".")
+    wrong = [
+        WrongField(
+            field=".".join(str(part) for part in item["loc"][1:]),
+            detail=item["msg"].replace("Input should be", "it should be"),
+        )
+        for item in error.errors()
+    ]
+    sentences = [
+        f"'{each.field}': {each.detail}" if each.field else f"the request: {each.detail}"
+        for each in wrong
+    ]
+    return document(422, "; ".join(sentences) + ".", wrong)
 
 
 async def _unexpected(request: Request, error: Exception) -> JSONResponse:
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return _answer(500, f"Internal error of netkv ({type(error).__name__}); see its log.")
+    return document(500, f"Internal error of netkv ({type(error).__name__}); see its log.")

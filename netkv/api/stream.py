@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from fastapi.sse import ServerSentEvent
 
 from netkv.api.launcher import Launcher
-from netkv.api.models import Activity, StreamedEvent, StreamedSample
+from netkv.api.models.activity import Activity, StreamedEvent, StreamedSample
 from netkv.runs import Store
 
 _POLL = 0.4

@@ -13,7 +13,7 @@ import uvicorn
 
 from netkv.api import launcher
 from netkv.api.app import create_app
-from netkv.api.models import RunRequest
+from netkv.api.models.activity import RunRequest
 from netkv.api.server import HOST, bound
 from netkv.runs import Store
 from netkv.sim import speed

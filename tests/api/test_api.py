@@ -36,7 +36,7 @@ def wait_for(served: Served, state: str) -> dict[str, Any]:
     """Waits until the activity is in this state; returns it."""
 
     def activity() -> dict[str, Any] | None:
-        found: dict[str, Any] = get(f"{served.url}/api/activity").json()
+        found: dict[str, Any] = get(f"{served.url}/api/v1/activity").json()
         return found if found["state"] == state else None
 
     return until(activity, f"the activity is {state}", every_s=0.05)
@@ -44,25 +44,25 @@ def wait_for(served: Served, state: str) -> dict[str, Any]:
 
 def test_runs_are_listed_newest_first_with_details(served: Served) -> None:
     record_comparison(served.store)
-    runs = get(f"{served.url}/api/runs").json()
+    runs = get(f"{served.url}/api/v1/runs").json()
     assert [run["scheme"] for run in runs] == ["netcache", "nocache"]
     assert "series" not in runs[0]
-    details = get(f"{served.url}/api/runs/{runs[0]['id']}").json()
+    details = get(f"{served.url}/api/v1/runs/{runs[0]['id']}").json()
     assert details["latency_histogram"]
     assert details["provenance"]["program_hash"] == "hash-of-netcache"
-    assert get(f"{served.url}/api/runs", params={"group": "other"}).json() == []
+    assert get(f"{served.url}/api/v1/runs", params={"group": "other"}).json() == []
 
 
 def test_series_of_a_long_run_is_short_enough_to_draw(served: Served) -> None:
     with StoreSink(served.store) as sink:
         record(sink, start("long", duration=3000.0))
-    series = get(f"{served.url}/api/runs/long/series").json()
+    series = get(f"{served.url}/api/v1/runs/long/series").json()
     columns = series["columns"]
     assert 800 < len(columns["time"]) <= 1200
     assert series["interval"] == 3
     assert columns["time"][-1] == 3000
     assert sum(columns["lost_ops"]) == 3, "downsampling keeps every loss"
-    few = get(f"{served.url}/api/runs/long/series", params={"limit": 100}).json()
+    few = get(f"{served.url}/api/v1/runs/long/series", params={"limit": 100}).json()
     assert len(few["columns"]["time"]) <= 100
 
 
@@ -83,10 +83,10 @@ def test_downsampling_keeps_the_mean_and_the_worst_latency() -> None:
 
 def test_comparison_and_verdicts(served: Served) -> None:
     ids = record_comparison(served.store)
-    rows = get(f"{served.url}/api/compare", params={"run": ids}).json()["rows"]
+    rows = get(f"{served.url}/api/v1/compare", params={"run": ids}).json()["rows"]
     assert rows[0]["baseline"]
     assert rows[1]["ratio"]["mean"] == pytest.approx(2.6, rel=0.05)
-    verdicts = get(f"{served.url}/api/groups/gcompared/verdicts").json()
+    verdicts = get(f"{served.url}/api/v1/groups/gcompared/verdicts").json()
     assert verdicts["thresholds"][0]["ok"]
 
 
@@ -102,7 +102,7 @@ def test_figures_of_a_scenario_are_sent_and_downloadable(served: Served) -> None
         for scheme in ("nocache", "netcache"):
             record(sink, start(f"p-{scheme}", scheme, parameters={"plots": PLOTS}))
     runs = {"run": ["p-nocache", "p-netcache"]}
-    document = get(f"{served.url}/api/plots", params=runs).json()
+    document = get(f"{served.url}/api/v1/plots", params=runs).json()
     assert [figure["name"] for figure in document["figures"]] == ["throughput", "losses"]
     assert [trace["y"] for trace in document["figures"][1]["data"]] == [
         [0.0] * 13 + [3.0] + [0.0] * 9
@@ -110,21 +110,21 @@ def test_figures_of_a_scenario_are_sent_and_downloadable(served: Served) -> None
     (reason,) = document["left_out"]
     assert reason.startswith("'Missing' cannot be drawn: ")
     for kind, media, begin in (("svg", "image/svg+xml", b"<?xml"), ("png", "image/png", b"\x89PN")):
-        answer = get(f"{served.url}/api/plots/losses.{kind}", params=runs)
+        answer = get(f"{served.url}/api/v1/plots/losses.{kind}", params=runs)
         assert answer.headers["content-type"].startswith(media)
         assert answer.headers["content-disposition"] == f'attachment; filename="losses.{kind}"'
         assert answer.content.startswith(begin)
-        again = get(f"{served.url}/api/plots/losses.{kind}", params=runs)
+        again = get(f"{served.url}/api/v1/plots/losses.{kind}", params=runs)
         assert again.content == answer.content
 
 
 @pytest.mark.parametrize(
     ("path", "status", "reason"),
     [
-        ("/api/plots?run=nope", 404, "There is no run 'nope'"),
-        ("/api/plots", 422, "'run': Field required"),
-        ("/api/plots/throughput.svg?run=plain", 404, "These runs have no figure 'throughput'"),
-        ("/api/plots/throughput.gif?run=plain", 422, "'svg' or 'png'"),
+        ("/api/v1/plots?run=nope", 404, "There is no run 'nope'"),
+        ("/api/v1/plots", 422, "'run': Field required"),
+        ("/api/v1/plots/throughput.svg?run=plain", 404, "These runs have no figure 'throughput'"),
+        ("/api/v1/plots/throughput.gif?run=plain", 422, "'svg' or 'png'"),
     ],
 )
 def test_unknown_figure_is_an_error_in_json(
@@ -134,36 +134,37 @@ def test_unknown_figure_is_an_error_in_json(
         record(sink, start("plain"))
     answer = get(served.url + path)
     assert answer.status_code == status
-    assert reason in answer.json()["error"]
+    assert reason in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/runs/nope", "/api/runs/nope/series", "/api/nope", "/api/groups/x/verdicts"]
+    "path",
+    ["/api/v1/runs/nope", "/api/v1/runs/nope/series", "/api/v1/nope", "/api/v1/groups/x/verdicts"],
 )
 def test_unknown_resource_is_an_error_in_json(served: Served, path: str) -> None:
     answer = get(served.url + path)
     assert answer.status_code == 404
-    assert answer.json()["error"].startswith("There is no")
+    assert answer.json()["detail"].startswith("There is no")
 
 
 def test_wrong_request_is_explained(served: Served) -> None:
-    url = f"{served.url}/api/activity"
+    url = f"{served.url}/api/v1/activity"
     answer = post(url, json={"scenario": "quickstart", "sed": 1})
     assert answer.status_code == 422
-    assert "'sed'" in answer.json()["error"]
+    assert "'sed'" in answer.json()["detail"]
     answer = post(url, json={"scenario": "quickstrat"})
     assert answer.status_code == 422
-    assert "Did you mean 'quickstart'?" in answer.json()["error"]
+    assert "Did you mean 'quickstart'?" in answer.json()["detail"]
     answer = post(url, json={"scenario": "quickstart", "set": ["workload.zipff=1"]})
     assert answer.status_code == 422
-    assert "zipf" in answer.json()["error"]
+    assert "zipf" in answer.json()["detail"]
     answer = post(url, content=b"{", headers=JSON)
     assert answer.status_code == 422
-    assert answer.json()["error"]
+    assert answer.json()["detail"]
 
 
 def test_api_styles_of_runs_are_those_of_the_figures(served: Served) -> None:
-    looks = get(f"{served.url}/api/looks").json()
+    looks = get(f"{served.url}/api/v1/looks").json()
     assert list(looks["schemes"]) == [scheme.name for scheme in all_schemes()]
     for name, own in looks["schemes"].items():
         for number, look in enumerate(own):
@@ -179,18 +180,18 @@ def test_api_styles_of_runs_are_those_of_the_figures(served: Served) -> None:
 def test_comparison_uses_the_requested_baseline(served: Served) -> None:
     first, second = record_comparison(served.store)
     for query in (f"run={first}&run={second}", f"run={second}&run={first}"):
-        found = get(f"{served.url}/api/compare?{query}").json()
+        found = get(f"{served.url}/api/v1/compare?{query}").json()
         assert found["baseline"] == "nocache"
         assert found["note"].startswith("Ratios are to nocache")
-        compared = get(f"{served.url}/api/compare?{query}&baseline={second}").json()
+        compared = get(f"{served.url}/api/v1/compare?{query}&baseline={second}").json()
         assert {row["relative_to"] for row in compared["rows"]} == {second}
-    wrong = get(f"{served.url}/api/compare?{query}&baseline=netcash")
+    wrong = get(f"{served.url}/api/v1/compare?{query}&baseline=netcash")
     assert wrong.status_code == 422
-    assert "neither a scheme nor a run" in wrong.json()["error"]
+    assert "neither a scheme nor a run" in wrong.json()["detail"]
 
 
 def test_scenarios_are_listed_with_their_duration(served: Served) -> None:
-    scenarios = get(f"{served.url}/api/scenarios").json()
+    scenarios = get(f"{served.url}/api/v1/scenarios").json()
     listed = {each["name"]: each for each in scenarios}
     quickstart, skew = listed["quickstart"], listed["netcache-skew"]
     assert quickstart["runs"] == 2
@@ -198,13 +199,13 @@ def test_scenarios_are_listed_with_their_duration(served: Served) -> None:
     assert (quickstart["wall_seconds_source"], quickstart["virtual_seconds"]) == ("estimated", None)
     assert skew["virtual_seconds"] == 16
     assert "seconds" not in skew, "a field without 'wall' or 'virtual' would be ambiguous"
-    details = get(f"{served.url}/api/scenarios/quickstart").json()
+    details = get(f"{served.url}/api/v1/scenarios/quickstart").json()
     assert details["options"]["workload"]["zipf"] == 0.99
     kinds = {scheme: each["kind"] for scheme, each in details["topologies"].items()}
     assert kinds == {"nocache": "rack", "netcache": "rack"}
-    missing = get(f"{served.url}/api/scenarios/quickstrat")
+    missing = get(f"{served.url}/api/v1/scenarios/quickstrat")
     assert missing.status_code == 404
-    assert "quickstart" in missing.json()["error"]
+    assert "quickstart" in missing.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -223,64 +224,64 @@ def test_another_web_page_cannot_start_a_run(
     served: Served, headers: dict[str, str], status: int
 ) -> None:
     answer = post(
-        f"{served.url}/api/activity",
+        f"{served.url}/api/v1/activity",
         content=b'{"scenario": "quickstart"}',
         headers={**JSON, **headers},
     )
     assert answer.status_code == status
-    assert answer.json()["error"]
-    assert get(f"{served.url}/api/activity").json()["state"] == "idle"
+    assert answer.json()["detail"]
+    assert get(f"{served.url}/api/v1/activity").json()["state"] == "idle"
 
 
 def test_dns_rebinding_cannot_read_results(served: Served) -> None:
-    answer = get(f"{served.url}/api/runs", headers={"host": "evil.example"})
+    answer = get(f"{served.url}/api/v1/runs", headers={"host": "evil.example"})
     assert answer.status_code == 421
 
 
 @pytest.mark.usefixtures("slow_runner")
 def test_run_is_started_followed_and_finished(served: Served, tmp_path: Path) -> None:
     (tmp_path / "hold").touch()
-    answer = post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
+    answer = post(f"{served.url}/api/v1/activity", json={"scenario": "quickstart"})
     assert answer.status_code == 202
     group = answer.json()["group"]
     assert wait_for(served, "running")["group"] == group
-    second = post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
+    second = post(f"{served.url}/api/v1/activity", json={"scenario": "quickstart"})
     assert second.status_code == 409
-    assert "in progress" in second.json()["error"]
+    assert "in progress" in second.json()["detail"]
     (tmp_path / "hold").unlink()
     assert wait_for(served, "idle")["error"] is None
-    runs = get(f"{served.url}/api/runs", params={"group": group}).json()
+    runs = get(f"{served.url}/api/v1/runs", params={"group": group}).json()
     assert [run["status"] for run in runs] == ["done", "done"]
 
 
 @pytest.mark.usefixtures("slow_runner")
 def test_run_is_stopped_and_kept_as_failed(served: Served) -> None:
-    post(f"{served.url}/api/activity", json={"scenario": "quickstart", "repeat": 100})
+    post(f"{served.url}/api/v1/activity", json={"scenario": "quickstart", "repeat": 100})
     group = wait_for(served, "running")["group"]
-    stopped = request("DELETE", f"{served.url}/api/activity", headers=JSON)
+    stopped = request("DELETE", f"{served.url}/api/v1/activity", headers=JSON)
     assert stopped.status_code == 202
     wait_for(served, "idle")
-    (run,) = get(f"{served.url}/api/runs", params={"group": group}).json()
+    (run,) = get(f"{served.url}/api/v1/runs", params={"group": group}).json()
     assert run["status"] == "failed"
     assert "Interrupted" in run["reason"]
-    again = request("DELETE", f"{served.url}/api/activity", headers=JSON)
+    again = request("DELETE", f"{served.url}/api/v1/activity", headers=JSON)
     assert again.status_code == 409
-    assert again.json()["error"] == "Nothing is running."
+    assert again.json()["detail"] == "Nothing is running."
 
 
 @pytest.mark.usefixtures("slow_runner")
 def test_api_reports_why_a_run_did_not_start(served: Served) -> None:
-    post(f"{served.url}/api/activity", json={"scenario": "hot-in"})
+    post(f"{served.url}/api/v1/activity", json={"scenario": "hot-in"})
     assert "port 9559 is in use" in wait_for(served, "idle")["error"]
 
 
 def test_run_from_another_terminal_blocks_a_second_one(served: Served) -> None:
     with StoreSink(served.store) as sink:
         sink.begin(start("elsewhere"))
-        answer = post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
+        answer = post(f"{served.url}/api/v1/activity", json={"scenario": "quickstart"})
         assert answer.status_code == 409
-        assert "started elsewhere" in answer.json()["error"]
-        activity = get(f"{served.url}/api/activity").json()
+        assert "started elsewhere" in answer.json()["detail"]
+        activity = get(f"{served.url}/api/v1/activity").json()
         assert activity["runs"][0]["id"] == "elsewhere"
 
 
@@ -302,7 +303,7 @@ def test_stream_sends_new_samples_and_resumes(served: Served) -> None:
     with StoreSink(served.store) as sink:
         sink.begin(run)
         sink.sample(run.id, feed[0])
-        with stream("GET", f"{served.url}/api/stream") as response:
+        with stream("GET", f"{served.url}/api/v1/stream") as response:
             assert response.headers["content-type"].startswith("text/event-stream")
             received = messages(response)
             first = next(received)
@@ -315,7 +316,7 @@ def test_stream_sends_new_samples_and_resumes(served: Served) -> None:
         for sample in feed[2:5]:
             sink.sample(run.id, sample)
         resumed = {"last-event-id": second["id"]}
-        with stream("GET", f"{served.url}/api/stream", headers=resumed) as response:
+        with stream("GET", f"{served.url}/api/v1/stream", headers=resumed) as response:
             received = messages(response)
             assert next(received)["event"] == "activity"
             times = [json.loads(next(received)["data"])["sample"]["time"] for _ in range(3)]
@@ -323,8 +324,8 @@ def test_stream_sends_new_samples_and_resumes(served: Served) -> None:
 
 
 def test_description_of_the_api_is_served(served: Served) -> None:
-    paths = get(f"{served.url}/api/openapi.json").json()["paths"]
-    assert {"/api/runs", "/api/activity", "/api/stream", "/api/scenarios"} <= set(paths)
+    paths = get(f"{served.url}/api/v1/openapi.json").json()["paths"]
+    assert {"/api/v1/runs", "/api/v1/activity", "/api/v1/stream", "/api/v1/scenarios"} <= set(paths)
     for path, operations in paths.items():
         for operation in operations.values():
             assert operation.get("description"), f"{path} is not described"
@@ -340,7 +341,7 @@ def test_page_has_a_content_security_policy(served: Served) -> None:
 
 def is_ready(url: str) -> bool:
     try:
-        return get(f"{url}/api/activity").is_success
+        return get(f"{url}/api/v1/activity").is_success
     except httpx.ConnectError:
         return False
 
@@ -357,7 +358,7 @@ def test_ctrl_c_ends_the_server_while_a_page_is_connected(tmp_path: Path) -> Non
         assert server.stderr is not None
         url = server.stderr.readline().split()[1]
         until(partial(is_ready, url), "the server answers")
-        with stream("GET", f"{url}/api/stream") as response:
+        with stream("GET", f"{url}/api/v1/stream") as response:
             next(messages(response))
             server.send_signal(signal.SIGINT)
             assert server.wait(PATIENCE_S) == 0

@@ -27,7 +27,7 @@ def cached(served: Served, tmp_path: Path) -> Served:
 
 def test_designs_are_listed_with_their_resources(cached: Served) -> None:
     build.build(manifest.find("wire"))
-    document = get(f"{cached.url}/api/designs").json()
+    document = get(f"{cached.url}/api/v1/designs").json()
     assert document["problem"] is None
     designs = {each["name"]: each for each in document["designs"]}
     assert designs.keys() == manifest.files().keys()
@@ -42,14 +42,14 @@ def test_designs_are_listed_without_verilator(
     served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VERILATOR_ROOT", str(tmp_path / "nowhere"))
-    document = get(f"{served.url}/api/designs").json()
+    document = get(f"{served.url}/api/v1/designs").json()
     assert "erilator" in document["problem"]
     assert [each["built"] for each in document["designs"]] == [False] * len(manifest.files())
-    assert get(f"{served.url}/api/runs").status_code == 200
+    assert get(f"{served.url}/api/v1/runs").status_code == 200
 
 
 def test_counters_of_a_running_design_are_sent(cached: Served, tmp_path: Path) -> None:
-    url = f"{cached.url}/api/running-designs"
+    url = f"{cached.url}/api/v1/running-designs"
     assert get(url).json() == []
     ends = Ends()
     try:
@@ -78,7 +78,7 @@ def test_counters_of_a_running_design_are_sent(cached: Served, tmp_path: Path) -
         assert get(url).json() == []
         gone = get(f"{url}/mine")
         assert gone.status_code == 404
-        assert gone.json()["error"].startswith("No design with the name 'mine' runs.")
+        assert gone.json()["detail"].startswith("No design with the name 'mine' runs.")
     finally:
         ends.close()
 
@@ -87,5 +87,5 @@ def test_design_that_was_killed_is_not_listed(served: Served, tmp_path: Path) ->
     place = tmp_path / "fpga" / "dead"
     place.mkdir(parents=True)
     (place / "control").touch()
-    assert get(f"{served.url}/api/running-designs").json() == []
-    assert get(f"{served.url}/api/running-designs/dead").status_code == 404
+    assert get(f"{served.url}/api/v1/running-designs").json() == []
+    assert get(f"{served.url}/api/v1/running-designs/dead").status_code == 404

@@ -23,7 +23,7 @@ async function request(path, options) {
   }
   const document = await answer.json().catch(() => null);
   if (!answer.ok) {
-    throw new Error(document?.error ?? `The server answered with status ${answer.status}.`);
+    throw new Error(document?.detail ?? `The server answered with status ${answer.status}.`);
   }
   return document;
 }
@@ -33,7 +33,7 @@ async function request(path, options) {
  * false). The browser reconnects by itself, with the id of its last message.
  */
 export function listen(handlers) {
-  const source = new EventSource("/api/stream");
+  const source = new EventSource("/api/v1/stream");
   for (const kind of ["activity", "sample", "event"]) {
     source.addEventListener(kind, (message) => handlers[kind](JSON.parse(message.data)));
   }

@@ -39,7 +39,7 @@ async function show(id, draw, wanted = () => true) {
 }
 
 async function list() {
-  const { designs, problem } = await get("/api/designs");
+  const { designs, problem } = await get("/api/v1/designs");
   return [
     table(HEADINGS, designs.map(row)),
     problem ? make("p", { class: "hint" }, problem) : "",
@@ -71,7 +71,7 @@ function resource(design, name) {
 }
 
 async function running() {
-  const found = await get("/api/running-designs");
+  const found = await get("/api/v1/running-designs");
   if (!found.length) return [make("p", { class: "empty" }, "No design runs. ‘netkv fpga run DESIGN --live’ starts one.")];
   return Promise.all(found.map(counters));
 }
@@ -80,7 +80,7 @@ async function counters(design) {
   const title = make("h2", {}, `${design.name} `, make("span", { class: "unit" }, `${design.design}, ${design.clock_mhz} MHz, ${parameters(design)}`));
   let counts;
   try {
-    counts = await get(`/api/running-designs/${encodeURIComponent(design.name)}`);
+    counts = await get(`/api/v1/running-designs/${encodeURIComponent(design.name)}`);
   } catch (error) {
     return make("section", {}, title, make("p", { class: "problem" }, error.message));
   }

@@ -12,7 +12,7 @@ export async function start() {
   byId("launch").addEventListener("submit", submit);
   byId("stop").addEventListener("click", stop);
   byId("scenario").addEventListener("change", describe);
-  for (const scenario of await get("/api/scenarios")) scenarios.set(scenario.name, scenario);
+  for (const scenario of await get("/api/v1/scenarios")) scenarios.set(scenario.name, scenario);
   byId("scenario").replaceChildren(...[...scenarios.keys()].map((name) => make("option", { value: name }, name)));
   if (scenarios.has("quickstart")) byId("scenario").value = "quickstart";
   describe();
@@ -79,11 +79,11 @@ async function submit(happened) {
     set: byId("changes").value.split("\n").map((line) => line.trim()).filter(Boolean),
   };
   for (const name of ["seed", "repeat"]) if (byId(name).value) request[name] = Number(byId(name).value);
-  await ask(() => send("POST", "/api/activity", request));
+  await ask(() => send("POST", "/api/v1/activity", request));
 }
 
 async function stop() {
-  await ask(() => send("DELETE", "/api/activity"));
+  await ask(() => send("DELETE", "/api/v1/activity"));
 }
 
 async function ask(request) {

@@ -7,7 +7,7 @@ let known = null;
 
 /** Loads the definitions, once. */
 export async function load() {
-  known ??= await get("/api/looks");
+  known ??= await get("/api/v1/looks");
 }
 
 /**

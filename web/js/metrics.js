@@ -20,7 +20,7 @@ let table = null;
 /** Loads the table, once, and sets the titles of the charts. */
 export async function load() {
   if (table) return;
-  table = new Map((await get("/api/metrics")).map((metric) => [metric.name, metric]));
+  table = new Map((await get("/api/v1/metrics")).map((metric) => [metric.name, metric]));
   for (const heading of document.querySelectorAll("[data-metric]")) {
     const { label, unit, meaning } = table.get(heading.dataset.metric);
     heading.title = meaning;

@@ -55,7 +55,7 @@ export function redraw() {
 
 async function load(query) {
   try {
-    return await get(`/api/plots?${query}`);
+    return await get(`/api/v1/plots?${query}`);
   } catch (error) {
     drawn = "";
     return { figures: [], left_out: [error.message] };
@@ -65,7 +65,7 @@ async function load(query) {
 function card({ name, title }, index, query) {
   const heading = `${place(index)}-title`;
   const links = ["svg", "png"].map((kind) =>
-    make("a", { href: `/api/plots/${name}.${kind}?${query}`, download: `${name}.${kind}`, "aria-label": `${title} as ${kind.toUpperCase()}` }, kind.toUpperCase()),
+    make("a", { href: `/api/v1/plots/${name}.${kind}?${query}`, download: `${name}.${kind}`, "aria-label": `${title} as ${kind.toUpperCase()}` }, kind.toUpperCase()),
   );
   return make(
     "section",

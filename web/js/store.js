@@ -11,7 +11,7 @@ let arrived = () => {};
 
 /** Loads the list of runs, newest first. */
 export async function loadHeads() {
-  const list = await get("/api/runs?limit=300");
+  const list = await get("/api/v1/runs?limit=300");
   heads.clear();
   for (const run of list) heads.set(run.id, run);
 }
@@ -44,7 +44,7 @@ async function load(id, known) {
   known.stale = false;
   known.waiting = [];
   try {
-    const loaded = await get(`/api/runs/${encodeURIComponent(id)}/series`);
+    const loaded = await get(`/api/v1/runs/${encodeURIComponent(id)}/series`);
     Object.assign(known, { columns: loaded.columns, events: loaded.events, last: loaded.last_sample });
     for (const sampled of known.waiting) addSample(sampled);
     arrived();

@@ -39,7 +39,7 @@ async function comparison(runs, finished) {
   const query = finished.map((run) => `run=${encodeURIComponent(run.id)}`).join("&");
   let compared;
   try {
-    compared = await get(`/api/compare?${query}`);
+    compared = await get(`/api/v1/compare?${query}`);
   } catch (error) {
     return [make("p", { class: "problem" }, error.message)];
   }
@@ -71,7 +71,7 @@ function cells(row, shown, runs, looks) {
 
 async function verdictsOf(runs) {
   const groups = [...new Set(runs.filter((run) => run.status !== "running").map((run) => run.group))];
-  const all = await Promise.all(groups.map((group) => get(`/api/groups/${encodeURIComponent(group)}/verdicts`).catch(() => ({ thresholds: [] }))));
+  const all = await Promise.all(groups.map((group) => get(`/api/v1/groups/${encodeURIComponent(group)}/verdicts`).catch(() => ({ thresholds: [] }))));
   return all
     .flatMap((each) => each.thresholds)
     .map((verdict) =>

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-from fastapi import FastAPI, Path
+from fastapi import APIRouter
 
-from netkv.api.models import DesignCounters, Designs, DesignSummary, Problem, RunningDesign
-from netkv.api.problems import NotFoundError
+from netkv.api.context import Context
+from netkv.api.models.designs import DesignCounters, Designs, DesignSummary, RunningDesign
+from netkv.api.parameters import Name
+from netkv.api.problems import NotFoundError, responses
 from netkv.errors import NetkvError, UsageError
 
 if TYPE_CHECKING:
     from netkv.fpga.manifest import Manifest
 
 _RESOURCES = ("lut", "ff", "bram")
-_NOT_RUNNING: dict[int | str, dict[str, Any]] = {
-    404: {"model": Problem, "description": "No design of this name runs."}
-}
 
 
-def add(app: FastAPI) -> None:
-    """Adds the routes."""
+def router(_context: Context) -> APIRouter:
+    """The routes of designs."""
+    routes = APIRouter(tags=["designs"])
 
-    @app.get("/api/designs", tags=["designs"])
+    @routes.get("/designs")
     def list_designs() -> Designs:
         """The designs that ship with netkv, and whether they are built."""
         from netkv.fpga import build, manifest
@@ -39,7 +39,7 @@ def add(app: FastAPI) -> None:
             problem=problem,
         )
 
-    @app.get("/api/running-designs", tags=["designs"])
+    @routes.get("/running-designs")
     def list_running() -> list[RunningDesign]:
         """The designs that run live (`netkv fpga run --live`, cards of labs)."""
         from netkv.fpga import live
@@ -53,10 +53,8 @@ def add(app: FastAPI) -> None:
             running.append(RunningDesign(name=name, **about))
         return running
 
-    @app.get("/api/running-designs/{name}", tags=["designs"], responses=_NOT_RUNNING)
-    def show_counters(
-        name: Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)],
-    ) -> DesignCounters:
+    @routes.get("/running-designs/{name}", responses=responses(404))
+    def show_counters(name: Name) -> DesignCounters:
         """The counters of a design that runs live."""
         from netkv.fpga import live
 
@@ -66,6 +64,8 @@ def add(app: FastAPI) -> None:
         except UsageError as error:
             raise NotFoundError(str(error)) from error
         return DesignCounters(name=name, **counters, **statistics)
+
+    return routes
 
 
 def _summary(manifest: Manifest, *, built: bool) -> DesignSummary:

@@ -1,0 +1,19 @@
+"""What the routes of the API share."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from netkv.api.launcher import Launcher
+from netkv.runs import Store
+
+
+@dataclass(frozen=True)
+class Context:
+    """The parts of one server."""
+
+    store: Store
+    launcher: Launcher
+    closing: asyncio.Event
+    """Set when the server ends; event streams end then."""

@@ -1,0 +1,1 @@
+"""Models of requests and responses, a module for each subject."""

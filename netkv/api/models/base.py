@@ -1,0 +1,11 @@
+"""The base of the models of requests and responses."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Model(BaseModel):
+    """Base of all models. Unknown fields, such as misspelt options, are errors."""
+
+    model_config = ConfigDict(extra="forbid")

@@ -6,7 +6,8 @@ Any other exception is a fault of netkv and keeps its traceback.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import ClassVar
 
@@ -32,6 +33,26 @@ class MisfitError(UsageError):
     def __init__(self, text: str, *path: str) -> None:
         super().__init__(text)
         self.path = path
+
+
+@dataclass(frozen=True)
+class WrongOption:
+    """An option of a document that is wrong."""
+
+    option: str
+    """Its path, such as `workload.zipf`; empty for the whole document."""
+    where: str
+    """Where it was written: `scenarios/mine.yaml:7` or `--set workload.zipf=2`."""
+    text: str
+    """A sentence."""
+
+
+class OptionsError(UsageError):
+    """Options of a document that are wrong; the text has a line for each."""
+
+    def __init__(self, wrong: Sequence[WrongOption]) -> None:
+        super().__init__("\n".join(f"{each.where}: {each.text}" for each in wrong))
+        self.wrong = tuple(wrong)
 
 
 class FieldError(ValueError):

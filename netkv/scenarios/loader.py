@@ -19,7 +19,14 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from netkv import resources, schemes
-from netkv.errors import FieldError, MisfitError, UsageError, suggest
+from netkv.errors import (
+    FieldError,
+    MisfitError,
+    OptionsError,
+    UsageError,
+    WrongOption,
+    suggest,
+)
 from netkv.scenarios import option_paths, scheme_options, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.option_paths import Path, dotted
@@ -76,9 +83,10 @@ def loads(
     """`load` for text; error messages use `name` as the file name."""
     tree = _yaml(text, name)
     if not isinstance(tree, CommentedMap):
-        raise UsageError(
-            f"{name}:1: a scenario is a mapping with at least 'name' and 'schemes', "
-            f"not {_kind(tree)}."
+        raise _wrong(
+            (),
+            f"{name}:1",
+            f"a scenario is a mapping with at least 'name' and 'schemes', not {_kind(tree)}.",
         )
     data = _plain(tree)
 
@@ -143,7 +151,7 @@ def _checked(
     _names_exist(data, locate_all)
     scenario = _validated(data, locate_all)
     if to_run and scenario.mode == "live" and (objection := not_live(scenario)) is not None:
-        raise UsageError(f"{locate_all(objection.path)}: {objection}")
+        raise _wrong(objection.path, locate_all(objection.path), objection)
     _check_options(scenario, [*_known(written), *also], locate_all)
     _check_sweep(scenario, locate_all)
     _check_expectations(scenario, locate_all)
@@ -155,29 +163,35 @@ def _checked(
     return scenario
 
 
+def _wrong(path: Path, where: str, text: object) -> OptionsError:
+    return OptionsError([WrongOption(dotted(path), where, str(text))])
+
+
+def _all_wrong(wrong: Iterable[tuple[Path, str]], locate: Locate) -> OptionsError:
+    return OptionsError([WrongOption(dotted(path), locate(path), text) for path, text in wrong])
+
+
 def _override(data: dict[str, Any], item: str) -> Path:
     name, equals, text = item.partition("=")
     if not equals or not name:
-        raise UsageError(f"--set {item}: should look like workload.zipf=0.9.")
+        raise _wrong((), f"--set {item}", "should look like workload.zipf=0.9.")
     value = _plain(_yaml(text, f"--set {item}"))
     path = option_paths.parse(name.strip())
     if (error := option_paths.assign(data, path, value)) is not None:
-        raise UsageError(f"--set {item}: {error}")
+        raise _wrong(path, f"--set {item}", error)
     return path
 
 
 def _names_exist(data: Mapping[str, Any], locate: Locate) -> None:
-    wrong = [f"{locate(path)}: {text}" for path, text in option_paths.misnamed(Scenario, data)]
-    if wrong:
-        raise UsageError("\n".join(wrong))
+    if wrong := list(option_paths.misnamed(Scenario, data)):
+        raise _all_wrong(wrong, locate)
 
 
 def _validated(data: dict[str, Any], locate: Locate) -> Scenario:
     try:
         return Scenario.model_validate(data)
     except ValidationError as error:
-        wrong = [f"{locate(path)}: {text}" for path, text in _sentences(error, data)]
-        raise UsageError("\n".join(wrong)) from error
+        raise _all_wrong(_sentences(error, data), locate) from error
 
 
 def _known(names: Any) -> list[str]:
@@ -189,9 +203,8 @@ def _known(names: Any) -> list[str]:
 def _check_options(scenario: Scenario, others: Sequence[str], locate: Locate) -> None:
     """`others`: schemes whose options are allowed although the scenario does not name them."""
     names = list(dict.fromkeys((*scenario.schemes, *others)))
-    found = scheme_options.misplaced(scenario, names)
-    if wrong := [f"{locate(path)}: {text}" for path, text in found]:
-        raise UsageError("\n".join(wrong))
+    if wrong := list(scheme_options.misplaced(scenario, names)):
+        raise _all_wrong(wrong, locate)
 
 
 def _check_schemes(scenario: Scenario, names: Sequence[str], locate: Locate) -> None:
@@ -208,21 +221,21 @@ def _check_schemes(scenario: Scenario, names: Sequence[str], locate: Locate) -> 
             except MisfitError as wrong:
                 swept = next((p for p in params if dotted(wrong.path).startswith(p)), None)
                 at = wrong.path if swept is None else ("sweep", swept)
-                raise UsageError(f"{locate(at)}: {wrong}") from wrong
+                raise _wrong(at, locate(at), wrong) from wrong
 
 
 def _check_sweep(scenario: Scenario, locate: Locate) -> None:
     for path, values in scenario.sweep.items():
         at = ("sweep", path)
         if path.split(".")[0] in ("sweep", "name", "schemes", "repeat", "expect", "plots", "seed"):
-            raise UsageError(f"{locate(at)}: '{path}' cannot be swept.")
+            raise _wrong(at, locate(at), f"'{path}' cannot be swept.")
         if (error := option_paths.check(option_paths.parse(path))) is not None:
-            raise UsageError(f"{locate(at)}: {error}")
+            raise _wrong(at, locate(at), error)
         for index, value in enumerate(values):
             try:
                 apply(scenario, {path: value})
             except UsageError as wrong:
-                raise UsageError(f"{locate((*at, index))}: {wrong}") from wrong
+                raise _wrong((*at, index), locate((*at, index)), wrong) from wrong
 
 
 def _check_expectations(scenario: Scenario, locate: Locate) -> None:
@@ -230,14 +243,15 @@ def _check_expectations(scenario: Scenario, locate: Locate) -> None:
         try:
             thresholds.compile_expression(text, scenario.schemes)
         except UsageError as wrong:
-            raise UsageError(f"{locate(('expect', index))}: {wrong}") from wrong
+            at = ("expect", index)
+            raise _wrong(at, locate(at), wrong) from wrong
 
 
 def _check_plots(scenario: Scenario, locate: Locate) -> None:
     for index, plot in enumerate(scenario.plots):
         if (wrong := misfit(plot, scenario.schemes, scenario.sweep)) is not None:
             at = ("plots", index, wrong[0])
-            raise UsageError(f"{locate(at)}: '{dotted(at)}': {wrong[1]}")
+            raise _wrong(at, locate(at), f"'{dotted(at)}': {wrong[1]}")
 
 
 def _without_misfits(scenario: Scenario) -> Scenario:
@@ -325,9 +339,9 @@ def _yaml(text: str, name: str) -> Any:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark is not None and not name.startswith("--set") else ""
         problem = (error.problem or error.context or "malformed").split("\n")[0]
-        raise UsageError(f"{name}{line}: is not YAML: {problem}.") from error
+        raise _wrong((), f"{name}{line}", f"is not YAML: {problem}.") from error
     except YAMLError as error:
-        raise UsageError(f"{name}: is not YAML: {error}.") from error
+        raise _wrong((), name, f"is not YAML: {error}.") from error
 
 
 def _line(tree: Any, path: Path) -> int:

@@ -287,7 +287,7 @@ def _add_activity(app: FastAPI, launcher: Launcher) -> None:
 
     @app.delete("/api/activity", tags=["activity"], status_code=202, responses=conflict)
     def stop_run() -> Activity:
-        """Stop the scenario in progress, as Ctrl-C does. Unfinished runs are stored as failed."""
+        """Stop the scenario in progress, as Ctrl-C does. Its unfinished runs are cancelled."""
         return launcher.stop()
 
 

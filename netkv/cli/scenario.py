@@ -256,6 +256,8 @@ def _report(result: ScenarioResult, group: str) -> None:
     for run in result.runs:
         if run.status == "failed":
             notify(f"Run {run.id} failed: {run.reason}")
+        elif run.status == "cancelled":
+            notify(f"Run {run.id} was cancelled.")
     notify(f"Stored as {group}: 'netkv runs compare {group}' shows this again.")
     notify("Dashboard: 'netkv serve', then http://127.0.0.1:8400")
 

@@ -58,13 +58,16 @@ def run_stored(
 
 def _interrupted(sink: StoreSink, planned: int) -> str:
     """The message for a scenario that was stopped; `planned` is the number of its runs."""
-    if not sink.stopped and not sink.finished:
+    if not sink.cancelled and not sink.finished:
         return "Interrupted before a run began: nothing is stored."
     lines = ["Interrupted."]
-    lines += [f"Run {each} was stopped; it is stored as failed." for each in sink.stopped]
+    lines += [
+        f"Run {each} was cancelled; it is stored with its samples so far."
+        for each in sink.cancelled
+    ]
     if sink.finished:
         lines.append(f"{len(sink.finished)} of {planned} runs had ended before and are stored.")
-    left = planned - len(sink.finished) - len(sink.stopped)
+    left = planned - len(sink.finished) - len(sink.cancelled)
     if left > 0:
         lines.append(f"{left} of {planned} runs did not begin.")
     lines.append(f"Stored as {sink.group}: 'netkv runs compare {sink.group}' shows the runs.")

@@ -74,15 +74,16 @@ class Measured(BaseModel):
 def measure(experiment: Experiment, runs: Iterable[RunResult]) -> Measured:
     """Keeps the metrics that the claims name, from finished runs of schemes that are `needed`.
 
-    Raises `NetkvError` if a run failed: a mean over the others would hide it.
+    Raises `NetkvError` if a run failed or was cancelled: a mean over the others would hide it.
     """
     wanted = needed(experiment)
     kept = []
     for run in runs:
-        if run.status == "failed":
+        if run.status != "done":
+            end = "was cancelled." if run.status == "cancelled" else f"failed: {run.reason}"
             raise NetkvError(
                 f"Experiment '{experiment.name}': the run of {run.scheme} with seed {run.seed} "
-                f"failed: {run.reason}"
+                f"{end}"
             )
         found = {name: _value(run, name) for name in wanted[run.scheme]}
         kept.append(

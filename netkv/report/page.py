@@ -96,7 +96,7 @@ def _recoveries(compared: Comparison) -> str:
 
 def _row(row: ComparedRow, shown: Sequence[columns.Column]) -> list[str]:
     cells = [row.scheme, text.params({**row.params, **row.settings})]
-    cells.append(str(len(row.runs) - row.failed))
+    cells.append(str(len(row.runs) - row.failed - row.cancelled))
     for found in (each.cell(row) for each in shown):
         cells.append(f"{found.text} ± {found.spread}" if found.spread else found.text)
     cells.insert(_RATIO, text.spread(row.ratio, text.factor))

@@ -172,7 +172,13 @@ def _no_runs(records: Sequence[RunRecord]) -> str:
     running = sum(run.status == "running" for run in records)
     if running:
         return f"{running} of the {len(records)} runs are in progress, and none has succeeded."
-    return "there are no runs." if not records else f"all {len(records)} runs failed."
+    if not records:
+        return "there are no runs."
+    cancelled = sum(run.status == "cancelled" for run in records)
+    failed = len(records) - cancelled
+    if not cancelled or not failed:
+        return f"all {len(records)} runs {'were cancelled' if cancelled else 'failed'}."
+    return f"{failed} runs failed, and {cancelled} were cancelled."
 
 
 def _value_axis(plot: Plot, relation: Relation) -> Axis:

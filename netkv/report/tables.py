@@ -22,7 +22,7 @@ _LEFT_OUT = ("control_plane_mib_per_s",)
 """Metrics whose columns do not fit into a terminal."""
 _BROKEN = {"predicted": "pre-\ndicted"}
 """Headings with line breaks, because they are wider than their values."""
-STATUS_STYLE = {"done": "green", "running": "cyan", "failed": "red"}
+STATUS_STYLE = {"done": "green", "running": "cyan", "failed": "red", "cancelled": "dim"}
 
 
 def comparison(compared: Comparison, title: str = "", *, narrow: bool = False) -> Table:
@@ -209,8 +209,8 @@ def _status(head: RunHead) -> Text:
 
 
 def _runs(row: ComparedRow) -> str:
-    good = len(row.runs) - row.failed
-    return f"{good}" if not row.failed else f"{good} of {len(row.runs)}"
+    good, count = len(row.runs) - row.failed - row.cancelled, len(row.runs)
+    return f"{good}" if good == count else f"{good} of {count}"
 
 
 def _figures(row: ComparedRow, shown: Sequence[columns.Column]) -> list[Text]:
@@ -225,6 +225,8 @@ def _figures(row: ComparedRow, shown: Sequence[columns.Column]) -> list[Text]:
     if row.ratio is not None and not row.baseline:
         relation.stylize("bold green" if row.ratio.mean >= 1 else "bold yellow")
     cells.insert(1, relation)
-    if row.failed == len(row.runs):
-        cells[0] = Text("failed", style="bold red")
+    if row.failed + row.cancelled == len(row.runs):
+        cells[0] = (
+            Text("failed", style="bold red") if row.failed else Text("cancelled", style="dim")
+        )
     return cells

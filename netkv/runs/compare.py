@@ -38,6 +38,8 @@ class ComparedRow(OverRepeats):
     """Settings in which the compared runs differ: path → value."""
     runs: list[str]
     failed: int
+    cancelled: int = 0
+    """How many of the runs the user cancelled."""
     ratio: Interval | None
     """Throughput divided by that of the baseline; None if one of them is unknown."""
     relative_to: str | None
@@ -66,7 +68,8 @@ def compare(records: Sequence[RunRecord], baseline: str | None = None) -> Compar
     """Compares runs with their baseline, by the rules of `netkv.runs.baseline`.
 
     `baseline` is the id of one of the runs or the name of one of their schemes; raises `UsageError`
-    if it is neither. Failed runs are counted, but their figures are left out of the means.
+    if it is neither. Failed and cancelled runs are counted, but their figures are left out of the
+    means. Sums, as of violations, include failed runs.
     """
     groups = repeats(records)
     different = differing([group[0] for group in groups])
@@ -158,6 +161,7 @@ def _row(
         settings={path: own[path] for path in different if path in own},
         runs=[record.id for record in group],
         failed=sum(record.status == "failed" for record in group),
+        cancelled=sum(record.status == "cancelled" for record in group),
         ratio=_one(throughput) if group is base else ratio(throughput, base_throughput),
         relative_to=base[0].id if base else None,
         baseline=group is base,

@@ -23,7 +23,7 @@ from netkv.scenarios.results import (
     Threshold,
 )
 
-StoredStatus = Literal["running", "done", "failed"]
+StoredStatus = Literal["running", "done", "failed", "cancelled"]
 
 
 class RunHead(RunFigures, RunIdentity):
@@ -37,7 +37,7 @@ class RunHead(RunFigures, RunIdentity):
     target: str
     status: StoredStatus
     reason: str | None = None
-    """Why it failed."""
+    """Why it failed or was cancelled."""
     started_at: float
     """Seconds since the epoch."""
     finished_at: float | None = None
@@ -62,7 +62,8 @@ class RunRecord(RunHead):
         """The run as the runner reported it."""
         fields = self.model_dump(include={*RunResult.model_fields, *self.values()})
         fields["finished_at"] = self.finished_at or 0.0
-        fields["status"] = "done" if self.status == "done" else "failed"
+        if self.status == "running":
+            fields["status"] = "failed"
         return RunResult.model_validate(fields)
 
 

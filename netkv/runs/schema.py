@@ -15,7 +15,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column,
 
 from netkv import metrics
 
-VERSION = 5
+VERSION = 6
 """Version of these tables. A store of a newer version is refused, one of an older version is
 upgraded (`netkv.runs.upgrades`)."""
 COLUMNS = (
@@ -38,6 +38,7 @@ class Base(DeclarativeBase):
         dict[str, float]: JSON,
         list[float]: JSON,
         list[str]: JSON,
+        list[dict[str, Any]]: JSON,
     }
 
 
@@ -70,6 +71,15 @@ class GroupRow(Base):
     owner_started: Mapped[int] = mapped_column(
         doc="Start of that process, in clock ticks after the boot. It distinguishes the process "
         "from later ones with the same pid."
+    )
+    plan: Mapped[list[dict[str, Any]]] = mapped_column(
+        default=list,
+        doc="The planned runs in order: `scheme`, `params` and `repeat` of each; empty if unknown.",
+    )
+    progress: Mapped[dict[str, Any] | None] = mapped_column(
+        JSON(none_as_null=True),
+        doc="Progress of the group: `done` and `total` runs, the `fraction` of its time that has "
+        "passed, `left_seconds` (or null), `phase`, and `updated_at` in seconds since the epoch.",
     )
 
     runs: Mapped[list[RunRow]] = relationship(
@@ -122,8 +132,12 @@ class RunRow(Base):
         doc="Version of netkv, commit of the source, P4 program, machine."
     )
     program_hash: Mapped[str] = mapped_column(index=True, doc="Hash of the compiled P4 program.")
-    status: Mapped[str] = mapped_column(index=True, doc="`running`, `done` or `failed`.")
-    reason: Mapped[str | None] = mapped_column(doc="Reason of a failure, as a sentence.")
+    status: Mapped[str] = mapped_column(
+        index=True, doc="`running`, `done`, `failed`, or `cancelled` by the user."
+    )
+    reason: Mapped[str | None] = mapped_column(
+        doc="Reason of a failure or cancellation, as a sentence."
+    )
     figures: Mapped[dict[str, Any]] = mapped_column(
         default=dict,
         doc="Metrics and other figures, named as in `netkv runs show --json`; empty until the run "
@@ -132,6 +146,11 @@ class RunRow(Base):
     latency_histogram: Mapped[str] = mapped_column(
         default="",
         doc="Latencies of the measured part in nanoseconds: HDR histogram (V2, deflated, base64).",
+    )
+    tags: Mapped[list[str]] = mapped_column(default=list, doc="Tags that the user gave it.")
+    note: Mapped[str] = mapped_column(default="", doc="Note of the user; empty without one.")
+    pinned: Mapped[bool] = mapped_column(
+        default=False, doc="Whether the user pinned it; a pinned run cannot be deleted."
     )
 
     group: Mapped[GroupRow] = relationship(back_populates="runs")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import sys
 import time
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from netkv.errors import UsageError
 from netkv.runs.mapping import sample_row
 from netkv.runs.owner import Owner
 from netkv.runs.schema import EventRow, GroupRow, RunRow, VerdictRow
 from netkv.scenarios.results import (
-    INTERRUPTED,
+    CANCELLED,
     RunEvent,
     RunResult,
     RunSample,
@@ -37,7 +38,7 @@ class StoreSink:
     """Writes the runs of one `netkv scenario run`, with a transaction for each call.
 
     So readers see each sample at once, and a SIGKILL loses at most the current call. At exit, the
-    context manager marks unfinished runs as failed.
+    context manager marks unfinished runs: as cancelled after an interrupt, else as failed.
     """
 
     def __init__(
@@ -48,16 +49,33 @@ class StoreSink:
         """Id of the group of the runs; the first run adds it to the store."""
         self._command = list(sys.argv if command is None else command)
         self.finished: list[str] = []
-        """Ids of the runs that ended, done or failed, without an interruption."""
-        self.stopped: list[str] = []
-        """Ids of the runs that were interrupted; the store has them as failed, with the reason."""
+        """Ids of the runs that ended, done or failed."""
+        self.cancelled: list[str] = []
+        """Ids of the runs that the user stopped."""
         self._open: set[str] = set()
         self._has_group = False
+        self._plan: list[dict[str, Any]] = []
+
+    def plan(self, entries: Sequence[dict[str, Any]]) -> None:
+        """Store the planned runs of the group: `scheme`, `params` and `repeat` of each, in order.
+
+        The group exists from the first run on; until then the plan is remembered.
+        """
+        self._plan = list(entries)
+        if self._has_group:
+            with self._store.transaction() as session:
+                session.get_one(GroupRow, self.group).plan = self._plan
+
+    def progress(self, document: dict[str, Any]) -> None:
+        """Store the progress of the group (`groups.progress`), if a run has begun."""
+        if self._has_group:
+            with self._store.transaction() as session:
+                session.get_one(GroupRow, self.group).progress = document
 
     def begin(self, run: RunStart) -> None:
         """Add a run that starts now."""
         with self._store.transaction() as session:
-            _replace(session, run.id)
+            kept = _replace(session, run.id)
             if not self._has_group:
                 owner = Owner.this_process()
                 session.add(
@@ -69,6 +87,7 @@ class StoreSink:
                         owner_boot=owner.process.boot,
                         owner_pid=owner.process.pid,
                         owner_started=owner.process.start,
+                        plan=self._plan,
                     )
                 )
                 session.flush()
@@ -80,6 +99,7 @@ class StoreSink:
                     status="running",
                     figures={},
                     latency_histogram="",
+                    **kept,
                     **fields,
                 )
             )
@@ -106,7 +126,7 @@ class StoreSink:
             row.latency_histogram = result.latency_histogram
             row.figures = result.figures()
         self._open.discard(result.id)
-        (self.stopped if result.reason == INTERRUPTED else self.finished).append(result.id)
+        (self.cancelled if result.status == "cancelled" else self.finished).append(result.id)
 
     def verdict(self, run_ids: list[str], thresholds: list[Threshold]) -> None:  # noqa: ARG002
         """Store the verdicts on the group (`run_ids` are the runs of this sink)."""
@@ -127,24 +147,30 @@ class StoreSink:
     ) -> None:
         if not self._open:
             return
-        self._store.fail(self._open, _reason(error))
-        self.stopped += sorted(self._open)
+        if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
+            self._store.end(self._open, "cancelled", CANCELLED)
+            self.cancelled += sorted(self._open)
+        else:
+            self._store.end(self._open, "failed", _reason(error))
+            self.finished += sorted(self._open)
         self._open.clear()
 
 
-def _replace(session: Session, run_id: str) -> None:
+def _replace(session: Session, run_id: str) -> dict[str, Any]:
     """Delete an earlier simulated run with the same id, which contains a hash of all its inputs.
 
-    Raises `UsageError` if that run is in progress.
+    Returns what the user added to it, which the new run keeps. Raises `UsageError` if that run is
+    in progress.
     """
     row = session.get(RunRow, run_id)
     if row is None:
-        return
+        return {}
     if row.status == "running":
         raise UsageError(
             f"The simulated run {run_id} is already in progress (process {row.group.owner_pid}); "
             f"its result will be the same."
         )
+    kept = {"tags": row.tags, "note": row.note, "pinned": row.pinned}
     group = row.group
     session.delete(row)
     session.flush()
@@ -152,11 +178,10 @@ def _replace(session: Session, run_id: str) -> None:
     if not group.runs:
         session.delete(group)
         session.flush()
+    return kept
 
 
 def _reason(error: BaseException | None) -> str:
     if error is None:
         return "The runner ended without finishing this run."
-    if isinstance(error, KeyboardInterrupt):
-        return "Interrupted by the user."
     return f"netkv failed: {error or type(error).__name__}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Self
+from typing import Any, Self
 
 from sqlalchemy import func, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -21,7 +21,7 @@ from netkv.runs.default_store import default_url
 from netkv.runs.owner import Owner
 from netkv.runs.records import RunHead, RunRecord, Timing
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
-from netkv.scenarios.results import RunEvent, RunResult, RunSample, Threshold
+from netkv.scenarios.results import RunEvent, RunResult, RunSample, Status, Threshold
 
 
 def _interrupt_before(error: BaseException) -> KeyboardInterrupt | None:
@@ -181,6 +181,16 @@ class Store:
             row = session.get(GroupRow, group)
             return None if row is None else mapping.owner(row)
 
+    def planned(self, group: str) -> list[dict[str, Any]]:
+        """The planned runs of a group, in order: `scheme`, `params`, `repeat`; empty if unknown."""
+        with Session(self._engine) as session:
+            return session.scalar(select(GroupRow.plan).where(GroupRow.id == group)) or []
+
+    def progress(self, group: str) -> dict[str, Any] | None:
+        """The progress of a group (`groups.progress`); None if it is not known."""
+        with Session(self._engine) as session:
+            return session.scalar(select(GroupRow.progress).where(GroupRow.id == group))
+
     def newer(
         self, after_sample: int, after_event: int, limit: int = 500
     ) -> tuple[list[tuple[int, str, RunSample]], list[tuple[int, str, RunEvent]]]:
@@ -240,14 +250,14 @@ class Store:
                 if not group.runs:
                     session.delete(group)
 
-    def fail(self, run_ids: Collection[str], reason: str) -> None:
-        """Mark unfinished runs as failed, with the figures of their series so far."""
+    def end(self, run_ids: Collection[str], status: Status, reason: str) -> None:
+        """End unfinished runs, with the figures of their series so far."""
         with self.transaction() as session:
             for run_id in run_ids:
                 row = session.get(RunRow, run_id)
                 # Another process may have marked or deleted it in the meantime.
                 if row is not None and row.status == "running":
-                    row.status = "failed"
+                    row.status = status
                     row.reason = reason
                     row.finished_at = time.time()
                     row.figures = mapping.figures_so_far(row)
@@ -262,8 +272,9 @@ class Store:
                 if not mapping.owner(row.group).is_alive
             ]
         for run_id, pid in left:
-            self.fail(
+            self.end(
                 [run_id],
+                "failed",
                 f"netkv (process {pid}) ended before the run was finished; "
                 f"the figures are those up to its last sample.",
             )

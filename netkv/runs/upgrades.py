@@ -18,10 +18,12 @@ from sqlalchemy import (
 
 from netkv.metrics.common import MIB
 from netkv.runs.schema import Base
+from netkv.scenarios.results import CANCELLED
 
 _BATCH = 1000
 """Rows in memory at a time."""
-
+_INTERRUPTED = ("Interrupted by the user.", "It was interrupted.")
+"""Reasons of runs that netkv marked as failed up to version 5 when the user stopped them."""
 
 _SAMPLES = Base.metadata.tables["samples"]
 _RUNS = Base.metadata.tables["runs"]
@@ -95,6 +97,23 @@ def _rename_guests(connection: Connection) -> None:
             )
 
 
+def _add_what_users_say(connection: Connection) -> None:
+    """Adds tags, notes, pins, plans and progress; separates cancelled from failed runs."""
+    # `false` is a keyword of SQLite since 3.23 and of PostgreSQL, whose BOOLEAN takes no number.
+    _statements(
+        "ALTER TABLE runs ADD COLUMN tags JSON NOT NULL DEFAULT '[]'",
+        "ALTER TABLE runs ADD COLUMN note VARCHAR NOT NULL DEFAULT ''",
+        "ALTER TABLE runs ADD COLUMN pinned BOOLEAN NOT NULL DEFAULT false",
+        "ALTER TABLE groups ADD COLUMN plan JSON NOT NULL DEFAULT '[]'",
+        "ALTER TABLE groups ADD COLUMN progress JSON",
+    )(connection)
+    connection.execute(
+        update(_RUNS)
+        .where(_RUNS.c.status == "failed", _RUNS.c.reason.in_(_INTERRUPTED))
+        .values(status="cancelled", reason=CANCELLED)
+    )
+
+
 UPGRADES: dict[int, Callable[[Connection], None]] = {
     # Control-plane bandwidth of each switch, and the phases of recoveries.
     2: _statements(
@@ -106,5 +125,6 @@ UPGRADES: dict[int, Callable[[Connection], None]] = {
     3: _statements(),
     4: _columns_into_metrics,
     5: _rename_guests,
+    6: _add_what_users_say,
 }
 """Version → upgrade from the previous version to this one."""

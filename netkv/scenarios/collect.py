@@ -14,6 +14,7 @@ from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios import recovery
 from netkv.scenarios.histogram import Histogram
 from netkv.scenarios.results import (
+    CANCELLED,
     Latency,
     Phase,
     Recovery,
@@ -23,6 +24,7 @@ from netkv.scenarios.results import (
     RunResult,
     RunSample,
     RunStart,
+    Status,
 )
 
 _COLUMNS = ("phase", "server_load", "control_plane_mib_per_s_by_switch")
@@ -98,7 +100,7 @@ class Collector:
         return added
 
     def result(self, reason: str | None) -> RunResult:
-        """The result of the run; `reason`: why it failed, None if it did not."""
+        """The result of the run; `reason`: why it failed, `CANCELLED`, or None for success."""
         seconds = self._measured
         events = [
             event.model_copy(update={"time": when - self.epoch}) for when, event in self._events
@@ -109,7 +111,7 @@ class Collector:
             params=self._run.params,
             repeat=self._run.repeat,
             seed=self._run.seed,
-            status="done" if reason is None else "failed",
+            status=_status(reason),
             reason=reason,
             latency_us=self._histogram.latency(),
             server_load=[served / seconds if seconds else 0.0 for served in self._served],
@@ -144,6 +146,12 @@ class Collector:
         columns["latency_mean_us"] = [sample.latency_us.mean for sample in samples]
         columns["latency_p99_us"] = [sample.latency_us.p99 for sample in samples]
         return columns
+
+
+def _status(reason: str | None) -> Status:
+    if reason is None:
+        return "done"
+    return "cancelled" if reason == CANCELLED else "failed"
 
 
 def _details(event: RackEvent) -> RecoveryDetails | None:

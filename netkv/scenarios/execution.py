@@ -1,7 +1,7 @@
 """One run of a scenario, from its plan to its result in the sink.
 
 A failed run is stored with its reason. An interrupted one (its task is cancelled) stops its rack,
-is stored as failed, and re-raises the cancellation.
+is stored as cancelled, and re-raises the cancellation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.provenance import provenance
 from netkv.scenarios.results import (
-    INTERRUPTED,
+    CANCELLED,
     Phase,
     Provenance,
     RunResult,
@@ -95,7 +95,7 @@ class Execution:
             on_sample=self._sample,
             on_phase=self._enter,
         )
-        reason: str | None = INTERRUPTED
+        reason: str | None = CANCELLED
         known: RunResult | None = None
         refused = False
         try:

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from netkv import metrics
 from netkv.metrics import Value
 
-Status = Literal["done", "failed"]
+Status = Literal["done", "failed", "cancelled"]
 Phase = Literal["warmup", "measure", "drain", "verify"]
-INTERRUPTED = "It was interrupted."
-"""The reason of a run that was stopped before its end."""
+CANCELLED = "It was stopped before its end."
+"""The reason of a cancelled run: the user stopped it (Ctrl-C, SIGTERM, the dashboard)."""
 
 
 class Result(BaseModel):
@@ -245,7 +245,7 @@ class RunStart(Result):
 
 
 class RunFigures(Measurements):
-    """The figures of a run. A run that failed before its measured part has few of them."""
+    """The figures of a run. A run that ended before its measured part has few of them."""
 
     latency_us: Latency = Latency()
     server_load: list[float] = []
@@ -286,7 +286,7 @@ class RunResult(RunFigures, RunIdentity):
 
     status: Status
     reason: str | None = None
-    """Why the run failed, as a sentence."""
+    """Why the run failed or was cancelled, as a sentence."""
     latency_histogram: str = ""
     """Mergeable HDR histogram (V2, deflated, base64) of nanoseconds over the measured part."""
     series: dict[str, list[Any]] = {}
@@ -330,6 +330,8 @@ class Summary(OverRepeats):
     """Number of switches that were not recovered at the end of their runs."""
     failed: int
     """How many repeats failed."""
+    cancelled: int = 0
+    """How many repeats were cancelled; nothing of them is in the figures."""
 
 
 class Threshold(Result):
@@ -357,7 +359,7 @@ class ScenarioResult(Result):
 
     @property
     def ok(self) -> bool:
-        """No run failed and every threshold was met."""
+        """Every run succeeded and every threshold was met."""
         return all(r.status == "done" for r in self.runs) and all(t.ok for t in self.thresholds)
 
 

@@ -1,7 +1,7 @@
 """Runs scenarios: every scheme at every sweep point with all repeats, then the thresholds.
 
 A failed run is stored with its reason, and the others still run. When a scenario is interrupted
-(task cancelled, Ctrl-C), it stops its racks, stores their runs as failed, and re-raises the
+(task cancelled, Ctrl-C), it stops its racks, stores their runs as cancelled, and re-raises the
 cancellation.
 """
 

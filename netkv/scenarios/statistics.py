@@ -78,13 +78,14 @@ def all_of(verdicts: Iterable[bool | None]) -> bool | None:
 def over_repeats(metric: Metric, runs: Sequence[RunFigures]) -> Interval | int | bool | None:
     """A metric over runs with the same settings (`OverRepeats`).
 
-    Sums include failed runs; means do not.
+    Sums and conditions include failed runs; means do not. None includes cancelled runs.
     """
+    runs = [run for run in runs if run.status != "cancelled"]
     if metric.repeats == "all":
         return all_of(getattr(run, metric.name) for run in runs)
     if metric.repeats == "sum":
         counts = [of_run(metric, run) for run in runs]
         known = [int(count) for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
+        return sum(known) if runs and len(known) == len(counts) else None
     values = (of_run(metric, run) for run in runs if run.status == "done")
     return interval([value for value in values if value is not None])

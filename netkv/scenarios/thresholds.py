@@ -150,6 +150,7 @@ def _summary(group: list[RunResult]) -> Summary:
         params=group[0].params,
         not_recovered=sum(len(recovery.not_recovered(run.unfinished_recoveries)) for run in group),
         failed=sum(run.status == "failed" for run in group),
+        cancelled=sum(run.status == "cancelled" for run in group),
         **{
             metric.name: over_repeats(metric, group)
             for metric in metrics.all_metrics()
@@ -266,6 +267,8 @@ def _value(node: ast.expr, look_up: Callable[[str, str], float]) -> float:
 def _metric(scheme: str, metric: str, runs: list[RunResult]) -> float:
     if not runs:
         raise _UnknownError(f"'{scheme}' did not run")
+    if any(run.status == "cancelled" for run in runs):
+        raise _UnknownError(f"a run of '{scheme}' was cancelled")
     row = metrics.find(metric)
     if row is not None and row.repeats == "all":
         verdict = over_repeats(row, runs)

@@ -17,7 +17,7 @@ import pytest
 from netkv.api.downsample import downsample
 from netkv.report.style import GREY, of_scheme
 from netkv.runs import StoreSink
-from netkv.scenarios.results import RunSample
+from netkv.scenarios.results import CANCELLED, RunSample
 from netkv.schemes import all_schemes
 from tests.api.serving import Served
 from tests.runs.recorded_runs import record, record_comparison, samples, start
@@ -255,15 +255,14 @@ def test_run_is_started_followed_and_finished(served: Served, tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("slow_runner")
-def test_run_is_stopped_and_kept_as_failed(served: Served) -> None:
+def test_run_is_stopped_and_kept_as_cancelled(served: Served) -> None:
     post(f"{served.url}/api/v1/activity", json={"scenario": "quickstart", "repeat": 100})
     group = wait_for(served, "running")["group"]
     stopped = request("DELETE", f"{served.url}/api/v1/activity", headers=JSON)
     assert stopped.status_code == 202
     wait_for(served, "idle")
     (run,) = get(f"{served.url}/api/v1/runs", params={"group": group}).json()
-    assert run["status"] == "failed"
-    assert "Interrupted" in run["reason"]
+    assert (run["status"], run["reason"]) == ("cancelled", CANCELLED)
     again = request("DELETE", f"{served.url}/api/v1/activity", headers=JSON)
     assert again.status_code == 409
     assert again.json()["detail"] == "Nothing is running."

@@ -63,8 +63,8 @@ def test_stopped_simulation_reports_the_stored_run() -> None:
     assert out == ""
     with Store() as store:
         (head,) = store.heads()
-    assert head.status == "failed"
-    assert f"Run {head.id} was stopped; it is stored as failed." in err
+    assert head.status == "cancelled"
+    assert f"Run {head.id} was cancelled; it is stored with its samples so far." in err
     assert "Traceback" not in err
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from netkv.runs import Store
+from netkv.scenarios.results import CANCELLED
 from tests.cli.commands import Netkv, start_netkv
 from tests.waiting import PATIENCE_S, until
 
@@ -80,16 +81,16 @@ def nodes_of(pid: int) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("number", "status", "reason"),
+    ("number", "status", "stored", "reason"),
     [
-        (signal.SIGINT, 130, "nterrupted"),
-        (signal.SIGTERM, 130, "nterrupted"),
-        (signal.SIGKILL, -9, "ended before the run was finished"),
+        (signal.SIGINT, 130, "cancelled", CANCELLED),
+        (signal.SIGTERM, 130, "cancelled", CANCELLED),
+        (signal.SIGKILL, -9, "failed", "ended before the run was finished"),
     ],
 )
 @pytest.mark.usefixtures("home")
-def test_interrupted_run_is_stored_as_failed_without_processes(
-    short_scenario: Path, number: signal.Signals, status: int, reason: str
+def test_interrupted_run_is_stored_and_leaves_no_processes(
+    short_scenario: Path, number: signal.Signals, status: int, stored: str, reason: str
 ) -> None:
     with start_netkv(
         "scenario", "run", str(short_scenario), "--set", "duration=60", "--json"
@@ -105,9 +106,10 @@ def test_interrupted_run_is_stored_as_failed_without_processes(
     with Store() as store:
         head = store.head(run_id)
     if status == 130:
-        assert f"Interrupted.\nRun {run_id} was stopped; it is stored as failed.\n" in err
+        assert "Interrupted.\n" in err
+        assert f"Run {run_id} was cancelled; it is stored with its samples so far.\n" in err
         assert "1 of 2 runs did not begin.\n" in err
         assert f"Stored as {head.group}: 'netkv runs compare {head.group}'" in err
-    assert head.status == "failed"
+    assert head.status == stored
     assert reason in (head.reason or "")
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in nodes), "no node is left")

@@ -191,7 +191,7 @@ def test_unfinished_run_has_the_figures_of_its_samples(
     with store.transaction() as session:
         row = session.get_one(RunRow, run.id)
         row.status, row.figures = "running", {}
-    store.fail([run.id], "cut short")
+    store.end([run.id], "failed", "cut short")
     assert store.record(run.id).puts_seen == run.puts_seen
 
 

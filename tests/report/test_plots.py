@@ -398,6 +398,7 @@ def test_scenario_without_plots_has_the_default_figures(store: Store) -> None:
         ({"y": "served_by"}, {"server_load": []}, "none of the 2 runs has 'served_by'"),
         ({"y": "latency_us", "kind": "distribution"}, {"latency_histogram": ""}, "latency_us"),
         ({}, {"status": "failed"}, "all 2 runs failed"),
+        ({}, {"status": "cancelled"}, "all 2 runs were cancelled"),
         ({}, {"status": "running"}, "2 of the 2 runs are in progress"),
         ({"relative_to": {"scheme": "farreach"}}, {}, "relative to FarReach, which is not among"),
         ({"x": "workload.zipf", "log": ["x"]}, {"params": {"workload.zipf": 0}}, "cannot show 0"),

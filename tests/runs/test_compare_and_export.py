@@ -7,13 +7,15 @@ import io
 import json
 
 import pytest
+from rich.console import Console
 
 from netkv.errors import NetkvError
 from netkv.metrics.common import MIB
+from netkv.report.tables import comparison
 from netkv.runs import Store, StoreSink, histograms
 from netkv.runs.compare import compare, ratio
 from netkv.runs.export import to_csv, to_json
-from netkv.scenarios.results import Interval
+from netkv.scenarios.results import CANCELLED, Interval
 from tests.runs.recorded_runs import (
     CONTROL,
     histogram,
@@ -76,6 +78,25 @@ def test_failed_repeat_is_counted_and_not_part_of_the_mean(store: Store) -> None
     assert row.failed == 1
     assert row.throughput_ops == Interval(mean=outcome.throughput_ops, ci95=None, n=1)
     assert row.acked_writes_lost is None, "the failed run could not verify its writes"
+
+
+def test_cancelled_repeat_is_counted_and_not_part_of_any_figure(store: Store) -> None:
+    with StoreSink(store) as sink:
+        outcome = record(sink, start("good"))
+    with StoreSink(store) as sink:
+        sink.begin(start("cut", repeat=1))
+        store.end(["cut"], "cancelled", CANCELLED)
+    (row,) = compare(store.records(["good", "cut"])).rows
+    assert (row.failed, row.cancelled) == (0, 1)
+    assert row.throughput_ops == Interval(mean=outcome.throughput_ops, ci95=None, n=1)
+    assert row.acked_writes_lost == 0, "of the run that was finished"
+    (alone,) = compare(store.records(["cut"])).rows
+    assert alone.acked_writes_lost is None, "nothing was verified"
+    shown = Console(width=120, record=True, file=io.StringIO())
+    shown.print(comparison(compare(store.records(["good", "cut"]))))
+    assert "1 of 2" in shown.export_text(clear=False)
+    shown.print(comparison(compare(store.records(["cut"]))))
+    assert "cancelled" in shown.export_text()
 
 
 def test_interval_of_a_ratio_combines_both_spreads() -> None:

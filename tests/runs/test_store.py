@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import event
@@ -22,7 +23,7 @@ from netkv.metrics.common import MIB
 from netkv.runs import Store, StoreSink, default_url
 from netkv.runs.owner import Owner
 from netkv.runs.schema import GroupRow, RunRow
-from netkv.scenarios.results import HistoryOperation, Violation
+from netkv.scenarios.results import CANCELLED, HistoryOperation, Violation
 from netkv.scenarios.values import of_run
 from tests.runs.recorded_runs import (
     CONTROL,
@@ -134,7 +135,7 @@ def test_reused_pid_does_not_keep_a_run_running() -> None:
     assert Owner("another-host", replace(me.process, pid=1)).is_alive, "on another host"
 
 
-def test_interrupted_run_has_the_reason(store: Store) -> None:
+def test_interrupted_run_is_cancelled(store: Store) -> None:
     def interrupted() -> None:
         with StoreSink(store) as sink:
             sink.begin(start("stopped"))
@@ -142,8 +143,10 @@ def test_interrupted_run_has_the_reason(store: Store) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert store.head("stopped").status == "failed"
-    assert store.head("stopped").reason == "Interrupted by the user."
+    assert store.head("stopped").status == "cancelled"
+    assert store.head("stopped").reason == CANCELLED
+    assert store.record("stopped").result().status == "cancelled"
+    assert store.result("stopped") is None, "a repetition executes it again"
 
 
 def test_several_invocations_can_write_at_once(url: str) -> None:
@@ -377,9 +380,29 @@ def test_unfinished_run_keeps_its_recoveries(url: str) -> None:
         for sample in samples(run):
             sink.sample(run.id, sample)
         sink.event(run.id, recovery(7.5, collect=0.5))
-        store.fail(["cut"], "Interrupted by the user.")
+        store.end(["cut"], "cancelled", CANCELLED)
         found = store.record("cut")
-    assert found.status == "failed"
+    assert found.status == "cancelled"
     assert [each.at for each in found.recoveries] == [7.5]
     assert found.control_plane_mib_per_s_by_switch == {"switch": pytest.approx(CONTROL / MIB)}
     assert found.control_plane_mib_per_s == pytest.approx(CONTROL / MIB)
+
+
+def test_plan_and_progress_belong_to_the_group(store: Store) -> None:
+    plan: list[dict[str, Any]] = [
+        {"scheme": scheme, "params": {}, "repeat": 0} for scheme in ("nocache", "netcache")
+    ]
+    progress = {"done": 0, "total": 2, "fraction": 0.25, "left_seconds": 30.0, "phase": "measure"}
+    with StoreSink(store) as sink:
+        sink.plan(plan)
+        sink.progress(progress)
+        assert store.planned(sink.group) == [], "a group exists from its first run on"
+        record(sink, start("r1"))
+        assert store.planned(sink.group) == plan
+        assert store.progress(sink.group) is None
+        sink.progress(progress)
+        sink.plan(plan[:1])
+    assert store.progress(sink.group) == progress
+    assert store.planned(sink.group) == plan[:1]
+    assert store.progress("no-such-group") is None
+    assert store.planned("no-such-group") == []

@@ -25,7 +25,8 @@ import pytest
 
 from netkv.lab.spec import LabSpec
 from netkv.runs import Store
-from netkv.runs.schema import VERSION
+from netkv.runs.schema import VERSION, Base
+from netkv.scenarios.results import CANCELLED
 
 DATA = Path(__file__).parent / "data"
 
@@ -132,3 +133,46 @@ def test_metrics_are_stored_without_own_columns(file: Path) -> None:
         ).fetchone()
         assert most > 0
     raw.close()
+
+
+def test_interrupted_runs_of_older_stores_are_cancelled(file: Path, before: dict[str, Any]) -> None:
+    first, second, third = (run["id"] for run in before["runs"][:3])
+    with sqlite3.connect(file) as raw:
+        for run_id, reason in (
+            (first, "Interrupted by the user."),
+            (second, "It was interrupted."),
+            (third, "A node failed."),
+        ):
+            statement = "UPDATE runs SET status = 'failed', reason = ? WHERE id = ?"
+            raw.execute(statement, (reason, run_id))
+    raw.close()
+    with Store(f"sqlite:///{file}") as store:
+        for run_id in (first, second):
+            assert (store.head(run_id).status, store.head(run_id).reason) == (
+                "cancelled",
+                CANCELLED,
+            )
+        assert store.head(third).status == "failed", "it was not stopped by the user"
+
+
+def test_upgraded_store_has_the_tables_of_a_new_one(file: Path, tmp_path: Path) -> None:
+    Store(f"sqlite:///{file}").close()
+    new = tmp_path / "new.db"
+    Store(f"sqlite:///{new}").close()
+
+    def tables(path: Path) -> dict[str, Any]:
+        with sqlite3.connect(path) as raw:
+            found = {
+                name: {
+                    (row[1], row[2].replace("FLOAT", "DOUBLE"), row[3])
+                    for row in raw.execute(f"PRAGMA table_info({name})")
+                }
+                for name in Base.metadata.tables
+            }
+            indexes = raw.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
+            ).fetchall()
+        raw.close()
+        return {**found, "indexes": set(indexes)}
+
+    assert tables(file) == tables(new)

@@ -12,7 +12,7 @@ from netkv.errors import UsageError
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader, provenance
 from netkv.scenarios.execution import Progress
-from netkv.scenarios.results import INTERRUPTED
+from netkv.scenarios.results import CANCELLED
 from netkv.scenarios.run_plan import PlannedRun
 from netkv.scenarios.run_processes import RunCrashedError, run_in_processes
 from netkv.scenarios.runner import run_scenario
@@ -97,9 +97,9 @@ async def test_interrupted_runs_are_stored_with_what_they_have(store: Store) -> 
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    assert sorted(sink.stopped) == sorted(measuring)
-    for record in store.records(sink.stopped):
-        assert (record.status, record.reason) == ("failed", INTERRUPTED)
+    assert sorted(sink.cancelled) == sorted(measuring)
+    for record in store.records(sink.cancelled):
+        assert (record.status, record.reason) == ("cancelled", CANCELLED)
         assert record.throughput_ops > 0
     assert multiprocessing.active_children() == []
 

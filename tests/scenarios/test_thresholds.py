@@ -94,6 +94,17 @@ def test_threshold_of_a_failed_run_is_not_met() -> None:
     assert not judge("netcache.throughput_ops >= 1").ok
 
 
+def test_threshold_of_a_cancelled_run_is_not_met() -> None:
+    runs = [run("netcache", 500), run("netcache", 500, status="cancelled")]
+    for line in ("netcache.throughput_ops >= 1", "netcache.acked_writes_lost == 0"):
+        verdict = judge(line, *runs)
+        assert not verdict.ok
+        assert verdict.detail == "a run of 'netcache' was cancelled: not met"
+    (summary,) = thresholds.summarise(runs)
+    assert (summary.failed, summary.cancelled) == (0, 1)
+    assert summary.throughput_ops.n == 1
+
+
 def test_threshold_of_each_must_hold_for_all_schemes() -> None:
     both = [run("nocache", 100), run("netcache", 250)]
     assert judge("each.acked_writes_lost == 0", *both).ok

@@ -44,6 +44,7 @@ async function comparison(runs, finished) {
     return [make("p", { class: "problem" }, error.message)];
   }
   const failures = finished.filter((run) => run.status === "failed");
+  const cancelled = finished.filter((run) => run.status === "cancelled");
   const { rows, baseline, note } = compared;
   const shown = columns(rows);
   const headings = ["scheme", ...shown.map((column) => column.heading)];
@@ -54,6 +55,7 @@ async function comparison(runs, finished) {
     note ? make("p", { class: "hint" }, note) : "",
     ...recoveries(rows, looks),
     ...failures.map((run) => make("p", { class: "problem" }, `${label(run)} failed: ${run.reason ?? "no reason is known"}`)),
+    ...cancelled.map((run) => make("p", { class: "hint" }, `${label(run)} was cancelled; it has its samples so far.`)),
   ];
 }
 

@@ -31,7 +31,7 @@ def router(context: Context) -> APIRouter:
 
     @routes.delete("/activity", status_code=202, responses=responses(409))
     def stop_run() -> Activity:
-        """Stop the scenario in progress, as Ctrl-C does. Unfinished runs are stored as failed."""
+        """Stop the scenario in progress, as Ctrl-C does. Its unfinished runs are cancelled."""
         return launcher.stop()
 
     @routes.get("/stream", response_class=EventSourceResponse)

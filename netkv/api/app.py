@@ -16,14 +16,15 @@ from starlette.types import Scope
 from netkv import __version__, resources
 from netkv.api import problems
 from netkv.api.context import Context
+from netkv.api.feed import Feed
 from netkv.api.guard import Guard
-from netkv.api.launcher import Launcher
+from netkv.api.jobs.queue import Queue
 from netkv.api.problems import NotFoundError
-from netkv.api.routes import activity, designs, figures, runs, scenarios
+from netkv.api.routes import designs, figures, jobs, runs, scenarios
 from netkv.runs import Store
 
 PREFIX = "/api/v1"
-_ROUTES = (runs, figures, scenarios, activity, designs)
+_ROUTES = (runs, figures, scenarios, jobs, designs)
 
 
 class _Page(StaticFiles):
@@ -42,13 +43,15 @@ class _Page(StaticFiles):
 
 def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
     """The application for a store. Event streams end when `closing` is set."""
-    context = Context(store, Launcher(store), closing or asyncio.Event())
+    closing = closing or asyncio.Event()
+    queue = Queue(store)
+    context = Context(store, queue, Feed(store, queue, closing), closing)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         context.closing.set()
-        await asyncio.to_thread(context.launcher.close)
+        await asyncio.to_thread(queue.close)
 
     app = FastAPI(
         title="netkv",

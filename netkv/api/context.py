@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from netkv.api.launcher import Launcher
+from netkv.api.feed import Feed
+from netkv.api.jobs.queue import Queue
 from netkv.runs import Store
 
 
@@ -14,6 +15,7 @@ class Context:
     """The parts of one server."""
 
     store: Store
-    launcher: Launcher
+    jobs: Queue
+    feed: Feed
     closing: asyncio.Event
     """Set when the server ends; event streams end then."""

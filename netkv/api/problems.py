@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from netkv.api.models.base import Model
-from netkv.errors import NetkvError, UsageError
+from netkv.errors import NetkvError, OptionsError, UsageError
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -32,6 +32,8 @@ class WrongField(Model):
     field: str
     """Path of the field in the body, or name of the parameter; empty for the whole request."""
     detail: str
+    where: str = ""
+    """Where it is in the text of a scenario, such as `scenario.yaml:7`; empty if it is in none."""
 
 
 class Problem(Model):
@@ -124,6 +126,11 @@ async def _netkv(_request: Request, error: Exception) -> JSONResponse:
     wrong = []
     if isinstance(error, RequestFieldError):
         wrong = [WrongField(field=error.field, detail=str(error))]
+    if isinstance(error, OptionsError):
+        wrong = [
+            WrongField(field=each.option, where=each.where, detail=each.text)
+            for each in error.wrong
+        ]
     return document(status, str(error), wrong)
 
 

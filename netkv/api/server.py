@@ -6,6 +6,7 @@ import asyncio
 import socket
 import sys
 import webbrowser
+from collections.abc import Callable
 from types import FrameType
 
 import uvicorn
@@ -20,9 +21,18 @@ HOST = "127.0.0.1"
 class _Server(uvicorn.Server):
     """A server that ends the event streams at exit, because it waits for open responses."""
 
-    def __init__(self, config: uvicorn.Config, closing: asyncio.Event) -> None:
+    def __init__(
+        self, config: uvicorn.Config, closing: asyncio.Event, listening: Callable[[], object]
+    ) -> None:
+        """`listening` is called when the server answers."""
         super().__init__(config)
         self._closing = closing
+        self._listening = listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._listening()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._closing.set()
@@ -41,10 +51,13 @@ def run(port: int, browser: bool = False) -> None:
             server_header=False,
             timeout_graceful_shutdown=5,
         )
-        print(f"Dashboard: {url}  (Ctrl-C ends it)", file=sys.stderr, flush=True)
-        if browser:
-            webbrowser.open(url)
-        server = _Server(config, closing)
+
+        def listening() -> None:
+            print(f"Dashboard: {url}  (Ctrl-C ends it)", file=sys.stderr, flush=True)
+            if browser:
+                webbrowser.open(url)
+
+        server = _Server(config, closing, listening)
         try:
             server.run(sockets=[listener])
         except KeyboardInterrupt:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from netkv.api import launcher
 from netkv.api.app import create_app
-from netkv.api.models.activity import RunRequest
+from netkv.api.jobs import requests
+from netkv.api.models.jobs import ScenarioRequest
 from netkv.api.server import HOST, bound
 from netkv.runs import Store
 from netkv.sim import speed
@@ -58,8 +58,9 @@ def served(store: Store) -> Iterator[Served]:
 def slow_runner(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs of the API start a process that reports recorded runs (`slow_runner`), not a rack."""
 
-    def command(request: RunRequest, group: str) -> list[str]:
+    def command(request: ScenarioRequest, group: str, directory: Path) -> list[str]:
+        name = request.scenario or str(directory / requests.OWN_FILE)
         length = str(request.repeat or 1)
-        return [sys.executable, "-m", RUNNER, group, request.scenario, length, *request.schemes]
+        return [sys.executable, "-m", RUNNER, group, name, length, *request.schemes]
 
-    monkeypatch.setattr(launcher, "_command", command)
+    monkeypatch.setattr(requests, "scenario_command", command)

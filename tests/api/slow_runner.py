@@ -5,6 +5,7 @@ python -m tests.api.slow_runner GROUP SCENARIO REPEATS [SCHEME ...]
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -23,6 +24,7 @@ def main() -> None:
     group, scenario, length, *schemes = sys.argv[1:]
     if scenario == "hot-in":
         sys.exit("error: the rack did not come up: port 9559 is in use.")
+    results = []
     with Store() as store, StoreSink(store, group=group) as sink:
         for scheme in schemes or ["nocache", "netcache"]:
             run = start(
@@ -39,7 +41,10 @@ def main() -> None:
                 sink.sample(run.id, sample)
                 if sample.phase == "measure":
                     measured.append(sample)
-            sink.finish(result(run, measured))
+            found = result(run, measured)
+            sink.finish(found)
+            results.append(found.model_dump(mode="json"))
+    print(json.dumps({"runs": results, "thresholds": []}))
 
 
 if __name__ == "__main__":

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -17,7 +15,7 @@ import pytest
 from netkv.api.downsample import downsample
 from netkv.report.style import GREY, of_scheme
 from netkv.runs import StoreSink
-from netkv.scenarios.results import CANCELLED, RunSample
+from netkv.scenarios.results import RunSample
 from netkv.schemes import all_schemes
 from tests.api.serving import Served
 from tests.runs.recorded_runs import record, record_comparison, samples, start
@@ -30,16 +28,6 @@ get = partial(httpx.get, timeout=PATIENCE_S)
 post = partial(httpx.post, timeout=PATIENCE_S)
 request = partial(httpx.request, timeout=PATIENCE_S)
 stream = partial(httpx.stream, timeout=PATIENCE_S)
-
-
-def wait_for(served: Served, state: str) -> dict[str, Any]:
-    """Waits until the activity is in this state; returns it."""
-
-    def activity() -> dict[str, Any] | None:
-        found: dict[str, Any] = get(f"{served.url}/api/v1/activity").json()
-        return found if found["state"] == state else None
-
-    return until(activity, f"the activity is {state}", every_s=0.05)
 
 
 def test_runs_are_listed_newest_first_with_details(served: Served) -> None:
@@ -148,7 +136,7 @@ def test_unknown_resource_is_an_error_in_json(served: Served, path: str) -> None
 
 
 def test_wrong_request_is_explained(served: Served) -> None:
-    url = f"{served.url}/api/v1/activity"
+    url = f"{served.url}/api/v1/jobs"
     answer = post(url, json={"scenario": "quickstart", "sed": 1})
     assert answer.status_code == 422
     assert "'sed'" in answer.json()["detail"]
@@ -224,13 +212,13 @@ def test_another_web_page_cannot_start_a_run(
     served: Served, headers: dict[str, str], status: int
 ) -> None:
     answer = post(
-        f"{served.url}/api/v1/activity",
+        f"{served.url}/api/v1/jobs",
         content=b'{"scenario": "quickstart"}',
         headers={**JSON, **headers},
     )
     assert answer.status_code == status
     assert answer.json()["detail"]
-    assert get(f"{served.url}/api/v1/activity").json()["state"] == "idle"
+    assert get(f"{served.url}/api/v1/jobs").json() == {"active": [], "ended": []}
 
 
 def test_dns_rebinding_cannot_read_results(served: Served) -> None:
@@ -238,93 +226,9 @@ def test_dns_rebinding_cannot_read_results(served: Served) -> None:
     assert answer.status_code == 421
 
 
-@pytest.mark.usefixtures("slow_runner")
-def test_run_is_started_followed_and_finished(served: Served, tmp_path: Path) -> None:
-    (tmp_path / "hold").touch()
-    answer = post(f"{served.url}/api/v1/activity", json={"scenario": "quickstart"})
-    assert answer.status_code == 202
-    group = answer.json()["group"]
-    assert wait_for(served, "running")["group"] == group
-    second = post(f"{served.url}/api/v1/activity", json={"scenario": "quickstart"})
-    assert second.status_code == 409
-    assert "in progress" in second.json()["detail"]
-    (tmp_path / "hold").unlink()
-    assert wait_for(served, "idle")["error"] is None
-    runs = get(f"{served.url}/api/v1/runs", params={"group": group}).json()
-    assert [run["status"] for run in runs] == ["done", "done"]
-
-
-@pytest.mark.usefixtures("slow_runner")
-def test_run_is_stopped_and_kept_as_cancelled(served: Served) -> None:
-    post(f"{served.url}/api/v1/activity", json={"scenario": "quickstart", "repeat": 100})
-    group = wait_for(served, "running")["group"]
-    stopped = request("DELETE", f"{served.url}/api/v1/activity", headers=JSON)
-    assert stopped.status_code == 202
-    wait_for(served, "idle")
-    (run,) = get(f"{served.url}/api/v1/runs", params={"group": group}).json()
-    assert (run["status"], run["reason"]) == ("cancelled", CANCELLED)
-    again = request("DELETE", f"{served.url}/api/v1/activity", headers=JSON)
-    assert again.status_code == 409
-    assert again.json()["detail"] == "Nothing is running."
-
-
-@pytest.mark.usefixtures("slow_runner")
-def test_api_reports_why_a_run_did_not_start(served: Served) -> None:
-    post(f"{served.url}/api/v1/activity", json={"scenario": "hot-in"})
-    assert "port 9559 is in use" in wait_for(served, "idle")["error"]
-
-
-def test_run_from_another_terminal_blocks_a_second_one(served: Served) -> None:
-    with StoreSink(served.store) as sink:
-        sink.begin(start("elsewhere"))
-        answer = post(f"{served.url}/api/v1/activity", json={"scenario": "quickstart"})
-        assert answer.status_code == 409
-        assert "started elsewhere" in answer.json()["detail"]
-        activity = get(f"{served.url}/api/v1/activity").json()
-        assert activity["runs"][0]["id"] == "elsewhere"
-
-
-def messages(response: httpx.Response) -> Iterator[dict[str, str]]:
-    """The server-sent events of a stream, as fields by name."""
-    message: dict[str, str] = {}
-    for line in response.iter_lines():
-        if not line and message:
-            yield message
-            message = {}
-        elif line and not line.startswith(":"):
-            name, _, value = line.partition(": ")
-            message[name] = value
-
-
-def test_stream_sends_new_samples_and_resumes(served: Served) -> None:
-    run = start("followed")
-    feed = list(samples(run))
-    with StoreSink(served.store) as sink:
-        sink.begin(run)
-        sink.sample(run.id, feed[0])
-        with stream("GET", f"{served.url}/api/v1/stream") as response:
-            assert response.headers["content-type"].startswith("text/event-stream")
-            received = messages(response)
-            first = next(received)
-            assert first["event"] == "activity"
-            assert json.loads(first["data"])["runs"][0]["id"] == "followed"
-            sink.sample(run.id, feed[1])
-            second = next(received)
-            assert second["event"] == "sample"
-            assert json.loads(second["data"])["sample"]["time"] == feed[1].time
-        for sample in feed[2:5]:
-            sink.sample(run.id, sample)
-        resumed = {"last-event-id": second["id"]}
-        with stream("GET", f"{served.url}/api/v1/stream", headers=resumed) as response:
-            received = messages(response)
-            assert next(received)["event"] == "activity"
-            times = [json.loads(next(received)["data"])["sample"]["time"] for _ in range(3)]
-    assert times == [sample.time for sample in feed[2:5]]
-
-
 def test_description_of_the_api_is_served(served: Served) -> None:
     paths = get(f"{served.url}/api/v1/openapi.json").json()["paths"]
-    assert {"/api/v1/runs", "/api/v1/activity", "/api/v1/stream", "/api/v1/scenarios"} <= set(paths)
+    assert {"/api/v1/runs", "/api/v1/jobs", "/api/v1/stream", "/api/v1/scenarios"} <= set(paths)
     for path, operations in paths.items():
         for operation in operations.values():
             assert operation.get("description"), f"{path} is not described"
@@ -340,7 +244,7 @@ def test_page_has_a_content_security_policy(served: Served) -> None:
 
 def is_ready(url: str) -> bool:
     try:
-        return get(f"{url}/api/v1/activity").is_success
+        return get(f"{url}/api/v1/jobs").is_success
     except httpx.ConnectError:
         return False
 
@@ -358,7 +262,8 @@ def test_ctrl_c_ends_the_server_while_a_page_is_connected(tmp_path: Path) -> Non
         url = server.stderr.readline().split()[1]
         until(partial(is_ready, url), "the server answers")
         with stream("GET", f"{url}/api/v1/stream") as response:
-            next(messages(response))
+            lines = response.iter_lines()
+            next(lines)
             server.send_signal(signal.SIGINT)
             assert server.wait(PATIENCE_S) == 0
         assert server.stderr.read() == ""

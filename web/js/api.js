@@ -29,12 +29,12 @@ async function request(path, options) {
 }
 
 /**
- * Listen to the event stream. `handlers` has `activity`, `sample`, `event` and `connection` (true or
+ * Listen to the event stream. `handlers` has `jobs`, `sample`, `event` and `connection` (true or
  * false). The browser reconnects by itself, with the id of its last message.
  */
 export function listen(handlers) {
   const source = new EventSource("/api/v1/stream");
-  for (const kind of ["activity", "sample", "event"]) {
+  for (const kind of ["jobs", "sample", "event"]) {
     source.addEventListener(kind, (message) => handlers[kind](JSON.parse(message.data)));
   }
   source.addEventListener("open", () => handlers.connection(true));

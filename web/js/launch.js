@@ -19,9 +19,16 @@ export async function start() {
   allow();
 }
 
-/** Shows the activity of the server. */
-export function render(now) {
+/** Shows the jobs of the server. */
+export function render(jobs) {
+  const now = activityOf(jobs);
   activity = now;
+  show();
+  if (now.error) problem(now.error);
+}
+
+function show() {
+  const now = activity;
   const words = {
     idle: "Nothing is running.",
     starting: `Starting ${now.scenario} …`,
@@ -32,18 +39,24 @@ export function render(now) {
   byId("activity").textContent = words[now.state];
   allow();
   byId("stop").disabled = !["starting", "running"].includes(now.state);
-  if (now.error) problem(now.error);
+}
+
+/** The job in progress, or how the last one ended. */
+function activityOf({ active, ended }) {
+  const [job] = active;
+  if (job) return { id: job.id, state: job.state === "queued" ? "starting" : job.state, scenario: job.title, runs: job.runs };
+  return { state: "idle", runs: [], error: ended[0]?.state === "failed" ? ended[0].error : null };
 }
 
 /** Enables the start button, unless a run is in progress or the scenarios are not loaded. */
 function allow() {
-  byId("start").disabled = activity.state !== "idle" || !scenarios.size;
+  byId("start").disabled = !scenarios.size;
 }
 
 /** Shows whether the server answers. */
 export function connection(there) {
   if (there) {
-    render(activity);
+    show();
     return;
   }
   byId("activity").dataset.state = "lost";
@@ -79,22 +92,22 @@ async function submit(happened) {
     set: byId("changes").value.split("\n").map((line) => line.trim()).filter(Boolean),
   };
   for (const name of ["seed", "repeat"]) if (byId(name).value) request[name] = Number(byId(name).value);
-  await ask(() => send("POST", "/api/v1/activity", request));
+  await ask(() => send("POST", "/api/v1/jobs", request));
 }
 
 async function stop() {
-  await ask(() => send("DELETE", "/api/v1/activity"));
+  await ask(() => send("DELETE", `/api/v1/jobs/${activity.id}`));
 }
 
 async function ask(request) {
   problem("");
   byId("start").disabled = byId("stop").disabled = true;
   try {
-    render(await request());
+    await request();
   } catch (error) {
-    render(activity);
     problem(error.message);
   }
+  show();
 }
 
 function problem(text) {

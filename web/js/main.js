@@ -39,13 +39,22 @@ async function reload() {
   refresh();
 }
 
-async function onActivity(now) {
+let inProgress = "";
+
+async function onJobs(jobs) {
+  launch.render(jobs);
+  const ended = jobs.ended.map((job) => job.id);
+  const running = jobs.active.flatMap((job) => job.runs.map((run) => run.id));
+  // Progress alone changes nothing in the list of runs.
+  const key = JSON.stringify([running, ended]);
+  if (key === inProgress) return;
+  inProgress = key;
+  const now = { runs: jobs.active.flatMap((job) => job.runs) };
   // A finished run has figures that are not in the event stream.
   const before = new Set(activity?.runs.map((run) => run.id) ?? []);
   for (const run of now.runs) before.delete(run.id);
   for (const id of before) store.forget(id);
   activity = now;
-  launch.render(now);
   await reload();
 }
 
@@ -67,7 +76,7 @@ launch.start().catch((error) => console.error(error));
 
 let connected = null;
 listen({
-  activity: onActivity,
+  jobs: onJobs,
   sample(sampled) {
     store.addSample(sampled);
     redraw();

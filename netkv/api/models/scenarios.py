@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from netkv.api.models.base import Model
+from netkv.api.models.jobs import PlannedCell
 from netkv.lab.hardware import TopologySpec
 
 
@@ -25,9 +26,21 @@ class ScenarioSummary(Model):
     """Virtual time of the warm-ups and measured parts of all runs; null for a live scenario."""
 
 
+class ScenarioCheck(ScenarioSummary):
+    """A request to run a scenario, checked."""
+
+    mode: Literal["live", "sim"]
+    plan: list[PlannedCell]
+    """Its runs, in order."""
+    options: dict[str, Any]
+    """All its options, defaults included."""
+
+
 class ScenarioDetails(ScenarioSummary):
     """A scenario with all its options, defaults included."""
 
+    yaml: str
+    """The text of its file."""
     options: dict[str, Any]
     """Without those of `lab.topology` in which its schemes differ."""
     topologies: dict[str, TopologySpec]

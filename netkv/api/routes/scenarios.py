@@ -1,4 +1,4 @@
-"""The scenarios that ship with netkv."""
+"""Scenarios: those that ship with netkv, and a check of those of users."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from dataclasses import asdict
 
 from fastapi import APIRouter
 
-from netkv import resources
 from netkv.api.context import Context
-from netkv.api.models.scenarios import ScenarioDetails, ScenarioSummary
+from netkv.api.jobs import requests
+from netkv.api.models.jobs import PlannedCell, ScenarioRequest
+from netkv.api.models.scenarios import ScenarioCheck, ScenarioDetails, ScenarioSummary
 from netkv.api.parameters import Name
 from netkv.api.problems import found, responses
 from netkv.runs import overview, walltime
 from netkv.scenarios import loader, scheme_options
 from netkv.scenarios.model import Scenario
+from netkv.scenarios.run_plan import plan
 
 
 def router(context: Context) -> APIRouter:
@@ -21,26 +23,40 @@ def router(context: Context) -> APIRouter:
     routes = APIRouter(tags=["scenarios"])
     store = context.store
 
+    def summary(scenario: Scenario) -> ScenarioSummary:
+        history = walltime.History(store.timings(scenario.name))
+        of_scenario = overview.of_scenario(scenario, walltime.of_scenario(scenario, history))
+        return ScenarioSummary.model_validate(asdict(of_scenario))
+
     @routes.get("/scenarios")
     def list_scenarios() -> list[ScenarioSummary]:
         """The scenarios that ship with netkv."""
-        history = walltime.History(store.timings())
-        return [_summary(loader.load(file), history) for file in resources.scenarios()]
+        return [ScenarioSummary.model_validate(asdict(each)) for each in overview.shipped()]
+
+    @routes.post("/scenarios/check", responses=responses(422))
+    def check_scenario(request: ScenarioRequest) -> ScenarioCheck:
+        """Check a request of `POST /jobs` without running it: its plan and its duration here."""
+        scenario = requests.scenario(request)
+        return ScenarioCheck(
+            **summary(scenario).model_dump(),
+            mode=scenario.mode,
+            plan=[
+                PlannedCell(scheme=each.scheme, params=each.params, repeat=each.repeat)
+                for each in plan(scenario)
+            ],
+            options=scheme_options.document(scenario),
+        )
 
     @routes.get("/scenarios/{name}", responses=responses(404))
     def show_scenario(name: Name) -> ScenarioDetails:
-        """A scenario with all its options, defaults included."""
-        scenario = loader.load(found(loader.find, name))
-        history = walltime.History(store.timings(scenario.name))
+        """A scenario with all its options, defaults included, and the text of its file."""
+        file = found(loader.find, name)
+        scenario = loader.load(file)
         return ScenarioDetails(
-            **_summary(scenario, history).model_dump(),
+            **summary(scenario).model_dump(),
+            yaml=file.read_text(encoding="utf-8"),
             options=scheme_options.document(scenario),
             topologies=scheme_options.topologies(scenario),
         )
 
     return routes
-
-
-def _summary(scenario: Scenario, history: walltime.History) -> ScenarioSummary:
-    of_scenario = overview.of_scenario(scenario, walltime.of_scenario(scenario, history))
-    return ScenarioSummary.model_validate(asdict(of_scenario))

@@ -1,0 +1,61 @@
+"""From a request to a checked scenario, and to the command line of its process."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from netkv.api.models.jobs import ScenarioRequest
+from netkv.api.problems import RequestFieldError
+from netkv.errors import UsageError
+from netkv.scenarios import loader
+from netkv.scenarios.model import Scenario
+from netkv.scenarios.run_plan import only_schemes
+
+OWN_FILE = "scenario.yaml"
+"""Name of an own scenario, in error messages and in the directory of its job."""
+
+
+def scenario(request: ScenarioRequest) -> Scenario:
+    """The scenario as it would run, with all changes; raises `UsageError` if it cannot."""
+    changes = _changes(request)
+    text = own_text(request)
+    if text is None:
+        found = loader.load(
+            loader.find(request.scenario or ""), changes, to_run=True, also=request.schemes
+        )
+    else:
+        found = loader.loads(text, OWN_FILE, changes, to_run=True, also=request.schemes)
+    if found.lab.profile.endswith(".json"):
+        raise RequestFieldError(
+            f"'lab.profile' is '{found.lab.profile}': a file of this machine cannot be named in a "
+            f"request. Name a profile, or give figures in 'lab.profile_changes'.",
+            "lab.profile",
+        )
+    return only_schemes(found, request.schemes) if request.schemes else found
+
+
+def own_text(request: ScenarioRequest) -> str | None:
+    """The text of an own scenario; None for one that ships with netkv. JSON is YAML, too."""
+    if request.document is not None:
+        return json.dumps(request.document, indent=2)
+    return request.yaml
+
+
+def scenario_command(request: ScenarioRequest, group: str, directory: Path) -> list[str]:
+    """The command line of a job with this scenario; its own file is in `directory`."""
+    name = request.scenario or str(directory / OWN_FILE)
+    command = [sys.executable, "-m", "netkv", "scenario", "run", name, "--json", f"--group={group}"]
+    command += [f"--scheme={each}" for each in request.schemes]
+    return command + [f"--set={item}" for item in _changes(request)]
+
+
+def _changes(request: ScenarioRequest) -> list[str]:
+    """All changes as `path=value`. Options of the command line with the same effect are these."""
+    given = {"mode": request.mode, "seed": request.seed, "repeat": request.repeat}
+    for item in request.set:
+        if "\n" in item or not item.strip():
+            raise UsageError(f"--set {item!r}: should look like workload.zipf=0.9, in one line.")
+    more = [f"{path}={value}" for path, value in given.items() if value is not None]
+    return [*request.set, *more]

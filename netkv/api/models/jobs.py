@@ -1,0 +1,167 @@
+"""Models of jobs: requested scenarios and benchmarks, queued, in progress or ended."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from netkv.api.models.base import Model
+from netkv.runs.records import RunHead
+
+JobState = Literal["queued", "starting", "running", "stopping", "done", "failed", "cancelled"]
+ACTIVE: frozenset[JobState] = frozenset({"queued", "starting", "running", "stopping"})
+
+
+class ScenarioRequest(Model):
+    """A scenario with changes: one that ships with netkv, or one of the user."""
+
+    scenario: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[a-z0-9][a-z0-9-]*$",
+            max_length=100,
+            description="Name of a scenario that ships with netkv.",
+            examples=["quickstart"],
+        ),
+    ] = None
+    yaml: Annotated[
+        str | None, Field(max_length=200_000, description="A scenario as the text of a file.")
+    ] = None
+    document: Annotated[
+        dict[str, Any] | None, Field(description="A scenario as an object: the same in JSON.")
+    ] = None
+    schemes: Annotated[
+        list[str],
+        Field(
+            max_length=20,
+            description="Schemes to run, the first as baseline; empty: those of the scenario.",
+            examples=[["nocache", "netcache"]],
+        ),
+    ] = Field(default_factory=list)
+    set: Annotated[
+        list[Annotated[str, Field(max_length=500)]],
+        Field(
+            max_length=50,
+            description="Values of options, each `path=value`.",
+            examples=[["duration=10"]],
+        ),
+    ] = Field(default_factory=list)
+    mode: Annotated[
+        Literal["live", "sim"] | None, Field(description="Null: that of the scenario.")
+    ] = None
+    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    repeat: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> ScenarioRequest:
+        given = [name for name in ("scenario", "yaml", "document") if getattr(self, name)]
+        if len(given) != 1:
+            found = "both " + " and ".join(given) if given else "none of them"
+            raise ValueError(
+                f"give exactly one of 'scenario', 'yaml' and 'document'; there is {found}"
+            )
+        return self
+
+
+class BenchmarkRequest(Model):
+    """A benchmark of `netkv bench`."""
+
+    benchmark: Annotated[
+        str,
+        Field(
+            pattern=r"^[a-z0-9][a-z0-9-]*$",
+            max_length=40,
+            description="Its name, as `GET /benchmarks` lists it.",
+            examples=["startup"],
+        ),
+    ]
+    seconds: Annotated[
+        float | None,
+        Field(ge=0.05, le=600, description="Seconds of load for each row; null: its own default."),
+    ] = None
+
+
+class RunProgress(Model):
+    """Progress of one run of a job."""
+
+    index: int
+    """Its index in the plan, from 0."""
+    scheme: str
+    phase: str
+    fraction: float
+
+
+class JobProgress(Model):
+    """Progress of a job."""
+
+    done: int
+    """Runs that have ended."""
+    total: int
+    """Planned runs."""
+    fraction: float
+    """Share of its time that has passed, 0 to 1."""
+    left_seconds: float | None
+    """Estimated time left; null if it is not known."""
+    phase: str
+    runs: list[RunProgress] = Field(default_factory=list)
+    """The runs in progress."""
+    updated_at: float
+    """Seconds since the epoch."""
+
+
+class PlannedCell(Model):
+    """A planned run of a job."""
+
+    scheme: str
+    params: dict[str, Any]
+    """Its point of the sweep."""
+    repeat: int
+
+
+class Job(Model):
+    """A scenario or a benchmark that was requested here or in a terminal."""
+
+    id: str
+    """Also the id of the group of its runs."""
+    kind: Literal["scenario", "benchmark"]
+    source: Literal["api", "terminal"]
+    """Where it was requested. A job of a terminal is here while it runs."""
+    title: str
+    """Name of its scenario or benchmark."""
+    request: dict[str, Any] | None
+    """The request as it came; null for a job of a terminal."""
+    state: JobState
+    position: int | None = None
+    """Its position in the queue, from 1; null if it is not queued."""
+    created_at: float
+    """Seconds since the epoch."""
+    started_at: float | None = None
+    finished_at: float | None = None
+    expected_seconds: float | None = None
+    """Expected duration on this machine, estimated when it was requested."""
+    progress: JobProgress | None = None
+    """Null before its first run begins, and for benchmarks."""
+    plan: list[PlannedCell] = Field(default_factory=list)
+    """Its planned runs, in order; empty before the first begins, and in lists of jobs."""
+    runs: list[RunHead] = Field(default_factory=list)
+    """Its runs so far; in lists of jobs only those in progress."""
+    ok: bool | None = None
+    """Whether all its runs succeeded and all thresholds were met; null before its end."""
+    error: str | None = None
+    """Why it failed, as a sentence."""
+
+
+class JobLog(Model):
+    """What the command of a job has printed on stderr."""
+
+    text: str
+    """Its end, at most 16 KiB."""
+
+
+class Jobs(Model):
+    """The jobs in progress and queued, in the order of execution, and the newest ended ones."""
+
+    active: list[Job]
+    ended: list[Job]
+    """Newest first."""

@@ -1,0 +1,124 @@
+"""Jobs: scenarios that run, wait or have ended; and the event stream."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Path, Query
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from netkv.api import feed
+from netkv.api.context import Context
+from netkv.api.jobs import requests
+from netkv.api.models.jobs import ACTIVE, Job, JobLog, Jobs, ScenarioRequest
+from netkv.api.problems import ConflictError, LimitError, responses
+from netkv.runs import walltime
+
+_POLL = 0.2
+_MAX_WAIT = 300.0
+
+JobId = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*$", max_length=100)]
+Wait = Annotated[
+    float,
+    Query(
+        ge=0,
+        le=_MAX_WAIT,
+        description="Answer when the job has ended, but after so many seconds at the latest.",
+    ),
+]
+
+
+def router(context: Context) -> APIRouter:
+    """The routes of jobs."""
+    routes = APIRouter(tags=["jobs"])
+    queue = context.jobs
+
+    async def waited(job_id: str, seconds: float) -> Job:
+        end = time.monotonic() + seconds
+        while True:
+            job = await asyncio.to_thread(queue.job, job_id)
+            if job.state not in ACTIVE or time.monotonic() >= end or context.closing.is_set():
+                return job
+            await asyncio.sleep(_POLL)
+
+    @routes.get("/jobs")
+    def list_jobs() -> Jobs:
+        """All active jobs, those of terminals included, and the newest ended ones."""
+        return queue.jobs()
+
+    @routes.post("/jobs", status_code=202, responses=responses(422, 429))
+    async def start_job(request: ScenarioRequest, wait: Wait = 0.0) -> Job:
+        """Run a scenario, as `netkv scenario run` does. One job runs at a time; others queue."""
+        job = await asyncio.to_thread(_submit, context, request)
+        return await waited(job.id, wait)
+
+    @routes.get("/jobs/{job_id}", responses=responses(404))
+    async def show_job(job_id: JobId, wait: Wait = 0.0) -> Job:
+        """A job with its plan and all its runs."""
+        return await waited(job_id, wait)
+
+    @routes.delete("/jobs/{job_id}", status_code=202, responses=responses(404, 409))
+    async def cancel_job(job_id: JobId, wait: Wait = 0.0) -> Job:
+        """Cancel a job, as Ctrl-C does. Its unfinished run is stored as cancelled."""
+        await asyncio.to_thread(queue.cancel, job_id)
+        return await waited(job_id, wait)
+
+    @routes.get("/jobs/{job_id}/result", responses=responses(404, 409))
+    def show_result(job_id: JobId) -> dict[str, Any]:
+        """The document that the command prints with `--json`."""
+        record = queue.record(job_id)
+        result = record.result()
+        if result is None:
+            raise ConflictError(f"Job {job_id} has no result: it is {record.state}.")
+        return result
+
+    @routes.get("/jobs/{job_id}/log", responses=responses(404))
+    def show_log(job_id: JobId) -> JobLog:
+        """The end of the messages of the command."""
+        return JobLog(text=queue.record(job_id).log())
+
+    def room() -> None:
+        if context.feed.subscribers >= feed.MAX_SUBSCRIBERS:
+            raise LimitError(
+                f"{context.feed.subscribers} event streams are open, which is the limit. "
+                f"Close some pages."
+            )
+
+    @routes.get(
+        "/stream",
+        response_class=EventSourceResponse,
+        responses=responses(429),
+        dependencies=[Depends(room)],
+    )
+    async def stream(
+        last_event_id: Annotated[str | None, Header()] = None,
+    ) -> AsyncIterator[ServerSentEvent]:
+        """New samples and events of all runs, and changes of jobs.
+
+        The stream begins after the message `Last-Event-ID`; without this header, it begins now.
+        Messages are `jobs`, `sample`, `event`, and `dropped` if the stream was not read.
+        """
+        async for message in context.feed.follow(feed.parse_cursor(last_event_id)):
+            if message is None:
+                yield ServerSentEvent(comment="keep-alive")
+            else:
+                yield ServerSentEvent(raw_data=message.text, event=message.kind, id=message.id)
+
+    return routes
+
+
+def _submit(context: Context, request: ScenarioRequest) -> Job:
+    scenario = requests.scenario(request)
+    history = walltime.History(context.store.timings(scenario.name))
+    text = requests.own_text(request)
+    return context.jobs.submit(
+        kind="scenario",
+        title=scenario.name,
+        request=request.model_dump(mode="json", exclude_defaults=True),
+        command=lambda job_id, directory: requests.scenario_command(request, job_id, directory),
+        files={} if text is None else {requests.OWN_FILE: text},
+        expected_seconds=walltime.of_scenario(scenario, history).wall_seconds,
+    )

@@ -1,0 +1,138 @@
+"""The event stream: new samples, resuming, slow readers, many readers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from functools import partial
+
+import httpx
+import pytest
+
+from netkv.api import feed as feeds
+from netkv.api.feed import Feed
+from netkv.api.jobs.queue import Queue
+from netkv.runs import Store, StoreSink
+from tests.api.serving import Served
+from tests.runs.recorded_runs import samples, start
+from tests.waiting import PATIENCE_S
+
+stream = partial(httpx.stream, timeout=PATIENCE_S)
+
+
+def messages(response: httpx.Response) -> Iterator[dict[str, str]]:
+    """The server-sent events of a stream, as fields by name."""
+    message: dict[str, str] = {}
+    for line in response.iter_lines():
+        if not line and message:
+            yield message
+            message = {}
+        elif line and not line.startswith(":"):
+            name, _, value = line.partition(": ")
+            message[name] = value
+
+
+def test_stream_sends_new_samples_and_resumes(served: Served) -> None:
+    run = start("followed")
+    feed = list(samples(run))
+    with StoreSink(served.store) as sink:
+        sink.begin(run)
+        sink.sample(run.id, feed[0])
+        with stream("GET", f"{served.url}/api/v1/stream") as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            received = messages(response)
+            first = next(received)
+            assert first["event"] == "jobs"
+            assert json.loads(first["data"])["active"][0]["runs"][0]["id"] == "followed"
+            sink.sample(run.id, feed[1])
+            second = next(received)
+            assert second["event"] == "sample"
+            assert json.loads(second["data"])["sample"]["time"] == feed[1].time
+        for sample in feed[2:5]:
+            sink.sample(run.id, sample)
+        resumed = {"last-event-id": second["id"]}
+        with stream("GET", f"{served.url}/api/v1/stream", headers=resumed) as response:
+            received = messages(response)
+            assert next(received)["event"] == "jobs"
+            times = [json.loads(next(received)["data"])["sample"]["time"] for _ in range(3)]
+    assert times == [sample.time for sample in feed[2:5]]
+
+
+def test_streams_are_limited(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feeds, "MAX_SUBSCRIBERS", 1)
+    with stream("GET", f"{served.url}/api/v1/stream") as response:
+        received = messages(response)
+        next(received)
+        refused = httpx.get(f"{served.url}/api/v1/stream", timeout=PATIENCE_S)
+        assert refused.status_code == 429
+        assert "1 event streams are open" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("at", range(0, 30, 7))
+async def test_every_sample_comes_once_wherever_a_stream_resumes(store: Store, at: int) -> None:
+    """Samples and events are written before, while and after it connects."""
+    run = start("r", duration=30.0)
+    written = list(samples(run))
+    closing = asyncio.Event()
+    queue = Queue(store)
+    feed = Feed(store, queue, closing)
+    try:
+        with StoreSink(store) as sink:
+            sink.begin(run)
+            for sample in written[:10]:
+                sink.sample(run.id, sample)
+            cursor = (min(at, 10), 0)
+            received: list[float] = []
+
+            async def read() -> None:
+                async for message in feed.follow(cursor):
+                    if message is not None and message.kind == "sample":
+                        received.append(json.loads(message.text)["sample"]["time"])
+                        if len(received) == len(written) - cursor[0]:
+                            return
+
+            reader = asyncio.create_task(read())
+            for sample in written[10:]:
+                await asyncio.to_thread(sink.sample, run.id, sample)
+                await asyncio.sleep(0.01)
+            await asyncio.wait_for(reader, PATIENCE_S)
+        assert received == [sample.time for sample in written[cursor[0] :]]
+    finally:
+        closing.set()
+        await asyncio.to_thread(queue.close)
+
+
+async def test_slow_reader_loses_the_oldest_messages_and_is_told(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "QUEUE", 5)
+    run = start("r", duration=30.0)
+    written = list(samples(run))
+    closing = asyncio.Event()
+    queue = Queue(store)
+    feed = Feed(store, queue, closing)
+    try:
+        with StoreSink(store) as sink:
+            sink.begin(run)
+            slow, fast = feed.follow(None), feed.follow(None)
+            assert (await anext(slow)).kind == "jobs"  # type: ignore[union-attr]
+            assert (await anext(fast)).kind == "jobs"  # type: ignore[union-attr]
+            times = []
+            for sample in written:
+                sink.sample(run.id, sample)
+                while True:
+                    message = await asyncio.wait_for(anext(fast), PATIENCE_S)
+                    if message is not None and message.kind == "sample":
+                        times.append(json.loads(message.text)["sample"]["time"])
+                        break
+            assert times == [sample.time for sample in written], "the slow one does not disturb it"
+            dropped = await anext(slow)
+            assert dropped is not None
+            assert dropped.kind == "dropped"
+            assert json.loads(dropped.text)["count"] >= len(written) - 5
+            newest = [await anext(slow) for _ in range(5)]
+            assert json.loads(newest[-1].text)["sample"]["time"] == written[-1].time  # type: ignore[union-attr]
+    finally:
+        closing.set()
+        await asyncio.to_thread(queue.close)

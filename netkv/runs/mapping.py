@@ -9,8 +9,9 @@ from typing import Any
 from netkv import metrics
 from netkv.lab.state import Identity
 from netkv.runs.owner import Owner
-from netkv.runs.records import RunHead, RunRecord, columns
+from netkv.runs.records import RunHead, RunRecord
 from netkv.runs.schema import COLUMNS, EventRow, GroupRow, RunRow, SampleRow, VerdictRow
+from netkv.runs.series import Columns
 from netkv.scenarios.recovery import unfinished
 from netkv.scenarios.results import (
     Latency,
@@ -28,14 +29,14 @@ def head(row: RunRow) -> RunHead:
     return RunHead(**_head_fields(row))
 
 
-def record(row: RunRow) -> RunRecord:
-    """The complete record of a run."""
+def record(row: RunRow, series: Columns) -> RunRecord:
+    """The complete record of a run, with its series."""
     return RunRecord(
         **_head_fields(row),
         parameters=row.parameters,
         provenance=Provenance.model_validate(row.provenance),
         latency_histogram=row.latency_histogram,
-        series=columns([sample(each) for each in row.samples]),
+        series=series,
         events=[event(each) for each in row.events],
         thresholds=[threshold(each) for each in row.group.verdicts],
     )

@@ -16,11 +16,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from netkv.errors import NetkvError, UsageError
-from netkv.runs import database, mapping
+from netkv.runs import database, mapping, series
 from netkv.runs.default_store import default_url
 from netkv.runs.owner import Owner
 from netkv.runs.records import RunHead, RunRecord, Timing
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
+from netkv.runs.series import Columns
 from netkv.scenarios.results import RunEvent, RunResult, RunSample, Status, Threshold
 
 
@@ -142,7 +143,7 @@ class Store:
     def record(self, run_id: str) -> RunRecord:
         """The record of a run; raises `UsageError` if no run has exactly this id."""
         with Session(self._engine) as session:
-            return mapping.record(_row(session, run_id))
+            return _record(session, _row(session, run_id))
 
     def result(self, run_id: str) -> RunResult | None:
         """The result of a successful run; None if no such run has exactly this id."""
@@ -150,18 +151,28 @@ class Store:
             row = session.get(RunRow, run_id)
             if row is None or row.status != "done":
                 return None
-            return mapping.record(row).result()
+            return _record(session, row).result()
 
     def records(self, run_ids: Sequence[str]) -> list[RunRecord]:
         """The records of runs, in the given order."""
         return [self.record(run_id) for run_id in run_ids]
 
-    def samples(self, run_id: str) -> tuple[list[RunSample], int]:
-        """The intervals of a run, and the id of the last one (0 if there are none)."""
-        query = select(SampleRow).where(SampleRow.run_id == run_id).order_by(SampleRow.id)
+    def samples(
+        self, run_id: str, since: float | None = None, until: float | None = None
+    ) -> tuple[list[RunSample], int]:
+        """The intervals of a run that end from `since` to `until`, in its seconds, and the id of
+        the last one (0 if there are none)."""
+        query = series.within(select(SampleRow), run_id, since, until)
         with Session(self._engine) as session:
             rows = session.scalars(query).all()
             return [mapping.sample(row) for row in rows], (rows[-1].id if rows else 0)
+
+    def series(
+        self, run_id: str, since: float | None = None, until: float | None = None
+    ) -> tuple[Columns, int]:
+        """The same intervals as columns (`netkv.runs.series`), and the id of the last one."""
+        with Session(self._engine) as session:
+            return series.read(session, run_id, since, until)
 
     def events(self, run_id: str) -> list[RunEvent]:
         """The events of a run."""
@@ -278,6 +289,11 @@ class Store:
                 f"netkv (process {pid}) ended before the run was finished; "
                 f"the figures are those up to its last sample.",
             )
+
+
+def _record(session: Session, row: RunRow) -> RunRecord:
+    columns, _ = series.read(session, row.id)
+    return mapping.record(row, columns)
 
 
 def _row(session: Session, run_id: str) -> RunRow:

@@ -40,6 +40,10 @@ class RunHead(RunFigures, RunIdentity):
     finished_at: float | None = None
     duration: float
     warmup: float
+    tags: list[str] = Field(default_factory=list)
+    note: str = ""
+    pinned: bool = False
+    """A pinned run cannot be deleted."""
 
 
 class RunRecord(RunHead):

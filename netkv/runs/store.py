@@ -19,6 +19,7 @@ from netkv.errors import NetkvError, UsageError
 from netkv.runs import database, mapping, series
 from netkv.runs.default_store import default_url
 from netkv.runs.owner import Owner
+from netkv.runs.query import Page, RunQuery, search
 from netkv.runs.records import RunHead, RunRecord, Timing
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
 from netkv.runs.series import Columns
@@ -86,13 +87,12 @@ class Store:
         self, *, group: str | None = None, scenario: str | None = None, limit: int | None = None
     ) -> list[RunHead]:
         """Runs without their series, newest first."""
-        query = select(RunRow).order_by(RunRow.started_at.desc(), RunRow.id.desc())
-        if group is not None:
-            query = query.where(RunRow.group_id == group)
-        if scenario is not None:
-            query = query.where(RunRow.scenario == scenario)
+        return self.search(RunQuery(group=group, scenario=scenario, limit=limit)).runs
+
+    def search(self, query: RunQuery) -> Page:
+        """Runs without their series, by filters and in an order of choice."""
         with Session(self._engine) as session:
-            return [mapping.head(row) for row in session.scalars(query.limit(limit))]
+            return search(session, query)
 
     def timings(self, scenario: str | None = None, limit: int = 1000) -> list[Timing]:
         """Durations of successful runs of one scenario, or of all, newest first."""
@@ -131,9 +131,7 @@ class Store:
 
     def running(self) -> list[RunHead]:
         """Runs in progress, in the order of their start."""
-        query = select(RunRow).where(RunRow.status == "running").order_by(RunRow.started_at)
-        with Session(self._engine) as session:
-            return [mapping.head(row) for row in session.scalars(query)]
+        return self.search(RunQuery(status=("running",), descending=False)).runs
 
     def head(self, run_id: str) -> RunHead:
         """A run without its series; raises `UsageError` if no run has exactly this id."""

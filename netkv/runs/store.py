@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from netkv.errors import NetkvError, UsageError
-from netkv.runs import database, mapping, series
+from netkv.runs import database, mapping, remarks, series
 from netkv.runs.default_store import default_url
 from netkv.runs.owner import Owner
 from netkv.runs.query import Page, RunQuery, search
@@ -241,7 +241,10 @@ class Store:
     # Changes
 
     def delete(self, run_ids: Collection[str]) -> None:
-        """Delete runs with their samples and events; raises `NetkvError` for a run in progress."""
+        """Delete runs with their samples and events.
+
+        Raises `NetkvError` for a run in progress or pinned; then nothing is deleted.
+        """
         with self.transaction() as session:
             rows = [_row(session, run_id) for run_id in run_ids]
             for row in rows:
@@ -249,6 +252,11 @@ class Store:
                     raise NetkvError(
                         f"Run {row.id} is in progress (process {row.group.owner_pid}); "
                         f"stop it before you delete it. Nothing was deleted."
+                    )
+                if row.pinned:
+                    raise NetkvError(
+                        f"Run {row.id} is pinned; unpin it before you delete it. "
+                        f"Nothing was deleted."
                     )
             groups = {row.group for row in rows}
             for row in rows:
@@ -258,6 +266,27 @@ class Store:
                 session.refresh(group)
                 if not group.runs:
                     session.delete(group)
+
+    def tag(
+        self, run_ids: Collection[str], add: Collection[str] = (), remove: Collection[str] = ()
+    ) -> None:
+        """Add and remove tags of runs; raises `UsageError` beyond their limits
+        (`netkv.runs.remarks`)."""
+        with self.transaction() as session:
+            for run_id in run_ids:
+                row = _row(session, run_id)
+                row.tags = remarks.tagged(row.tags, add, remove)
+
+    def note(self, run_id: str, text: str) -> None:
+        """Replace the note of a run; an empty text deletes it."""
+        with self.transaction() as session:
+            _row(session, run_id).note = remarks.checked_note(text)
+
+    def pin(self, run_ids: Collection[str], pinned: bool) -> None:
+        """Pin or unpin runs. A pinned run cannot be deleted."""
+        with self.transaction() as session:
+            for run_id in run_ids:
+                _row(session, run_id).pinned = pinned
 
     def end(self, run_ids: Collection[str], status: Status, reason: str) -> None:
         """End unfinished runs, with the figures of their series so far."""

@@ -87,6 +87,22 @@ def runs(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
 
 
 @_safe
+def statuses(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    """Every status of a stored run."""
+    from netkv.runs.query import STATUSES
+
+    return STATUSES
+
+
+@_safe
+def sort_keys(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    """The names that runs can be sorted by."""
+    from netkv.runs.query import sortable
+
+    return sortable()
+
+
+@_safe
 def labs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
     """All existing labs."""
     from netkv.lab import state

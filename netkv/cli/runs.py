@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netkv.runs import RunRecord
 
 app = typer.Typer(
-    help="List, show, compare, plot, export and delete stored runs.", no_args_is_help=True
+    help="List, show, compare, plot, tag, export and delete stored runs.", no_args_is_help=True
 )
 
 Ids = Annotated[
@@ -36,22 +36,99 @@ def list_runs(
         str | None,
         typer.Option(help="Only runs of this scenario.", autocompletion=completion.scenarios),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Newest runs to show.")] = 30,
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only runs of this scheme; repeatable: of any of them.",
+            autocompletion=completion.schemes,
+        ),
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="Only runs with this tag; repeatable: with all.")
+    ] = None,
+    status: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only runs with this status: running, done, failed or cancelled; repeatable: "
+            "with any of them.",
+            autocompletion=completion.statuses,
+        ),
+    ] = None,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            help="Only runs of this mode, live or sim.", autocompletion=completion.option("mode")
+        ),
+    ] = None,
+    pinned: Annotated[
+        bool | None, typer.Option("--pinned/--not-pinned", help="Only pinned runs, or no pinned.")
+    ] = None,
+    search: Annotated[
+        str,
+        typer.Option(
+            metavar="WORDS",
+            help="Only runs with these words in id, scenario, title, scheme, tags, note or sweep.",
+        ),
+    ] = "",
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH=VALUE",
+            help="Only runs whose option has this value; also !=, <, <=, > and >=; repeatable.",
+        ),
+    ] = None,
+    sort: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Order by a field or metric, highest first.",
+            autocompletion=completion.sort_keys,
+        ),
+    ] = "started_at",
+    ascending: Annotated[
+        bool, typer.Option("--ascending", help="The opposite order: lowest or oldest first.")
+    ] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Runs to show.")] = 30,
+    offset: Annotated[int, typer.Option(min=0, help="Runs to skip.")] = 0,
     json: Json = False,
 ) -> None:
     """List runs, newest first."""
     from netkv.runs import Store
+    from netkv.runs.query import RunQuery
 
+    query = RunQuery(
+        scenario=scenario,
+        scheme=scheme or (),
+        tags=tag or (),
+        status=status or (),
+        mode=mode,
+        pinned=pinned,
+        search=search,
+        where=where or (),
+        sort=sort,
+        descending=not ascending,
+        limit=limit,
+        offset=offset,
+    )
     with Store() as store:
-        heads = store.heads(scenario=scenario, limit=limit)
+        found = store.search(query)
+        stored = found.total or store.search(RunQuery(limit=0)).total
     if json:
-        print_json({"runs": [head.model_dump(mode="json") for head in heads]})
-    elif not heads:
-        notify("No run is stored yet. 'netkv scenario run quickstart' makes two.")
-    else:
+        runs = [head.model_dump(mode="json") for head in found.runs]
+        print_json({"runs": runs, "total": found.total})
+        return
+    if found.runs:
         from netkv.report import tables
 
-        stdout().print(tables.run_list(heads))
+        stdout().print(tables.run_list(found.runs))
+    if not stored:
+        notify("No run is stored yet. 'netkv scenario run quickstart' makes two.")
+    elif not found.total:
+        notify(f"None of the {stored} stored runs is like that.")
+    elif len(found.runs) < found.total:
+        following = offset + len(found.runs)
+        more = f"; --offset {following} shows the next" if following < found.total else ""
+        notify(f"{len(found.runs)} of {found.total} runs{more}.")
 
 
 @app.command()
@@ -203,12 +280,85 @@ def plot(
 
 
 @app.command()
+def tag(
+    ids: Ids,
+    add: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="Add this tag; repeatable.")
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="Remove this tag; repeatable.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Add tags to runs, remove them, or print them."""
+    from netkv.runs import Store
+
+    with Store() as store:
+        found = store.find(ids)
+        if add or remove:
+            store.tag(found, add or (), remove or ())
+        tags = {run: store.head(run).tags for run in found}
+    if json:
+        print_json({"runs": [{"id": run, "tags": own} for run, own in tags.items()]})
+        return
+    for run, own in tags.items():
+        print(f"{run}: {', '.join(own) or 'no tags'}")
+
+
+@app.command()
+def note(
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="Id of a run; its beginning is enough.",
+            autocompletion=completion.runs,
+        ),
+    ],
+    text: Annotated[
+        str | None,
+        typer.Argument(help="The new note; '' deletes it. [without it the note is printed]"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write a note about a run, or print it."""
+    from netkv.runs import Store
+
+    with Store() as store:
+        found = _one(store.find([run]), run)
+        if text is not None:
+            store.note(found, text)
+        kept = store.head(found).note
+    if json:
+        print_json({"id": found, "note": kept})
+    elif text is None:
+        print(kept) if kept else notify(f"Run {found} has no note.")
+    else:
+        notify(f"Run {found} has {'a new' if kept else 'no'} note.")
+
+
+@app.command()
+def pin(ids: Ids, json: Json = False) -> None:
+    """Pin runs: a pinned run cannot be deleted."""
+    _pin(ids, pinned=True, json=json)
+
+
+@app.command()
+def unpin(ids: Ids, json: Json = False) -> None:
+    """Unpin runs, so that they can be deleted."""
+    _pin(ids, pinned=False, json=json)
+
+
+@app.command()
 def delete(
     ids: Ids,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: Json = False,
 ) -> None:
-    """Delete runs with their samples and events. Asks first on a terminal."""
+    """Delete runs with their samples and events. Asks first on a terminal.
+
+    Pinned runs are not deleted.
+    """
     from netkv.runs import Store
 
     with Store() as store:
@@ -220,6 +370,27 @@ def delete(
         print_json({"deleted": found})
     else:
         notify(f"Deleted {', '.join(found)}.")
+
+
+def _pin(ids: Sequence[str], *, pinned: bool, json: bool) -> None:
+    from netkv.runs import Store
+
+    with Store() as store:
+        found = store.find(ids)
+        store.pin(found, pinned)
+    if json:
+        print_json({"runs": [{"id": run, "pinned": pinned} for run in found]})
+    else:
+        notify(f"{'Pinned' if pinned else 'Unpinned'} {', '.join(found)}.")
+
+
+def _one(found: Sequence[str], name: str) -> str:
+    """The only run that a name stands for; raises `UsageError` for a group of several."""
+    from netkv.errors import UsageError
+
+    if len(found) > 1:
+        raise UsageError(f"'{name}' is a group of {len(found)} runs: {', '.join(found)}.")
+    return found[0]
 
 
 def _baseline(name: str, among: Sequence[RunRecord]) -> RunRecord:

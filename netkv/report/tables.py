@@ -85,6 +85,9 @@ def run_list(heads: Sequence[RunHead]) -> Table:
         table.add_column(name)
     for name in ("ops/s", "p99", "hit ratio"):
         table.add_column(name, justify="right")
+    remarked = any(head.tags or head.pinned for head in heads)
+    if remarked:
+        table.add_column("tags")
     for head in heads:
         table.add_row(
             head.id,
@@ -97,8 +100,15 @@ def run_list(heads: Sequence[RunHead]) -> Table:
             text.rate(head.throughput_ops) if head.throughput_ops else text.NOTHING,
             text.latency(head.latency_us.p99),
             _hits(head),
+            *([_tags(head)] if remarked else []),
         )
     return table
+
+
+def _tags(run: RunHead) -> Text:
+    """`pinned`, if it is, and the tags."""
+    parts = [Text("pinned", style="bold")] if run.pinned else []
+    return Text(", ").join([*parts, *map(Text, run.tags)])
 
 
 def _hits(run: RunHead) -> str:
@@ -119,6 +129,8 @@ def run_details(run: RunRecord) -> Table:
         ("sweep point", text.params(run.params)),
         ("status", _status(run)),
         ("reason", run.reason or ""),
+        ("tags", _tags(run)),
+        ("note", Text(run.note)),
         ("started", text.moment(run.started_at)),
         ("measured", f"{text.duration(run.duration)} after {text.duration(run.warmup)} of warm-up"),
         ("seed", f"{run.seed} (repeat {run.repeat + 1}), {run.mode} on {run.target}"),

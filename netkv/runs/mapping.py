@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from sqlalchemy import Row
+
 from netkv import metrics
 from netkv.lab.state import Identity
 from netkv.runs.owner import Owner
-from netkv.runs.records import RunHead, RunRecord, columns
+from netkv.runs.records import RunHead, RunRecord
 from netkv.runs.schema import COLUMNS, EventRow, GroupRow, RunRow, SampleRow, VerdictRow
+from netkv.runs.series import Columns
 from netkv.scenarios.recovery import unfinished
 from netkv.scenarios.results import (
     Latency,
@@ -22,20 +25,44 @@ from netkv.scenarios.results import (
     Threshold,
 )
 
+HEAD = (
+    RunRow.id,
+    RunRow.group_id,
+    RunRow.scenario,
+    RunRow.title,
+    RunRow.scheme,
+    RunRow.params,
+    RunRow.repeat,
+    RunRow.seed,
+    RunRow.mode,
+    RunRow.target,
+    RunRow.status,
+    RunRow.reason,
+    RunRow.started_at,
+    RunRow.finished_at,
+    RunRow.duration,
+    RunRow.warmup,
+    RunRow.tags,
+    RunRow.note,
+    RunRow.pinned,
+    RunRow.figures,
+)
+"""The columns that `head` needs. Others are long: parameters, provenance, histogram."""
 
-def head(row: RunRow) -> RunHead:
+
+def head(row: RunRow | Row[Any]) -> RunHead:
     """A run without its series."""
     return RunHead(**_head_fields(row))
 
 
-def record(row: RunRow) -> RunRecord:
-    """The complete record of a run."""
+def record(row: RunRow, series: Columns) -> RunRecord:
+    """The complete record of a run, with its series."""
     return RunRecord(
         **_head_fields(row),
         parameters=row.parameters,
         provenance=Provenance.model_validate(row.provenance),
         latency_histogram=row.latency_histogram,
-        series=columns([sample(each) for each in row.samples]),
+        series=series,
         events=[event(each) for each in row.events],
         thresholds=[threshold(each) for each in row.group.verdicts],
     )
@@ -136,7 +163,7 @@ def _metrics_so_far(
     return found
 
 
-def _head_fields(row: RunRow) -> dict[str, Any]:
+def _head_fields(row: RunRow | Row[Any]) -> dict[str, Any]:
     return {
         "id": row.id,
         "group": row.group_id,
@@ -154,5 +181,8 @@ def _head_fields(row: RunRow) -> dict[str, Any]:
         "finished_at": row.finished_at,
         "duration": row.duration,
         "warmup": row.warmup,
+        "tags": row.tags,
+        "note": row.note,
+        "pinned": row.pinned,
         **row.figures,
     }

@@ -6,20 +6,17 @@ Rates are operations per second, latencies microseconds, times seconds, as in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
 
 from netkv.scenarios.results import (
-    Latency,
     Provenance,
     RunEvent,
     RunFigures,
     RunIdentity,
     RunResult,
-    RunSample,
     Threshold,
 )
 
@@ -43,6 +40,10 @@ class RunHead(RunFigures, RunIdentity):
     finished_at: float | None = None
     duration: float
     warmup: float
+    tags: list[str] = Field(default_factory=list)
+    note: str = ""
+    pinned: bool = False
+    """A pinned run cannot be deleted."""
 
 
 class RunRecord(RunHead):
@@ -53,7 +54,7 @@ class RunRecord(RunHead):
     latency_histogram: str = ""
     """HDR histogram (V2, deflated, base64) of nanoseconds over the measured part."""
     series: dict[str, list[Any]] = Field(default_factory=dict)
-    """Columns of equal length, one entry per interval (`columns`)."""
+    """Columns of equal length, one entry per interval (`netkv.runs.series`)."""
     events: list[RunEvent] = Field(default_factory=list)
     thresholds: list[Threshold] = Field(default_factory=list)
     """Verdicts on the group of the run."""
@@ -81,20 +82,3 @@ class Timing:
     """The machine."""
     seconds: float
     """Wall time, from the start of the rack to its end."""
-
-
-_LATENCIES = tuple(Latency.model_fields)
-_BEFORE = ("time", "phase", "interval")
-_BEHIND = ("server_load", "control_plane_mib_per_s_by_switch")
-
-
-def columns(samples: Sequence[RunSample]) -> dict[str, list[Any]]:
-    """Samples as columns of equal length: `time`, `phase`, `interval`, each sampled metric,
-    `latency_mean_us` and so on, `server_load`, `control_plane_mib_per_s_by_switch`."""
-    found = {name: [getattr(sample, name) for sample in samples] for name in _BEFORE}
-    measured = [sample.values() for sample in samples]
-    for name in measured[0] if measured else RunSample.metric_names():
-        found[name] = [values.get(name) for values in measured]
-    for field in _LATENCIES:
-        found[f"latency_{field}_us"] = [getattr(sample.latency_us, field) for sample in samples]
-    return found | {name: [getattr(sample, name) for sample in samples] for name in _BEHIND}

@@ -16,11 +16,13 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from netkv.errors import NetkvError, UsageError
-from netkv.runs import database, mapping
+from netkv.runs import database, mapping, remarks, series
 from netkv.runs.default_store import default_url
 from netkv.runs.owner import Owner
+from netkv.runs.query import Page, RunQuery, search
 from netkv.runs.records import RunHead, RunRecord, Timing
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
+from netkv.runs.series import Columns
 from netkv.scenarios.results import RunEvent, RunResult, RunSample, Status, Threshold
 
 
@@ -85,13 +87,12 @@ class Store:
         self, *, group: str | None = None, scenario: str | None = None, limit: int | None = None
     ) -> list[RunHead]:
         """Runs without their series, newest first."""
-        query = select(RunRow).order_by(RunRow.started_at.desc(), RunRow.id.desc())
-        if group is not None:
-            query = query.where(RunRow.group_id == group)
-        if scenario is not None:
-            query = query.where(RunRow.scenario == scenario)
+        return self.search(RunQuery(group=group, scenario=scenario, limit=limit)).runs
+
+    def search(self, query: RunQuery) -> Page:
+        """Runs without their series, by filters and in an order of choice."""
         with Session(self._engine) as session:
-            return [mapping.head(row) for row in session.scalars(query.limit(limit))]
+            return search(session, query)
 
     def timings(self, scenario: str | None = None, limit: int = 1000) -> list[Timing]:
         """Durations of successful runs of one scenario, or of all, newest first."""
@@ -130,9 +131,7 @@ class Store:
 
     def running(self) -> list[RunHead]:
         """Runs in progress, in the order of their start."""
-        query = select(RunRow).where(RunRow.status == "running").order_by(RunRow.started_at)
-        with Session(self._engine) as session:
-            return [mapping.head(row) for row in session.scalars(query)]
+        return self.search(RunQuery(status=("running",), descending=False)).runs
 
     def head(self, run_id: str) -> RunHead:
         """A run without its series; raises `UsageError` if no run has exactly this id."""
@@ -142,7 +141,7 @@ class Store:
     def record(self, run_id: str) -> RunRecord:
         """The record of a run; raises `UsageError` if no run has exactly this id."""
         with Session(self._engine) as session:
-            return mapping.record(_row(session, run_id))
+            return _record(session, _row(session, run_id))
 
     def result(self, run_id: str) -> RunResult | None:
         """The result of a successful run; None if no such run has exactly this id."""
@@ -150,18 +149,28 @@ class Store:
             row = session.get(RunRow, run_id)
             if row is None or row.status != "done":
                 return None
-            return mapping.record(row).result()
+            return _record(session, row).result()
 
     def records(self, run_ids: Sequence[str]) -> list[RunRecord]:
         """The records of runs, in the given order."""
         return [self.record(run_id) for run_id in run_ids]
 
-    def samples(self, run_id: str) -> tuple[list[RunSample], int]:
-        """The intervals of a run, and the id of the last one (0 if there are none)."""
-        query = select(SampleRow).where(SampleRow.run_id == run_id).order_by(SampleRow.id)
+    def samples(
+        self, run_id: str, since: float | None = None, until: float | None = None
+    ) -> tuple[list[RunSample], int]:
+        """The intervals of a run that end from `since` to `until`, in its seconds, and the id of
+        the last one (0 if there are none)."""
+        query = series.within(select(SampleRow), run_id, since, until)
         with Session(self._engine) as session:
             rows = session.scalars(query).all()
             return [mapping.sample(row) for row in rows], (rows[-1].id if rows else 0)
+
+    def series(
+        self, run_id: str, since: float | None = None, until: float | None = None
+    ) -> tuple[Columns, int]:
+        """The same intervals as columns (`netkv.runs.series`), and the id of the last one."""
+        with Session(self._engine) as session:
+            return series.read(session, run_id, since, until)
 
     def events(self, run_id: str) -> list[RunEvent]:
         """The events of a run."""
@@ -232,7 +241,10 @@ class Store:
     # Changes
 
     def delete(self, run_ids: Collection[str]) -> None:
-        """Delete runs with their samples and events; raises `NetkvError` for a run in progress."""
+        """Delete runs with their samples and events.
+
+        Raises `NetkvError` for a run in progress or pinned; then nothing is deleted.
+        """
         with self.transaction() as session:
             rows = [_row(session, run_id) for run_id in run_ids]
             for row in rows:
@@ -240,6 +252,11 @@ class Store:
                     raise NetkvError(
                         f"Run {row.id} is in progress (process {row.group.owner_pid}); "
                         f"stop it before you delete it. Nothing was deleted."
+                    )
+                if row.pinned:
+                    raise NetkvError(
+                        f"Run {row.id} is pinned; unpin it before you delete it. "
+                        f"Nothing was deleted."
                     )
             groups = {row.group for row in rows}
             for row in rows:
@@ -249,6 +266,27 @@ class Store:
                 session.refresh(group)
                 if not group.runs:
                     session.delete(group)
+
+    def tag(
+        self, run_ids: Collection[str], add: Collection[str] = (), remove: Collection[str] = ()
+    ) -> None:
+        """Add and remove tags of runs; raises `UsageError` beyond their limits
+        (`netkv.runs.remarks`)."""
+        with self.transaction() as session:
+            for run_id in run_ids:
+                row = _row(session, run_id)
+                row.tags = remarks.tagged(row.tags, add, remove)
+
+    def note(self, run_id: str, text: str) -> None:
+        """Replace the note of a run; an empty text deletes it."""
+        with self.transaction() as session:
+            _row(session, run_id).note = remarks.checked_note(text)
+
+    def pin(self, run_ids: Collection[str], pinned: bool) -> None:
+        """Pin or unpin runs. A pinned run cannot be deleted."""
+        with self.transaction() as session:
+            for run_id in run_ids:
+                _row(session, run_id).pinned = pinned
 
     def end(self, run_ids: Collection[str], status: Status, reason: str) -> None:
         """End unfinished runs, with the figures of their series so far."""
@@ -278,6 +316,11 @@ class Store:
                 f"netkv (process {pid}) ended before the run was finished; "
                 f"the figures are those up to its last sample.",
             )
+
+
+def _record(session: Session, row: RunRow) -> RunRecord:
+    columns, _ = series.read(session, row.id)
+    return mapping.record(row, columns)
 
 
 def _row(session: Session, run_id: str) -> RunRow:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 
-from netkv.api.downsample import downsample
 from netkv.report.style import GREY, of_scheme
 from netkv.runs import StoreSink
-from netkv.scenarios.results import RunSample
 from netkv.schemes import all_schemes
 from tests.api.serving import Served
-from tests.runs.recorded_runs import record, record_comparison, samples, start
+from tests.runs.recorded_runs import record, record_comparison, start
 from tests.waiting import PATIENCE_S, until
 
 JSON = {"content-type": "application/json"}
@@ -52,21 +49,6 @@ def test_series_of_a_long_run_is_short_enough_to_draw(served: Served) -> None:
     assert sum(columns["lost_ops"]) == 3, "downsampling keeps every loss"
     few = get(f"{served.url}/api/v1/runs/long/series", params={"limit": 100}).json()
     assert len(few["columns"]["time"]) <= 100
-
-
-def test_downsampling_keeps_the_mean_and_the_worst_latency() -> None:
-    every = list(samples(start("x", "netcache", duration=997.0)))
-    few = downsample(every, 50)
-    assert len(few) <= 50
-
-    def operations(of: Sequence[RunSample]) -> float:
-        return float(sum(sample.throughput_ops * sample.interval for sample in of))
-
-    assert operations(few) == pytest.approx(operations(every))
-    worst = max(sample.latency_us.p99 or 0 for sample in every)
-    assert max(sample.latency_us.p99 or 0 for sample in few) == worst
-    assert {sample.phase for sample in few} == {"warmup", "measure"}
-    assert downsample(every[:20], 50) == every[:20]
 
 
 def test_comparison_and_verdicts(served: Served) -> None:

@@ -106,6 +106,9 @@ def test_command_imports_only_the_large_libraries_it_needs(
         ["runs", "show"],
         ["runs", "show", "nope"],
         ["runs", "list", "--limit", "0"],
+        ["runs", "list", "--status", "finished"],
+        ["runs", "list", "--sort", "speed"],
+        ["runs", "list", "--where", "workload.zipf"],
         ["runs", "export", "compared", "--csv", "--html"],
         ["runs", "plot", "nope"],
         ["runs", "plot", "nope", "--out", "figure.gif"],
@@ -172,6 +175,11 @@ def test_recoveries_are_shown_and_compared(netkv: Netkv) -> None:
     "arguments",
     [
         ["runs", "list", "--json"],
+        ["runs", "list", "--status", "failed", "--json"],
+        ["runs", "tag", "gcompared", "--add", "paper", "--json"],
+        ["runs", "note", "compared-netcache-1", "why?", "--json"],
+        ["runs", "pin", "gcompared", "--json"],
+        ["runs", "unpin", "gcompared", "--json"],
         ["runs", "show", "compared-netcache-1", "--json"],
         ["runs", "compare", "gcompared", "--json"],
         ["runs", "export", "gcompared"],
@@ -255,7 +263,7 @@ def test_internal_error_is_one_sentence_and_a_log_file(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("of the test")
 
-    monkeypatch.setattr(Store, "heads", broken)
+    monkeypatch.setattr(Store, "search", broken)
     assert main(["runs", "list"]) == 1
     output = capsys.readouterr()
     assert output.out == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sqlite3
 import subprocess
@@ -31,6 +32,7 @@ from tests.runs.recorded_runs import (
     record_comparison,
     record_recovery,
     recovery,
+    result,
     samples,
     start,
 )
@@ -406,3 +408,85 @@ def test_plan_and_progress_belong_to_the_group(store: Store) -> None:
     assert store.planned(sink.group) == plan[:1]
     assert store.progress("no-such-group") is None
     assert store.planned("no-such-group") == []
+
+
+def test_tags_notes_and_pins_are_kept(store: Store, url: str) -> None:
+    record_comparison(store)
+    one, two = store.find(["gcompared"])
+    store.tag([one, two], add=["paper", "fig:7", "paper"])
+    store.tag([one], add=["a/b.c-d_e", "fig:7"], remove=["paper", "unknown"])
+    store.note(one, "Größer als erwartet\nwarum?")
+    store.pin([two], True)
+    with Store(url) as reader:
+        first, second = reader.head(one), reader.record(two)
+    assert first.tags == ["fig:7", "a/b.c-d_e"]
+    assert second.tags == ["paper", "fig:7"]
+    assert (first.note, second.note) == ("Größer als erwartet\nwarum?", "")
+    assert (first.pinned, second.pinned) == (False, True)
+    store.note(one, "")
+    assert store.head(one).note == ""
+
+
+@pytest.mark.parametrize(
+    ("add", "remove", "sentence"),
+    [
+        (["two words"], [], "'two words' cannot be a tag: tags have 1 to 40 letters"),
+        ([""], [], "cannot be a tag"),
+        (["x" * 41], [], "cannot be a tag"),
+        ([f"t{n}" for n in range(20)], [], "at most 20 tags; this would be 21"),
+        (["a"], ["a"], "added and removed at once"),
+    ],
+)
+def test_impossible_tag_changes_no_run(
+    store: Store, add: list[str], remove: list[str], sentence: str
+) -> None:
+    one, two = record_comparison(store)
+    store.tag([two], add=["kept"])
+    with pytest.raises(UsageError, match=re.escape(sentence)):
+        store.tag([one, two], add, remove)
+    assert store.head(one).tags == []
+    assert store.head(two).tags == ["kept"]
+    with pytest.raises(UsageError, match="at most 10,000 characters; this one has 10,001"):
+        store.note(one, "x" * 10_001)
+    with pytest.raises(UsageError, match="There is no run 'nope'"):
+        store.tag([one, "nope"], ["a"], [])
+    assert store.head(one).tags == []
+
+
+def test_pinned_run_is_not_deleted(store: Store) -> None:
+    one, two = record_comparison(store)
+    store.pin([two], True)
+    with pytest.raises(NetkvError, match=f"Run {two} is pinned; unpin it before you delete it"):
+        store.delete([one, two])
+    assert len(store.heads()) == 2, "nothing was deleted"
+    store.pin([two], False)
+    store.delete([one, two])
+    assert store.heads() == []
+
+
+def test_repeated_simulation_keeps_what_the_user_added(store: Store) -> None:
+    run = start("sim-x", mode="sim")
+    with StoreSink(store) as sink:
+        record(sink, run)
+    store.tag(["sim-x"], add=["paper"])
+    store.note("sim-x", "why?")
+    store.pin(["sim-x"], True)
+    with StoreSink(store) as sink:
+        record(sink, run)
+    head = store.head("sim-x")
+    assert head.group == sink.group, "it was repeated"
+    assert (head.tags, head.note, head.pinned) == (["paper"], "why?", True)
+
+
+def test_run_can_be_tagged_during_its_execution(store: Store) -> None:
+    run = start("r")
+    with StoreSink(store) as sink:
+        sink.begin(run)
+        store.tag(["r"], add=["early"])
+        store.pin(["r"], True)
+        measured = list(samples(run))
+        for sample in measured:
+            sink.sample(run.id, sample)
+        sink.finish(result(run, measured))
+    assert (store.head("r").status, store.head("r").tags) == ("done", ["early"])
+    assert store.head("r").pinned

@@ -8,13 +8,12 @@ from fastapi import APIRouter, Path, Query
 
 from netkv import metrics
 from netkv.api.context import Context
-from netkv.api.downsample import MAX_POINTS, downsample
 from netkv.api.models.runs import GroupVerdicts, MetricInfo, Series
 from netkv.api.parameters import RunId, RunIds
 from netkv.api.problems import NotFoundError, found, responses
 from netkv.runs import RunHead, RunRecord
 from netkv.runs.compare import Comparison, compare
-from netkv.runs.records import columns
+from netkv.runs.downsample import MAX_POINTS, downsample
 from netkv.schemes import all_schemes
 
 
@@ -46,12 +45,12 @@ def router(context: Context) -> APIRouter:
     ) -> Series:
         """A run over time. In long runs, neighbouring intervals are joined to at most `limit`."""
         head = found(store.head, run_id)
-        samples, last = store.samples(run_id)
-        points = downsample(samples, limit)
+        columns, last = store.series(run_id)
+        points = downsample(columns, limit)
         return Series(
             run=head,
-            interval=max((point.interval for point in points), default=1.0),
-            columns=columns(points),
+            interval=max(points["interval"], default=1.0),
+            columns=points,
             events=store.events(run_id),
             last_sample=last,
         )

@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
+from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
@@ -19,6 +21,7 @@ from netkv.api.context import Context
 from netkv.api.feed import Feed
 from netkv.api.guard import Guard
 from netkv.api.jobs.queue import Queue
+from netkv.api.models.stream import MESSAGES
 from netkv.api.problems import NotFoundError
 from netkv.api.routes import designs, figures, jobs, runs, scenarios
 from netkv.runs import Store
@@ -49,6 +52,7 @@ def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        queue.start()
         yield
         context.closing.set()
         await asyncio.to_thread(queue.close)
@@ -70,12 +74,46 @@ def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
         generate_unique_id_function=_operation,
         responses=problems.responses(422),
     )
+    app.openapi = lambda: _described(app)  # type: ignore[method-assign]  # FastAPI's own way
     app.add_middleware(Guard)
     problems.install(app)
     for module in _ROUTES:
         app.include_router(module.router(context), prefix=PREFIX)
     app.mount("/", _Page(directory=resources.path("web"), html=True), name="page")
     return app
+
+
+def _described(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document, with the messages of the event stream."""
+    if app.openapi_schema is None:
+        document = get_openapi(
+            title=app.title,
+            version=app.version,
+            summary=app.summary,
+            description=app.description,
+            routes=app.routes,
+        )
+        _, found = models_json_schema(
+            [(model, "serialization") for model in MESSAGES],
+            ref_template="#/components/schemas/{model}",
+        )
+        schemas = document["components"]["schemas"]
+        for name, schema in found["$defs"].items():
+            schemas.setdefault(name, schema)
+        stream = document["paths"][f"{PREFIX}/stream"]["get"]["responses"]["200"]
+        stream["content"]["text/event-stream"] = {
+            "schema": {
+                "oneOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in MESSAGES]
+            }
+        }
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
+def description() -> dict[str, Any]:
+    """The OpenAPI document, without a server."""
+    with Store("sqlite://") as store:
+        return create_app(store).openapi()
 
 
 def _operation(route: APIRoute) -> str:

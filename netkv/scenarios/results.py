@@ -23,7 +23,9 @@ CANCELLED = "It was stopped before its end."
 class Result(BaseModel):
     """Base of all result models: immutable, without unknown fields."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, json_schema_serialization_defaults_required=True
+    )
 
 
 def _described(names: Mapping[str, Value]) -> dict[str, Any]:

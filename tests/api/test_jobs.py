@@ -264,6 +264,7 @@ def test_old_jobs_are_forgotten_but_not_their_runs(
 ) -> None:
     monkeypatch.setattr(record, "KEPT", 2)
     queue = Queue(store)
+    queue.start()
     try:
         for number in range(5):
             job = queue.submit(

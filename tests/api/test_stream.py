@@ -76,6 +76,7 @@ async def test_every_sample_comes_once_wherever_a_stream_resumes(store: Store, a
     written = list(samples(run))
     closing = asyncio.Event()
     queue = Queue(store)
+    queue.start()
     feed = Feed(store, queue, closing)
     try:
         with StoreSink(store) as sink:
@@ -111,6 +112,7 @@ async def test_slow_reader_loses_the_oldest_messages_and_is_told(
     written = list(samples(run))
     closing = asyncio.Event()
     queue = Queue(store)
+    queue.start()
     feed = Feed(store, queue, closing)
     try:
         with StoreSink(store) as sink:

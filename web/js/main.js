@@ -1,94 +1,103 @@
-// The dashboard: one list of runs, one event stream, one set of charts.
+// The dashboard: views below one navigation, one event stream, and the state of the view in the address.
 
-import { listen } from "./api.js";
-import { byId } from "./dom.js";
-import * as charts from "./charts.js";
-import * as designs from "./designs.js";
-import * as launch from "./launch.js";
-import * as looks from "./looks.js";
-import * as metrics from "./metrics.js";
-import * as plots from "./plots.js";
-import * as runs from "./runs.js";
-import * as store from "./store.js";
-import * as summary from "./summary.js";
-import * as theme from "./theme.js";
+import { byId, fill, make } from "./core/dom.js";
+import { duration } from "./core/format.js";
+import * as jobs from "./core/jobs.js";
+import * as looks from "./core/looks.js";
+import * as metrics from "./core/metrics.js";
+import * as router from "./core/router.js";
+import * as series from "./core/series.js";
+import * as stream from "./core/stream.js";
+import * as theme from "./core/theme.js";
 
-let activity = null;
+/**
+ * A view that is shown: `show` is called with the route at the beginning and at each change, `close` at the end.
+ *
+ * @typedef {{ show: (route: router.Route) => void, close: () => void }} Shown
+ */
 
-function redraw() {
-  charts.schedule(runs.shown);
+/** @type {Record<string, { title: string, load: () => Promise<{ mount: (place: HTMLElement) => Shown }> }>} */
+const VIEWS = {
+  live: { title: "Live", load: () => import("./views/live.js") },
+  scenarios: { title: "Scenarios", load: () => import("./views/scenarios.js") },
+  runs: { title: "Runs", load: () => import("./views/runs.js") },
+  compare: { title: "Compare", load: () => import("./views/compare.js") },
+  figures: { title: "Figures", load: () => import("./views/figures.js") },
+  labs: { title: "Labs", load: () => import("./views/labs.js") },
+  packet: { title: "Packet", load: () => import("./views/packet.js") },
+};
+const FIRST = "live";
+
+/** @type {{ name: string, shown: Shown } | null} */
+let open = null;
+let turn = 0;
+
+/** @param {router.Route} route */
+async function show(route) {
+  const name = route.view in VIEWS ? route.view : FIRST;
+  navigation(name);
+  if (open?.name === name) return open.shown.show(route);
+  const mine = ++turn;
+  open?.shown.close();
+  open = null;
+  const place = byId("main");
+  try {
+    const [{ mount }] = await Promise.all([VIEWS[name].load(), looks.load(), metrics.load()]);
+    if (mine !== turn) return;
+    fill(place);
+    place.dataset.view = name;
+    document.title = `${VIEWS[name].title} · netkv`;
+    open = { name, shown: mount(place) };
+    open.shown.show(router.current());
+  } catch (error) {
+    if (mine === turn) fill(place, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+    // The server may have been away.
+    if (mine === turn) waitFor(route);
+    console.warn(error);
+  }
 }
 
-/** Draws everything again after a change of the selection or of the list of runs. */
-function refresh() {
-  runs.render();
-  summary.render(runs.shown());
-  plots.render(runs.shown());
-  redraw();
+/** Shows the view when the server answers again. @param {router.Route} route */
+function waitFor(route) {
+  const off = stream.on("connection", (there) => {
+    if (!there) return;
+    off();
+    show(route);
+  });
 }
 
-/** Selects the newest group. */
-function followNewest() {
-  const newest = [...store.groups().values()][0];
-  if (newest) runs.select(newest.map((run) => run.id));
+/** @param {string} active */
+function navigation(active) {
+  const links = Object.entries(VIEWS).map(([name, { title }]) => make("a", { id: `to-${name}`, href: router.link([name]), "aria-current": name === active ? "page" : null }, title));
+  fill(byId("views"), ...links);
 }
 
-async function reload() {
-  await Promise.all([looks.load(), metrics.load(), store.loadHeads()]);
-  if (byId("follow").checked && (activity?.runs.length || !runs.shown().length)) followNewest();
-  refresh();
+/** What runs, in the head of every view. */
+function activity() {
+  const place = byId("activity");
+  const job = jobs.running();
+  const waiting = jobs.current()?.active.filter((each) => each.state === "queued").length ?? 0;
+  const more = waiting ? ` (${waiting} queued)` : "";
+  if (!job) {
+    place.dataset.state = "idle";
+    fill(place, waiting ? `${waiting} queued` : "Nothing is running.");
+    return;
+  }
+  const { fraction, left_seconds: left } = job.progress ?? { fraction: null, left_seconds: null };
+  const parts = [fraction == null ? "" : `${Math.floor(100 * fraction)}%`, left == null ? "" : `${duration(left)} left`].filter(Boolean);
+  place.dataset.state = job.state;
+  const word = { starting: "Starting", stopping: "Stopping" }[/** @type {string} */ (job.state)] ?? "Running";
+  fill(place, make("a", { href: router.link(["live", job.id]) }, `${word} ${job.title}${parts.length ? `: ${parts.join(", ")}` : ""}${more}`));
 }
 
-let inProgress = "";
-
-async function onJobs(jobs) {
-  launch.render(jobs);
-  const ended = jobs.ended.map((job) => job.id);
-  const running = jobs.active.flatMap((job) => job.runs.map((run) => run.id));
-  // Progress alone changes nothing in the list of runs.
-  const key = JSON.stringify([running, ended]);
-  if (key === inProgress) return;
-  inProgress = key;
-  const now = { runs: jobs.active.flatMap((job) => job.runs) };
-  // A finished run has figures that are not in the event stream.
-  const before = new Set(activity?.runs.map((run) => run.id) ?? []);
-  for (const run of now.runs) before.delete(run.id);
-  for (const id of before) store.forget(id);
-  activity = now;
-  await reload();
-}
-
-designs.start();
-theme.start(() => {
-  plots.redraw();
-  redraw();
+theme.start();
+series.start();
+jobs.start();
+jobs.watch(activity);
+stream.on("connection", (there) => {
+  if (there) return activity();
+  byId("activity").dataset.state = "lost";
+  fill(byId("activity"), "The server does not answer; trying again …");
 });
-store.start(() => {
-  summary.renderEvents(runs.shown());
-  redraw();
-});
-runs.start(() => {
-  byId("follow").checked = false;
-  refresh();
-});
-byId("follow").addEventListener("change", () => reload());
-launch.start().catch((error) => console.error(error));
-
-let connected = null;
-listen({
-  jobs: onJobs,
-  sample(sampled) {
-    store.addSample(sampled);
-    redraw();
-  },
-  event(happened) {
-    store.addEvent(happened);
-    summary.renderEvents(runs.shown());
-    redraw();
-  },
-  connection(there) {
-    connected = there;
-    launch.connection(there);
-  },
-});
-reload().catch(() => launch.connection(connected ?? false));
+stream.start();
+router.start(show);

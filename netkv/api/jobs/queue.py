@@ -62,6 +62,9 @@ class Queue:
         """Whether this server starts jobs (rule 3)."""
         self._next_check = 0.0
         self._thread = threading.Thread(target=self._run, name="jobs", daemon=True)
+
+    def start(self) -> None:
+        """Begins to watch the jobs and to start queued ones; `close` ends it."""
         self._thread.start()
 
     def submit(

@@ -8,4 +8,8 @@ from pydantic import BaseModel, ConfigDict
 class Model(BaseModel):
     """Base of all models. Unknown fields, such as misspelt options, are errors."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(
+        extra="forbid",
+        # An answer always has all its fields.
+        json_schema_serialization_defaults_required=True,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from netkv.api.models.base import Model
+from netkv.api.models.jobs import Jobs
 from netkv.scenarios.results import RunEvent, RunSample
 
 
@@ -27,3 +28,7 @@ class Dropped(Model):
 
     count: int
     """Number of dropped messages; the store has their samples and events."""
+
+
+MESSAGES = (Jobs, StreamedSample, StreamedEvent, Dropped)
+"""The bodies of all messages: `jobs`, `sample`, `event`, `dropped`."""

@@ -95,13 +95,16 @@ def router(context: Context) -> APIRouter:
     )
     async def stream(
         last_event_id: Annotated[str | None, Header()] = None,
+        after: Annotated[
+            str | None, Query(max_length=40, description="The same, for a new EventSource.")
+        ] = None,
     ) -> AsyncIterator[ServerSentEvent]:
         """New samples and events of all runs, and changes of jobs.
 
         The stream begins after the message `Last-Event-ID`; without this header, it begins now.
         Messages are `jobs`, `sample`, `event`, and `dropped` if the stream was not read.
         """
-        async for message in context.feed.follow(feed.parse_cursor(last_event_id)):
+        async for message in context.feed.follow(feed.parse_cursor(last_event_id or after)):
             if message is None:
                 yield ServerSentEvent(comment="keep-alive")
             else:

@@ -3,18 +3,33 @@
 
 import { get } from "./api.js";
 
+/** @typedef {import("./api.js").Schemas} Schemas */
+/** @typedef {{ line: { color: string, dash: string, width: number }, marker: Record<string, any>, bar: Record<string, any> }} Look */
+/** @typedef {Pick<Schemas["RunHead"], "id" | "scenario" | "scheme" | "params" | "mode" | "target">} Styled */
+
+/** @type {{ schemes: Record<string, Look[]>, others: Look[] } | null} */
 let known = null;
 
 /** Loads the definitions, once. */
 export async function load() {
-  known ??= await get("/api/v1/looks");
+  known ??= await get("/looks");
+}
+
+/** The style of a scheme in lists and legends. @param {string} scheme @returns {Look} */
+export function lookOf(scheme) {
+  if (!known) throw new Error("The styles are not loaded.");
+  return (known.schemes[scheme] ?? known.others)[0];
 }
 
 /**
  * Id of each of these runs → its style: `line`, `marker` and `bar` of plotly traces. Runs of a scheme are numbered in
  * this order. Repeats come last, because figures of the server have one line for all repeats.
+ *
+ * @param {Styled[]} runs
+ * @returns {Map<string, Look>}
  */
 export function looksOf(runs) {
+  if (!known) throw new Error("The styles are not loaded.");
   const firsts = new Map();
   const repeats = [];
   for (const run of runs) {

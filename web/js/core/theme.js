@@ -6,11 +6,11 @@ const ORDER = ["system", "light", "dark"];
 const system = matchMedia("(prefers-color-scheme: dark)");
 
 let chosen = localStorage.getItem("theme") ?? "system";
-let notify = () => {};
+/** @type {Set<() => void>} */
+const listeners = new Set();
 
-/** Applies the theme now and on every change; `changed` is called after each change. */
-export function start(changed) {
-  notify = changed;
+/** Applies the theme, and offers the choice. */
+export function start() {
   byId("theme").addEventListener("click", () => {
     chosen = ORDER[(ORDER.indexOf(chosen) + 1) % ORDER.length];
     localStorage.setItem("theme", chosen);
@@ -20,14 +20,25 @@ export function start(changed) {
   apply();
 }
 
+/**
+ * Calls `listener` after each change of the theme.
+ *
+ * @param {() => void} listener
+ * @returns {() => void} ends it
+ */
+export function watch(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
 function apply() {
   const dark = chosen === "dark" || (chosen === "system" && system.matches);
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   byId("theme").textContent = `Theme: ${chosen}`;
-  notify();
+  for (const each of listeners) each();
 }
 
-/** The value of one of the page's colours, e.g. `colour("--text")`. */
+/** The value of one of the page's colours, e.g. `colour("--text")`. @param {string} name */
 export function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }

@@ -1,0 +1,102 @@
+// The series of runs: loaded once, then extended by the event stream.
+
+import { get } from "./api.js";
+import * as stream from "./stream.js";
+
+/** @typedef {import("./api.js").Schemas} Schemas */
+/** @typedef {Record<string, any[]>} Columns columns of equal length, an entry for each interval */
+/** @typedef {{ columns: Columns, events: Schemas["RunEvent"][], last: number, stale: boolean }} Series */
+
+/** Maximum of points of a trace; for longer runs the server joins neighbouring intervals. */
+const MAX_POINTS = 1200;
+
+/** @type {Map<string, Series>} */
+const loaded = new Map();
+/** @type {Map<string, any[]>} messages that came while the series was loaded */
+const loading = new Map();
+/** @type {Set<(id: string) => void>} */
+const listeners = new Set();
+
+/** Begins to extend series by the event stream. */
+export function start() {
+  stream.on("sample", addSample);
+  stream.on("event", addEvent);
+  // Messages are missing: what is shown is loaded again.
+  stream.on("dropped", () => [...loaded.keys()].forEach(reload));
+}
+
+/**
+ * Calls `listener` with the id of a run after each change of its series.
+ *
+ * @param {(id: string) => void} listener
+ * @returns {() => void} ends it
+ */
+export function watch(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** The series of a run; null before it is loaded. A missing or outdated one is requested. @param {string} id */
+export function seriesOf(id) {
+  const known = loaded.get(id);
+  if ((!known || known.stale) && !loading.has(id)) load(id);
+  return known ?? null;
+}
+
+/** Loads a series again; it is shown as it is until then. @param {string} id */
+export function reload(id) {
+  const known = loaded.get(id);
+  if (known) known.stale = true;
+  changed(id);
+}
+
+/** @param {string} id */
+async function load(id) {
+  loading.set(id, []);
+  try {
+    const found = await get(`/runs/${encodeURIComponent(id)}/series`, { limit: MAX_POINTS });
+    loaded.set(id, { columns: found.columns, events: found.events, last: found.last_sample, stale: false });
+    for (const sampled of loading.get(id) ?? []) addSample(sampled);
+  } catch {
+    // The run was deleted, or the server does not answer; the next call of `seriesOf` tries again.
+    loaded.delete(id);
+  }
+  loading.delete(id);
+  changed(id);
+}
+
+/** @param {Schemas["StreamedSample"]} sampled */
+function addSample(sampled) {
+  loading.get(sampled.run)?.push(sampled);
+  const known = loaded.get(sampled.run);
+  if (!known || sampled.id <= known.last) return;
+  known.last = sampled.id;
+  for (const [name, column] of Object.entries(known.columns)) column.push(cell(sampled.sample, name));
+  if (known.columns.time.length > MAX_POINTS) known.stale = true;
+  changed(sampled.run);
+}
+
+/**
+ * The value of a sample for a column of a series (netkv/runs/records.py).
+ *
+ * @param {Record<string, any>} sample
+ * @param {string} name
+ */
+function cell(sample, name) {
+  const latency = name.match(/^latency_(.+)_us$/);
+  return latency ? sample.latency_us[latency[1]] : sample[name];
+}
+
+/** @param {Schemas["StreamedEvent"]} happened */
+function addEvent(happened) {
+  const known = loaded.get(happened.run);
+  const { time, text } = happened.event;
+  if (!known || known.events.some((event) => event.time === time && event.text === text)) return;
+  known.events.push(happened.event);
+  changed(happened.run);
+}
+
+/** @param {string} id */
+function changed(id) {
+  for (const each of listeners) each(id);
+}

@@ -1,0 +1,157 @@
+// A card with a chart: title, downloads, and the numbers as a table for those who do not see the picture.
+
+import { draw as svg, fill, make, table } from "../core/dom.js";
+import { colour } from "../core/theme.js";
+import * as theme from "../core/theme.js";
+import { save, saveUrl } from "./files.js";
+
+/** @typedef {{ x: any[], y: any[], name?: string, z?: number[][], [option: string]: any }} Trace */
+/** @typedef {{ traces: Trace[], x?: object, y?: object, shapes?: object[], annotations?: object[], layout?: object, empty?: string }} Drawing */
+
+const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
+/** Size of a downloaded picture: a column of a paper, 3.5 inches at 300 dots per inch. */
+const FILE = { width: 525, height: 315, scale: 2 };
+/** Milliseconds between two drawings of one chart. */
+const PAUSE_MS = 500;
+
+/** One chart. `update` may be called at any rate; it is drawn when it is visible. */
+export class Chart {
+  /**
+   * @param {object} about
+   * @param {string} about.id id of the chart's element
+   * @param {string} about.title
+   * @param {string} [about.unit] smaller text behind the title
+   * @param {string} [about.meaning] what is shown, for readers who point at the title
+   * @param {boolean} [about.wide] over both columns
+   * @param {(value: unknown) => string} [about.show] a value in the table
+   */
+  constructor({ id, title, unit = "", meaning = "", wide = false, show = String }) {
+    this.id = id;
+    this.title = title;
+    this.show = show;
+    /** @type {(() => Drawing) | null} */
+    this.source = null;
+    /** @type {Drawing | null} */
+    this.drawing = null;
+    this.visible = false;
+    this.drawnAt = 0;
+    this.timer = 0;
+    this.place = make("div", { id, class: "chart", role: "img", "aria-labelledby": `${id}-title` });
+    this.numbers = make("details", { class: "numbers", toggle: () => this.fillTable() }, make("summary", {}, "Numbers"), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title} as a table` }));
+    this.element = make(
+      "section",
+      { class: wide ? "card wide" : "card" },
+      make("div", { class: "head" }, make("h2", { id: `${id}-title`, title: meaning }, title, " ", make("span", { class: "unit" }, unit)), this.tools()),
+      this.place,
+      this.numbers,
+    );
+    this.observer = new IntersectionObserver((entries) => {
+      this.visible = entries.some((entry) => entry.isIntersecting);
+      if (this.visible) this.soon();
+    }, { rootMargin: "200px" });
+    this.observer.observe(this.place);
+    this.unwatch = theme.watch(() => this.soon());
+  }
+
+  /** Draws what `source` returns, at the next possible moment. @param {() => Drawing} source */
+  update(source) {
+    this.source = source;
+    this.soon();
+  }
+
+  /** Removes the chart. */
+  close() {
+    clearTimeout(this.timer);
+    this.observer.disconnect();
+    this.unwatch();
+    window.Plotly.purge(this.place);
+    this.element.remove();
+  }
+
+  soon() {
+    if (!this.visible || this.timer || !this.source) return;
+    const wait = Math.max(0, this.drawnAt + PAUSE_MS - performance.now());
+    this.timer = window.setTimeout(() => requestAnimationFrame(() => this.now()), wait);
+  }
+
+  now() {
+    this.timer = 0;
+    if (!this.source || !this.place.isConnected) return;
+    this.drawnAt = performance.now();
+    this.drawing = this.source();
+    window.Plotly.react(this.place, this.drawing.traces, layoutOf(this.id, this.drawing), CONFIG);
+    if (this.numbers.open) this.fillTable();
+  }
+
+  fillTable() {
+    const place = /** @type {HTMLElement} */ (this.numbers.lastElementChild);
+    if (!this.numbers.open) return fill(place);
+    const { headings, rows } = numbersOf(this.drawing?.traces ?? []);
+    fill(place, table(headings, rows.map((row) => row.map((value) => (value == null ? "" : this.show(value))))));
+  }
+
+  tools() {
+    const picture = (/** @type {"png" | "svg"} */ format) => async () => saveUrl(`${this.id}.${format}`, await window.Plotly.toImage(this.place, { format, ...FILE }));
+    const csv = () => save(`${this.id}.csv`, "text/csv", csvOf(this.drawing?.traces ?? []));
+    const button = (/** @type {string} */ text, /** @type {() => unknown} */ click) => make("button", { type: "button", class: "link", click, "aria-label": `${this.title} as ${text}` }, text);
+    return make("p", { class: "files" }, button("PNG", picture("png")), button("SVG", picture("svg")), button("CSV", csv));
+  }
+}
+
+/**
+ * The numbers of a chart: a row for each place on the axis, a column for each trace.
+ *
+ * @param {Trace[]} traces
+ */
+export function numbersOf(traces) {
+  /** @type {Map<any, any[]>} */
+  const rows = new Map();
+  traces.forEach((trace, at) => {
+    const columns = trace.z ? trace.z[0]?.map((_, index) => index) ?? [] : trace.x;
+    columns.forEach((x, index) => {
+      const key = trace.z ? trace.x[index] : x;
+      const row = rows.get(key) ?? [];
+      row[at] = trace.z ? trace.z.map((line) => line[index]).join(" ") : trace.y[index];
+      rows.set(key, row);
+    });
+  });
+  const headings = ["", ...traces.map((trace, at) => trace.name ?? `trace ${at + 1}`)];
+  return { headings, rows: [...rows].map(([x, values]) => [x, ...headings.slice(1).map((_, at) => values[at])]) };
+}
+
+/** @param {Trace[]} traces */
+export function csvOf(traces) {
+  const { headings, rows } = numbersOf(traces);
+  const quote = (/** @type {unknown} */ value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
+  return [headings, ...rows].map((row) => row.map((value) => (value == null ? "" : quote(value))).join(",")).join("\n");
+}
+
+/** A sample of a line or bar, for legends. @param {string} fill */
+export function sample(fill) {
+  return svg("svg", { class: "sample", viewBox: "0 0 10 10", "aria-hidden": "true" }, svg("rect", { width: 10, height: 10, fill }));
+}
+
+/** @param {string} id @param {Drawing} drawing */
+function layoutOf(id, { traces, x = {}, y = {}, shapes = [], annotations = [], layout = {}, empty = "" }) {
+  const axis = { gridcolor: colour("--line"), linecolor: colour("--line"), zeroline: false, automargin: true };
+  const nothing = { text: empty, showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 };
+  return {
+    margin: { l: 50, r: 12, t: 8, b: 36 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { color: colour("--soft"), size: 12, family: "inherit" },
+    hovermode: "x unified",
+    hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--text") } },
+    showlegend: traces.length > 1,
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { color: colour("--text") } },
+    barmode: "group",
+    bargap: 0.25,
+    xaxis: { ...axis, showgrid: false, ...x },
+    yaxis: { ...axis, ...y },
+    shapes: traces.length ? shapes : [],
+    annotations: traces.length || !empty ? annotations : [nothing],
+    // The zoom is kept when new points arrive.
+    uirevision: id,
+    ...layout,
+  };
+}

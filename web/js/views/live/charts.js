@@ -1,0 +1,152 @@
+// The charts of one run over time.
+
+import { make } from "../../core/dom.js";
+import { count, rate } from "../../core/format.js";
+import { lookOf } from "../../core/looks.js";
+import { described, isShown, metric } from "../../core/metrics.js";
+import { colour } from "../../core/theme.js";
+import { Chart } from "../../parts/chart.js";
+import { disturbances, warmup } from "../../parts/disturbances.js";
+
+/** @typedef {import("../../core/api.js").Schemas["RunHead"]} RunHead */
+/** @typedef {import("../../core/series.js").Series} Series */
+
+/** Percentiles with the dash of each: all have the colour of the scheme. */
+const PERCENTILES = /** @type {const} */ ([["p50", "solid"], ["p95", "dash"], ["p99", "dashdot"], ["p999", "dot"]]);
+/** Counts of an interval that are errors or repeated work; those that never differ from 0 are left out. */
+const COUNTS = ["lost_ops", "retries", "refused_writes", "stale_reads", "unknown", "ignored"];
+
+/** All charts; `update` draws those of a run. */
+export function charts() {
+  const throughput = new Chart({ id: "throughput", title: "Throughput", unit: "operations/s, by who answers", wide: true, show: whole });
+  const latency = new Chart({ id: "latency", title: "Latency", unit: "ms, from the intended send time", show: three });
+  const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, show: three });
+  const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s", show: whole });
+  const imbalance = new Chart({ id: "imbalance", title: "Load of the busiest server", unit: "times the mean", show: three });
+  const control = new Chart({ id: "control", title: metric("control_plane_mib_per_s").label, unit: "MiB/s, by switch", meaning: metric("control_plane_mib_per_s").meaning, show: three });
+  const errors = new Chart({ id: "counts", title: "Losses, retries and refusals", unit: "per interval", show: whole });
+  const all = [throughput, latency, hits, load, imbalance, control, errors];
+  return {
+    element: make("div", { class: "charts" }, ...all.map((chart) => chart.element)),
+    close: () => all.forEach((chart) => chart.close()),
+    /** @param {RunHead} run @param {Series | null} series */
+    update(run, series) {
+      if (!series) return;
+      const x = { title: { text: run.mode === "sim" ? "virtual seconds" : "seconds" } };
+      const over = () => {
+        const found = disturbances([{ run, series }]);
+        return { x, shapes: [...warmup([run]), ...found.shapes] };
+      };
+      throughput.update(() => ({ ...over(), annotations: disturbances([{ run, series }]).annotations, traces: answers(run, series), y: { rangemode: "tozero", tickformat: "~s" } }));
+      latency.update(() => ({ ...over(), traces: percentiles(run, series), y: { rangemode: "tozero" } }));
+      hits.update(() => hitRatio(run, series, over()));
+      load.update(() => ({ traces: heat(series), x, y: { title: { text: "server" }, tickformat: "d" } }));
+      imbalance.update(() => ({ ...over(), traces: [line(run, series, "busiest / mean", ratios(series))], y: { rangemode: "tozero" } }));
+      control.update(() => ({ ...over(), traces: bandwidths(run, series), y: { rangemode: "tozero" } }));
+      errors.update(() => ({ ...over(), traces: counts(run, series), y: { rangemode: "tozero" }, empty: "None so far" }));
+    },
+  };
+}
+
+/** @param {unknown} value */
+function whole(value) {
+  return typeof value === "number" ? rate(value) : String(value);
+}
+
+/** @param {unknown} value */
+function three(value) {
+  return typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
+}
+
+/**
+ * @param {RunHead} run
+ * @param {Series} series
+ * @param {string} name
+ * @param {(number | null)[]} y
+ * @param {string} [dash]
+ */
+function line(run, series, name, y, dash = "solid") {
+  const { color, width } = lookOf(run.scheme).line;
+  return { type: "scatter", mode: y.length > 1 ? "lines" : "markers", name, x: series.columns.time, y, line: { color, width, dash }, marker: { color } };
+}
+
+/** Stacked areas: what caches and what servers answer. @param {RunHead} run @param {Series} series */
+function answers(run, series) {
+  const { throughput_ops: all, hit_ratio: hit } = series.columns;
+  const scheme = lookOf(run.scheme).line.color;
+  const part = (/** @type {string} */ name, /** @type {number[]} */ y, /** @type {string} */ fill) => ({
+    type: "scatter", mode: "lines", name, x: series.columns.time, y, stackgroup: "answers", line: { color: scheme, width: 1 }, fillcolor: fill,
+    hovertemplate: `%{y:,.0f}<extra>${name}</extra>`,
+  });
+  if (!isShown("hit_ratio", run.scheme)) return [part("servers", all, tint(scheme, 0.25))];
+  const cached = all.map((/** @type {number} */ value, /** @type {number} */ at) => value * (hit[at] ?? 0));
+  return [
+    part("servers", all.map((/** @type {number} */ value, /** @type {number} */ at) => value - cached[at]), tint(scheme, 0.15)),
+    part("cache", cached, tint(scheme, 0.55)),
+  ];
+}
+
+/** @param {RunHead} run @param {Series} series */
+function percentiles(run, series) {
+  return PERCENTILES.map(([name, dash]) => {
+    const values = series.columns[`latency_${name}_us`];
+    const y = values.map((/** @type {number | null} */ value) => (value == null ? null : value / 1000));
+    return { ...line(run, series, name === "p999" ? "p99.9" : name, y, dash), text: values.map((/** @type {number | null} */ value) => described(`latency_${name}_us`, value)), hovertemplate: "%{text}<extra>%{fullData.name}</extra>" };
+  });
+}
+
+/** @param {RunHead} run @param {Series} series @param {{ x: object, shapes: object[] }} over */
+function hitRatio(run, series, over) {
+  const shown = isShown("hit_ratio", run.scheme);
+  const predicted = /** @type {any} */ (run).predicted_hit_ratio;
+  const rule = predicted == null ? [] : [{ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: predicted, y1: predicted, line: { color: lookOf(run.scheme).line.color, width: 1.5, dash: "dot" } }];
+  return {
+    ...over,
+    shapes: [...over.shapes, ...rule],
+    traces: shown ? [line(run, series, "hit ratio", series.columns.hit_ratio)] : [],
+    y: { range: [0, 1], tickformat: ".0%" },
+    empty: `${run.scheme} has no cache`,
+  };
+}
+
+/** @param {Series} series */
+function heat(series) {
+  const rows = series.columns.server_load;
+  const servers = Math.max(0, ...rows.map((/** @type {number[]} */ row) => row.length));
+  const z = Array.from({ length: servers }, (_, server) => rows.map((/** @type {number[]} */ row) => row[server] ?? null));
+  const scale = [[0, colour("--heat-low")], [1, colour("--heat-high")]];
+  return [{ type: "heatmap", name: "load of each server", x: series.columns.time, y: z.map((_, server) => server), z, zmin: 0, colorscale: scale, colorbar: { thickness: 10, tickformat: "~s", outlinewidth: 0 }, hovertemplate: "server %{y} at %{x}: %{z:,.0f} ops/s<extra></extra>" }];
+}
+
+/** @param {Series} series */
+function ratios(series) {
+  return series.columns.server_load.map((/** @type {number[]} */ row) => {
+    const total = row.reduce((sum, each) => sum + each, 0);
+    return total ? (Math.max(...row) * row.length) / total : null;
+  });
+}
+
+/** @param {RunHead} run @param {Series} series */
+function bandwidths(run, series) {
+  const by = series.columns.control_plane_mib_per_s_by_switch;
+  const switches = [...new Set(by.flatMap((/** @type {object} */ each) => Object.keys(each)))];
+  if (switches.length < 2) return [line(run, series, "all switches", series.columns.control_plane_mib_per_s)];
+  const dashes = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
+  return switches.map((name, at) => line(run, series, name, by.map((/** @type {Record<string, number>} */ each) => each[name] ?? null), dashes[at % dashes.length]));
+}
+
+/** @param {RunHead} run @param {Series} series */
+function counts(run, series) {
+  const dashes = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
+  return COUNTS.filter((name) => series.columns[name]?.some(Boolean)).map((name, at) => ({
+    ...line(run, series, metric(name).label, series.columns[name], dashes[at % dashes.length]),
+    text: series.columns[name].map(count),
+    hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
+  }));
+}
+
+/** A colour with an opacity. @param {string} hex `#rrggbb` @param {number} opacity */
+function tint(hex, opacity) {
+  const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  return `rgba(${r}, ${g}, ${b}, ${opacity})`;
+}

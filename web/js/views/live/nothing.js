@@ -1,0 +1,80 @@
+// Nothing runs: what can be started, what waits, and what has ended.
+
+import { get, send } from "../../core/api.js";
+import { fill, make } from "../../core/dom.js";
+import { duration, moment } from "../../core/format.js";
+import * as jobs from "../../core/jobs.js";
+import * as router from "../../core/router.js";
+
+/** @typedef {import("../../core/api.js").Schemas} Schemas */
+
+/** Scenarios to begin with, the first that exists first. */
+const FIRST = ["quickstart", "switch-crash"];
+
+/** @type {Promise<Schemas["ScenarioSummary"][]> | null} */
+let scenarios = null;
+
+/**
+ * @param {HTMLElement} place
+ * @param {Schemas["Job"] | null} shown the job above, if there is one
+ */
+export async function nothing(place, shown) {
+  const all = jobs.current();
+  if (!all) return;
+  if (!place.childElementCount) fill(place, make("p", { class: "empty" }, "Loading …"));
+  scenarios ??= get("/scenarios");
+  const found = await scenarios.catch((error) => {
+    scenarios = null;
+    throw error;
+  });
+  const offered = FIRST.map((name) => found.find((each) => each.name === name)).filter((each) => each !== undefined);
+  const ended = all.ended.filter((job) => job.id !== shown?.id).slice(0, 8);
+  fill(
+    place,
+    make(
+      "section",
+      { class: "card", id: "begin" },
+      make("h2", {}, shown ? "Start another run" : "Nothing is running"),
+      make("div", { class: "offers" }, ...offered.map(offer), make("a", { class: "button", href: router.link(["scenarios"]) }, `All ${found.length} scenarios`)),
+    ),
+    ended.length ? make("section", { class: "card", id: "ended" }, make("h2", {}, "Ended jobs"), make("ul", { class: "plain" }, ...ended.map(line))) : null,
+  );
+}
+
+/** @param {Schemas["ScenarioSummary"]} scenario */
+function offer(scenario) {
+  const start = make("button", { class: "primary", type: "button", id: `start-${scenario.name}`, click: () => begin(scenario.name, start) }, `Run ${scenario.name}`);
+  return make(
+    "div",
+    { class: "offer" },
+    make("h3", {}, scenario.title),
+    make("p", { class: "hint" }, `${scenario.schemes.join(", ")} · about ${duration(scenario.wall_seconds)} here (${scenario.wall_seconds_source})`),
+    make("p", { class: "buttons" }, start, make("a", { class: "button", href: router.link(["scenarios", scenario.name]) }, "Change it first")),
+  );
+}
+
+/** @param {string} name @param {HTMLElement} button */
+async function begin(name, button) {
+  button.setAttribute("disabled", "");
+  try {
+    await send("POST", "/jobs", { scenario: name });
+  } catch (error) {
+    button.after(make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+  }
+  button.removeAttribute("disabled");
+}
+
+/** @param {Schemas["Job"]} job */
+function line(job) {
+  const how = job.state === "done" && job.ok === false ? "done, but a run failed or a threshold was missed" : job.state;
+  return make(
+    "li",
+    {},
+    make("a", { href: router.link(["live", job.id]) }, job.title),
+    " ",
+    make("span", { class: `state state-${job.state}` }, how),
+    " ",
+    make("time", { class: "hint", datetime: new Date(1000 * (job.finished_at ?? job.created_at)).toISOString() }, moment(job.finished_at ?? job.created_at)),
+    job.error ? make("span", { class: "hint" }, ` ${job.error.split("\n").at(-1)}`) : null,
+  );
+}

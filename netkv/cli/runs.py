@@ -226,30 +226,37 @@ def export(
     html: Annotated[
         bool, typer.Option("--html", help="A page with figures that needs no network.")
     ] = False,
+    parquet: Annotated[
+        bool, typer.Option("--parquet", help="As --csv, with types, for pandas and databases.")
+    ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Everything, as one JSON document (the default).")
     ] = False,
 ) -> None:
-    """Export runs as JSON, CSV or HTML."""
+    """Export runs as JSON, CSV, Parquet or HTML."""
     from netkv.errors import NetkvError, UsageError
+    from netkv.runs import export as formats
 
-    if json + csv + html > 1:
-        raise UsageError("Only one of --json, --csv and --html can be written at once.")
+    if json + csv + html + parquet > 1:
+        raise UsageError("Only one of --json, --csv, --parquet and --html can be written at once.")
+    if parquet and output is None and sys.stdout.isatty():
+        raise UsageError("Parquet is binary: name a file with --output, or redirect stdout.")
     records = _records(ids)
     if html:
         from netkv.report import page
 
-        text = page.render(records)
+        content = page.render(records).encode()
+    elif parquet:
+        content = formats.to_parquet(records)
     else:
-        from netkv.runs import export as formats
-
         text = formats.to_csv(records) if csv else formats.to_json(records) + "\n"
+        content = text.encode()
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.buffer.write(content)
         sys.stdout.flush()
         return
     try:
-        output.write_text(text, encoding="utf-8")
+        output.write_bytes(content)
     except OSError as error:
         raise NetkvError(f"{output} cannot be written: {error.strerror}.") from error
     notify(f"Wrote {len(records)} {'run' if len(records) == 1 else 'runs'} to {output}.")

@@ -14,7 +14,7 @@ from netkv.cli.output import Json, notify, print_json, stdout
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netkv.runs import RunRecord
+    from netkv.runs import RunRecord, Store
 
 app = typer.Typer(
     help="List, show, compare, plot, tag, export and delete stored runs.", no_args_is_help=True
@@ -187,7 +187,7 @@ def compare(
     """
     from netkv.runs.compare import compare as compare_records
 
-    records = _records(ids)
+    records = _comparable(ids)
     if baseline is not None and baseline not in {record.scheme for record in records}:
         base = _baseline(baseline, records)
         records += [base] if base.id not in {record.id for record in records} else []
@@ -332,7 +332,7 @@ def note(
     from netkv.runs import Store
 
     with Store() as store:
-        found = _one(store.find([run]), run)
+        (found,) = _found(store, [run], at_most_one=True)
         if text is not None:
             store.note(found, text)
         kept = store.head(found).note
@@ -391,21 +391,12 @@ def _pin(ids: Sequence[str], *, pinned: bool, json: bool) -> None:
         notify(f"{'Pinned' if pinned else 'Unpinned'} {', '.join(found)}.")
 
 
-def _one(found: Sequence[str], name: str) -> str:
-    """The only run that a name stands for; raises `UsageError` for a group of several."""
-    from netkv.errors import UsageError
-
-    if len(found) > 1:
-        raise UsageError(f"'{name}' is a group of {len(found)} runs: {', '.join(found)}.")
-    return found[0]
-
-
 def _baseline(name: str, among: Sequence[RunRecord]) -> RunRecord:
     """The run that `--baseline` names; raises `UsageError`."""
     from netkv.errors import UsageError
 
     try:
-        (found,) = _records([name], at_most_one=True)
+        (found,) = _comparable([name], at_most_one=True)
     except UsageError as error:
         there = ", ".join(dict.fromkeys(record.scheme for record in among))
         raise UsageError(
@@ -415,14 +406,27 @@ def _baseline(name: str, among: Sequence[RunRecord]) -> RunRecord:
 
 
 def _records(ids: Sequence[str], *, at_most_one: bool = False) -> list[RunRecord]:
-    from netkv.errors import UsageError
     from netkv.runs import Store
 
     with Store() as store:
-        found = store.find(ids)
-        if at_most_one and len(found) > 1:
-            raise UsageError(
-                f"'{ids[0]}' is a group of {len(found)} runs: {', '.join(found)}. "
-                f"Name one of them, or use 'netkv runs compare {ids[0]}'."
-            )
-        return store.records(found)
+        return store.records(_found(store, ids, at_most_one=at_most_one))
+
+
+def _comparable(ids: Sequence[str], *, at_most_one: bool = False) -> list[RunRecord]:
+    from netkv.runs import Store
+
+    with Store() as store:
+        return store.comparable(_found(store, ids, at_most_one=at_most_one))
+
+
+def _found(store: Store, ids: Sequence[str], *, at_most_one: bool) -> list[str]:
+    """The runs of these ids; raises `UsageError`."""
+    from netkv.errors import UsageError
+
+    found = store.find(ids)
+    if at_most_one and len(found) > 1:
+        raise UsageError(
+            f"'{ids[0]}' is a group of {len(found)} runs: {', '.join(found)}. "
+            f"Name one of them, or use 'netkv runs compare {ids[0]}'."
+        )
+    return found

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from rich.console import Console
 
-from netkv.errors import NetkvError
+from netkv.errors import NetkvError, UsageError
 from netkv.metrics.common import MIB
 from netkv.report.tables import comparison
 from netkv.runs import Store, StoreSink, histograms
@@ -71,6 +71,19 @@ def test_different_settings_are_listed(store: Store) -> None:
         record(sink, start("large", parameters={"lab": {"servers": 16, "clients": 1}}))
     rows = compare(store.records(["small", "large"])).rows
     assert [row.settings for row in rows] == [{"lab.servers": 8}, {"lab.servers": 16}]
+
+
+def test_comparison_needs_no_series(store: Store) -> None:
+    ids = record_comparison(store, repeats=2)
+    with StoreSink(store) as sink:
+        record_recovery(sink, start("r", "netcache"), collect=1.0, restore=0.5)
+    ids = ["r", *ids]
+    light = store.comparable(ids)
+    assert [run.id for run in light] == ids
+    assert not any(run.series or run.events for run in light)
+    assert compare(light) == compare(store.records(ids))
+    with pytest.raises(UsageError, match="There is no run 'nope'"):
+        store.comparable([ids[0], "nope"])
 
 
 def test_failed_repeat_is_counted_and_not_part_of_the_mean(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from netkv import _engine, resources, schemes
 from netkv.api.models.programs import MAX_PACKETS, SourceText, TraceRequest
-from netkv.api.programs import compiling, sandbox, shipped
+from netkv.api.programs import compiling, sandbox, shipped, tracing
 from netkv.api.programs.errors import InputError
 from netkv.p4rt import p4info
 from tests.api.serving import Served
@@ -212,6 +213,32 @@ def test_slow_compilation_is_ended(served: Served, monkeypatch: pytest.MonkeyPat
     assert answer.json()["ok"]
 
 
+def test_requests_that_cannot_wait_are_refused(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "_admitted", threading.BoundedSemaphore(1))
+    assert sandbox._admitted.acquire(blocking=False)
+    body = {"source": COUNTER, "files": PARTS}
+    answer = post(f"{served.url}/api/v1/programs/check", json=body)
+    assert answer.status_code == 429
+    assert "Try again later" in answer.json()["detail"]
+    sandbox._admitted.release()
+    assert post(f"{served.url}/api/v1/programs/check", json=body).json()["ok"]
+
+
+def test_program_that_needs_much_memory_is_ended(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "check", _fill_memory)
+    answer = post(f"{served.url}/api/v1/programs/check", json={"source": ""})
+    assert answer.status_code == 429
+    assert "memory" in answer.json()["detail"]
+
+
+def _fill_memory(_: SourceText) -> bytes:
+    return bytes(1 << 40)
+
+
 def test_packet_shows_every_step(served: Served) -> None:
     setup = {
         "entries": [
@@ -370,12 +397,10 @@ def test_examples_of_each_program_show_its_way(served: Served, name: str) -> Non
     examples = get(f"{served.url}/api/v1/programs/{name}/examples").json()
     assert examples
     for example in examples:
-        TraceRequest.model_validate(example["body"])
-        answer = trace(served, name, **example["body"])
-        assert answer.status_code == 200, answer.text
-        for packet in answer.json()["packets"]:
-            assert packet["leaves"], example["name"]
-            assert steps(packet, "table")
+        job = tracing.Job(name, TraceRequest.model_validate(example["body"]))
+        for packet in tracing.trace(job).packets:
+            assert packet.leaves, example["name"]
+            assert [step for step in packet.steps if step.kind == "table"]
 
 
 def test_cached_key_is_answered_and_others_go_to_a_server(served: Served) -> None:

@@ -346,6 +346,26 @@ class Packet(Model):
 class TraceRequest(Model):
     """Packets, the state of the switch before them, and for the name `source` the program."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "setup": {
+                    "entries": [
+                        {
+                            "table": "NetkvIngress.route.ipv4",
+                            "match": {"dst": "10.2.0.1"},
+                            "action": "NetkvIngress.route.forward",
+                            "params": {"port": 101},
+                        }
+                    ]
+                },
+                "packets": [
+                    {"port": 1, "message": {"op": "GET", "key": "#0", "destination": "server-0"}}
+                ],
+            }
+        }
+    )
+
     source: Annotated[str, Field(max_length=MAX_SOURCE)] | None = None
     """The text of the program; only for the name `source`."""
     files: Annotated[dict[Name, str], Field(max_length=MAX_FILES)] = Field(default_factory=dict)

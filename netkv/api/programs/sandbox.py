@@ -4,7 +4,8 @@ A program of a request may be built to take long or to need much memory. Rules:
 
 1. Each piece of work has a new process, which is killed when its time is over.
 2. The process has a limit of memory, and an empty directory that is removed afterwards.
-3. Few such processes run at once; further requests wait for a moment, then are refused.
+3. Few such processes run at once. Few further requests wait for one of them to end, since each
+   occupies a thread of the server; others are refused.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from multiprocessing.connection import Connection
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from netkv.api.problems import LimitError, RequestFieldError
 from netkv.api.programs.errors import InputError
@@ -25,34 +26,27 @@ from netkv.worker_process import WorkerProcess
 SECONDS = 20.0
 """Time for the work of one request."""
 MAX_PROCESSES = 2
+MAX_WAITING = 8
 _MEMORY = 2 << 30
-_WAIT_S = 30.0
-
+_admitted = threading.BoundedSemaphore(MAX_PROCESSES + MAX_WAITING)
 _free = threading.BoundedSemaphore(MAX_PROCESSES)
 
-Request_contra = TypeVar("Request_contra", contravariant=True)
-Result_co = TypeVar("Result_co", covariant=True)
 Argument = TypeVar("Argument")
 Answer = TypeVar("Answer")
-
-
-class Work(Protocol[Request_contra, Result_co]):
-    """A function of a module that can be sent to another process, with its argument."""
-
-    def __call__(self, request: Request_contra, /) -> Result_co: ...
 
 
 def run(
     work: Callable[[Argument], Answer], request: Argument, what: str, seconds: float = SECONDS
 ) -> Answer:
-    """`work(request)` in a process of its own; `what` names the work in errors.
+    """`work(request)` in a process of its own; `work` is a function of a module. `what` names the
+    work in errors.
 
-    Raises `LimitError` if it takes too long or too much memory, or if too many others run.
+    Raises `LimitError` if it takes too long or too much memory, or if too many others wait.
     """
-    if not _free.acquire(timeout=_WAIT_S):
-        raise LimitError(f"{what} has to wait: {MAX_PROCESSES} others run. Try again.")
+    if not _admitted.acquire(blocking=False):
+        raise LimitError(f"{what} is refused: {MAX_WAITING} others wait already. Try again later.")
     try:
-        with tempfile.TemporaryDirectory(prefix="netkv-") as directory:
+        with _free, tempfile.TemporaryDirectory(prefix="netkv-") as directory:
             process = WorkerProcess(_main)
             try:
                 process.send((work, request, directory))
@@ -60,7 +54,7 @@ def run(
             finally:
                 process.end(0)
     finally:
-        _free.release()
+        _admitted.release()
     match kind:
         case "field":
             raise RequestFieldError(found[0], found[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from fastapi import APIRouter
 
@@ -13,7 +14,7 @@ from netkv.api.models.scenarios import ScenarioCheck, ScenarioDetails, ScenarioS
 from netkv.api.parameters import Name
 from netkv.api.problems import found, responses
 from netkv.runs import overview, walltime
-from netkv.scenarios import loader, scheme_options
+from netkv.scenarios import loader, reference, scheme_options
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.run_plan import plan
 
@@ -46,6 +47,11 @@ def router(context: Context) -> APIRouter:
             ],
             options=scheme_options.document(scenario),
         )
+
+    @routes.get("/scenarios/schema")
+    def scenario_schema() -> dict[str, Any]:
+        """The JSON schema of a scenario: defaults, limits, meanings and units of options."""
+        return reference.schema()
 
     @routes.get("/scenarios/{name}", responses=responses(404))
     def show_scenario(name: Name) -> ScenarioDetails:

@@ -84,6 +84,7 @@ class LiveRack(Rack):
         external = self.scheme.external_clients(spec.lab)
         network = cabling.plan(spec, external, self.scheme.coordinated)
         self._prepared = False
+        self._filling = False
         self.shards = Shards(spec.lab, self.data)
         self.controller = LiveController(self)
         self.switch_nodes = tuple(
@@ -121,6 +122,10 @@ class LiveRack(Rack):
     def running(self) -> dict[str, bool]:
         """Which processes run, by name of the node."""
         return {node.name: node.running for node in self.nodes if isinstance(node, LiveNode)}
+
+    @property
+    def filled(self) -> float | None:
+        return self.controller.filled if self._filling else None
 
     @property
     def controlled(self) -> bool:
@@ -296,8 +301,12 @@ class LiveRack(Rack):
     async def _start_controller(self) -> None:
         count = self.scheme.preloaded(self.spec.lab)
         hottest = await self.hottest(count) if count else []
-        await self.controller.launch(hottest)
-        await self.controller.ready(PRELOAD_TIMEOUT)
+        self._filling = True
+        try:
+            await self.controller.launch(hottest)
+            await self.controller.ready(PRELOAD_TIMEOUT)
+        finally:
+            self._filling = False
 
 
 def _sum(switches: Iterable[dict[str, Any]]) -> dict[str, int]:

@@ -200,6 +200,8 @@ class Schedule:
 
     def step(self, now: float, step: Step) -> None:
         """Takes a report of a run at time `now`."""
+        if step.index in self._ended:
+            return
         run = self._running.get(step.index)
         if run is not None and run.phase != step.phase:
             self._leave(now, step.index, run, step.phase)

@@ -105,9 +105,11 @@ def up(
 
 def _up(name: str, spec: RackSpec, json: bool, end: str) -> None:
     """Brings a lab up and prints its status; `end` is the sentence on how to take it down."""
+    from netkv.cli.progress import waiting
     from netkv.lab import daemon, veth
 
-    found = daemon.up(name, spec, notify)
+    with waiting(f"Lab '{name}'") as show:
+        found = daemon.up(name, spec, notify, show)
     for warning in found.warnings:
         notify(warning)
     if json:

@@ -67,12 +67,18 @@ class LabStatus:
         return dict(vars(self))
 
 
-def up(name: str, spec: RackSpec, note: Callable[[str], object] = lambda _: None) -> LabStatus:
+def up(
+    name: str,
+    spec: RackSpec,
+    note: Callable[[str], object] = lambda _: None,
+    on_wait: Callable[[str, float | None], object] = lambda _, __: None,
+) -> LabStatus:
     """Starts a lab, unless it is up already (`already`), and waits until it is ready.
 
-    `note` is called with what takes long. Raises `NetkvError` with the supervisor's error if the
-    lab does not start; then it is removed. Raises `UsageError` if a lab of that name is up with
-    another specification.
+    `note` is called with what takes long, `on_wait` several times a second while the lab starts:
+    with what it does, and how far that is (0 to 1, or None). Raises `NetkvError` with the
+    supervisor's error if the lab does not start; then it is removed. Raises `UsageError` if a lab
+    of that name is up with another specification.
     """
     state.check_name(name)
     # gRPC comes with it, which no other command of a lab needs.
@@ -105,7 +111,7 @@ def up(name: str, spec: RackSpec, note: Callable[[str], object] = lambda _: None
             lab = state.create(name, wanted, None)
             lab.supervisor = _spawn(lab)
             lab.save()
-    _wait_until_up(name)
+    _wait_until_up(name, on_wait)
     return _with(status(name), already=already)
 
 
@@ -244,7 +250,7 @@ def _reap() -> None:
     _supervisors[:] = [process for process in _supervisors if process.poll() is None]
 
 
-def _wait_until_up(name: str) -> None:
+def _wait_until_up(name: str, on_wait: Callable[[str, float | None], object]) -> None:
     deadline = time.monotonic() + UP_TIMEOUT
     text = f"was not up within {UP_TIMEOUT:g} s"
     while time.monotonic() < deadline:
@@ -258,6 +264,7 @@ def _wait_until_up(name: str) -> None:
         if lab.state == "broken" or not lab.alive:
             text = f"did not come up: {lab.text or 'its supervisor ended.' + _tail(lab)}"
             break
+        on_wait("starting" if lab.filled is None else "filling the cache", lab.filled)
         time.sleep(_POLL)
     with state.locked():
         state.remove(name)

@@ -77,6 +77,8 @@ class Lab:
     """`starting`, `ready`, `failed` (a node failed) or `broken` (never came up)."""
     text: str = ""
     """Why it failed."""
+    filled: float | None = None
+    """While it starts and fills caches: how far that is, 0 to 1."""
     created: float = 0.0
     """Seconds since the epoch."""
     spec: dict[str, Any] = field(default_factory=dict)

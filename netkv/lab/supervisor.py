@@ -29,6 +29,7 @@ from netkv.rack.report import RackEvent
 
 _EVENTS_KEPT = 1000
 _LINE_LIMIT = 1024 * 1024
+_FILLING_INTERVAL_S = 0.5
 
 
 class Supervisor:
@@ -68,11 +69,24 @@ class Supervisor:
             raise error
 
     async def _up(self) -> None:
-        await self._rack.start()
+        filling = asyncio.create_task(self._note_filling())
+        try:
+            await self._rack.start()
+        finally:
+            filling.cancel()
+        self._lab.filled = None
         self._lab.external_clients = self._rack.external_clients()
         if self._lab.state == "starting":
             self._lab.state = "ready"
         self._lab.save()
+
+    async def _note_filling(self) -> None:
+        """Stores how full the caches are, for whoever waits for the lab."""
+        while True:
+            await asyncio.sleep(_FILLING_INTERVAL_S)
+            if self._rack.filled != self._lab.filled:
+                self._lab.filled = self._rack.filled
+                self._lab.save()
 
     def _handle_event(self, event: RackEvent) -> None:
         print(f"{event.time:.3f} {event.kind} {event.node}: {event.text}", file=sys.stderr)

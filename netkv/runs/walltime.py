@@ -22,16 +22,15 @@ from typing import Any, Literal
 
 from netkv import schemes
 from netkv.errors import NetkvError
-from netkv.lab.spec import ClosedLoop, HeavyTail, MultigetSize, RackSpec, Saturate
 from netkv.runs import default_store
 from netkv.runs.compare import flatten
 from netkv.runs.records import Timing
+from netkv.scenarios import capacity
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.provenance import same_machine
 from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.scenarios.schedule import makespan
-from netkv.schemes.options import SwitchCache
-from netkv.sim import profiles, speed
+from netkv.sim import speed
 from netkv.worker_process import cores
 
 _NEWEST = 5
@@ -51,12 +50,8 @@ _WRITE_COST = 2.0
 """Cost of a simulated write in requests, in addition to its own: its record and its history."""
 _READ_BACK_COST = 1.0
 """Cost of the verification of a simulated run in requests, for each write."""
-_MIX_WRITES = {"ycsb-a": 0.5, "ycsb-b": 0.05, "ycsb-d": 0.05, "ycsb-f": 0.5, "insert": 1.0}
-"""Writes for each operation of a mix."""
 _WORTH_PROCESSES_S = 10.0
 """Seconds of work below which all simulated runs have one process: a start takes a second."""
-_MAX_HITS = 0.98
-"""Limit of the hit ratio: some requests always reach a server."""
 _IGNORED = ("events", "random_faults", "seed", "repeat", "sweep", "schemes", "expect", "plots")
 """Settings that hardly affect the duration of a run, or that the plan contains."""
 _TEXTS = ("name", "title", "description")
@@ -213,11 +208,11 @@ def _estimate(item: PlannedRun) -> dict[str, float]:
     if scenario.mode == "live":
         load = {"warmup": scenario.warmup, "measure": scenario.duration}
         return {**_LIVE_EXTRA, "preload": entries * _LIVE_PRELOAD_S, **load}
-    writes = _writes(spec)
+    writes = capacity.writes(spec)
     cost = 1 / speed.requests_per_core_s()
     if schemes.get(item.scheme).card is not None:
         cost += _CARD_S
-    per_second = _requests_per_s(spec) * cost
+    per_second = capacity.requests_per_s(spec) * cost
     return {
         **_SIM_EXTRA,
         "preload": entries * _PRELOAD_S,
@@ -227,90 +222,5 @@ def _estimate(item: PlannedRun) -> dict[str, float]:
     }
 
 
-def _writes(spec: RackSpec) -> float:
-    """Writes for each operation of the load."""
-    workload = spec.workload
-    if workload.mix is not None:
-        return _MIX_WRITES.get(workload.mix, 0.0)
-    return workload.writes + workload.deletes
-
-
 def _load_seconds(item: PlannedRun) -> float:
     return item.scenario.warmup + item.scenario.duration
-
-
-def _requests_per_s(spec: RackSpec) -> float:
-    """Requests to servers in a virtual second: the offered rate, or the rate that the rack can
-    reach."""
-    arrivals = spec.workload.arrivals
-    if not isinstance(arrivals, ClosedLoop | Saturate):
-        return arrivals.rate * _fan_out(spec)
-    lab = spec.lab
-    profile = profiles.get(lab.profile)
-    client, server = profile.client, profile.server
-    store = profile.backends.get(lab.backend, server)
-    work = server.receive.mean + server.send.mean + store.get.mean
-    rate = _per_second(server.cores, work, lab.scale)
-    served = min(rate, lab.service_rate or rate) * _busy_servers(spec)
-    asked = lab.clients * _per_second(
-        client.cores, client.receive.mean + client.send.mean, lab.scale
-    )
-    capacity = min(served / (1 - _hits(spec)), asked * _fan_out(spec))
-    if isinstance(arrivals, Saturate):
-        return capacity
-    cables = profile.client_link.delay + profile.switch.latency + profile.server_link.delay
-    round_trip = (2 * cables + work) * 1e-6 * lab.scale
-    return min(capacity, arrivals.outstanding * _fan_out(spec) / round_trip)
-
-
-def _per_second(cores: int, microseconds: float, scale: float) -> float:
-    """Operations per second of these cores, if each operation takes so long."""
-    return cores / (max(microseconds, 1e-3) * 1e-6 * scale)
-
-
-def _busy_servers(spec: RackSpec) -> float:
-    """Number of busy servers. Without a cache, the server of the hottest key limits the rate."""
-    servers = spec.lab.servers
-    if schemes.get(spec.scheme).caches:
-        return servers
-    return min(servers, 1 / _popularity(spec, 1))
-
-
-def _hits(spec: RackSpec) -> float:
-    """Share of requests that the switch answers if the hottest keys are cached; below 1."""
-    if not schemes.get(spec.scheme).caches:
-        return 0.0
-    entries = SwitchCache.of(spec.lab).cache_entries
-    return _MAX_HITS * _popularity(spec, entries) * (1 - min(_writes(spec), 1.0))
-
-
-def _popularity(spec: RackSpec, hottest: int) -> float:
-    """Share of requests for the `hottest` most popular keys (Zipf)."""
-    keys, skew = spec.workload.keys, spec.workload.zipf
-    return _zipf_sum(min(hottest, keys), skew) / _zipf_sum(keys, skew)
-
-
-def _zipf_sum(keys: int, skew: float) -> float:
-    """Sum of `rank ** -skew` over the ranks 1 to `keys`: the first exactly, the rest as an integral
-    (0.5% off at most)."""
-    exact = min(keys, 100)
-    total = math.fsum(rank**-skew for rank in range(1, exact + 1))
-    if keys == exact:
-        return total
-    low, high = exact + 0.5, keys + 0.5
-    if math.isclose(skew, 1.0):
-        return total + math.log(high / low)
-    rest = (math.pow(high, 1 - skew) - math.pow(low, 1 - skew)) / (1 - skew)
-    return total + rest
-
-
-def _fan_out(spec: RackSpec) -> float:
-    """Servers that a request reaches, at most."""
-    size = spec.workload.multiget
-    if isinstance(size, HeavyTail):
-        keys = size.mean
-    elif isinstance(size, MultigetSize):
-        keys = (size.min + size.max) / 2
-    else:
-        keys = size or 1
-    return min(keys, spec.lab.servers)

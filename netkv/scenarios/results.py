@@ -356,6 +356,8 @@ class ScenarioResult(Result):
     runs: list[RunResult]
     summary: list[Summary]
     thresholds: list[Threshold]
+    warnings: list[str] = []
+    """Why the load could not be served, or measured the machine, as sentences."""
 
     @property
     def ok(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from netkv.lab import state
-from netkv.scenarios import thresholds
+from netkv.scenarios import capacity, thresholds
 from netkv.scenarios.execution import Execution, Progress
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import RunResult, RunSink, ScenarioResult
@@ -81,4 +81,5 @@ async def run_scenario(
         runs=results,
         summary=thresholds.summarise(results),
         thresholds=verdicts,
+        warnings=capacity.warnings(scenario),
     )

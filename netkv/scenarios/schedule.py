@@ -10,8 +10,9 @@ Rules
    that is stored already) count only as far as they went.
 3. The time left is the makespan of what is left: as many runs at a time as the scenario has jobs,
    each of the others begins when one ends.
-4. The completed share is the time that has passed, divided by that and the time left. It never
-   decreases, and it is 1 exactly when all runs have ended.
+4. The completed share is that of the expected work: runs and phases count by the seconds that were
+   expected at the beginning. So it never decreases when a run turns out to be slow, and it is 1
+   exactly when all runs have ended.
 """
 
 from __future__ import annotations
@@ -184,11 +185,11 @@ class Schedule:
     schemes: Sequence[str]
     expected: Sequence[Mapping[str, float]]
     jobs: int
-    began: float
     _running: dict[int, _Run] = field(default_factory=dict)
     _ended: set[int] = field(default_factory=set)
     _speeds: dict[str, _Speed] = field(default_factory=dict)
-    _fraction: float = 0.0
+    _work: list[float] = field(default_factory=list)
+    """Weight of each run."""
 
     def __post_init__(self) -> None:
         kinds: dict[str, list[float]] = {}
@@ -197,6 +198,7 @@ class Schedule:
                 kinds.setdefault(_kind(phase), []).append(seconds)
         for kind, usual in kinds.items():
             self._speeds[kind] = _Speed(math.fsum(usual) / len(usual))
+        self._work = [max(math.fsum(each.values()), _MIN_SECONDS) for each in self.expected]
 
     def step(self, now: float, step: Step) -> None:
         """Takes a report of a run at time `now`."""
@@ -223,17 +225,14 @@ class Schedule:
         """How far the scenario is at time `now`."""
         self._measure_running()
         runs = tuple(self._run_state(now, index) for index in sorted(self._running))
+        done, total = len(self._ended), len(self.expected)
+        if done == total:
+            return State(done, total, 1.0, 0.0, "done", ())
+        work = math.fsum(self._work[index] for index in self._ended)
+        work += math.fsum(each.share * self._work[each.index] for each in runs)
+        fraction = min(work / math.fsum(self._work), _ALMOST)
         left = self._left([each.left_seconds for each in runs])
-        total = len(self.expected)
-        if len(self._ended) == total:
-            self._fraction, left = 1.0, 0.0
-        else:
-            passed = max(now - self.began, 0.0)
-            share = passed / (passed + left) if passed > 0 else 0.0
-            self._fraction = max(self._fraction, min(share, _ALMOST))
-        at_rest = "done" if len(self._ended) == total else "waiting"
-        phase = runs[0].phase if runs else at_rest
-        return State(len(self._ended), total, self._fraction, left, phase, runs)
+        return State(done, total, fraction, left, runs[0].phase if runs else "waiting", runs)
 
     def _leave(self, now: float, index: int, run: _Run, following: str) -> None:
         """A phase ends; what it took corrects the expectations of others."""

@@ -30,7 +30,7 @@ class Tracker:
                 for each in planned
             ]
         schemes = [each.scheme for each in planned]
-        self._schedule = Schedule(schemes, expected, jobs, time.monotonic())
+        self._schedule = Schedule(schemes, expected, jobs)
         self._sink = sink
         self._on_state = on_state
         self._phases: dict[int, tuple[str, tuple[str, ...]]] = {}

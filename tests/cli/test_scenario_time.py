@@ -61,7 +61,7 @@ def test_list_and_show_have_wall_time_and_its_source(netkv_in_process: Netkv) ->
 
 def test_run_prints_its_expected_wall_time(netkv: Netkv, short_scenario: Path) -> None:
     result = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")
-    assert "1 run takes about 6 s here (estimated)." in result.err
+    assert "1 run takes about 5 s here (estimated)." in result.err
     result = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")
     assert re.search(r"1 run takes about \d+ s here \(measured\)\.", result.err)
 

@@ -19,7 +19,7 @@ def execute(
     expected: Sequence[Phases], actual: Sequence[Phases], jobs: int = 1
 ) -> Iterator[tuple[float, State]]:
     """Executes runs whose phases take `actual` seconds; yields the time and each state."""
-    schedule = Schedule(["nocache"] * len(expected), expected, jobs, began=100.0)
+    schedule = Schedule(["nocache"] * len(expected), expected, jobs)
     steps: list[tuple[float, int, Step]] = []
     free = [100.0] * jobs
     for index, phases in enumerate(actual):
@@ -105,7 +105,7 @@ def test_slow_phase_does_not_slow_down_phases_of_another_kind() -> None:
 
 
 def test_stored_and_failed_runs_say_nothing_about_the_speed() -> None:
-    schedule = Schedule(["nocache"] * 4, [RUN] * 4, 1, began=0.0)
+    schedule = Schedule(["nocache"] * 4, [RUN] * 4, 1)
     schedule.step(0.0, Step(0, "known"))
     schedule.step(0.0, Step(1, "measure", 0.0))
     schedule.step(1.0, Step(1, "measure", 0.05))
@@ -118,7 +118,7 @@ def test_stored_and_failed_runs_say_nothing_about_the_speed() -> None:
 
 
 def test_state_describes_the_runs_in_progress() -> None:
-    schedule = Schedule(["nocache", "netcache", "netcache"], [RUN] * 3, 2, began=0.0)
+    schedule = Schedule(["nocache", "netcache", "netcache"], [RUN] * 3, 2)
     assert schedule.state(0.0).phase == "waiting"
     schedule.step(0.0, Step(0, "starting"))
     schedule.step(0.0, Step(1, "preload", 0.25))

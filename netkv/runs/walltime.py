@@ -44,7 +44,7 @@ _SIM_EXTRA = {"starting": 0.3, "stopping": 0.2}
 """Seconds to compile, set up and free a simulated rack."""
 _PRELOAD_S = 6e-5
 """The same as `_LIVE_PRELOAD_S` for a simulated control plane."""
-_CARD_S = 4e-5
+_CARD_S = 1e-4
 """Seconds of a simulated card for a request: its hardware design is simulated by clock cycles."""
 _WRITE_COST = 2.0
 """Cost of a simulated write in requests, in addition to its own: its record and its history."""

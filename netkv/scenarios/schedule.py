@@ -52,6 +52,8 @@ _MIN_SECONDS = 0.02
 _LINEAR = 0.8
 """Share of a phase up to which its expected time is believed, if it does not report how far it is.
 """
+_OVERDUE = 0.25
+"""Seconds left for each second that such a phase has taken beyond its expected time."""
 _ALMOST = 0.999
 """Limit of the completed share before the end."""
 
@@ -266,7 +268,9 @@ class Schedule:
         share = (before + fraction * seconds) / whole if whole > 0 else 0.0
         run.share = max(run.share, min(share, 1.0))
         rest = (1 - fraction) * seconds * pace
-        if run.fraction is not None:
+        if run.fraction is None:
+            rest = max(rest, _OVERDUE * (passed - usual))
+        else:
             rest = max(rest - (now - run.at), 0.0)
         left = rest + math.fsum(seconds * self._pace(phase) for phase, seconds in following.items())
         return RunState(

@@ -97,6 +97,15 @@ def test_slow_run_shows_while_it_is_in_progress() -> None:
     assert seen[100 + 10 * (2 + 4 + 5 + 4)].left_seconds > 3 * 58
 
 
+def test_phase_that_is_overdue_is_not_said_to_end_at_once() -> None:
+    """A start that takes minutes, because something is built, does not show 0 s all the time."""
+    schedule = Schedule(["nocache"], [{"starting": 1.0, "measure": 5.0}], 1)
+    schedule.step(0, Step(0, "starting"))
+    assert schedule.state(0.5).left_seconds == pytest.approx(5.5)
+    assert schedule.state(61.0).left_seconds == pytest.approx(5 + 15)
+    assert schedule.state(61.0).fraction < 0.2
+
+
 def test_slow_phase_does_not_slow_down_phases_of_another_kind() -> None:
     """A rack that starts slowly has a load of the same length."""
     actual = {**RUN, "starting": 10}

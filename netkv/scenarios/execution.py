@@ -110,11 +110,11 @@ class Execution:
         )
         self._loop = asyncio.get_running_loop()
         ticker = _Ticker(self._loop, lambda: self._on_step(self._position(driven)))
-        self._on_step(Step(self._index, "compiling"))
         reason: str | None = CANCELLED
         known: RunResult | None = None
         refused = False
         try:
+            self._on_step(Step(self._index, "compiling"))
             known = await self._attempt(driven)
             reason = None
         except NetkvError as error:

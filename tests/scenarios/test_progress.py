@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from netkv.api.models.jobs import JobProgress
 from netkv.control.base import Recovered
 from netkv.rack.report import EventKind, RackEvent
 from netkv.runs import Store, StoreSink
@@ -80,6 +81,8 @@ async def test_store_has_plan_and_progress_of_all_runs(store: Store, jobs: int) 
         assert (seen["fraction"], seen["left_seconds"], seen["phase"]) == (1, 0, "done")
     shares = [each.fraction for each in states]
     assert shares == sorted(shares)
+    for document in sink.documents:
+        JobProgress.model_validate(document)  # what the API makes of it
     stored = [run for document in sink.documents for run in document["runs"]]
     assert {run["index"] for run in stored} == {0, 1, 2, 3}
     assert {run["scheme"] for run in stored} == {"nocache", "netcache"}

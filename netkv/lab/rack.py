@@ -100,6 +100,9 @@ class LiveRack(Rack):
         self._redis = tuple(LiveRedisServer(server, self) for server in redis_servers(spec.lab))
         self.nodes = (*self.switch_nodes, *self.linked_nodes, self.controller, *self._redis)
         self.links = (*self.linked_nodes, *(LiveCable(link, self) for link in network.links))
+        self.counters: dict[str, dict[str, Any]] = {}
+        """The counters of switches, servers, and of the sockets of coordinator and client at the
+        last sample; empty for a node that did not answer."""
         self._on_processes = on_processes
         self._cabling: Cabling | None = None
         self._fabric: VethFabric | None = None
@@ -217,6 +220,12 @@ class LiveRack(Rack):
             asyncio.gather(*(each.counters() for each in self.cards)),
         )
         by_name = {it.name: counts for it, counts in zip(self.switch_nodes, switches, strict=True)}
+        self.counters = {
+            **by_name,
+            **{it.name: counts for it, counts in zip(self.servers, servers, strict=True)},
+            **({self.coordinator.name: coordinator.get("socket", {})} if self.coordinator else {}),
+            self.client.name: client.get("socket", {}),
+        }
         return self.sampler.take(
             now=time.monotonic(),
             time=time.time(),

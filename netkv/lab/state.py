@@ -77,6 +77,8 @@ class Lab:
     """`starting`, `ready`, `failed` (a node failed) or `broken` (never came up)."""
     text: str = ""
     """Why it failed."""
+    kind: str = "lab"
+    """`lab`, or `run`: the rack of a run of a scenario, whose process is the supervisor."""
     created: float = 0.0
     """Seconds since the epoch."""
     spec: dict[str, Any] = field(default_factory=dict)
@@ -92,6 +94,11 @@ class Lab:
     def alive(self) -> bool:
         """Whether its supervisor runs."""
         return self.supervisor is not None and self.supervisor.alive
+
+    @property
+    def answers(self) -> bool:
+        """Whether its supervisor may answer requests (`netkv.lab.requests`)."""
+        return self.alive and self.state != "broken"
 
     def save(self) -> None:
         """Replaces lab.json atomically."""
@@ -165,9 +172,9 @@ def names() -> list[str]:
         return []
 
 
-def create(name: str, spec: dict[str, Any], supervisor: Identity | None) -> Lab:
+def create(name: str, spec: dict[str, Any], supervisor: Identity | None, kind: str = "lab") -> Lab:
     """Creates the directory of a new lab. The caller holds the lock and has called `sweep`."""
-    lab = Lab(check_name(name), supervisor=supervisor, created=time.time(), spec=spec)
+    lab = Lab(check_name(name), supervisor=supervisor, kind=kind, created=time.time(), spec=spec)
     lab.save()
     return lab
 

@@ -20,11 +20,21 @@ from netkv.api.feed import Feed
 from netkv.api.guard import Guard
 from netkv.api.jobs.queue import Queue
 from netkv.api.problems import NotFoundError
-from netkv.api.routes import benchmarks, designs, figures, jobs, programs, runs, scenarios, schemes
+from netkv.api.routes import (
+    benchmarks,
+    designs,
+    figures,
+    jobs,
+    labs,
+    programs,
+    runs,
+    scenarios,
+    schemes,
+)
 from netkv.runs import Store
 
 PREFIX = "/api/v1"
-_ROUTES = (runs, figures, scenarios, jobs, designs, programs, schemes, benchmarks)
+_ROUTES = (runs, figures, scenarios, jobs, designs, programs, schemes, benchmarks, labs)
 
 
 class _Page(StaticFiles):

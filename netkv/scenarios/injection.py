@@ -112,7 +112,7 @@ class Injector:
         if event.crash is not None:
             event_validation.check_schemes([rack.scheme.name], ("crash",))
         if duration is not None and not ends:
-            raise FieldError(f"'{event.describe()}' has no end, so no duration", "duration")
+            raise FieldError(f"'{event.describe()}' is no fault that can be healed", "duration")
 
     async def _carry_out(self, event: TimelineEvent) -> None:
         if event.rate is not None or event.outstanding is not None:

@@ -31,6 +31,7 @@ UP_TIMEOUT = 120.0
 DOWN_TIMEOUT = 15.0
 REQUEST_TIMEOUT = 15.0
 _POLL = 0.05
+_REAP_TIMEOUT = 1.0
 _WATCH_INTERVAL = 0.5
 
 
@@ -152,6 +153,7 @@ def down(name: str) -> bool:
             while lab.supervisor.alive and time.monotonic() < deadline:
                 _reap()
                 time.sleep(_POLL)
+            _reap(lab.supervisor.pid)
     with state.locked():
         there = (state.labs() / name).exists()
         state.remove(name)
@@ -284,8 +286,18 @@ _supervisors: list[subprocess.Popen[bytes]] = []
 """Supervisors started by this process, which must reap them when they end."""
 
 
-def _reap() -> None:
-    _supervisors[:] = [process for process in _supervisors if process.poll() is None]
+def _reap(ended: int | None = None) -> None:
+    """Reaps the supervisors that have ended; waits for the one with the pid `ended`.
+
+    A process can look ended while the kernel still ends its threads.
+    """
+    for process in list(_supervisors):
+        if process.pid == ended:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_REAP_TIMEOUT)
+        if process.poll() is not None:
+            with contextlib.suppress(ValueError):  # another thread has removed it
+                _supervisors.remove(process)
 
 
 def _wait_until_up(name: str) -> None:

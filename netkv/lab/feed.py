@@ -4,8 +4,9 @@ Rules
 -----
 1. One task samples the rack, once a second, because taking a sample begins a new interval of the
    load generator's counters. Readers get copies, so none changes what another one reads.
-2. It samples only while somebody has asked within the last `WANTED_S` seconds. The first sample
-   after a pause is dropped: its interval is the whole pause.
+2. It samples only while somebody has asked within the last `WANTED_S` seconds, so that an unused
+   lab costs nothing. The first sample after a pause is dropped, because its interval is the whole
+   pause; `totals` have its counts.
 3. Samples have increasing numbers from 1. The newest `KEPT` are kept.
 4. The rack of a run is sampled by the run; its feed gets these samples (`add`).
 """
@@ -18,13 +19,15 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from netkv.lab.rates import Rates
+from netkv.lab.totals import Totals
 from netkv.rack.report import RackSample
 
 if TYPE_CHECKING:
     from netkv.lab.rack import LiveRack
 
 INTERVAL_S = 1.0
-WANTED_S = 10.0
+WANTED_S = 90.0
+"""Longer than the usual intervals of monitoring systems."""
 KEPT = 600
 MAX_SAMPLES = 100
 """Samples in one answer."""
@@ -38,14 +41,19 @@ class Feed:
         self._samples: deque[dict[str, Any]] = deque(maxlen=KEPT)
         self._number = 0
         self._rates = Rates()
+        self._totals = Totals()
         self._asked = asyncio.Event()
         self._asked_at = 0.0
 
     def after(self, number: int) -> list[dict[str, Any]]:
-        """The oldest kept samples with a higher number, at most `MAX_SAMPLES`. Asking keeps the
-        feed going."""
+        """The oldest kept samples with a higher number, at most `MAX_SAMPLES`; -N: the newest N.
+
+        Asking keeps the feed going.
+        """
         self._asked_at = time.monotonic()
         self._asked.set()
+        if number < 0:
+            number = max(self._number + max(number, -MAX_SAMPLES), 0)
         # Numbers have no gaps.
         skipped = max(len(self._samples) - (self._number - number), 0)
         return list(self._samples)[skipped : skipped + MAX_SAMPLES]
@@ -55,8 +63,14 @@ class Feed:
         """The newest sample; None before the first."""
         return self._samples[-1] if self._samples else None
 
+    @property
+    def totals(self) -> dict[str, Any]:
+        """`Totals.to_json` at the newest sample."""
+        return self._totals.to_json()
+
     def add(self, sample: RackSample) -> None:
         """Appends the sample that was just taken of the rack."""
+        self._totals.add(self._rack, sample)
         found = self._rates.take(self._rack, sample)
         if found is not None:
             self._number += 1
@@ -67,7 +81,7 @@ class Feed:
         while True:
             self._asked.clear()
             await self._asked.wait()
-            await self._rack.sample()
+            self._totals.add(self._rack, await self._rack.sample())
             self._rates.begin(self._rack)
             due = time.monotonic()
             while time.monotonic() < self._asked_at + WANTED_S:

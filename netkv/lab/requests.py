@@ -3,9 +3,10 @@
 A request is a JSON object in a line, and so is its answer, which has `error` (a sentence) if the
 request failed, or `refused` and `path` if the rack does not support it (`daemon.RefusedError`).
 
-- `{"do": "status"}` → `events`, `running`, `controller` (its pid and the arbitration of its
-  switches), `faults` in force
-- `{"do": "samples", "after": NUMBER}` → `samples` with higher numbers (`netkv.lab.feed`)
+- `{"do": "status"}` → `events` (none with `"events": false`), `running`, `controller_running`,
+  `controller` (its pid and the arbitration of its switches), `faults` in force
+- `{"do": "samples", "after": NUMBER}` → `samples` with higher numbers, -N: the newest N
+  (`netkv.lab.feed`), and `totals` (`netkv.lab.totals`)
 - `{"do": "node", "node": NAME}` → its counters, as its process reports them
 - `{"do": "cached", "node": NAME, "offset": N, "limit": N}` → `keys` (hexadecimal) that a switch
   caches according to the control plane, in their order, and their `total`
@@ -103,9 +104,10 @@ class Requests:
         rack = self._rack
         match message:
             case {"do": "status"}:
-                return self._status()
+                return self._status(events=bool(message.get("events", True)))
             case {"do": "samples", "after": int(number)}:
-                return {"samples": self._feed.after(number)}
+                samples = self._feed.after(number)
+                return {"samples": samples, "totals": self._feed.totals}
             case {"do": "node", "node": str(name)}:
                 return await self._node(name)
             case {"do": "cached", "node": str(name), "offset": int(offset), "limit": int(limit)}:
@@ -136,11 +138,11 @@ class Requests:
             return answer
         return {"error": f"A supervisor does not know the request {message!r}."}
 
-    def _status(self) -> dict[str, Any]:
+    def _status(self, *, events: bool) -> dict[str, Any]:
         controller = self._rack.controller
         switches = controller.arbitration()
         return {
-            "events": [asdict(event) for event in self._rack.events],
+            "events": [asdict(event) for event in self._rack.events if events],
             "running": self._rack.running,
             "controller": {"pid": os.getpid(), "switches": switches} if switches else None,
             "controller_running": controller.running,

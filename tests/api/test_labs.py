@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,9 +13,12 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from prometheus_client.parser import text_string_to_metric_families
 
+from netkv import __version__
 from netkv.api import labs
 from netkv.api.app import create_app
+from netkv.api.labs_feed import Cursor, LabsFeed, cursors_of
 from netkv.api.server import HOST, bound
 from netkv.lab import daemon, state
 from netkv.runs import Store
@@ -396,6 +402,111 @@ def test_impossible_fault_is_refused_with_the_reason(
     if field is not None and status == 422 and fault.keys() != {"kill", "stop"}:
         assert problem["errors"][0]["field"] == field
     assert api.get(lab)["faults"] == []
+
+
+# ---------------------------------------------------------------- metrics and updates
+
+
+def metrics(api: Api) -> dict[str, list[tuple[dict[str, str], float]]]:
+    """The samples of `/metrics` by their names."""
+    answer = httpx.get(f"{api.url}/metrics", timeout=PATIENCE_S)
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    found: dict[str, list[tuple[dict[str, str], float]]] = {}
+    for family in text_string_to_metric_families(answer.text):
+        assert family.documentation
+        assert family.type in ("gauge", "counter")
+        for sample in family.samples:
+            found.setdefault(sample.name, []).append((sample.labels, sample.value))
+    return found
+
+
+def of(found: list[tuple[dict[str, str], float]], **labels: str) -> float:
+    """The value with these labels; there is one."""
+    (value,) = [value for its, value in found if labels.items() <= its.items()]
+    return value
+
+
+@pytest.mark.usefixtures("lab", "load")
+def test_metrics_have_counters_and_gauges_of_a_lab(api: Api) -> None:
+    def loaded() -> Any:
+        found = metrics(api)
+        reads = found.get("netkv_lab_operations_total", [])
+        ready = found.get("netkv_lab_operations_per_second")
+        return found if ready and reads and of(reads, operation="read") else None
+
+    first = until(loaded, "the metrics have the load")
+    assert of(first["netkv_lab_state"], lab="one", state="ready") == 1
+    assert of(first["netkv_lab_state"], lab="one", state="broken") == 0
+    for node in NODES - {"external-1", "external-2"}:
+        assert of(first["netkv_lab_node_up"], node=node, scheme="netcache") == 1
+    assert 0 < of(first["netkv_lab_hit_ratio"], lab="one") < 1
+    quantiles = {labels["quantile"] for labels, _ in first["netkv_lab_latency_seconds"]}
+    assert quantiles == {"0.5", "0.95", "0.99", "0.999"}
+
+    def more() -> Any:
+        found = loaded()
+        before = of(first["netkv_lab_operations_total"], operation="read")
+        return found if of(found["netkv_lab_operations_total"], operation="read") > before else None
+
+    second = until(more, "the counters rise")
+    for name in first:
+        if name.endswith("_total"):
+            before = {tuple(labels.items()): value for labels, value in first[name]}
+            for labels, value in second[name]:
+                assert value >= before.get(tuple(labels.items()), 0), (name, labels)
+    assert len(second["netkv_lab_server_operations_total"]) == 4
+    received = second["netkv_lab_bytes_total"]
+    assert of(received, node="switch", direction="received") > 0
+
+
+def test_metrics_have_runs_and_jobs(api: Api) -> None:
+    found = metrics(api)
+    assert {labels["status"] for labels, _ in found["netkv_runs"]} >= {"done", "failed", "running"}
+    assert of(found["netkv_jobs"], state="queued") == 0
+
+
+@pytest.mark.usefixtures("load")
+async def test_updates_have_new_samples_only_and_wait_for_no_dead_lab(lab: str) -> None:
+    """A supervisor that does not answer keeps its state on disk; the others come at once."""
+    feed = LabsFeed()
+    name = lab.removeprefix("/")
+    mute = state.load(name)
+    assert mute is not None
+    with socket.socket(socket.AF_UNIX) as listener:
+        mute.name = "mute"
+        mute.save()
+        listener.bind(str(mute.directory / "control"))
+        listener.listen()
+        try:
+            cursors: dict[str, Cursor] = {}
+            numbers: list[int] = []
+            while len(numbers) < 4:
+                updates = {each.name: each for each in await feed.updates(cursors)}
+                cursors = cursors_of(list(updates.values()), cursors)
+                numbers += [each.number for each in updates[name].samples]
+                assert not updates["mute"].answers
+                assert updates["mute"].state == "ready"
+                await asyncio.sleep(0.1)
+            assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+            assert updates[name].running["switch"]
+        finally:
+            feed.close()
+            shutil.rmtree(mute.directory)
+
+
+def test_health_reports_labs(api: Api, lab: str) -> None:
+    health = httpx.get(f"{api.url}/api/v1/health", timeout=PATIENCE_S).json()
+    assert (health["status"], health["store"], health["job"]) == ("ok", True, None)
+    assert health["version"] == __version__
+    assert health["uptime"] > 0
+    assert health["labs"] == len(api.get()), lab
+
+
+def test_checks_of_the_machine_are_those_of_doctor(api: Api) -> None:
+    found = httpx.get(f"{api.url}/api/v1/doctor", timeout=PATIENCE_S).json()
+    names = [check["name"] for check in found["checks"]]
+    assert names[:2] == ["python", "engine"]
+    assert found["healthy"] == all(check["status"] != "fail" for check in found["checks"])
 
 
 # ---------------------------------------------------------------------------- the end

@@ -390,6 +390,7 @@ class LabUpdate(Model):
     kind: Literal["lab", "run"]
     state: LabState
     text: str
+    scheme: str
     created: float
     answers: bool
     running: dict[str, bool]

@@ -37,6 +37,7 @@ from netkv.api.problems import (
 )
 from netkv.errors import MisfitError, OptionsError, UsageError
 from netkv.lab import daemon, log_file
+from netkv.lab.feed import MAX_SAMPLES
 from netkv.lab.requests import MAX_KEYS
 from netkv.lab.spec import RackSpec
 from netkv.p4rt.inspection import Cell, TableContents
@@ -101,11 +102,14 @@ def router(_context: Context) -> APIRouter:
     @routes.get("/labs/{name}/samples", responses=responses(404, 409))
     def list_samples(
         name: Name,
-        after: Annotated[int, Query(ge=0, description="Number of the last known sample.")] = 0,
+        after: Annotated[
+            int,
+            Query(ge=-MAX_SAMPLES, description="Number of the last known sample; -N: the last N."),
+        ] = 0,
     ) -> LabSamples:
         """The rates of a lab in each second, the oldest first, after a number.
 
-        A lab is sampled while somebody asks at least every ten seconds. Any number of readers get
+        A lab is sampled while somebody asks at least every 90 seconds. Any number of readers get
         the same samples.
         """
         lab = labs.find(name)

@@ -20,7 +20,7 @@ from netkv.api.models.labs import (
 )
 from netkv.api.problems import ConflictError, NotFoundError, RequestFieldError
 from netkv.errors import NetkvError, UsageError, suggest
-from netkv.lab import daemon, picture, state
+from netkv.lab import daemon, external_clients, picture, state
 from netkv.lab.daemon import RefusedError
 from netkv.lab.picture import Picture
 from netkv.lab.spec import RackSpec
@@ -107,6 +107,7 @@ def nodes(lab: state.Lab, drawn: Picture, answer: dict[str, Any]) -> list[LabNod
     """The nodes with their state; `answer`: of `status`."""
     controller = answer.get("controller") or {}
     switches = controller.get("switches", {})
+    programs = external_clients.of_lab(lab.directory, len(lab.external_clients))
     found = []
     for node in drawn.nodes:
         process = lab.nodes.get(node.name)
@@ -114,9 +115,20 @@ def nodes(lab: state.Lab, drawn: Picture, answer: dict[str, Any]) -> list[LabNod
         if node.kind == "controller":
             running = bool(answer.get("controller_running"))
             pid = lab.supervisor.pid if running and lab.supervisor is not None else None
+        program = programs.get(node.name)
+        if program is not None:
+            pid, running = program.process.pid, True
         at = switches.get(node.name)
         arbitration = None if at is None else Arbitration(**at)
-        found.append(LabNode.of(node, pid=pid, running=running, arbitration=arbitration))
+        found.append(
+            LabNode.of(
+                node,
+                pid=pid,
+                running=running,
+                program=program.program if program is not None else None,
+                arbitration=arbitration,
+            )
+        )
     return found
 
 

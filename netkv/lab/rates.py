@@ -76,6 +76,10 @@ class Rates:
                 for name in rack.counters
                 if "received" in (rise := rises(name)) and not _is_switch(rack, name)
             },
+            "programs": {
+                name: {"to_per_s": each.received_per_s, "from_per_s": each.sent_per_s}
+                for name, each in rack.programs.items()
+            },
             "running": {**rack.running, rack.controller.name: rack.controller.running},
         }
 

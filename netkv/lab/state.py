@@ -27,6 +27,7 @@ DEFAULT_LAB = "lab"
 """The default lab of commands."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _GONE_TIMEOUT = 3.0
+_REMOVE_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,11 @@ def remove(name: str) -> None:
         if lab.supervisor is not None and lab.supervisor.pid != os.getpid():
             processes.insert(0, lab.supervisor)
         _end(processes)
-    shutil.rmtree(labs() / name, ignore_errors=True)
+    directory = labs() / name
+    for _ in range(_REMOVE_TRIES):
+        shutil.rmtree(directory, ignore_errors=True)
+        if not directory.exists():
+            break  # else an external client has just written its report
 
 
 def sweep() -> list[str]:

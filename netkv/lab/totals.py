@@ -39,6 +39,8 @@ class Totals:
             self._rise(self._servers, str(server), known)
         for node, counts in rack.counters.items():
             self._rise(self._nodes, node, counts)
+        for node, program in rack.programs.items():
+            self._rise(self._nodes, node, {"received": program.received, "sent": program.sent})
         self._cached = sample.cached
 
     def to_json(self) -> dict[str, Any]:

@@ -255,6 +255,9 @@ class LabSample(Model):
     switches: dict[str, SwitchRates]
     links: dict[str, LinkRates]
     """By the name of the node at the end of the link."""
+    programs: dict[str, LinkRates]
+    """Frames of each program that uses the lab (gateway, client library), by the name of its node,
+    as it has counted them. An operation is a request and a reply, without retransmissions."""
     running: dict[str, bool]
     """Which nodes run."""
 

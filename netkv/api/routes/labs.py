@@ -202,7 +202,7 @@ def _add_nodes(routes: APIRouter) -> None:
         return CachedKeys(**labs.request(lab, message))
 
     @routes.get("/labs/{name}/nodes/{node}/log", responses=responses(404))
-    def show_log(
+    def show_node_log(
         name: Name,
         node: Annotated[Name, Path(description="A node, or `supervisor`.")],
         lines: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,

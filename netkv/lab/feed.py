@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -77,14 +78,22 @@ class Feed:
             self._samples.append({"number": self._number, **found})
 
     async def run(self) -> None:
-        """Samples the rack while somebody asks."""
+        """Samples the rack while somebody asks. An error is logged and ends no lab."""
         while True:
             self._asked.clear()
             await self._asked.wait()
-            self._totals.add(self._rack, await self._rack.sample())
-            self._rates.begin(self._rack)
-            due = time.monotonic()
-            while time.monotonic() < self._asked_at + WANTED_S:
-                due = max(due + INTERVAL_S, time.monotonic())
-                await asyncio.sleep(due - time.monotonic())
-                self.add(await self._rack.sample())
+            try:
+                await self._sample()
+            except Exception:
+                traceback.print_exc()
+                await asyncio.sleep(INTERVAL_S)
+
+    async def _sample(self) -> None:
+        """Samples the rack until nobody has asked for `WANTED_S` seconds."""
+        self._totals.add(self._rack, await self._rack.sample())
+        self._rates.begin(self._rack)
+        due = time.monotonic()
+        while time.monotonic() < self._asked_at + WANTED_S:
+            due = max(due + INTERVAL_S, time.monotonic())
+            await asyncio.sleep(due - time.monotonic())
+            self.add(await self._rack.sample())

@@ -62,7 +62,9 @@ class Supervisor:
             async with self._requests.served(self._lab.directory):
                 await asyncio.wait({up, stop}, return_when=asyncio.FIRST_COMPLETED)
                 if up.done() and up.exception() is None:
-                    await self._serve_until(stop)
+                    feed = asyncio.create_task(self._feed.run())
+                    await stop
+                    feed.cancel()
         finally:
             stop.cancel()
             up.cancel()
@@ -72,15 +74,6 @@ class Supervisor:
             await self._rack.stop()
         if not up.cancelled() and (error := up.exception()) is not None:
             raise error
-
-    async def _serve_until(self, stop: asyncio.Task[bool]) -> None:
-        feed = asyncio.create_task(self._feed.run())
-        try:
-            await asyncio.wait({stop, feed}, return_when=asyncio.FIRST_COMPLETED)
-            if feed.done():
-                feed.result()
-        finally:
-            feed.cancel()
 
     async def _up(self) -> None:
         await self._rack.start()

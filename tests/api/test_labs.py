@@ -25,6 +25,8 @@ from netkv.api.server import HOST, bound
 from netkv.client import AsyncClient
 from netkv.lab import daemon, state
 from netkv.runs import Store
+from netkv.scenarios import loader
+from netkv.scenarios.runner import run_scenario
 from tests.gateway.serving_redis import gateway
 from tests.waiting import PATIENCE_S, until, until_async
 
@@ -549,6 +551,45 @@ def test_checks_of_the_machine_are_those_of_doctor(api: Api) -> None:
     names = [check["name"] for check in found["checks"]]
     assert names[:2] == ["python", "engine"]
     assert found["healthy"] == all(check["status"] != "fail" for check in found["checks"])
+
+
+# ------------------------------------------------------------------------------- runs
+
+
+RUN = """\
+name: small
+schemes: [netcache]
+lab: {servers: 4, service_rate: 5000, cache_entries: 50}
+workload: {keys: 1000, arrivals: {outstanding: 8}}
+warmup: 0
+duration: 6
+"""
+
+
+async def test_fault_is_injected_into_a_live_run(api: Api) -> None:
+    """The rack of a run is a lab, whose samples are those of the run; a fault becomes an event."""
+    running = asyncio.create_task(run_scenario(loader.loads(RUN, "small.yaml")))
+
+    def sampled() -> Any:
+        for each in api.get():
+            if each["kind"] == "run" and each["state"] == "ready":
+                samples = api.get(f"/{each['name']}/samples", after=-1)["samples"]
+                return each["name"] if samples and samples[0]["phase"] == "measure" else None
+        return None
+
+    name = await until_async(lambda: asyncio.to_thread(sampled), "the run is measured")
+    path = f"/{name}"
+    fault = {"kill": "switch", "duration": 0.5}
+    assert await asyncio.to_thread(api.post, f"{path}/faults", fault)
+    text = await asyncio.to_thread(api.ask, "DELETE", path, 409)
+    assert "belongs to a run" in text["detail"]
+    text = await asyncio.to_thread(api.post, f"{path}/load", {"running": False}, 409)
+    assert "belongs to a run" in text["detail"]
+    (result,) = (await running).runs
+    assert result.status == "done"
+    texts = [event.text for event in result.events]
+    assert texts.index("Injected: kill switch") < texts.index("Healed: start switch")
+    assert name not in state.names()
 
 
 # ---------------------------------------------------------------------------- the end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from netkv.api.models.base import Model
 from netkv.lab.hardware import Executor, Fabric, Target
@@ -23,6 +23,16 @@ Text = Annotated[str, Field(max_length=200)]
 
 class LabRequest(Model):
     """A request to bring a lab up; what is left out is as in `netkv up`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"name": "demo", "scheme": "netcache", "set": ["lab.cache_entries=100"]},
+                {"name": "chain", "scheme": "distcache", "topology": "spine-leaf"},
+                {"name": "crash", "scenario": "switch-crash"},
+            ]
+        }
+    )
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] = "lab"
     """Up to 40 small letters, digits and dashes."""
@@ -276,6 +286,17 @@ class FaultRequest(Model):
     Actions are those of the events of a scenario (docs/scenarios.md).
     """
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"kill": "switch", "duration": 2},
+                {"link": {"node": "servers-0", "loss": 0.1, "delay": 0.001}, "duration": 5},
+                {"partition": "controller", "duration": 3},
+                {"shift": {"kind": "hot-in", "keys": 200}},
+            ]
+        }
+    )
+
     stop: Text | None = None
     """Stop this node as an operator would."""
     kill: Text | None = None
@@ -294,7 +315,7 @@ class FaultRequest(Model):
     """Restore the control channel."""
     slow: SlowFault | None = None
     """Make servers with `lab.service_rate` slower."""
-    rate: Annotated[float, Field(gt=0)] | None = None
+    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     """From now on the load is an open loop with this rate."""
     outstanding: Annotated[int, Field(ge=1, le=65536)] | None = None
     """From now on the load is a closed loop."""
@@ -308,9 +329,13 @@ class FaultRequest(Model):
 class LoadRequest(Model):
     """A change of the load of a lab."""
 
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"running": True, "rate": 20000}, {"running": False}]}
+    )
+
     running: bool
     """Whether the load generator sends requests. It checks what it reads."""
-    rate: Annotated[float, Field(gt=0)] | None = None
+    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     """Open loop: operations per second."""
     outstanding: Annotated[int, Field(ge=1, le=65536)] | None = None
     """Closed loop: requests outstanding."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from typing import Annotated, Literal
 
@@ -229,20 +230,30 @@ def _node(name: str, node: str) -> LabNode:
     return labs.find_node(labs.find(name), node)
 
 
+_beginning = threading.Lock()
+"""Held from the check of the number of labs until the next one is counted."""
+
+
 def _begin(request: LabRequest) -> None:
     """Checks a request and starts the supervisor."""
     spec = _rack(request)
+    with _beginning:
+        _check_room(request.name)
+        daemon.begin(request.name, spec)
+
+
+def _check_room(name: str) -> None:
+    """Raises an error if a lab of that name is up, or too many are."""
     up = [lab for lab in labs.every() if lab.alive and lab.kind == "lab"]
-    if any(lab.name == request.name for lab in up):
+    if any(lab.name == name for lab in up):
         raise ConflictError(
-            f"The lab '{request.name}' is up already. Delete it first, or choose another name."
+            f"The lab '{name}' is up already. Delete it first, or choose another name."
         )
     if len(up) >= labs.MAX_LABS:
         raise LimitError(
             f"{len(up)} labs are up ({', '.join(lab.name for lab in up)}), and no more than "
             f"{labs.MAX_LABS} can be. Delete one first."
         )
-    daemon.begin(request.name, spec)
 
 
 def _rack(request: LabRequest) -> RackSpec:

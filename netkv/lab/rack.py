@@ -22,8 +22,9 @@ from typing import Any
 
 from netkv import schemes
 from netkv.control.network import Place
-from netkv.lab import cabling, cards, cores, target
+from netkv.lab import cabling, cards, cores, external_clients, target
 from netkv.lab.cabling import Cabling
+from netkv.lab.external_clients import ExternalClient
 from netkv.lab.process import BusyPortError, NodeProcess
 from netkv.lab.rack_nodes import (
     LiveCable,
@@ -101,6 +102,11 @@ class LiveRack(Rack):
         self._redis = tuple(LiveRedisServer(server, self) for server in redis_servers(spec.lab))
         self.nodes = (*self.switch_nodes, *self.linked_nodes, self.controller, *self._redis)
         self.links = (*self.linked_nodes, *(LiveCable(link, self) for link in network.links))
+        self.programs: dict[str, ExternalClient] = {}
+        """The programs that use the rack, at the last sample, by the names of their nodes."""
+        self.counters: dict[str, dict[str, Any]] = {}
+        """The counters of switches, servers, and of the sockets of coordinator and client at the
+        last sample; empty for a node that did not answer."""
         self._on_processes = on_processes
         self._cabling: Cabling | None = None
         self._fabric: VethFabric | None = None
@@ -222,6 +228,14 @@ class LiveRack(Rack):
             asyncio.gather(*(each.counters() for each in self.cards)),
         )
         by_name = {it.name: counts for it, counts in zip(self.switch_nodes, switches, strict=True)}
+        self.counters = {
+            **by_name,
+            **{it.name: counts for it, counts in zip(self.servers, servers, strict=True)},
+            **({self.coordinator.name: coordinator.get("socket", {})} if self.coordinator else {}),
+            self.client.name: client.get("socket", {}),
+        }
+        places = len(self.cabling.external_clients)
+        self.programs = external_clients.of_lab(self.directory, places)
         return self.sampler.take(
             now=time.monotonic(),
             time=time.time(),

@@ -395,6 +395,11 @@ class LiveController(nodes.Controller):
     def heal(self) -> None:
         self._channel.heal()
 
+    @property
+    def partitioned(self) -> bool:
+        """Whether the control channel is cut."""
+        return self._channel.is_cut
+
     async def launch(self, preload: Sequence[bytes]) -> None:
         """Replaces the controllers; the new ones cache the keys of `preload`."""
         await self.quit()
@@ -495,6 +500,29 @@ class LiveController(nodes.Controller):
     def cached_keys(self) -> set[bytes]:
         """The keys that the control planes consider cached."""
         return {key for each in self._controllers for key in each.cached_keys()}
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Of each controller: its `switches`, whether it runs, its counters, and the number of
+        records that it considers cached."""
+        return [
+            {
+                "switches": [it.node for it in each.connections.values()],
+                "running": each.running,
+                "statistics": each.statistics(),
+                "cached": each.cached,
+            }
+            for each in self._controllers
+        ]
+
+    def cached_at(self, switch: str) -> set[bytes]:
+        """The keys that the control planes of a switch consider cached. A control plane of several
+        switches does not tell which of them has a key."""
+        return {
+            key
+            for each in self._controllers
+            if any(it.node == switch for it in each.connections.values())
+            for key in each.cached_keys()
+        }
 
     def registered_clients(self) -> list[int]:
         """The clients whose deregistration a control plane waits for."""

@@ -119,8 +119,10 @@ def test_failed_node_is_reported_and_can_be_started(node: str) -> None:
 
 def loaded_sample() -> dict[str, Any] | None:
     """A sample in which every server has served requests; None if there is none yet."""
-    sample = daemon.request("lab", {"do": "sample"})
-    return sample if sample["client"]["completed"] and all(sample["server_load"]) else None
+    for sample in daemon.request("lab", {"do": "samples", "after": 0})["samples"]:
+        if sample["throughput"] and all(sample["server_load"]):
+            return dict(sample)
+    return None
 
 
 def test_load_can_be_sent_through_a_lab() -> None:

@@ -17,6 +17,7 @@ from netkv.scenarios import loader
 from netkv.scenarios.execution import Progress
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import (
+    CANCELLED,
     RunEvent,
     RunResult,
     RunSample,
@@ -212,7 +213,7 @@ async def test_rate_and_shift_events_change_the_load() -> None:
     ]
 
 
-async def test_interrupted_run_is_stored_as_failed_and_cleaned_up() -> None:
+async def test_interrupted_run_is_stored_as_cancelled_and_cleaned_up() -> None:
     sink = Sink()
     reached = asyncio.Event()
 
@@ -226,8 +227,7 @@ async def test_interrupted_run_is_stored_as_failed_and_cleaned_up() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     [run] = sink.results
-    assert run.status == "failed"
-    assert run.reason == "It was interrupted."
+    assert (run.status, run.reason) == ("cancelled", CANCELLED)
     assert state.names() == []
 
 

@@ -239,8 +239,7 @@ async def test_interrupted_run_is_stored_as_cancelled_and_cleaned_up() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     [run] = sink.results
-    assert run.status == "cancelled"
-    assert run.reason == CANCELLED
+    assert (run.status, run.reason) == ("cancelled", CANCELLED)
     assert state.names() == []
 
 

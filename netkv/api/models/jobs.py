@@ -36,7 +36,6 @@ class ScenarioRequest(Model):
         Field(
             max_length=20,
             description="Schemes to run, the first as baseline; empty: those of the scenario.",
-            examples=[["nocache", "netcache"]],
         ),
     ] = Field(default_factory=list)
     set: Annotated[

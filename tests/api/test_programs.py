@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import httpx
@@ -176,6 +177,43 @@ def test_no_other_file_of_the_server_is_read(
         with pytest.raises(InputError, match="include") as raised:
             compiling.check(request)
         assert "root:" not in str(raised.value)
+
+
+def test_no_spelling_of_an_include_passes_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check and the preprocessor read the same text: none of many spellings gets through."""
+    canary = tmp_path / "canary.p4"
+    canary.write_text("CANARY canary;")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    random = Random(1)
+    names = [f'"{canary}"', f"<{canary}>", '"../canary.p4"', "<../canary.p4>", "M", "S(x)"]
+    names += [f"S({canary})", f'"\\x2f{str(canary)[1:]}"']
+    pieces = ["#", "include", "#include", " ", "\t", "\n", "\\\n", "\r\n", "\r", "\x0b", "\x0c"]
+    pieces += ["\u00a0", "\u2028", "/*", "*/", "/* x */", "//", '"', "<", ">", "inc", "lude", "\\"]
+    starts = ["", f'#define M "{canary}"\n', "#define S(x) #x\n"]
+    ends = ["#include", "# include", "#\\\ninclude", "#/**/include", "include", ""]
+
+    def reaches_the_canary(source: str) -> bool:
+        try:
+            _engine.compile_source("program.p4", source)
+        except _engine.CompileError as error:
+            return "CANARY" in str(error)
+        return False
+
+    assert reaches_the_canary(f"#include {names[0]}")
+    passed = 0
+    for _ in range(20_000):
+        some = "".join(random.choices(pieces + names, k=random.randint(0, 10)))
+        source = random.choice(starts) + some + random.choice(ends) + random.choice(names)
+        try:
+            compiling.check_includes("program.p4", source, "source")
+        except InputError:
+            continue
+        passed += 1
+        assert not reaches_the_canary(source), repr(source)
+    assert passed > 1000, "the check refuses nearly everything"
 
 
 @pytest.mark.parametrize("name", ["/etc/a.p4", "../a.p4", "a/../../b.p4", "", "program.p4", ".a"])

@@ -13,7 +13,16 @@ import pytest
 
 from netkv import _engine, resources, schemes
 from netkv.api.models.programs import MAX_PACKETS, SourceText, TraceRequest
-from netkv.api.programs import compiling, sandbox, shipped, tracing
+from netkv.api.programs import (
+    compiling,
+    interface,
+    packets,
+    recording,
+    sandbox,
+    shipped,
+    state,
+    tracing,
+)
 from netkv.api.programs.errors import InputError
 from netkv.p4rt import p4info
 from tests.api.serving import Served
@@ -464,3 +473,22 @@ def test_write_makes_the_next_read_of_a_key_miss(served: Served) -> None:
     found = trace(served, "netcache", **{**read, "packets": packets}).json()
     ops = [packet["leaves"][0]["message"]["op"] for packet in found["packets"]]
     assert ops == ["GET_REPLY", "PUT", "GET"]
+
+
+def test_state_after_a_trace_is_that_of_the_switch() -> None:
+    """The answer reads only the cells that set-up and packets have written."""
+    example = next(
+        each for each in recording.examples("netcache") if each.name == "read-of-uncached-key"
+    )
+    found = tracing.trace(tracing.Job("netcache", example.body)).state
+    bundle = shipped.compiled(shipped.program("netcache"), example.body.defines or {})
+    schema = interface.schema(bundle)
+    switch = _engine.Switch(bundle)
+    state.write(switch, schema, example.body.setup)
+    for packet in example.body.packets:
+        switch.process(packet.port, packets.frame(packet, ""))
+    before = {(each.register_name, each.index): each.value for each in example.body.setup.registers}
+    after = {(each.register_name, each.index): each.value for each in found.registers}
+    assert after != before, "the packet was counted"
+    every = state.read(switch, schema).registers
+    assert after == {(each.register_name, each.index): each.value for each in every}

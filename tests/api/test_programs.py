@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import httpx
@@ -12,7 +13,16 @@ import pytest
 
 from netkv import _engine, resources, schemes
 from netkv.api.models.programs import MAX_PACKETS, SourceText, TraceRequest
-from netkv.api.programs import compiling, sandbox, shipped, tracing
+from netkv.api.programs import (
+    compiling,
+    interface,
+    packets,
+    recording,
+    sandbox,
+    shipped,
+    state,
+    tracing,
+)
 from netkv.api.programs.errors import InputError
 from netkv.p4rt import p4info
 from tests.api.serving import Served
@@ -176,6 +186,43 @@ def test_no_other_file_of_the_server_is_read(
         with pytest.raises(InputError, match="include") as raised:
             compiling.check(request)
         assert "root:" not in str(raised.value)
+
+
+def test_no_spelling_of_an_include_passes_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The check and the preprocessor read the same text: none of many spellings gets through."""
+    canary = tmp_path / "canary.p4"
+    canary.write_text("CANARY canary;")
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    random = Random(1)
+    names = [f'"{canary}"', f"<{canary}>", '"../canary.p4"', "<../canary.p4>", "M", "S(x)"]
+    names += [f"S({canary})", f'"\\x2f{str(canary)[1:]}"']
+    pieces = ["#", "include", "#include", " ", "\t", "\n", "\\\n", "\r\n", "\r", "\x0b", "\x0c"]
+    pieces += ["\u00a0", "\u2028", "/*", "*/", "/* x */", "//", '"', "<", ">", "inc", "lude", "\\"]
+    starts = ["", f'#define M "{canary}"\n', "#define S(x) #x\n"]
+    ends = ["#include", "# include", "#\\\ninclude", "#/**/include", "include", ""]
+
+    def reaches_the_canary(source: str) -> bool:
+        try:
+            _engine.compile_source("program.p4", source)
+        except _engine.CompileError as error:
+            return "CANARY" in str(error)
+        return False
+
+    assert reaches_the_canary(f"#include {names[0]}")
+    passed = 0
+    for _ in range(20_000):
+        some = "".join(random.choices(pieces + names, k=random.randint(0, 10)))
+        source = random.choice(starts) + some + random.choice(ends) + random.choice(names)
+        try:
+            compiling.check_includes("program.p4", source, "source")
+        except InputError:
+            continue
+        passed += 1
+        assert not reaches_the_canary(source), repr(source)
+    assert passed > 1000, "the check refuses nearly everything"
 
 
 @pytest.mark.parametrize("name", ["/etc/a.p4", "../a.p4", "a/../../b.p4", "", "program.p4", ".a"])
@@ -426,3 +473,22 @@ def test_write_makes_the_next_read_of_a_key_miss(served: Served) -> None:
     found = trace(served, "netcache", **{**read, "packets": packets}).json()
     ops = [packet["leaves"][0]["message"]["op"] for packet in found["packets"]]
     assert ops == ["GET_REPLY", "PUT", "GET"]
+
+
+def test_state_after_a_trace_is_that_of_the_switch() -> None:
+    """The answer reads only the cells that set-up and packets have written."""
+    example = next(
+        each for each in recording.examples("netcache") if each.name == "read-of-uncached-key"
+    )
+    found = tracing.trace(tracing.Job("netcache", example.body)).state
+    bundle = shipped.compiled(shipped.program("netcache"), example.body.defines or {})
+    schema = interface.schema(bundle)
+    switch = _engine.Switch(bundle)
+    state.write(switch, schema, example.body.setup)
+    for packet in example.body.packets:
+        switch.process(packet.port, packets.frame(packet, ""))
+    before = {(each.register_name, each.index): each.value for each in example.body.setup.registers}
+    after = {(each.register_name, each.index): each.value for each in found.registers}
+    assert after != before, "the packet was counted"
+    every = state.read(switch, schema).registers
+    assert after == {(each.register_name, each.index): each.value for each in every}

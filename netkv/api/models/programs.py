@@ -490,7 +490,7 @@ class StateAfter(Model):
     """The state of the switch after the last packet. Packets change no tables."""
 
     registers: list[Cell]
-    """Cells that are not 0."""
+    """Cells that are not 0; of several pipelines, in the first one."""
     counters: list[CounterCell]
     """Cells that are not 0, as sums over the pipelines."""
     cells_left_out: int

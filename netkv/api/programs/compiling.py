@@ -57,8 +57,8 @@ def compiled(source: str, files: Mapping[str, str], defines: Mapping[str, str]) 
     for name, text in files.items():
         if not _PATH.fullmatch(name) or name == NAME:
             raise InputError(f"'{name}' is no path of a file, as 'parts/cache.p4'.", "files")
-        _check_includes(name, text, f"files.{name}")
-    _check_includes(NAME, source, "source")
+        check_includes(name, text, f"files.{name}")
+    check_includes(NAME, source, "source")
     for name, text in files.items():
         file = Path(name)
         try:
@@ -80,7 +80,7 @@ def without_paths(text: str) -> str:
     return text.replace(str(resources.path("p4")), "p4").replace("searched: '', ", "searched: ")
 
 
-def _check_includes(file: str, text: str, field: str) -> None:
+def check_includes(file: str, text: str, field: str) -> None:
     """Raises `InputError` for an include that rule 1 forbids.
 
     The preprocessor takes the name after the first `include` of a line, whatever stands before it,

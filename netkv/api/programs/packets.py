@@ -121,7 +121,8 @@ def _written(message: KvMessage, field: str) -> bytes:
             load=_values(message.load),  # type: ignore[arg-type]
         )
     except (ValueError, OverflowError) as error:
-        raise InputError(f"This is no message of netkv: {error}.", field) from error
+        text = str(error).rstrip(".")
+        raise InputError(f"This is no message of netkv: {text}.", field) from error
 
 
 def _values(model: CacheMetadata | Stamp | Slot | Load | None) -> tuple[int, ...] | None:

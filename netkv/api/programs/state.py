@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netkv.api.models.programs import (
     Cell,
@@ -36,8 +37,11 @@ _SEPARATORS = {"lpm": "/", "ternary": "&&&", "range": ".."}
 # --------------------------------------------------------------------------------- before a trace
 
 
-def write(switch: _engine.Switch, schema: Schema, setup: Setup) -> None:
-    """Set a switch up; raises `InputError` for what its program does not have, or refuses."""
+def write(switch: _engine.Switch, schema: Schema, setup: Setup) -> Touched:
+    """Set a switch up; returns what that has written.
+
+    Raises `InputError` for what its program does not have, or refuses.
+    """
     for at, entry in enumerate(setup.entries):
         _try(f"entries.{at}", partial(_insert, switch, schema, entry))
     for at, default in enumerate(setup.defaults):
@@ -48,6 +52,10 @@ def write(switch: _engine.Switch, schema: Schema, setup: Setup) -> None:
         _try(f"multicast_groups.{at}", partial(_insert_group, switch, group))
     for at, session in enumerate(setup.clone_sessions):
         _try(f"clone_sessions.{at}", partial(_insert_session, switch, session))
+    written = {
+        (schema.registers.named(cell.register_name).name, cell.index) for cell in setup.registers
+    }
+    return Touched(registers=written)
 
 
 def _try(field: str, work: Callable[[], None]) -> None:
@@ -198,21 +206,57 @@ def _named(action: Action, values: object) -> dict[str, int | str]:
 
 
 def _cells(switch: _engine.Switch, schema: Schema) -> list[Cell]:
-    return [
-        Cell(register_name=register.name, index=index, value=numbers.text(value))
-        for register in schema.registers
-        for index, value in switch.read_register(register.id)
-        if any(value)
-    ]
+    """All cells that are not 0."""
+    found = []
+    for register in schema.registers:
+        # There may be millions of cells, and few that are not 0.
+        zero = bytes((register.width + 7) // 8)
+        found += [
+            _cell(register, index, value)
+            for index, value in switch.read_register(register.id)
+            if value != zero and any(value)
+        ]
+    return found
+
+
+def _cell(register: Array, index: int, value: bytes) -> Cell:
+    return Cell(register_name=register.name, index=index, value=numbers.text(value))
 
 
 # ---------------------------------------------------------------------------------- after a trace
 
 
-def after(switch: _engine.Switch, schema: Schema) -> StateAfter:
+@dataclass
+class Touched:
+    """Cells that a set-up or packets have written: only these may differ from 0."""
+
+    registers: set[tuple[str, int]] = field(default_factory=set)
+    """Name of the register, and index."""
+    counters: set[tuple[str, int]] = field(default_factory=set)
+
+    def add(self, events: Iterable[Mapping[str, Any]]) -> None:
+        """Add the cells that these events of a trace have written."""
+        for event in events:
+            if event["event"] == "register_write" and event["value"] is not None:
+                self.registers.add((event["register"], event["index"]))
+            elif event["event"] == "count":
+                self.counters.add((event["counter"], event["index"]))
+
+
+def after(switch: _engine.Switch, schema: Schema, touched: Touched) -> StateAfter:
     """Registers, counters and digests after the packets of a trace."""
-    registers = _cells(switch, schema)
-    counters = [each for array in schema.counters for each in _counts(switch, array)]
+    registers = [
+        _cell(register, *found)
+        for name, index in sorted(touched.registers)
+        for register in (schema.registers.named(name),)
+        for found in switch.read_register(register.id, index)
+        if any(found[1])
+    ]
+    counters = [
+        each
+        for name, index in sorted(touched.counters)
+        for each in _counts(switch, schema, name, index)
+    ]
     return StateAfter(
         registers=registers[:MAX_CELLS],
         counters=counters[:MAX_CELLS],
@@ -222,12 +266,12 @@ def after(switch: _engine.Switch, schema: Schema) -> StateAfter:
     )
 
 
-def _counts(switch: _engine.Switch, array: Array) -> list[CounterCell]:
-    return [
-        CounterCell(counter=array.name, index=index, packets=packets, bytes=size)
-        for index, packets, size in switch.read_counter(array.id)
-        if packets or size
-    ]
+def _counts(switch: _engine.Switch, schema: Schema, name: str, index: int) -> Iterator[CounterCell]:
+    array = schema.counters.named(name)
+    if index < array.size:  # others count nothing
+        for at, packets, size in switch.read_counter(array.id, index):
+            if packets or size:
+                yield CounterCell(counter=array.name, index=at, packets=packets, bytes=size)
 
 
 def _digest(schema: Schema, number: int, values: list[bytes]) -> SentDigest:

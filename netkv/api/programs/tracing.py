@@ -39,11 +39,12 @@ def trace(job: Job) -> TraceResult:
     # Only the interpreter traces steps.
     switch = _engine.Switch(bundle, request.seed, "interpreter", request.pipelines)
     schema = interface.schema(bundle)
-    state.write(switch, schema, request.setup)
+    touched = state.write(switch, schema, request.setup)
     traced, left = [], MAX_STEPS
     for packet, data in zip(request.packets, frames, strict=True):
         out, document, text = switch.trace(packet.port, data)
         events = document["events"]
+        touched.add(events)
         traced.append(
             TracedPacket(
                 title=packet.title,
@@ -54,7 +55,7 @@ def trace(job: Job) -> TraceResult:
             )
         )
         left = max(0, left - len(events))
-    return TraceResult(packets=traced, state=state.after(switch, schema))
+    return TraceResult(packets=traced, state=state.after(switch, schema, touched))
 
 
 def _compiled(job: Job) -> bytes:

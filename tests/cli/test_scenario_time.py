@@ -66,6 +66,23 @@ def test_run_prints_its_expected_wall_time(netkv: Netkv, short_scenario: Path) -
     assert re.search(r"1 run takes about \d+ s here \(measured\)\.", result.err)
 
 
+def test_load_that_cannot_be_served_is_named_before_the_run(
+    netkv_in_process: Netkv, netkv: Netkv, short_scenario: Path
+) -> None:
+    load = ("--set", "workload.arrivals={rate: 5000}")
+    shown = netkv_in_process("scenario", "show", "quickstart", "--json").document
+    assert shown["warnings"] == []
+    text = netkv_in_process("scenario", "show", str(short_scenario), *load, COLUMNS="300").out
+    assert "# Warning: A load of 5,000 operations/s cannot be served with nocache" in text
+    options = ("--mode", "live", "--scheme", "nocache", "--set", "expect=[]", "--json")
+    result = netkv("scenario", "run", str(short_scenario), *options, *load)
+    (warning,) = result.document["warnings"]
+    assert "cannot be served with nocache" in warning
+    before, _, after = result.err.partition(f"Warning: {warning}")
+    assert "runs take" in before or "run takes" in before
+    assert "nocache: starting" in after
+
+
 def test_baseline_of_a_comparison_is_named_and_selectable(
     netkv_in_process: Netkv, home: Path
 ) -> None:

@@ -21,13 +21,26 @@ from netkv.api.context import Context
 from netkv.api.feed import Feed
 from netkv.api.guard import Guard
 from netkv.api.jobs.queue import Queue
+from netkv.api.labs_feed import LabsFeed
 from netkv.api.models.stream import MESSAGES
 from netkv.api.problems import NotFoundError
-from netkv.api.routes import designs, figures, jobs, runs, scenarios
+from netkv.api.routes import (
+    benchmarks,
+    designs,
+    figures,
+    health,
+    jobs,
+    labs,
+    metrics,
+    programs,
+    runs,
+    scenarios,
+    schemes,
+)
 from netkv.runs import Store
 
 PREFIX = "/api/v1"
-_ROUTES = (runs, figures, scenarios, jobs, designs)
+_ROUTES = (runs, figures, scenarios, jobs, designs, programs, schemes, benchmarks, labs, health)
 
 
 class _Page(StaticFiles):
@@ -48,13 +61,14 @@ def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
     """The application for a store. Event streams end when `closing` is set."""
     closing = closing or asyncio.Event()
     queue = Queue(store)
-    context = Context(store, queue, Feed(store, queue, closing), closing)
+    context = Context(store, queue, Feed(store, queue, closing), LabsFeed(), closing)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         queue.start()
         yield
         context.closing.set()
+        context.labs.close()
         await asyncio.to_thread(queue.close)
 
     app = FastAPI(
@@ -79,6 +93,7 @@ def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
     problems.install(app)
     for module in _ROUTES:
         app.include_router(module.router(context), prefix=PREFIX)
+    app.include_router(metrics.router(context))
     app.mount("/", _Page(directory=resources.path("web"), html=True), name="page")
     return app
 

@@ -96,18 +96,24 @@ def list_scenarios(json: Json = False) -> None:
 @app.command()
 def show(name: Name, changes: Changes = None, json: Json = False) -> None:
     """Show a scenario as it would run: every default, but of events and plots only what is set."""
-    from netkv.scenarios import loader, scheme_options
+    from netkv.scenarios import capacity, loader, scheme_options
 
     file = loader.find(name)
     scenario = loader.load(file, changes or [])
     from netkv.runs import walltime
 
     wall_time = walltime.of_scenario(scenario, walltime.stored(scenario.name))
+    warnings = capacity.warnings(scenario)
     topologies = scheme_options.topologies(scenario)
     document = scheme_options.document(scenario)
     if json:
         switches = {name: each.model_dump(mode="json") for name, each in topologies.items()}
-        about = {"file": str(file), **_time(wall_time), "topologies": switches}
+        about = {
+            "file": str(file),
+            **_time(wall_time),
+            "warnings": warnings,
+            "topologies": switches,
+        }
         print_json({**about, **document})
         return
     import io
@@ -130,7 +136,8 @@ def show(name: Name, changes: Changes = None, json: Json = False) -> None:
     differ = len(set(topologies.values())) > 1
     different = [f"{name}: {each.describe()}" for name, each in topologies.items() if differ]
     out = stdout()
-    for line in (file, _sentence(wall_time), *different):
+    warned = [f"Warning: {each}" for each in warnings]
+    for line in (file, _sentence(wall_time), *warned, *different):
         out.print(f"# {line}", style="dim", markup=False, highlight=False, soft_wrap=True)
     out.print(Syntax(shown.getvalue(), "yaml", background_color="default", word_wrap=True))
 
@@ -190,10 +197,14 @@ def run(
     scenario = _prepared(name, scheme, changed, seed, repeat, mode)
     to = destinations(plot)
     from netkv.runs import walltime
+    from netkv.scenarios import capacity
 
-    wall_time = walltime.of_scenario(scenario, walltime.stored(scenario.name), jobs)
+    history = walltime.stored(scenario.name)
+    wall_time = walltime.of_scenario(scenario, history, jobs)
     notify(_sentence(wall_time))
-    result, stored = run_stored(scenario, group, jobs=wall_time.jobs)
+    for warning in capacity.warnings(scenario):
+        notify(f"Warning: {warning}")
+    result, stored = run_stored(scenario, group, jobs=wall_time.jobs, history=history)
     for warning in _warnings(result):
         notify(warning)
     if json:

@@ -29,6 +29,7 @@ _COMMANDS = {
     "soak": "soak:soak",
     "calibrate": "calibrate:calibrate",
     "serve": "serve:serve",
+    "token": "serve:token",
     "gateway": "gateway:gateway",
     "up": "lab:up",
     "down": "lab:down",

@@ -30,6 +30,7 @@ _COMMANDS = {
     "calibrate": "calibrate:calibrate",
     "serve": "serve:serve",
     "token": "serve:token",
+    "jobs": "jobs:app",
     "gateway": "gateway:gateway",
     "up": "lab:up",
     "down": "lab:down",

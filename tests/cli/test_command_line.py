@@ -52,6 +52,7 @@ def test_help_names_every_command(netkv: Netkv) -> None:
             "bench",
             "serve",
             "token",
+            "jobs",
         ),
         "--version",
     ):

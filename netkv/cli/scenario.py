@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netkv.cli import completion
+from netkv.cli import completion, queued
 from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, notify, print_json, stdout
 from netkv.cli.plotting import Plots, destinations, write_runs
 from netkv.cli.stored import run_stored
 from netkv.cli.target import Target, target_change
+from netkv.errors import UsageError
 
 if TYPE_CHECKING:
+    from netkv.api.models.jobs import Job
+    from netkv.report.files import Destination
     from netkv.runs import RunRecord
     from netkv.runs.walltime import WallTime
     from netkv.scenarios.model import Scenario
@@ -184,6 +187,15 @@ def run(
     executor: Executor = None,
     jobs: Jobs = None,
     plot: Plots = None,
+    queue: Annotated[
+        bool,
+        typer.Option(
+            "--queue", help="Hand it to the server that runs ('netkv serve'), and follow it."
+        ),
+    ] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="With --queue: print the id of the job and end.")
+    ] = False,
     json: Json = False,
     group: Annotated[
         str | None, typer.Option(hidden=True, help="Id of the group in the store.")
@@ -194,6 +206,21 @@ def run(
     Exit status 1 if a run failed or a threshold was missed, 130 if it was interrupted.
     """
     changed = target_change(executor_change(changes, executor), target)
+    if detach and not queue:
+        raise UsageError("'--detach' is for '--queue': without a server, the run would end, too.")
+    if queue:
+        if jobs is not None:
+            raise UsageError("'--jobs' is for runs of this terminal, not for '--queue'.")
+        to = destinations(plot)
+        if to and detach:
+            raise UsageError("'--plot' needs the result: it is not possible with '--detach'.")
+        client, job = queued.submit(name, scheme or (), changed, mode, seed, repeat)
+        if detach:
+            _detached(job, json)
+            return
+        result = queued.follow(client, job)
+        _finish(result, job.id, [client.run_record(run.id) for run in result.runs], to, json)
+        return
     scenario = _prepared(name, scheme, changed, seed, repeat, mode)
     to = destinations(plot)
     from netkv.runs import walltime
@@ -205,14 +232,29 @@ def run(
     for warning in capacity.warnings(scenario):
         notify(f"Warning: {warning}")
     result, stored = run_stored(scenario, group, jobs=wall_time.jobs, history=history)
+    _finish(result, stored, _records(result), to, json)
+
+
+def _detached(job: Job, json: bool) -> None:
+    if json:
+        print_json(job.model_dump(mode="json"))
+    else:
+        print(job.id)
+        notify(f"'netkv jobs show {job.id}' shows its progress.")
+
+
+def _finish(
+    result: ScenarioResult, group: str, records: list[RunRecord], to: list[Destination], json: bool
+) -> None:
+    """Prints and draws a result; ends the command with status 1 if it is not as expected."""
     for warning in _warnings(result):
         notify(warning)
     if json:
         print_json(result.model_dump(mode="json"))
     else:
-        _report(result, stored)
+        _report(result, group, records)
     if to:
-        write_runs(to, _records(result))
+        write_runs(to, records)
     if not result.ok:
         raise typer.Exit(1)
 
@@ -242,11 +284,10 @@ def _warnings(result: ScenarioResult) -> list[str]:
     return list(dict.fromkeys(event.text for event in events if event.node == COMPILER))
 
 
-def _report(result: ScenarioResult, group: str) -> None:
+def _report(result: ScenarioResult, group: str, records: list[RunRecord]) -> None:
     from netkv.report import recoveries, tables, violations
     from netkv.runs.compare import compare
 
-    records = _records(result)
     compared = compare(records)
     out = stdout()
     narrow = out.width < tables.WIDE

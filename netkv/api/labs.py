@@ -62,6 +62,7 @@ def summary(lab: state.Lab) -> dict[str, Any]:
         "fabric": str(options.get("fabric", "")),
         "target": str(options.get("target", "")),
         "topology": str(options.get("topology", {}).get("kind", "")),
+        "filled": lab.filled,
         "created": lab.created,
     }
 
@@ -107,6 +108,7 @@ def nodes(lab: state.Lab, drawn: Picture, answer: dict[str, Any]) -> list[LabNod
     """The nodes with their state; `answer`: of `status`."""
     controller = answer.get("controller") or {}
     switches = controller.get("switches", {})
+    servers = answer.get("p4runtime", {})
     programs = external_clients.of_lab(lab.directory, len(lab.external_clients))
     found = []
     for node in drawn.nodes:
@@ -119,6 +121,7 @@ def nodes(lab: state.Lab, drawn: Picture, answer: dict[str, Any]) -> list[LabNod
         if program is not None:
             pid, running = program.process.pid, True
         at = switches.get(node.name)
+        address, device_id = servers.get(node.name, (None, None))
         arbitration = None if at is None else Arbitration(**at)
         found.append(
             LabNode.of(
@@ -126,6 +129,8 @@ def nodes(lab: state.Lab, drawn: Picture, answer: dict[str, Any]) -> list[LabNod
                 pid=pid,
                 running=running,
                 program=program.program if program is not None else None,
+                p4runtime=address,
+                device_id=device_id,
                 arbitration=arbitration,
             )
         )
@@ -203,13 +208,10 @@ async def read(node: LabNode, what: Callable[[Inspector], Awaitable[T]]) -> T:
     unknown name, and `ConflictError` if the switch does not answer."""
     if node.kind != "switch":
         raise NotFoundError(f"The node '{node.name}' is no switch: it has no tables or counters.")
-    if node.arbitration is None:
-        raise ConflictError(
-            f"The P4Runtime server of '{node.name}' is not known while the controller does not run."
-        )
+    if node.p4runtime is None or node.device_id is None or not node.running:
+        raise ConflictError(f"The switch '{node.name}' does not run.")
     try:
-        address = node.arbitration.p4runtime
-        async with Inspector.connected(address, node.arbitration.device_id) as inspector:
+        async with Inspector.connected(node.p4runtime, node.device_id) as inspector:
             return await what(inspector)
     except ControllerError as error:
         raise ConflictError(f"The switch '{node.name}' does not answer: {error}.") from error

@@ -138,6 +138,11 @@ class LiveRack(Rack):
         return self.controller.present or self.controller.set_up
 
     @property
+    def cabled(self) -> bool:
+        """Whether the addresses are chosen."""
+        return self._cabling is not None
+
+    @property
     def cabling(self) -> Cabling:
         """The addresses; `start` chooses them."""
         assert self._cabling is not None, "the rack was started"

@@ -528,6 +528,14 @@ class LiveController(nodes.Controller):
         """The clients whose deregistration a control plane waits for."""
         return sorted({n for each in self._controllers for n in each.clients_present()})
 
+    def servers(self) -> dict[str, tuple[str, int]]:
+        """For each switch the address of its P4Runtime server and its device id; none before the
+        addresses are chosen."""
+        if not self._rack.cabled:
+            return {}
+        device_id = self._rack.target.device_id
+        return {it.name: (it.p4runtime, device_id) for it in self._rack.cabling.switches}
+
     def arbitration(self) -> dict[str, dict[str, Any]]:
         """For each switch whose controller runs, its role among the P4Runtime clients
         (`Candidate.to_json`)."""

@@ -4,7 +4,8 @@ A request is a JSON object in a line, and so is its answer, which has `error` (a
 request failed, or `refused` and `path` if the rack does not support it (`daemon.RefusedError`).
 
 - `{"do": "status"}` → `events` (none with `"events": false`), `running`, `controller_running`,
-  `controller` (its pid and the arbitration of its switches), `faults` in force
+  `controller` (its pid and the arbitration of its switches), `p4runtime` (address and device
+  id of the P4Runtime server of each switch), `faults` in force
 - `{"do": "samples", "after": NUMBER}` → `samples` with higher numbers, -N: the newest N
   (`netkv.lab.feed`), and `totals` (`netkv.lab.totals`)
 - `{"do": "node", "node": NAME}` → its counters, as its process reports them
@@ -146,6 +147,7 @@ class Requests:
             "running": self._rack.running,
             "controller": {"pid": os.getpid(), "switches": switches} if switches else None,
             "controller_running": controller.running,
+            "p4runtime": controller.servers(),
             "faults": self._injector.in_force(),
         }
 

@@ -308,6 +308,7 @@ def test_details_of_hosts_are_their_counters(api: Api, lab: str) -> None:
         ("/nodes/servers-9/log", "Did you mean 'servers-"),
         ("/nodes/switch/tables/nothing", "The program has no table 'nothing'"),
         ("/nodes/client/tables/nothing", "is no switch"),
+        ("/nodes/external-1/cached", "is no switch"),
         ("/nodes/external-1/log", "has no log"),
     ],
 )
@@ -323,6 +324,18 @@ def test_log_is_read_in_pages(api: Api, lab: str) -> None:
     last = api.get(f"{lab}/nodes/controller/log", lines=1, before=whole["end"])
     rest = api.get(f"{lab}/nodes/controller/log", lines=1000, before=last["start"])
     assert rest["lines"] + last["lines"] == whole["lines"]
+
+
+def test_tables_are_read_without_a_controller(api: Api, lab: str) -> None:
+    """The switch keeps its entries when the controller ends, and its server still answers."""
+    api.post(f"{lab}/nodes/controller/kill", {})
+    details = api.get(f"{lab}/nodes/switch")
+    assert details["node"]["arbitration"] is None
+    assert details["controllers"] == []
+    route = next(table["name"] for table in details["tables"] if "route" in table["name"])
+    assert api.get(f"{lab}/nodes/switch/tables/{route}")["entries"]
+    api.post(f"{lab}/nodes/controller/start", {})
+    until(lambda: api.get(f"{lab}/nodes/switch")["node"]["arbitration"]["primary"], "it is back")
 
 
 def test_node_is_stopped_and_started(api: Api, lab: str) -> None:

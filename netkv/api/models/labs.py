@@ -58,7 +58,7 @@ class LabRequest(Model):
 
 
 class Arbitration(Model):
-    """The P4Runtime server of a switch, and the role of the lab's controller there."""
+    """The role of the lab's controller at the P4Runtime server of a switch."""
 
     p4runtime: str
     """Address of the server, `host:port`."""
@@ -98,6 +98,10 @@ class LabNode(Model):
     """Whether it runs; of an external client, whether a program has taken its place."""
     program: str | None = None
     """Of an external client: the program that has taken its place, such as `gateway`."""
+    p4runtime: str | None = None
+    """Of a switch: the address of its P4Runtime server, `host:port`."""
+    device_id: int | None = None
+    """Of a switch: its id at the P4Runtime server."""
     arbitration: Arbitration | None = None
     """Of a switch, while the controller runs."""
 
@@ -170,6 +174,8 @@ class LabSummary(Model):
     target: str
     topology: str
     """`rack`, `racks` or `spine-leaf`."""
+    filled: float | None
+    """While it starts and fills caches: how far that is, 0 to 1."""
     created: float
     """Seconds since the epoch."""
 
@@ -315,7 +321,7 @@ class FaultRequest(Model):
     """Restore the control channel."""
     slow: SlowFault | None = None
     """Make servers with `lab.service_rate` slower."""
-    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    rate: Annotated[float, Field(gt=0, le=1e9)] | None = None
     """From now on the load is an open loop with this rate."""
     outstanding: Annotated[int, Field(ge=1, le=65536)] | None = None
     """From now on the load is a closed loop."""
@@ -335,7 +341,7 @@ class LoadRequest(Model):
 
     running: bool
     """Whether the load generator sends requests. It checks what it reads."""
-    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    rate: Annotated[float, Field(gt=0, le=1e9)] | None = None
     """Open loop: operations per second."""
     outstanding: Annotated[int, Field(ge=1, le=65536)] | None = None
     """Closed loop: requests outstanding."""

@@ -198,7 +198,8 @@ def _add_nodes(routes: APIRouter) -> None:
     ) -> CachedKeys:
         """The keys that a switch has cached, as its controller knows."""
         lab = labs.find(name)
-        labs.check_node(lab, node)
+        if labs.find_node(lab, node).kind != "switch":
+            raise NotFoundError(f"The node '{node}' is no switch: it caches no keys.")
         message = {"do": "cached", "node": node, "offset": offset, "limit": limit}
         return CachedKeys(**labs.request(lab, message))
 

@@ -16,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
 
 from netkv import __version__, resources
-from netkv.api import problems
+from netkv.api import description, problems
 from netkv.api.access import Access
 from netkv.api.context import Context
 from netkv.api.feed import Feed
@@ -55,7 +55,7 @@ class _Page(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         if scope["path"].startswith("/api"):
             raise NotFoundError(f"There is nothing at {scope['path']}.")
-        return await super().get_response(path, scope)
+        return await super().get_response("docs.html" if path == "docs" else path, scope)
 
 
 class _Application(FastAPI):
@@ -90,12 +90,8 @@ def create_app(
         title="netkv",
         version=__version__,
         summary="A testbed for in-network acceleration of key-value stores.",
-        description=(
-            "Rates are operations per second, latencies microseconds, times seconds. "
-            "Every error is a problem document (RFC 9457) whose `detail` is a sentence."
-        ),
         openapi_url=f"{PREFIX}/openapi.json",
-        # FastAPI's documentation pages load their scripts from the network.
+        # FastAPI's documentation pages load their scripts from the network; ours is web/docs.html.
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
@@ -109,6 +105,7 @@ def create_app(
     for module in _ROUTES:
         app.include_router(module.router(context), prefix=PREFIX)
     app.include_router(metrics.router(context))
+    description.install(app)
     app.mount("/", _Page(directory=resources.path("web"), html=True), name="page")
     return app
 

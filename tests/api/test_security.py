@@ -237,6 +237,15 @@ def test_other_loopback_address_needs_no_token(store: Store) -> None:
         assert get(url, headers={"host": "192.0.2.7"}).status_code == 421
 
 
+def test_token_can_be_required_on_loopback(store: Store) -> None:
+    with serving(store, access.of("127.0.0.1", guarded=True)) as served:
+        url = f"{served.url}/api/v1/runs"
+        assert get(url).status_code == 401
+        assert get(url, headers=bearer()).status_code == 200
+        for host in ("evil.example", "192.0.2.7"):
+            assert get(url, headers={**bearer(), "host": host}).status_code == 421
+
+
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "fe80::1", "::ffff:127.0.0.1"])
 def test_every_address_but_loopback_has_a_token(host: str) -> None:
@@ -493,6 +502,20 @@ def test_names_in_urls_never_become_paths(served: Served) -> None:
             assert "root:" not in answer.text
 
 
+ELSEWHERE = {
+    "target": "p4runtime://127.0.0.1:1",
+    "switch": {
+        "config": "/etc/passwd",
+        "p4info": "/etc/passwd",
+        "ports": [
+            {"node": node, "number": number, "via": "eth0"}
+            for number, node in enumerate(["client", "servers-0", "controller"], 1)
+        ],
+    },
+    "servers": 1,
+}
+
+
 @pytest.mark.usefixtures("slow_runner")
 @pytest.mark.parametrize(
     "wrong",
@@ -504,6 +527,7 @@ def test_names_in_urls_never_become_paths(served: Served) -> None:
         {"scenario": "quickstart", "set": ["name=../../x"]},
         {"scenario": "quickstart", "set": ["--help"]},
         {"yaml": "name: ../../x\nschemes: [nocache]\n"},
+        {"document": {"name": "a", "schemes": ["netcache"], "lab": ELSEWHERE}},
         {"yaml": "name: !!python/object/apply:os.system [id]\nschemes: [nocache]\n"},
     ],
 )

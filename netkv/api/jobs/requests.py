@@ -6,8 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+from netkv.api import files
 from netkv.api.models.jobs import ScenarioRequest
-from netkv.api.problems import RequestFieldError
 from netkv.errors import UsageError
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
@@ -27,12 +27,7 @@ def scenario(request: ScenarioRequest) -> Scenario:
         )
     else:
         found = loader.loads(text, OWN_FILE, changes, to_run=True, also=request.schemes)
-    if found.lab.profile.endswith(".json"):
-        raise RequestFieldError(
-            f"'lab.profile' is '{found.lab.profile}': a file of this machine cannot be named in a "
-            f"request. Name a profile, or give figures in 'lab.profile_changes'.",
-            "lab.profile",
-        )
+    files.refuse(found.lab)
     return only_schemes(found, request.schemes) if request.schemes else found
 
 

@@ -23,6 +23,7 @@ from netkv.errors import NetkvError, OptionsError, UsageError
 MEDIA_TYPE = "application/problem+json"
 
 _log = logging.getLogger("netkv.api")
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -92,7 +93,7 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def found(query: Callable[[str], T], key: str) -> T:
+def found(query: Callable[[K], T], key: K) -> T:
     """The result of `query(key)`; its `UsageError` becomes a `NotFoundError`."""
     try:
         return query(key)

@@ -14,7 +14,7 @@ from netkv.cli.output import Json, notify, print_json, stdout
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netkv.runs import RunRecord
+    from netkv.runs import RunRecord, Store
 
 app = typer.Typer(
     help="List, show, compare, plot, tag, export and delete stored runs.", no_args_is_help=True
@@ -187,7 +187,7 @@ def compare(
     """
     from netkv.runs.compare import compare as compare_records
 
-    records = _records(ids)
+    records = _comparable(ids)
     if baseline is not None and baseline not in {record.scheme for record in records}:
         base = _baseline(baseline, records)
         records += [base] if base.id not in {record.id for record in records} else []
@@ -226,30 +226,37 @@ def export(
     html: Annotated[
         bool, typer.Option("--html", help="A page with figures that needs no network.")
     ] = False,
+    parquet: Annotated[
+        bool, typer.Option("--parquet", help="As --csv, with types, for pandas and databases.")
+    ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="Everything, as one JSON document (the default).")
     ] = False,
 ) -> None:
-    """Export runs as JSON, CSV or HTML."""
+    """Export runs as JSON, CSV, Parquet or HTML."""
     from netkv.errors import NetkvError, UsageError
+    from netkv.runs import export as formats
 
-    if json + csv + html > 1:
-        raise UsageError("Only one of --json, --csv and --html can be written at once.")
+    if json + csv + html + parquet > 1:
+        raise UsageError("Only one of --json, --csv, --parquet and --html can be written at once.")
+    if parquet and output is None and sys.stdout.isatty():
+        raise UsageError("Parquet is binary: name a file with --output, or redirect stdout.")
     records = _records(ids)
     if html:
         from netkv.report import page
 
-        text = page.render(records)
+        content = page.render(records).encode()
+    elif parquet:
+        content = formats.to_parquet(records)
     else:
-        from netkv.runs import export as formats
-
         text = formats.to_csv(records) if csv else formats.to_json(records) + "\n"
+        content = text.encode()
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.buffer.write(content)
         sys.stdout.flush()
         return
     try:
-        output.write_text(text, encoding="utf-8")
+        output.write_bytes(content)
     except OSError as error:
         raise NetkvError(f"{output} cannot be written: {error.strerror}.") from error
     notify(f"Wrote {len(records)} {'run' if len(records) == 1 else 'runs'} to {output}.")
@@ -325,7 +332,7 @@ def note(
     from netkv.runs import Store
 
     with Store() as store:
-        found = _one(store.find([run]), run)
+        (found,) = _found(store, [run], at_most_one=True)
         if text is not None:
             store.note(found, text)
         kept = store.head(found).note
@@ -384,21 +391,12 @@ def _pin(ids: Sequence[str], *, pinned: bool, json: bool) -> None:
         notify(f"{'Pinned' if pinned else 'Unpinned'} {', '.join(found)}.")
 
 
-def _one(found: Sequence[str], name: str) -> str:
-    """The only run that a name stands for; raises `UsageError` for a group of several."""
-    from netkv.errors import UsageError
-
-    if len(found) > 1:
-        raise UsageError(f"'{name}' is a group of {len(found)} runs: {', '.join(found)}.")
-    return found[0]
-
-
 def _baseline(name: str, among: Sequence[RunRecord]) -> RunRecord:
     """The run that `--baseline` names; raises `UsageError`."""
     from netkv.errors import UsageError
 
     try:
-        (found,) = _records([name], at_most_one=True)
+        (found,) = _comparable([name], at_most_one=True)
     except UsageError as error:
         there = ", ".join(dict.fromkeys(record.scheme for record in among))
         raise UsageError(
@@ -408,14 +406,27 @@ def _baseline(name: str, among: Sequence[RunRecord]) -> RunRecord:
 
 
 def _records(ids: Sequence[str], *, at_most_one: bool = False) -> list[RunRecord]:
-    from netkv.errors import UsageError
     from netkv.runs import Store
 
     with Store() as store:
-        found = store.find(ids)
-        if at_most_one and len(found) > 1:
-            raise UsageError(
-                f"'{ids[0]}' is a group of {len(found)} runs: {', '.join(found)}. "
-                f"Name one of them, or use 'netkv runs compare {ids[0]}'."
-            )
-        return store.records(found)
+        return store.records(_found(store, ids, at_most_one=at_most_one))
+
+
+def _comparable(ids: Sequence[str], *, at_most_one: bool = False) -> list[RunRecord]:
+    from netkv.runs import Store
+
+    with Store() as store:
+        return store.comparable(_found(store, ids, at_most_one=at_most_one))
+
+
+def _found(store: Store, ids: Sequence[str], *, at_most_one: bool) -> list[str]:
+    """The runs of these ids; raises `UsageError`."""
+    from netkv.errors import UsageError
+
+    found = store.find(ids)
+    if at_most_one and len(found) > 1:
+        raise UsageError(
+            f"'{ids[0]}' is a group of {len(found)} runs: {', '.join(found)}. "
+            f"Name one of them, or use 'netkv runs compare {ids[0]}'."
+        )
+    return found

@@ -48,11 +48,22 @@ HEAD = (
     RunRow.figures,
 )
 """The columns that `head` needs. Others are long: parameters, provenance, histogram."""
+SETTINGS = (*HEAD, RunRow.parameters, RunRow.provenance)
+"""The columns that `settled` needs."""
 
 
 def head(row: RunRow | Row[Any]) -> RunHead:
     """A run without its series."""
     return RunHead(**_head_fields(row))
+
+
+def settled(row: Row[Any]) -> RunRecord:
+    """A run with its settings, without series, events, verdicts and histogram."""
+    return RunRecord(
+        **_head_fields(row),
+        parameters=row.parameters,
+        provenance=Provenance.model_validate(row.provenance),
+    )
 
 
 def record(row: RunRow, series: Columns) -> RunRecord:

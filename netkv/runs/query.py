@@ -12,7 +12,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, get_args
 
@@ -49,8 +49,9 @@ _COLUMNS = (
     "pinned",
 )
 """Fields of `RunHead` for the order of runs, beside metrics."""
+_MAX_ROWS = 2**62
 _LATENCIES = {f"latency_{field}_us": field for field in Latency.model_fields}
-_CONDITION = re.compile(r"\s*([^\s<>=!]+)\s*(<=|>=|!=|=|<|>)\s*([^\s<>=!].*?)\s*", re.DOTALL)
+_CONDITION = re.compile(r"([^\s<>=!]+)\s*(<=|>=|!=|=|<|>)\s*([^\s<>=!].*)", re.DOTALL)
 _ORDERED: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     "<=": operator.le,
@@ -70,7 +71,7 @@ class Condition:
     @classmethod
     def parse(cls, text: str) -> Condition:
         """Raises `UsageError` for anything that is no condition."""
-        found = _CONDITION.fullmatch(text)
+        found = _CONDITION.fullmatch(text.strip())
         if found is None:
             raise UsageError(
                 f"'{text}' is not a condition on an option. "
@@ -149,15 +150,6 @@ class RunQuery:
         """The parsed conditions of `where`."""
         return [Condition.parse(text) for text in self.where]
 
-    @property
-    def filters(self) -> bool:
-        """Whether there is any filter."""
-        return any(
-            getattr(self, each.name) != each.default
-            for each in fields(self)
-            if each.name not in ("sort", "descending", "offset", "limit")
-        )
-
 
 @dataclass(frozen=True)
 class Page:
@@ -186,7 +178,9 @@ def search(session: Session, query: RunQuery) -> Page:
     conditions = query.conditions()
     if not tests and not conditions and derived is None:
         count = select(func.count()).select_from(RunRow).where(*_filters(query))
-        found = found.limit(query.limit).offset(query.offset)
+        # Databases count with 64 bits.
+        limit = None if query.limit is None else min(query.limit, _MAX_ROWS)
+        found = found.limit(limit).offset(min(query.offset, _MAX_ROWS))
         total = session.scalar(count) or 0
         return Page([mapping.head(row) for row in session.execute(found)], total)
     rows = _meeting(session, found, conditions)
@@ -361,7 +355,7 @@ def _parsed(text: str) -> Any:
     """A value as in `--set`: a number, truth value or null, else a text."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -38,7 +38,10 @@ def tagged(tags: Sequence[str], add: Iterable[str], remove: Iterable[str]) -> li
 
 
 def checked_note(text: str) -> str:
-    """The note, if it is short enough; raises `UsageError`."""
+    """The note, if the store can have it; raises `UsageError`."""
     if len(text) > MAX_NOTE:
         raise UsageError(f"A note has at most {MAX_NOTE:,} characters; this one has {len(text):,}.")
+    # No database stores these: parts of characters in UTF-16, and the character 0 (PostgreSQL).
+    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
+        raise UsageError("A note is plain text; this one has characters that are none.")
     return text

@@ -25,6 +25,9 @@ from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
 from netkv.runs.series import Columns
 from netkv.scenarios.results import RunEvent, RunResult, RunSample, Status, Threshold
 
+_BATCH = 1000
+"""Runs in a query by their ids; databases limit the parameters of a query."""
+
 
 def _interrupt_before(error: BaseException) -> KeyboardInterrupt | None:
     """The interrupt during whose handling an error was raised, if any."""
@@ -154,6 +157,20 @@ class Store:
     def records(self, run_ids: Sequence[str]) -> list[RunRecord]:
         """The records of runs, in the given order."""
         return [self.record(run_id) for run_id in run_ids]
+
+    def comparable(self, run_ids: Sequence[str]) -> list[RunRecord]:
+        """What `netkv.runs.compare` needs of runs, in the given order: their records without
+        series, events, verdicts and histogram. Raises `UsageError` for a run that is missing."""
+        found: dict[str, RunRecord] = {}
+        with Session(self._engine) as session:
+            for at in range(0, len(run_ids), _BATCH):
+                ids = RunRow.id.in_(run_ids[at : at + _BATCH])
+                rows = session.execute(select(*mapping.SETTINGS).where(ids))
+                found |= {row.id: mapping.settled(row) for row in rows}
+        for run_id in run_ids:
+            if run_id not in found:
+                raise _unknown(run_id)
+        return [found[run_id] for run_id in run_ids]
 
     def samples(
         self, run_id: str, since: float | None = None, until: float | None = None
@@ -326,8 +343,12 @@ def _record(session: Session, row: RunRow) -> RunRecord:
 def _row(session: Session, run_id: str) -> RunRow:
     row = session.get(RunRow, run_id)
     if row is None:
-        raise UsageError(f"There is no run '{run_id}'. 'netkv runs list' shows all runs.")
+        raise _unknown(run_id)
     return row
+
+
+def _unknown(run_id: str) -> UsageError:
+    return UsageError(f"There is no run '{run_id}'. 'netkv runs list' shows all runs.")
 
 
 def _find(session: Session, prefix: str) -> list[str]:

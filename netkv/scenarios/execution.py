@@ -106,7 +106,8 @@ class Execution:
             if refused:
                 raise
             reason = str(error)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            # The latter is a second Ctrl-C; the first one cancels the task.
             raise
         except BaseException as error:
             reason = f"It ended with an internal error of netkv: {error!r}"

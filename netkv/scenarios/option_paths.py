@@ -137,7 +137,7 @@ def _values(plain: Sequence[Any], default: Any) -> tuple[str, ...]:
 
 def parse(text: str) -> Path:
     """`events.0.at` → `('events', 0, 'at')`."""
-    return tuple(int(part) if part.isdigit() else part for part in text.split("."))
+    return tuple(int(part) if part.isdecimal() else part for part in text.split("."))
 
 
 def check(path: Path) -> str | None:

@@ -15,7 +15,7 @@ import pytest
 
 from netkv.cli import main
 from netkv.runs import Store, StoreSink
-from tests.cli.commands import ROOT, Netkv
+from tests.cli.commands import NETKV, ROOT, Netkv, assert_wrong_usage
 from tests.runs.recorded_runs import record_comparison, record_recovery, start
 from tests.waiting import until
 
@@ -110,6 +110,7 @@ def test_command_imports_only_the_large_libraries_it_needs(
         ["runs", "list", "--sort", "speed"],
         ["runs", "list", "--where", "workload.zipf"],
         ["runs", "export", "compared", "--csv", "--html"],
+        ["runs", "export", "compared", "--csv", "--parquet"],
         ["runs", "plot", "nope"],
         ["runs", "plot", "nope", "--out", "figure.gif"],
         ["scenario", "run", "quickstart", "--plot", "figure.gif"],
@@ -231,9 +232,26 @@ def test_runs_are_exported_to_files(netkv: Netkv, stored: list[str], tmp_path: P
         assert result.out == ""
         assert file.read_text(encoding="utf-8").startswith(begin)
     assert len(json.loads((tmp_path / "export--json").read_text())["runs"]) == len(stored)
+    file = tmp_path / "runs.parquet"
+    assert "Wrote 4 runs" in netkv("runs", "export", "gcompared", "--parquet", "-o", str(file)).err
+    piped = subprocess.run(
+        [*NETKV, "runs", "export", "gcompared", "--parquet"], capture_output=True, check=True
+    )
+    assert file.read_bytes() == piped.stdout
+    assert piped.stdout.startswith(b"PAR1")
     result = netkv("runs", "export", "gcompared", "-o", str(tmp_path / "no" / "such" / "place"))
     assert result.status == 1
     assert "cannot be written" in result.err
+
+
+def test_parquet_is_not_printed_on_a_terminal(
+    netkv_in_process: Netkv, stored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert stored
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    result = netkv_in_process("runs", "export", "gcompared", "--parquet")
+    assert_wrong_usage(result, "Parquet is binary: name a file with --output")
+    assert result.out == ""
 
 
 def test_deleted_runs_are_not_listed(netkv: Netkv, stored: list[str]) -> None:

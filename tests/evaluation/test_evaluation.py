@@ -12,9 +12,10 @@ import pytest
 from netkv import evaluation
 from netkv.errors import NetkvError, UsageError
 from netkv.evaluation import Measured, document
-from netkv.evaluation.measured import MeasuredRun, needed
+from netkv.evaluation.measured import MeasuredRun, measure, needed
 from netkv.evaluation.reference import MEAN, Experiment
 from netkv.scenarios import loader
+from netkv.scenarios.results import CANCELLED, RunResult
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "docs" / "evaluation"
@@ -103,6 +104,21 @@ def test_measurements_are_read_back_from_their_file(tmp_path: Path) -> None:
     (tmp_path / "tiny.json").write_text("{", encoding="utf-8")
     with pytest.raises(NetkvError, match=r"tiny\.json"):
         Measured.read(tmp_path, "tiny")
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "sentence"),
+    [
+        ("failed", "a node ended.", "the run of netcache with seed 3 failed: a node ended."),
+        ("cancelled", CANCELLED, "the run of netcache with seed 3 was cancelled."),
+    ],
+)
+def test_unfinished_run_is_not_hidden_in_a_mean(status: str, reason: str, sentence: str) -> None:
+    run = RunResult.model_validate(
+        {"id": "r", "scheme": "netcache", "seed": 3, "status": status, "reason": reason}
+    )
+    with pytest.raises(NetkvError, match=f"Experiment 'tiny': {sentence}"):
+        measure(EXPERIMENT, [run])
 
 
 def test_tables_go_between_their_markers_only() -> None:

@@ -1,20 +1,24 @@
-"""Comparisons of stored runs, exports as JSON and CSV, and latency histograms."""
+"""Comparisons of stored runs, exports as JSON, CSV and Parquet, and latency histograms."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import sys
+from typing import Any
 
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pytest
 from rich.console import Console
 
-from netkv.errors import NetkvError
+from netkv.errors import NetkvError, UsageError
 from netkv.metrics.common import MIB
 from netkv.report.tables import comparison
 from netkv.runs import Store, StoreSink, histograms
 from netkv.runs.compare import compare, ratio
-from netkv.runs.export import to_csv, to_json
+from netkv.runs.export import to_csv, to_json, to_parquet
 from netkv.scenarios.results import CANCELLED, Interval
 from tests.runs.recorded_runs import (
     CONTROL,
@@ -67,6 +71,19 @@ def test_different_settings_are_listed(store: Store) -> None:
         record(sink, start("large", parameters={"lab": {"servers": 16, "clients": 1}}))
     rows = compare(store.records(["small", "large"])).rows
     assert [row.settings for row in rows] == [{"lab.servers": 8}, {"lab.servers": 16}]
+
+
+def test_comparison_needs_no_series(store: Store) -> None:
+    ids = record_comparison(store, repeats=2)
+    with StoreSink(store) as sink:
+        record_recovery(sink, start("r", "netcache"), collect=1.0, restore=0.5)
+    ids = ["r", *ids]
+    light = store.comparable(ids)
+    assert [run.id for run in light] == ids
+    assert not any(run.series or run.events for run in light)
+    assert compare(light) == compare(store.records(ids))
+    with pytest.raises(UsageError, match="There is no run 'nope'"):
+        store.comparable([ids[0], "nope"])
 
 
 def test_failed_repeat_is_counted_and_not_part_of_the_mean(store: Store) -> None:
@@ -144,6 +161,64 @@ def test_csv_has_a_line_per_second_and_a_column_per_server(store: Store) -> None
     assert float(rows[5]["server_load_7"]) > 0
     assert float(rows[5]["control_plane_mib_per_s:switch"]) == pytest.approx(CONTROL / MIB)
     assert rows[5]["phase"] == "measure"
+
+
+def test_parquet_is_the_csv_with_types(store: Store) -> None:
+    with StoreSink(store) as sink:
+        record(sink, start("a", "netcache", params={"workload.zipf": 0.9, "workload.mix": "a"}))
+        record(sink, start("b", "nocache", params={"workload.zipf": 0.99}, repeat=1))
+        sink.begin(start("none", "nocache"))
+    store.tag(["b"], add=["paper"])
+    records = store.records(["a", "b", "none"])
+    table = parquet(to_parquet(records))
+    lines = list(csv.DictReader(io.StringIO(to_csv(records))))
+    assert table.column_names == list(lines[0])
+    for line, row in zip(lines, table.to_pylist(), strict=True):
+        for name, value in row.items():
+            assert line[name] == ("" if value is None else str(value)), name
+    kinds = {field.name: str(field.type) for field in table.schema}
+    assert (kinds["run"], kinds["seed"], kinds["phase"]) == ("string", "int64", "string")
+    assert (kinds["throughput_ops"], kinds["lost_ops"]) == ("double", "int64")
+    assert (kinds["latency_p99_us"], kinds["server_load_7"]) == ("double", "double")
+    assert (kinds["control_plane_mib_per_s:switch"], kinds["time"]) == ("double", "double")
+    assert kinds["param:workload.mix"] == "string"
+    runs = json.loads(table.schema.metadata[b"netkv"])["runs"]
+    assert [run["id"] for run in runs] == ["a", "b", "none"]
+    assert runs[0]["parameters"]["workload"]["zipf"] == 0.99
+    assert (runs[0]["throughput_ops"], runs[1]["tags"]) == (records[0].throughput_ops, ["paper"])
+    assert "series" not in runs[0]
+
+
+def test_parquet_of_swept_texts_and_truth_values(store: Store) -> None:
+    with StoreSink(store) as sink:
+        for name, size, mirror in (("a", 8, True), ("b", {"mean": 9}, False)):
+            params = {"workload.multiget": size, "lab.mirror": mirror, "lab.servers": 2**40}
+            record(sink, start(name, "netcache", params=params))
+    table = parquet(to_parquet(store.records(["a", "b"])))
+    assert table["param:workload.multiget"].unique().to_pylist() == ["8", '{"mean": 9}']
+    assert table["param:lab.mirror"].unique().to_pylist() == [True, False]
+    assert table["param:lab.servers"].unique().to_pylist() == [2**40]
+
+
+def test_parquet_without_its_package_is_explained(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(NetkvError, match=r"pip install 'netkv\[parquet\]'"):
+        to_parquet(store.records(record_comparison(store)))
+
+
+def test_export_of_a_run_without_samples_has_no_lines(store: Store) -> None:
+    with StoreSink(store) as sink:
+        sink.begin(start("none"))
+    records = store.records(["none"])
+    assert len(to_csv(records).splitlines()) == 1
+    assert parquet(to_parquet(records)).num_rows == 0
+
+
+def parquet(content: bytes) -> Any:
+    """The table in a file. Without threads, which may abort Python at its end."""
+    return pq.read_table(pa.BufferReader(content), use_threads=False)
 
 
 def test_histograms_of_repeats_merge() -> None:

@@ -89,6 +89,8 @@ def ids(store: Store, **query: Any) -> str:
         ({"where": ["lab.target=1"]}, "c"),
         ({"where": ["lab.servers=true"]}, ""),
         ({"where": ["lab.service_rate=100"]}, ""),
+        ({"where": [f"lab.servers={'[' * 100_000}"]}, ""),
+        ({"where": [f"lab.servers!=8{' ' * 100_000}x"]}, "dcba"),
         ({"where": ["lab.servers=8"], "search": "quickstart", "tags": ["paper"]}, "ba"),
     ],
 )
@@ -153,6 +155,7 @@ def test_pages_are_parts_of_the_whole(store: Store, query: dict[str, Any]) -> No
     assert [head.id for page in pages for head in page.runs] == whole
     assert {page.total for page in pages} == {len(whole)}
     assert store.search(RunQuery(**query, limit=0)).runs == []
+    assert store.search(RunQuery(**query, offset=10**30, limit=10**30)).runs == []
 
 
 @pytest.mark.parametrize(
@@ -168,6 +171,8 @@ def test_pages_are_parts_of_the_whole(store: Store, query: dict[str, Any]) -> No
         ({"where": ["workload.mix>b"]}, "compares with 'b', which is not a number"),
         ({"where": ["lab.servers<true"]}, "which is not a number"),
         ({"where": ["workload.zipff=1"]}, "Did you mean 'zipf'?"),
+        ({"where": ["workload.²=1"]}, "'workload.²' is not an option"),
+        ({"where": ["workload.zipf<1e999"]}, "which is not a number"),
         ({"offset": -1}, "cannot be negative"),
     ],
 )

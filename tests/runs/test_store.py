@@ -448,6 +448,9 @@ def test_impossible_tag_changes_no_run(
     assert store.head(two).tags == ["kept"]
     with pytest.raises(UsageError, match="at most 10,000 characters; this one has 10,001"):
         store.note(one, "x" * 10_001)
+    for text in ("nothing\0", "half \ud83d"):
+        with pytest.raises(UsageError, match="plain text"):
+            store.note(one, text)
     with pytest.raises(UsageError, match="There is no run 'nope'"):
         store.tag([one, "nope"], ["a"], [])
     assert store.head(one).tags == []

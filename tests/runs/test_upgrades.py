@@ -25,6 +25,7 @@ import pytest
 
 from netkv.lab.spec import LabSpec
 from netkv.runs import Store
+from netkv.runs.query import RunQuery
 from netkv.runs.schema import VERSION, Base
 from netkv.scenarios.results import CANCELLED
 
@@ -153,6 +154,19 @@ def test_interrupted_runs_of_older_stores_are_cancelled(file: Path, before: dict
                 CANCELLED,
             )
         assert store.head(third).status == "failed", "it was not stopped by the user"
+
+
+def test_runs_of_older_stores_can_be_tagged_and_pinned(file: Path, before: dict[str, Any]) -> None:
+    run_id = before["runs"][0]["id"]
+    with Store(f"sqlite:///{file}") as store:
+        head = store.head(run_id)
+        assert (head.tags, head.note, head.pinned) == ([], "", False)
+        assert (store.planned(head.group), store.progress(head.group)) == ([], None)
+        store.tag([run_id], add=["old"])
+        store.pin([run_id], True)
+        assert [each.id for each in store.search(RunQuery(tags=["old"], pinned=True)).runs] == [
+            run_id
+        ]
 
 
 def test_upgraded_store_has_the_tables_of_a_new_one(file: Path, tmp_path: Path) -> None:

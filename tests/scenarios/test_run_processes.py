@@ -104,6 +104,21 @@ async def test_interrupted_runs_are_stored_with_what_they_have(store: Store) -> 
     assert multiprocessing.active_children() == []
 
 
+def test_second_ctrl_c_cancels_the_run_too(store: Store) -> None:
+    """The first one cancels the task of the scenario; asyncio raises the second one in it."""
+    scenario = loader.loads(TEXT, "side-by-side.yaml", LONG)
+
+    def on_progress(now: Progress) -> None:
+        if now.phase == "measure":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), StoreSink(store) as sink:
+        asyncio.run(run_scenario(scenario, sink=sink, on_progress=on_progress, jobs=1))
+    (head,) = store.heads()
+    assert (head.status, head.reason) == ("cancelled", CANCELLED)
+    assert sink.cancelled == [head.id]
+
+
 async def test_internal_error_of_a_run_ends_the_scenario_with_its_traceback() -> None:
     broken = PlannedRun(cast(Any, None), "nocache", {}, 0, 1)
     with pytest.raises(RunCrashedError, match=r"(?s)AttributeError.*Traceback.*run_processes.py"):

@@ -66,7 +66,7 @@ def router(context: Context) -> APIRouter:
         """A comparison of runs; runs with the same settings are one row. Ratios are to the first
         scheme of the scenario at the same sweep point, unless `baseline` is given.
         """
-        return compare([found(store.record, each) for each in run], baseline)
+        return compare(found(store.comparable, run), baseline)
 
     @routes.get("/metrics")
     def list_metrics() -> list[MetricInfo]:

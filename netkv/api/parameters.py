@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Path, Query
+from pydantic import StringConstraints
 
 MAX_RUNS = 500
 """Limit of the runs in one comparison."""
 
 RunId = Annotated[str, Path(max_length=200, description="Whole id of a run.")]
-RunIds = Annotated[list[str], Query(max_length=MAX_RUNS, description="Ids of runs.")]
+_AnyRunId = Annotated[str, StringConstraints(max_length=200)]
+RunIds = Annotated[list[_AnyRunId], Query(max_length=MAX_RUNS, description="Ids of runs.")]
 Name = Annotated[
     str, Path(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100, description="Its name.")
 ]

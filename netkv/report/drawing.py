@@ -1,4 +1,4 @@
-"""Figures as SVG and PNG files, in one style, at the width of a column of a paper.
+"""Figures as SVG, PDF and PNG files, in one style, at the width of a column of a paper.
 
 The same figure always gives the same bytes: ids have a fixed salt, files contain no date, and the
 settings of the user's matplotlib are ignored.
@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Sheet
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
@@ -26,7 +27,7 @@ from netkv.report import layout
 from netkv.report.figure import Axis, Figure, Series, number, percent
 from netkv.report.style import BANDS, DOTTED, GREY
 
-Format = Literal["svg", "png"]
+Format = Literal["svg", "pdf", "png"]
 Place: TypeAlias = tuple[float, float, float, float]
 """Left, bottom, width and height, in inches."""
 
@@ -66,6 +67,8 @@ _STYLE: Any = {
     "text.parse_math": False,
     "svg.fonttype": "path",
     "svg.hashsalt": "netkv",
+    # Outlines that printers and publishers accept; Type 3 fonts are refused by many.
+    "pdf.fonttype": 42,
 }
 _lock = threading.Lock()
 """matplotlib's settings are global, and the dashboard's server draws in several threads."""
@@ -82,11 +85,15 @@ def draw(figures: Sequence[Figure], kind: Format) -> bytes:
         mpl.rcParams.update(_STYLE)
         sheet = _sheet(figures)
         out = io.BytesIO()
+        title = ", ".join(figure.title for figure in figures)
         if kind == "svg":
             FigureCanvasSVG(sheet)
-            title = ", ".join(figure.title for figure in figures)
             about = {"Date": None, "Creator": "netkv", "Title": title}
             sheet.savefig(out, format="svg", metadata=about)
+        elif kind == "pdf":
+            FigureCanvasPdf(sheet)
+            about = {"CreationDate": None, "Creator": "netkv", "Producer": None, "Title": title}
+            sheet.savefig(out, format="pdf", metadata=about)
         else:
             FigureCanvasAgg(sheet)
             sheet.savefig(out, format="png", dpi=DPI, metadata={"Software": "netkv"})

@@ -46,7 +46,13 @@ def test_figures_of_a_scenario_are_sent_and_downloadable(served: Served) -> None
     ] * 2
     (reason,) = document["left_out"]
     assert reason.startswith("'Missing' cannot be drawn: ")
-    for kind, media, begin in (("svg", "image/svg+xml", b"<?xml"), ("png", "image/png", b"\x89PN")):
+    for kind, media, begin in (
+        ("svg", "image/svg+xml", b"<?xml"),
+        ("png", "image/png", b"\x89PN"),
+        ("pdf", "application/pdf", b"%PDF-"),
+        ("csv", "text/csv", b"Time (s),NoCache,NetCache\n"),
+        ("tex", "application/x-tex", b"% Losses."),
+    ):
         answer = get(f"{served.url}/api/v1/plots/losses.{kind}", params=runs)
         assert answer.headers["content-type"].startswith(media)
         assert answer.headers["content-disposition"] == f'attachment; filename="losses.{kind}"'
@@ -61,7 +67,7 @@ def test_figures_of_a_scenario_are_sent_and_downloadable(served: Served) -> None
         ("/api/v1/plots?run=nope", 404, "There is no run 'nope'"),
         ("/api/v1/plots", 422, "'run': Field required"),
         ("/api/v1/plots/throughput.svg?run=plain", 404, "These runs have no figure 'throughput'"),
-        ("/api/v1/plots/throughput.gif?run=plain", 422, "'svg' or 'png'"),
+        ("/api/v1/plots/throughput.gif?run=plain", 422, "'svg', 'pdf', 'png', 'csv' or 'tex'"),
     ],
 )
 def test_unknown_figure_is_an_error_in_json(

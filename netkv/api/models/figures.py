@@ -11,7 +11,8 @@ class PlottedFigure(Model):
     """A figure that the scenario of the requested runs defines."""
 
     name: str
-    """Name of its files: `/api/plots/NAME.svg` and `.png`, with the same runs."""
+    """Name of its files: `/plots/NAME.svg`, `.pdf`, `.png`, and `.csv` and `.tex` for its numbers,
+    with the same runs."""
     title: str
     data: list[dict[str, Any]]
     """Traces in the form of plotly.js."""

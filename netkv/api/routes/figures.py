@@ -15,11 +15,19 @@ from netkv.report import style
 from netkv.schemes import all_schemes
 
 if TYPE_CHECKING:
+    from netkv.report.figure import Figure
     from netkv.report.plots import Drawn
 
 _LOOKS = 100
 """Styles for each scheme: its runs on one page look different up to this number."""
-_MEDIA = {"svg": "image/svg+xml", "png": "image/png"}
+_MEDIA = {
+    "svg": "image/svg+xml",
+    "pdf": "application/pdf",
+    "png": "image/png",
+    "csv": "text/csv; charset=utf-8",
+    "tex": "application/x-tex; charset=utf-8",
+}
+Kind = Literal["svg", "pdf", "png", "csv", "tex"]
 
 
 def router(context: Context) -> APIRouter:
@@ -68,22 +76,35 @@ def router(context: Context) -> APIRouter:
         response_class=Response,
     )
     def show_picture(
-        name: Annotated[str, Path(max_length=200)], kind: Literal["svg", "png"], run: RunIds
+        name: Annotated[str, Path(max_length=200)], kind: Kind, run: RunIds
     ) -> Response:
-        """One of these figures as a file, as `netkv runs plot` writes it."""
-        from netkv.report.drawing import draw
-
+        """One of these figures as a file in column width, as `netkv runs plot` writes it, or its
+        numbers as CSV or as a LaTeX table."""
         figures = {figure.name: figure for figure in drawn(run).figures}
         if name not in figures:
             available = ", ".join(figures) or "none"
             raise NotFoundError(f"These runs have no figure '{name}'. Their figures: {available}.")
-        return Response(
-            draw([figures[name]], kind),
-            media_type=_MEDIA[kind],
-            headers={"content-disposition": f'attachment; filename="{name}.{kind}"'},
-        )
+        return _file(figures[name], kind)
 
     return routes
+
+
+def _file(figure: Figure, kind: Kind) -> Response:
+    from netkv.report import figure_table
+    from netkv.report.drawing import draw
+
+    content: str | bytes
+    if kind == "csv":
+        content = figure_table.to_csv(figure)
+    elif kind == "tex":
+        content = figure_table.to_latex(figure)
+    else:
+        content = draw([figure], kind)
+    return Response(
+        content,
+        media_type=_MEDIA[kind],
+        headers={"content-disposition": f'attachment; filename="{figure.name}.{kind}"'},
+    )
 
 
 def _look(own: style.Style) -> Look:

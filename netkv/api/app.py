@@ -23,11 +23,11 @@ from netkv.api.guard import Guard
 from netkv.api.jobs.queue import Queue
 from netkv.api.models.stream import MESSAGES
 from netkv.api.problems import NotFoundError
-from netkv.api.routes import comparisons, designs, figures, jobs, runs, scenarios
+from netkv.api.routes import comparisons, designs, evaluations, figures, jobs, runs, scenarios
 from netkv.runs import Store
 
 PREFIX = "/api/v1"
-_ROUTES = (runs, comparisons, figures, scenarios, jobs, designs)
+_ROUTES = (runs, comparisons, figures, evaluations, scenarios, jobs, designs)
 
 
 class _Page(StaticFiles):

@@ -35,6 +35,7 @@ DPI = 300
 _PASSES = 2
 """Iterations of `_fit`: a new length of an axis may change its ticks and labels."""
 _TEXT = "#333333"
+_WHITE = "#ffffff"
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": layout.FONT,
@@ -270,6 +271,9 @@ def _line(axes: Axes, series: Series) -> None:
         "label": series.name or "_",
         "drawstyle": "steps-post" if series.draw == "steps" else "default",
     }
+    if series.draw == "points":
+        # Hollow, and in front of the bars and lines of netkv's own runs.
+        look |= {"linestyle": "none", "markerfacecolor": _WHITE, "markersize": 4.5, "zorder": 5}
     axes.plot(series.x, y, **look)
     if not any(series.spread):
         return

@@ -75,20 +75,32 @@ def table(figure: Figure) -> Table:
     return Table(figure.x.title, shown, tuple(columns))
 
 
-def to_csv(figure: Figure) -> str:
-    """The numbers with all digits; unknown values are empty. Intervals are columns `± NAME`."""
+Cell = float | str | None
+
+
+def numbers(figure: Figure) -> tuple[list[str], list[list[Cell]]]:
+    """Headings and rows of the table with all digits; None: the value is unknown. Intervals are
+    columns `± NAME`."""
     found = table(figure)
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     heads = [found.axis]
     for column in found.columns:
         heads += [column.name, *([f"± {column.name}"] if column.spread else [])]
-    writer.writerow(heads)
+    rows: list[list[Cell]] = []
     for at, place in enumerate(found.places):
-        row: list[float | str | None] = [place]
+        row: list[Cell] = [place]
         for column in found.columns:
             row += [column.values[at], *([column.spread[at]] if column.spread else [])]
-        writer.writerow(row)
+        rows.append(row)
+    return heads, rows
+
+
+def to_csv(figure: Figure) -> str:
+    """The numbers with all digits; unknown values are empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    heads, rows = numbers(figure)
+    writer.writerow(heads)
+    writer.writerows(rows)
     return out.getvalue()
 
 

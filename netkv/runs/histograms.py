@@ -28,6 +28,8 @@ def merge(texts: Iterable[str]) -> Any | None:
     parts = [decode(text) for text in texts if text]
     if not parts:
         return None
+    if len(parts) == 1:
+        return parts[0]
     # Three digits, up to an hour: the range of all parts.
     whole = HdrHistogram(1, 3_600_000_000_000, 3)
     for part in parts:

@@ -99,6 +99,10 @@ def test_runs_are_filtered_sorted_and_paged(served: Served) -> None:
     page = get(f"{served.url}/api/v1/runs", params={"limit": 2, "offset": 4}).json()
     assert page["total"] == 6
     assert len(page["runs"]) == 2
+    assert ids(served, id=["nocache-0.9", "nope", "netcache-0.9"]) == [
+        "netcache-0.9",
+        "nocache-0.9",
+    ]
     assert ids(served, status="failed") == []
     assert ids(served, mode="sim") == []
     assert ids(served, limit=0) == []
@@ -289,3 +293,22 @@ def test_comparison_uses_the_requested_baseline(served: Served) -> None:
     wrong = get(f"{served.url}/api/v1/compare?{query}&baseline=netcash")
     assert wrong.status_code == 422
     assert "neither a scheme nor a run" in wrong.json()["detail"]
+
+
+def test_evaluations_of_papers_are_beside_their_figures(served: Served) -> None:
+    papers = get(f"{served.url}/api/v1/evaluations").json()
+    (netcache,) = [paper for paper in papers if paper["name"] == "netcache"]
+    assert netcache["experiments"][0]["measured"]
+    url = f"{served.url}/api/v1/evaluations/netcache/netcache-skew"
+    found = get(url).json()
+    row = found["rows"][1]
+    assert (row["quantity"], row["at"], row["paper"]) == ("NetCache over NoCache", 0.9, "3.60")
+    assert row["low"] < row["mean"] < row["high"]
+    figure = found["figures"][0]
+    assert [trace["name"] for trace in figure["data"]] == ["netkv", "paper"]
+    file = get(f"{url}/{figure['name']}.csv")
+    assert file.text.startswith("Zipf exponent,netkv,± netkv,paper")
+    assert "There is no experiment 'netcache-nope'" in detail(
+        get(url[: -len("skew")] + "nope"), 404
+    )
+    assert "has no figure 'nope'" in detail(get(f"{url}/nope.svg"), 404)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Literal
@@ -12,14 +11,13 @@ from starlette.responses import Response
 
 from netkv.api.context import Context
 from netkv.api.models.runs import ComparedRuns, Difference, LatencyHistogram
-from netkv.api.parameters import RunIds
+from netkv.api.parameters import RunIds, safe_name
 from netkv.api.problems import RequestFieldError, found, permitted, responses
 from netkv.errors import UsageError
 from netkv.runs import RunRecord, export, histograms
 from netkv.runs.compare import Comparison, compare, repeats, settings
 
 _PROVENANCE = ("netkv_version", "source_revision", "host")
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 Format = Literal["csv", "json", "parquet", "html"]
 
@@ -108,11 +106,11 @@ def router(context: Context) -> APIRouter:
         media, write = _EXPORTS[format]
         records = [found(store.record, each) for each in dict.fromkeys(run)]
         content = permitted(lambda: write(records))
-        name = _UNSAFE.sub("-", records[0].id).strip(".-") if len(records) == 1 else ""
+        name = safe_name(records[0].id if len(records) == 1 else "runs")
         return Response(
             content,
             media_type=media,
-            headers={"content-disposition": f'attachment; filename="{name or "runs"}.{format}"'},
+            headers={"content-disposition": f'attachment; filename="{name}.{format}"'},
         )
 
     return routes

@@ -22,7 +22,7 @@ from netkv.api.models.runs import (
     Series,
     StoredValues,
 )
-from netkv.api.parameters import RunId
+from netkv.api.parameters import MAX_RUNS, RunId
 from netkv.api.problems import NotFoundError, RequestFieldError, found, permitted, responses
 from netkv.errors import UsageError
 from netkv.runs import RunHead, RunRecord, histograms
@@ -53,6 +53,9 @@ def router(context: Context) -> APIRouter:
             Sequence[StoredStatus], Query(max_length=10, description="Only runs with any of these.")
         ] = (),
         group: Annotated[_Text | None, Query(description="Only runs of this group.")] = None,
+        id: Annotated[
+            Sequence[_Text], Query(max_length=MAX_RUNS, description="Only these runs.")
+        ] = (),
         tag: Annotated[_Texts, Query(description="Only runs with all of these tags.")] = (),
         pinned: bool | None = None,
         search: Annotated[
@@ -91,6 +94,7 @@ def router(context: Context) -> APIRouter:
                 mode=mode,
                 status=status,
                 group=group,
+                ids=id,
                 tags=tag,
                 pinned=pinned,
                 search=search,

@@ -1,7 +1,7 @@
 """Paths of the files of netkv that are not Python: P4 programs, RTL, scenarios, dashboard, figures
-of papers.
+of papers and of their repetitions.
 
-All but the last are in top-level folders of the repository, and inside the package under `data/`:
+All but the papers' are in other folders of the repository, and inside the package under `data/`:
 in a checkout as links, in a wheel as files.
 """
 
@@ -12,7 +12,7 @@ from typing import Literal
 
 from netkv.errors import NetkvError
 
-Resource = Literal["fpga", "p4", "papers", "scenarios", "web"]
+Resource = Literal["evaluation", "fpga", "p4", "papers", "scenarios", "web"]
 
 _PACKAGE = Path(__file__).resolve().parent
 

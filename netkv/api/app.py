@@ -8,9 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
-from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
@@ -23,11 +21,12 @@ from netkv.api.feed import Feed
 from netkv.api.guard import Guard
 from netkv.api.jobs.queue import Queue
 from netkv.api.labs_feed import LabsFeed
-from netkv.api.models.stream import MESSAGES
 from netkv.api.problems import NotFoundError
 from netkv.api.routes import (
     benchmarks,
+    comparisons,
     designs,
+    evaluations,
     figures,
     health,
     jobs,
@@ -41,7 +40,20 @@ from netkv.api.routes import (
 from netkv.runs import Store
 
 PREFIX = "/api/v1"
-_ROUTES = (runs, figures, scenarios, jobs, designs, programs, schemes, benchmarks, labs, health)
+_ROUTES = (
+    runs,
+    comparisons,
+    figures,
+    evaluations,
+    scenarios,
+    jobs,
+    designs,
+    programs,
+    schemes,
+    benchmarks,
+    labs,
+    health,
+)
 
 
 class _Page(StaticFiles):
@@ -99,7 +111,6 @@ def create_app(
         generate_unique_id_function=_operation,
         responses=problems.responses(422),
     )
-    app.openapi = lambda: _described(app)  # type: ignore[method-assign]  # FastAPI's own way
     app.access = access or Access()
     problems.install(app)
     for module in _ROUTES:
@@ -110,34 +121,7 @@ def create_app(
     return app
 
 
-def _described(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, with the messages of the event stream."""
-    if app.openapi_schema is None:
-        document = get_openapi(
-            title=app.title,
-            version=app.version,
-            summary=app.summary,
-            description=app.description,
-            routes=app.routes,
-        )
-        _, found = models_json_schema(
-            [(model, "serialization") for model in MESSAGES],
-            ref_template="#/components/schemas/{model}",
-        )
-        schemas = document["components"]["schemas"]
-        for name, schema in found["$defs"].items():
-            schemas.setdefault(name, schema)
-        stream = document["paths"][f"{PREFIX}/stream"]["get"]["responses"]["200"]
-        stream["content"]["text/event-stream"] = {
-            "schema": {
-                "oneOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in MESSAGES]
-            }
-        }
-        app.openapi_schema = document
-    return app.openapi_schema
-
-
-def description() -> dict[str, Any]:
+def openapi() -> dict[str, Any]:
     """The OpenAPI document, without a server."""
     with Store("sqlite://") as store:
         return create_app(store).openapi()

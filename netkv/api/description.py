@@ -7,9 +7,11 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
 
 from netkv.api import limits
 from netkv.api.login import COOKIE
+from netkv.api.models.stream import MESSAGES
 from netkv.api.problems import MEDIA_TYPE
 
 DESCRIPTION = """\
@@ -72,6 +74,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
         tags=[{"name": name, "description": text} for name, text in TAGS.items()],
     )
     parts = document["components"]
+    _add_stream(document)
     parts["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "description": "What 'netkv token' prints."},
         "cookie": {
@@ -95,6 +98,21 @@ def _described(app: FastAPI) -> dict[str, Any]:
                     operation["responses"].setdefault(status, reference)
             operation["responses"] = dict(sorted(operation["responses"].items()))
     return document
+
+
+def _add_stream(document: dict[str, Any]) -> None:
+    """Adds the messages of the event stream, which FastAPI does not derive."""
+    _, found = models_json_schema(
+        [(model, "serialization") for model in MESSAGES],
+        ref_template="#/components/schemas/{model}",
+    )
+    for name, schema in found["$defs"].items():
+        document["components"]["schemas"].setdefault(name, schema)
+    references = [{"$ref": f"#/components/schemas/{model.__name__}"} for model in MESSAGES]
+    for path, operations in document["paths"].items():
+        if path.endswith("/stream"):
+            content = operations["get"]["responses"]["200"]["content"]
+            content["text/event-stream"] = {"schema": {"oneOf": references}}
 
 
 def _problem(status: int, text: str) -> dict[str, Any]:

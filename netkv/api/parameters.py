@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from fastapi import Path, Query
+from pydantic import StringConstraints
 
 MAX_RUNS = 500
 """Limit of the runs in one comparison."""
 
 RunId = Annotated[str, Path(max_length=200, description="Whole id of a run.")]
-RunIds = Annotated[list[str], Query(max_length=MAX_RUNS, description="Ids of runs.")]
+_AnyRunId = Annotated[str, StringConstraints(max_length=200)]
+RunIds = Annotated[list[_AnyRunId], Query(max_length=MAX_RUNS, description="Ids of runs.")]
 Name = Annotated[
     str, Path(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100, description="Its name.")
 ]
 """A name that cannot be a path of a file."""
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def safe_name(text: str, otherwise: str = "netkv") -> str:
+    """A text as the name of a file in a header."""
+    return _UNSAFE.sub("-", text).strip(".-") or otherwise

@@ -121,6 +121,17 @@ def found(query: Callable[[K], T], key: K) -> T:
         raise NotFoundError(str(error)) from error
 
 
+def permitted(change: Callable[[], T]) -> T:
+    """The result of a change. If the state of the store does not permit it, its error becomes a
+    `ConflictError`."""
+    try:
+        return change()
+    except UsageError:
+        raise
+    except NetkvError as error:
+        raise ConflictError(str(error)) from error
+
+
 def document(
     status: int,
     detail: str,

@@ -20,7 +20,7 @@ Plots = Annotated[
     typer.Option(
         "--plot",
         metavar="FILE|DIRECTORY",
-        help="Write figures: .svg, .png or .html, or one file for each into a directory; "
+        help="Write figures: .svg, .pdf, .png or .html, or one file for each into a directory; "
         "repeatable.",
     ),
 ]

@@ -272,7 +272,7 @@ def plot(
             "--output",
             "-o",
             metavar="FILE|DIRECTORY",
-            help="A file (.svg, .png or .html) or a directory; repeatable. [this directory]",
+            help="A file (.svg, .pdf, .png or .html) or a directory; repeatable. [this directory]",
         ),
     ] = None,
     json: Json = False,

@@ -1,4 +1,4 @@
-"""Figures as SVG and PNG files, in one style, at the width of a column of a paper.
+"""Figures as SVG, PDF and PNG files, in one style, at the width of a column of a paper.
 
 The same figure always gives the same bytes: ids have a fixed salt, files contain no date, and the
 settings of the user's matplotlib are ignored.
@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Sheet
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
@@ -26,7 +27,7 @@ from netkv.report import layout
 from netkv.report.figure import Axis, Figure, Series, number, percent
 from netkv.report.style import BANDS, DOTTED, GREY
 
-Format = Literal["svg", "png"]
+Format = Literal["svg", "pdf", "png"]
 Place: TypeAlias = tuple[float, float, float, float]
 """Left, bottom, width and height, in inches."""
 
@@ -34,6 +35,7 @@ DPI = 300
 _PASSES = 2
 """Iterations of `_fit`: a new length of an axis may change its ticks and labels."""
 _TEXT = "#333333"
+_WHITE = "#ffffff"
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": layout.FONT,
@@ -66,6 +68,8 @@ _STYLE: Any = {
     "text.parse_math": False,
     "svg.fonttype": "path",
     "svg.hashsalt": "netkv",
+    # Outlines that printers and publishers accept; Type 3 fonts are refused by many.
+    "pdf.fonttype": 42,
 }
 _lock = threading.Lock()
 """matplotlib's settings are global, and the dashboard's server draws in several threads."""
@@ -82,11 +86,15 @@ def draw(figures: Sequence[Figure], kind: Format) -> bytes:
         mpl.rcParams.update(_STYLE)
         sheet = _sheet(figures)
         out = io.BytesIO()
+        title = ", ".join(figure.title for figure in figures)
         if kind == "svg":
             FigureCanvasSVG(sheet)
-            title = ", ".join(figure.title for figure in figures)
             about = {"Date": None, "Creator": "netkv", "Title": title}
             sheet.savefig(out, format="svg", metadata=about)
+        elif kind == "pdf":
+            FigureCanvasPdf(sheet)
+            about = {"CreationDate": None, "Creator": "netkv", "Producer": None, "Title": title}
+            sheet.savefig(out, format="pdf", metadata=about)
         else:
             FigureCanvasAgg(sheet)
             sheet.savefig(out, format="png", dpi=DPI, metadata={"Software": "netkv"})
@@ -265,6 +273,9 @@ def _line(axes: Axes, series: Series) -> None:
         "label": series.name or "_",
         "drawstyle": "steps-post" if series.draw == "steps" else "default",
     }
+    if series.draw == "points":
+        # Hollow, and in front of the bars and lines of netkv's own runs.
+        look |= {"linestyle": "none", "markerfacecolor": _WHITE, "markersize": 4.5, "zorder": 5}
     axes.plot(series.x, y, **look)
     if not any(series.spread):
         return

@@ -14,7 +14,8 @@ from typing import Literal
 
 from netkv.report.style import FIRST, GREY, Style
 
-Draw = Literal["lines", "steps", "bars"]
+Draw = Literal["lines", "steps", "bars", "points"]
+"""`points` are single markers without a line: what others have measured."""
 _MAX_TICKS = 12
 """Values of a sweep, at most, that are the ticks of its axis."""
 

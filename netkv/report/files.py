@@ -1,4 +1,4 @@
-"""Output of figures: SVG, PNG and HTML files, or a directory with files of each figure."""
+"""Output of figures: SVG, PDF, PNG and HTML files, or a directory with files of each figure."""
 
 from __future__ import annotations
 
@@ -12,10 +12,18 @@ from typing import Literal
 from netkv.errors import NetkvError, UsageError
 from netkv.report.figure import Figure
 
-Kind = Literal["svg", "png", "html", "directory"]
+Kind = Literal["svg", "pdf", "png", "html", "directory"]
 _ENDING = re.compile(r"\.[A-Za-z]{2,4}")
 """The suffix of a file, in contrast to that of a directory such as `results-0.1`."""
-_SUFFIXES: dict[str, Kind] = {".svg": "svg", ".png": "png", ".html": "html", ".htm": "html"}
+_SUFFIXES: dict[str, Kind] = {
+    ".svg": "svg",
+    ".pdf": "pdf",
+    ".png": "png",
+    ".html": "html",
+    ".htm": "html",
+}
+
+_DRAWN: dict[str, Literal["svg", "pdf", "png"]] = {"svg": "svg", "pdf": "pdf", "png": "png"}
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,7 @@ def destination(path: Path, option: str = "--plot") -> Destination:
     kind = _SUFFIXES.get(path.suffix.lower())
     if kind is None and _ENDING.fullmatch(path.suffix):
         raise UsageError(
-            f"{option} {path}: the name should end in '.svg', '.png' or '.html', "
+            f"{option} {path}: the name should end in '.svg', '.pdf', '.png' or '.html', "
             f"or be that of a directory, without an ending."
         )
     whole = path.absolute()
@@ -57,8 +65,8 @@ def write(
 ) -> list[Path]:
     """Writes the figures to all destinations; returns the files. Raises `NetkvError` on failure.
 
-    A directory gets an SVG and a PNG file with the name of each figure. An SVG or PNG file with the
-    name of a figure contains that one, any other file all of them. `page` returns the HTML.
+    A directory gets an SVG and a PNG file with the name of each figure. Another file with the name
+    of a figure contains that one, any other file all of them. `page` returns the HTML.
     """
     written: list[Path] = []
     for each in to:
@@ -89,7 +97,7 @@ def _written(file: Path, kind: str, figures: Sequence[Figure], page: Callable[[]
         # Imported here: other commands need not wait for matplotlib.
         from netkv.report.drawing import draw
 
-        content = draw(figures, "svg" if kind == "svg" else "png")
+        content = draw(figures, _DRAWN[kind])
     try:
         file.write_bytes(content)
     except OSError as error:

@@ -16,6 +16,7 @@ _STRIP_ROW = 13
 _LEGEND_ROW = 20
 _THOUSANDS = 3000
 """Upper limit from which an axis has SI prefixes. With smaller limits, `~s` would show `m`."""
+_MODES = {True: "lines+markers", False: "lines"}
 _PLOT = 270
 """Height of the area of the data in pixels, as are those of rows above it."""
 
@@ -91,12 +92,15 @@ def _line(figure: Figure, series: Series) -> dict[str, Any]:
     line = series.style.plotly_line()
     if series.draw == "steps":
         line["shape"] = "hv"
+    marker = {**series.style.plotly_marker(), "size": 7}
+    if series.draw == "points":
+        marker |= {"symbol": f"{marker['symbol']}-open", "size": 10, "line": {"width": 2}}
     return {
         "x": list(series.x),
         "y": list(series.y),
-        "mode": "lines+markers" if series.marked else "lines",
+        "mode": "markers" if series.draw == "points" else _MODES[series.marked],
         "line": line,
-        "marker": {**series.style.plotly_marker(), "size": 7},
+        "marker": marker,
         "error_y": _error(series, series.style.colour) if series.marked else None,
         **_described(figure, series),
     }

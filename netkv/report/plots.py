@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from netkv.errors import NetkvError
-from netkv.report import bars, over_time
+from netkv.report import bars, over_time, papers
 from netkv.report.figure import Axis, Figure, Reference, Series, plain, run_ticks, spans_decades
 from netkv.report.metrics import measure, of_run, option
 from netkv.report.rows import Relation, Row, label, rows
@@ -107,6 +107,7 @@ def draw(plot: Plot, records: Sequence[RunRecord]) -> Figure:
         raise NothingToPlotError(
             f"'{plot.title}' cannot be drawn: none of the {len(records)} runs has '{plot.y}'."
         )
+    figure = papers.with_points(figure, plot, [run for row in found for run in row.runs])
     if relation:
         figure = replace(figure, references=(*figure.references, Reference(1.0, "")))
     return _in_fitting_units(_logarithmic(figure, plot))

@@ -22,7 +22,7 @@ from netkv.scenarios.recovery import longest, not_recovered
 from netkv.scenarios.results import Interval, OverRepeats, Result
 from netkv.scenarios.statistics import interval, over_repeats
 
-_NOT_SETTINGS = frozenset(
+NOT_SETTINGS = frozenset(
     {"schemes", "seed", "repeat", "sweep", "expect", "plots", "title", "description", "name"}
 )
 """Parts of a scenario that do not affect a single run."""
@@ -119,7 +119,7 @@ def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def settings(record: RunRecord) -> dict[str, Any]:
     """The settings of a run by path, without those of its sweep."""
-    own = {name: value for name, value in record.parameters.items() if name not in _NOT_SETTINGS}
+    own = {name: value for name, value in record.parameters.items() if name not in NOT_SETTINGS}
     flat = flatten(own)
     for path in record.params:
         flat.pop(path, None)

@@ -1,8 +1,10 @@
-"""Latency histograms in nanoseconds (HDR, V2, deflated, base64): decoding, merging, percentiles."""
+"""Latency histograms in nanoseconds (HDR, V2, deflated, base64): merging, percentiles, curves."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 from netkv.errors import NetkvError
@@ -26,6 +28,8 @@ def merge(texts: Iterable[str]) -> Any | None:
     parts = [decode(text) for text in texts if text]
     if not parts:
         return None
+    if len(parts) == 1:
+        return parts[0]
     # Three digits, up to an hour: the range of all parts.
     whole = HdrHistogram(1, 3_600_000_000_000, 3)
     for part in parts:
@@ -56,3 +60,45 @@ def distribution(histogram: Any) -> tuple[list[float], list[float]]:
         latencies.append(item.value_iterated_to / 1000)
         shares.append(item.total_count_to_this_value / total)
     return latencies, shares
+
+
+MAX_POINTS = 400
+"""Points of a curve that a page draws."""
+
+
+def count(histogram: Any | None) -> int:
+    """The number of recorded operations."""
+    return 0 if histogram is None else int(histogram.get_total_count())
+
+
+def complement(histogram: Any | None, limit: int = MAX_POINTS) -> tuple[list[float], list[float]]:
+    """The complementary cumulative distribution: latencies in microseconds, and the share above
+    each of them. At most `limit` points, equally far apart on two logarithmic axes; the lowest and
+    the highest latency are always among them.
+    """
+    total = count(histogram)
+    if histogram is None or not total:
+        return [], []
+    points = [
+        (item.value_iterated_to / 1000, (total - item.total_count_to_this_value) / total)
+        for item in histogram.get_recorded_iterator()
+    ]
+    if len(points) > limit:
+        points = _thinned(points, limit)
+    return [value for value, _ in points], [above for _, above in points]
+
+
+def _thinned(points: list[tuple[float, float]], limit: int) -> list[tuple[float, float]]:
+    """Points whose distances along the curve, on logarithmic axes, are at least a step."""
+    steps = [0.0]
+    for (value, above), (then, later) in pairwise(points):
+        right = math.log(then / value) if value > 0 else 0.0
+        steps.append(right + (math.log(above / later) if later > 0 else 0.0))
+    step = sum(steps) / (limit - 2)
+    kept, walked = [points[0]], 0.0
+    for point, length in zip(points[1:-1], steps[1:-1], strict=True):
+        walked += length
+        if walked >= step:
+            kept.append(point)
+            walked = 0.0
+    return [*kept, points[-1]]

@@ -106,6 +106,8 @@ class RunQuery:
     status: Sequence[str] = ()
     """Any of these."""
     group: str | None = None
+    ids: Sequence[str] = ()
+    """Any of these."""
     tags: Sequence[str] = ()
     """All of these."""
     pinned: bool | None = None
@@ -205,6 +207,8 @@ def _filters(query: RunQuery) -> Iterator[ColumnElement[bool]]:
         yield RunRow.status.in_(query.status)
     if query.group is not None:
         yield RunRow.group_id == query.group
+    if query.ids:
+        yield RunRow.id.in_(query.ids)
     if query.pinned is not None:
         yield RunRow.pinned.is_(query.pinned)
     if query.started_after is not None:

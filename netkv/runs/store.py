@@ -7,6 +7,7 @@ By default, the store is one SQLite file in WAL mode, which can be read while a 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
@@ -178,6 +179,26 @@ class Store:
                 raise _unknown(run_id)
         return [found[run_id] for run_id in run_ids]
 
+    def histograms(self, run_ids: Sequence[str]) -> dict[str, str]:
+        """The latency histograms of runs, by id; empty texts for runs without one."""
+        found: dict[str, str] = {}
+        with Session(self._engine) as session:
+            for at in range(0, len(run_ids), _BATCH):
+                ids = RunRow.id.in_(run_ids[at : at + _BATCH])
+                rows = session.execute(select(RunRow.id, RunRow.latency_histogram).where(ids))
+                found |= {row.id: row.latency_histogram for row in rows}
+        return found
+
+    def values(self) -> dict[str, dict[str, int]]:
+        """The scenarios, schemes and tags of all runs, each with its number of runs."""
+        found: dict[str, Counter[str]] = {name: Counter() for name in ("scenario", "scheme", "tag")}
+        with Session(self._engine) as session:
+            for row in session.execute(select(RunRow.scenario, RunRow.scheme, RunRow.tags)):
+                found["scenario"][row.scenario] += 1
+                found["scheme"][row.scheme] += 1
+                found["tag"].update(row.tags)
+        return {name: dict(sorted(counts.items())) for name, counts in found.items()}
+
     def samples(
         self, run_id: str, since: float | None = None, until: float | None = None
     ) -> tuple[list[RunSample], int]:
@@ -304,6 +325,24 @@ class Store:
         """Replace the note of a run; an empty text deletes it."""
         with self.transaction() as session:
             _row(session, run_id).note = remarks.checked_note(text)
+
+    def remark(
+        self,
+        run_id: str,
+        *,
+        tags: Sequence[str] | None = None,
+        note: str | None = None,
+        pinned: bool | None = None,
+    ) -> None:
+        """Replace tags, note and pin of a run, or some of them; all or nothing."""
+        with self.transaction() as session:
+            row = _row(session, run_id)
+            if tags is not None:
+                row.tags = remarks.tagged([], tags, ())
+            if note is not None:
+                row.note = remarks.checked_note(note)
+            if pinned is not None:
+                row.pinned = pinned
 
     def pin(self, run_ids: Collection[str], pinned: bool) -> None:
         """Pin or unpin runs. A pinned run cannot be deleted."""

@@ -15,7 +15,7 @@ from netkv.report.style import GREY, of_scheme
 from netkv.runs import StoreSink
 from netkv.schemes import all_schemes
 from tests.api.serving import Served
-from tests.runs.recorded_runs import record, record_comparison, start
+from tests.runs.recorded_runs import record, start
 from tests.waiting import PATIENCE_S, until
 
 JSON = {"content-type": "application/json"}
@@ -25,39 +25,6 @@ get = partial(httpx.get, timeout=PATIENCE_S)
 post = partial(httpx.post, timeout=PATIENCE_S)
 request = partial(httpx.request, timeout=PATIENCE_S)
 stream = partial(httpx.stream, timeout=PATIENCE_S)
-
-
-def test_runs_are_listed_newest_first_with_details(served: Served) -> None:
-    record_comparison(served.store)
-    runs = get(f"{served.url}/api/v1/runs").json()
-    assert [run["scheme"] for run in runs] == ["netcache", "nocache"]
-    assert "series" not in runs[0]
-    details = get(f"{served.url}/api/v1/runs/{runs[0]['id']}").json()
-    assert details["latency_histogram"]
-    assert details["provenance"]["program_hash"] == "hash-of-netcache"
-    assert get(f"{served.url}/api/v1/runs", params={"group": "other"}).json() == []
-
-
-def test_series_of_a_long_run_is_short_enough_to_draw(served: Served) -> None:
-    with StoreSink(served.store) as sink:
-        record(sink, start("long", duration=3000.0))
-    series = get(f"{served.url}/api/v1/runs/long/series").json()
-    columns = series["columns"]
-    assert 800 < len(columns["time"]) <= 1200
-    assert series["interval"] == 3
-    assert columns["time"][-1] == 3000
-    assert sum(columns["lost_ops"]) == 3, "downsampling keeps every loss"
-    few = get(f"{served.url}/api/v1/runs/long/series", params={"limit": 100}).json()
-    assert len(few["columns"]["time"]) <= 100
-
-
-def test_comparison_and_verdicts(served: Served) -> None:
-    ids = record_comparison(served.store)
-    rows = get(f"{served.url}/api/v1/compare", params={"run": ids}).json()["rows"]
-    assert rows[0]["baseline"]
-    assert rows[1]["ratio"]["mean"] == pytest.approx(2.6, rel=0.05)
-    verdicts = get(f"{served.url}/api/v1/groups/gcompared/verdicts").json()
-    assert verdicts["thresholds"][0]["ok"]
 
 
 PLOTS = [
@@ -79,7 +46,13 @@ def test_figures_of_a_scenario_are_sent_and_downloadable(served: Served) -> None
     ] * 2
     (reason,) = document["left_out"]
     assert reason.startswith("'Missing' cannot be drawn: ")
-    for kind, media, begin in (("svg", "image/svg+xml", b"<?xml"), ("png", "image/png", b"\x89PN")):
+    for kind, media, begin in (
+        ("svg", "image/svg+xml", b"<?xml"),
+        ("png", "image/png", b"\x89PN"),
+        ("pdf", "application/pdf", b"%PDF-"),
+        ("csv", "text/csv", b"Time (s),NoCache,NetCache\n"),
+        ("tex", "application/x-tex", b"% Losses."),
+    ):
         answer = get(f"{served.url}/api/v1/plots/losses.{kind}", params=runs)
         assert answer.headers["content-type"].startswith(media)
         assert answer.headers["content-disposition"] == f'attachment; filename="losses.{kind}"'
@@ -94,7 +67,7 @@ def test_figures_of_a_scenario_are_sent_and_downloadable(served: Served) -> None
         ("/api/v1/plots?run=nope", 404, "There is no run 'nope'"),
         ("/api/v1/plots", 422, "'run': Field required"),
         ("/api/v1/plots/throughput.svg?run=plain", 404, "These runs have no figure 'throughput'"),
-        ("/api/v1/plots/throughput.gif?run=plain", 422, "'svg' or 'png'"),
+        ("/api/v1/plots/throughput.gif?run=plain", 422, "'svg', 'pdf', 'png', 'csv' or 'tex'"),
     ],
 )
 def test_unknown_figure_is_an_error_in_json(
@@ -145,19 +118,6 @@ def test_api_styles_of_runs_are_those_of_the_figures(served: Served) -> None:
                 "bar": style.plotly_bar(),
             }
     assert looks["others"][0]["line"]["color"] == GREY
-
-
-def test_comparison_uses_the_requested_baseline(served: Served) -> None:
-    first, second = record_comparison(served.store)
-    for query in (f"run={first}&run={second}", f"run={second}&run={first}"):
-        found = get(f"{served.url}/api/v1/compare?{query}").json()
-        assert found["baseline"] == "nocache"
-        assert found["note"].startswith("Ratios are to nocache")
-        compared = get(f"{served.url}/api/v1/compare?{query}&baseline={second}").json()
-        assert {row["relative_to"] for row in compared["rows"]} == {second}
-    wrong = get(f"{served.url}/api/v1/compare?{query}&baseline=netcash")
-    assert wrong.status_code == 422
-    assert "neither a scheme nor a run" in wrong.json()["detail"]
 
 
 def test_scenarios_are_listed_with_their_duration(served: Served) -> None:

@@ -88,7 +88,7 @@ def test_several_pipelines_are_measured_against_one(netkv: Netkv) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--plot", "figure.gif"], "--plot figure.gif: the name should end in '.svg', '.png'"),
+        (["--plot", "figure.gif"], "--plot figure.gif: the name should end in '.svg', '.pdf'"),
         (["--plot", "nowhere/figure.svg"], "there is no directory 'nowhere'"),
         (["--value-size", "1000"], "A value of 1000 bytes"),
         (["--executor", "fast"], "--executor"),

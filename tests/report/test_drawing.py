@@ -84,7 +84,8 @@ def test_same_figure_gives_the_same_bytes_for_every_user(tmp_path: Path) -> None
     settings.write_text("font.size: 20\nsvg.fonttype: none\naxes.grid: True\n", encoding="utf-8")
     script = (
         "import hashlib; import tests.report.test_drawing as t; "
-        "print([hashlib.sha256(t.drawing.draw(t.ALL, k)).hexdigest() for k in ('svg', 'png')])"
+        "kinds = ('svg', 'pdf', 'png'); "
+        "print([hashlib.sha256(t.drawing.draw(t.ALL, k)).hexdigest() for k in kinds])"
     )
     other = subprocess.run(
         [sys.executable, "-c", script],
@@ -94,9 +95,9 @@ def test_same_figure_gives_the_same_bytes_for_every_user(tmp_path: Path) -> None
         text=True,
         check=True,
     )
-    here = [hashlib.sha256(drawing.draw(ALL, kind)).hexdigest() for kind in ("svg", "png")]
+    here = [hashlib.sha256(drawing.draw(ALL, kind)).hexdigest() for kind in ("svg", "pdf", "png")]
     assert other.stdout.strip() == str(here)
-    again = [hashlib.sha256(drawing.draw(ALL, kind)).hexdigest() for kind in ("svg", "png")]
+    again = [hashlib.sha256(drawing.draw(ALL, kind)).hexdigest() for kind in ("svg", "pdf", "png")]
     assert again == here
 
 

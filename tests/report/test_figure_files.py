@@ -38,7 +38,10 @@ def test_file_named_like_a_figure_gets_only_that_figure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("figure.gif", "figure.gif: the name should end in '.svg', '.png' or '.html', or be that"),
+        (
+            "figure.gif",
+            "figure.gif: the name should end in '.svg', '.pdf', '.png' or '.html', or be that",
+        ),
         ("no-such/figure.svg", "there is no directory 'no-such'."),
         ("pyproject.toml/figures", "pyproject.toml' is a file, not a directory."),
         ("Makefile", "Makefile' is a file, not a directory."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from netkv.api.app import description
+from netkv.api.app import openapi
 
 if __name__ == "__main__":
-    print(json.dumps(description()))
+    print(json.dumps(openapi()))

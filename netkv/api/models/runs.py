@@ -2,11 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
 
 from netkv.api.models.base import Model
+from netkv.runs.compare import Comparison
 from netkv.runs.records import RunHead
 from netkv.scenarios.results import RunEvent, Threshold
+
+MAX_CHANGED = 5000
+"""Limit of the runs that one request changes."""
+
+Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Ids = Annotated[list[Id], Field(min_length=1, max_length=MAX_CHANGED)]
+
+
+class Runs(Model):
+    """A page of a query."""
+
+    runs: list[RunHead]
+    total: int
+    """Number of runs of the query, on all pages."""
+
+
+class StoredValues(Model):
+    """The values of all stored runs for filters, each with its number of runs."""
+
+    scenarios: dict[str, int]
+    schemes: dict[str, int]
+    tags: dict[str, int]
+
+
+class RunRemarks(Model):
+    """Changes of a run. What is left out stays as it is."""
+
+    tags: list[str] | None = None
+    """All tags of the run."""
+    note: str | None = None
+    """An empty text deletes the note."""
+    pinned: bool | None = None
+    """A pinned run cannot be deleted."""
+
+
+class RunTags(Model):
+    """Changes of the tags of runs."""
+
+    runs: Ids
+    add: list[str] = Field(default_factory=list)
+    remove: list[str] = Field(default_factory=list)
+
+
+class RunSelection(Model):
+    """Runs, by their ids."""
+
+    runs: Ids
+
+
+class Deleted(Model):
+    """The runs that were deleted."""
+
+    deleted: list[str]
 
 
 class Series(Model):
@@ -20,6 +76,36 @@ class Series(Model):
     events: list[RunEvent]
     last_sample: int
     """Id of the newest interval in `columns`; the event stream continues after it."""
+
+
+class LatencyHistogram(Model):
+    """Latencies of one run, or of all repeats with the same settings, as a complementary
+    cumulative distribution."""
+
+    runs: list[str]
+    scheme: str
+    params: dict[str, Any]
+    count: int
+    """Number of operations."""
+    value_us: list[float]
+    """Latencies in microseconds, rising."""
+    above: list[float]
+    """The fraction of operations with a higher latency, for each of them."""
+
+
+class Difference(Model):
+    """A setting in which the rows of a comparison differ."""
+
+    path: str
+    """Path of the option, or `provenance.NAME`."""
+    values: list[Any]
+    """Its value in each row; null if a row does not have it."""
+
+
+class ComparedRuns(Comparison):
+    """A comparison, and the settings in which its rows differ."""
+
+    different: list[Difference]
 
 
 class MetricInfo(Model):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path
 from starlette.responses import Response
 
+from netkv.api import figure_files
 from netkv.api.context import Context
-from netkv.api.models.figures import Look, Looks, Plots, PlottedFigure
+from netkv.api.models.figures import Look, Looks, Plots
 from netkv.api.parameters import RunIds
 from netkv.api.problems import NotFoundError, found, responses
 from netkv.report import style
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 _LOOKS = 100
 """Styles for each scheme: its runs on one page look different up to this number."""
-_MEDIA = {"svg": "image/svg+xml", "png": "image/png"}
 
 
 def router(context: Context) -> APIRouter:
@@ -39,49 +39,38 @@ def router(context: Context) -> APIRouter:
 
     # Imported here: the drawing libraries take a second to import.
     def drawn(ids: list[str]) -> Drawn:
-        from netkv.report.plots import defined
+        from netkv.report.plots import defined_or_usual
 
-        return defined([found(context.store.record, each) for each in ids])
+        return defined_or_usual([found(context.store.record, each) for each in ids])
 
     @routes.get("/plots", responses=responses(404))
     def show_plots(run: RunIds) -> Plots:
-        """The figures that the scenarios of these runs define, in the form of plotly.js."""
-        from netkv.report.interactive import plotly
-
+        """The figures that the scenarios of these runs define, in the form of plotly.js. Runs of a
+        scenario that defines none have the usual figures."""
         of_runs = drawn(run)
-        figures = []
-        for figure in of_runs.figures:
-            parts = plotly(figure).to_plotly_json()
-            figures.append(
-                PlottedFigure(
-                    name=figure.name,
-                    title=figure.title,
-                    data=parts["data"],
-                    layout=parts["layout"],
-                )
-            )
-        return Plots(figures=figures, left_out=of_runs.left_out)
+        return Plots(
+            figures=[figure_files.plotted(figure) for figure in of_runs.figures],
+            left_out=of_runs.left_out,
+        )
 
     @routes.get(
         "/plots/{name}.{kind}",
-        responses={**responses(404), 200: {"content": {media: {} for media in _MEDIA.values()}}},
+        responses={
+            **responses(404),
+            200: {"content": {media: {} for media in figure_files.MEDIA.values()}},
+        },
         response_class=Response,
     )
     def show_picture(
-        name: Annotated[str, Path(max_length=200)], kind: Literal["svg", "png"], run: RunIds
+        name: Annotated[str, Path(max_length=200)], kind: figure_files.Kind, run: RunIds
     ) -> Response:
-        """One of these figures as a file, as `netkv runs plot` writes it."""
-        from netkv.report.drawing import draw
-
+        """One of these figures as a file in column width, as `netkv runs plot` writes it, or its
+        numbers as CSV or as a LaTeX table."""
         figures = {figure.name: figure for figure in drawn(run).figures}
         if name not in figures:
             available = ", ".join(figures) or "none"
             raise NotFoundError(f"These runs have no figure '{name}'. Their figures: {available}.")
-        return Response(
-            draw([figures[name]], kind),
-            media_type=_MEDIA[kind],
-            headers={"content-disposition": f'attachment; filename="{name}.{kind}"'},
-        )
+        return figure_files.response(figures[name], kind)
 
     return routes
 

@@ -1,20 +1,42 @@
-"""Stored runs: lists, records, series, comparisons, metrics."""
+"""Stored runs: lists, records, series, histograms, remarks, deletion, metrics."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
+from pydantic import StringConstraints
 
 from netkv import metrics
 from netkv.api.context import Context
-from netkv.api.models.runs import GroupVerdicts, MetricInfo, Series
-from netkv.api.parameters import RunId, RunIds
-from netkv.api.problems import NotFoundError, found, responses
-from netkv.runs import RunHead, RunRecord
-from netkv.runs.compare import Comparison, compare
+from netkv.api.models.runs import (
+    Deleted,
+    GroupVerdicts,
+    LatencyHistogram,
+    MetricInfo,
+    RunRemarks,
+    Runs,
+    RunSelection,
+    RunTags,
+    Series,
+    StoredValues,
+)
+from netkv.api.parameters import MAX_RUNS, RunId
+from netkv.api.problems import NotFoundError, RequestFieldError, found, permitted, responses
+from netkv.errors import UsageError
+from netkv.runs import RunHead, RunRecord, histograms
 from netkv.runs.downsample import MAX_POINTS, downsample
+from netkv.runs.query import RunQuery, sortable
+from netkv.runs.records import StoredStatus
+from netkv.scenarios.results import RunEvent
 from netkv.schemes import all_schemes
+
+_ALWAYS = ("time", "phase", "interval")
+"""Columns that every series has."""
+_Text = Annotated[str, StringConstraints(max_length=500)]
+_Texts = Annotated[Sequence[_Text], Query(max_length=100)]
+_Seconds = Annotated[float | None, Query(description="Seconds since the measured part began.")]
 
 
 def router(context: Context) -> APIRouter:
@@ -24,29 +46,140 @@ def router(context: Context) -> APIRouter:
 
     @routes.get("/runs")
     def list_runs(
-        group: Annotated[str | None, Query(description="Only runs of this group.")] = None,
-        scenario: Annotated[str | None, Query(description="Only runs of this scenario.")] = None,
-        limit: Annotated[int, Query(ge=1, le=5000)] = 200,
-    ) -> list[RunHead]:
-        """Runs without their series, newest first."""
-        return store.heads(group=group, scenario=scenario, limit=limit)
+        scenario: Annotated[_Text | None, Query(description="Only runs of this scenario.")] = None,
+        scheme: Annotated[_Texts, Query(description="Only runs of any of these schemes.")] = (),
+        mode: Literal["live", "sim"] | None = None,
+        status: Annotated[
+            Sequence[StoredStatus], Query(max_length=10, description="Only runs with any of these.")
+        ] = (),
+        group: Annotated[_Text | None, Query(description="Only runs of this group.")] = None,
+        id: Annotated[
+            Sequence[_Text], Query(max_length=MAX_RUNS, description="Only these runs.")
+        ] = (),
+        tag: Annotated[_Texts, Query(description="Only runs with all of these tags.")] = (),
+        pinned: bool | None = None,
+        search: Annotated[
+            str,
+            Query(
+                max_length=500,
+                description="Only runs with these words in id, scenario, title, scheme, tags, "
+                "note or sweep.",
+            ),
+        ] = "",
+        where: Annotated[
+            _Texts,
+            Query(
+                description="Only runs whose option meets this condition, such as "
+                "`workload.zipf=0.99`; also `!=`, `<`, `<=`, `>` and `>=`."
+            ),
+        ] = (),
+        started_after: Annotated[
+            float | None, Query(description="Seconds since the epoch.")
+        ] = None,
+        started_before: Annotated[
+            float | None, Query(description="Seconds since the epoch.")
+        ] = None,
+        sort: Annotated[
+            str, Query(max_length=100, description="A field of a run or the name of a metric.")
+        ] = "started_at",
+        order: Literal["descending", "ascending"] = "descending",
+        limit: Annotated[int, Query(ge=0, le=5000)] = 200,
+        offset: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    ) -> Runs:
+        """Runs without their series, newest first or in an order of choice."""
+        try:
+            query = RunQuery(
+                scenario=scenario,
+                scheme=scheme,
+                mode=mode,
+                status=status,
+                group=group,
+                ids=id,
+                tags=tag,
+                pinned=pinned,
+                search=search,
+                where=where,
+                started_after=started_after,
+                started_before=started_before,
+                sort=sort,
+                descending=order == "descending",
+                limit=limit,
+                offset=offset,
+            )
+            page = store.search(query)
+        except UsageError as error:
+            field = "where" if sort in sortable() else "sort"
+            raise RequestFieldError(str(error), field) from error
+        return Runs(runs=page.runs, total=page.total)
+
+    @routes.get("/runs/values")
+    def list_values() -> StoredValues:
+        """The scenarios, schemes and tags of all runs, for filters."""
+        values = store.values()
+        return StoredValues(
+            scenarios=values["scenario"], schemes=values["scheme"], tags=values["tag"]
+        )
+
+    @routes.post("/runs/tag", responses=responses(404, 422))
+    def tag_runs(change: RunTags) -> Runs:
+        """Add tags to several runs, and remove others."""
+        heads = [found(store.head, run_id) for run_id in change.runs]
+        store.tag(change.runs, change.add, change.remove)
+        return Runs(runs=[store.head(head.id) for head in heads], total=len(heads))
+
+    @routes.post("/runs/delete", responses=responses(404, 409))
+    def delete_runs(chosen: RunSelection) -> Deleted:
+        """Delete several runs. If one is pinned or in progress, nothing is deleted."""
+        return _deleted(chosen.runs)
 
     @routes.get("/runs/{run_id}", responses=responses(404))
     def show_run(run_id: RunId) -> RunRecord:
         """The complete record of a run, as `netkv runs show --json` prints it."""
         return found(store.record, run_id)
 
+    @routes.patch("/runs/{run_id}", responses=responses(404, 422))
+    def change_run(run_id: RunId, change: RunRemarks) -> RunHead:
+        """Change tags, note and pin of a run."""
+        found(store.head, run_id)
+        store.remark(run_id, tags=change.tags, note=change.note, pinned=change.pinned)
+        return found(store.head, run_id)
+
+    @routes.delete("/runs/{run_id}", responses=responses(404, 409))
+    def delete_run(run_id: RunId) -> Deleted:
+        """Delete a run with its series. A pinned run, or one in progress, cannot be deleted."""
+        return _deleted([run_id])
+
+    def _deleted(ids: list[str]) -> Deleted:
+        ids = list(dict.fromkeys(ids))
+        for run_id in ids:
+            found(store.head, run_id)
+        permitted(lambda: store.delete(ids))
+        return Deleted(deleted=ids)
+
     @routes.get("/runs/{run_id}/series", responses=responses(404))
     def show_series(
         run_id: RunId,
+        since: _Seconds = None,
+        until: _Seconds = None,
         limit: Annotated[
             int, Query(ge=10, le=MAX_POINTS, description="Maximum number of points.")
         ] = MAX_POINTS,
+        columns: Annotated[
+            _Texts, Query(description="Only these columns, and `time`, `phase`, `interval`.")
+        ] = (),
     ) -> Series:
         """A run over time. In long runs, neighbouring intervals are joined to at most `limit`."""
         head = found(store.head, run_id)
-        columns, last = store.series(run_id)
-        points = downsample(columns, limit)
+        series, last = store.series(run_id, since, until)
+        if unknown := [name for name in columns if name not in series]:
+            known = ", ".join(name for name in series if name not in _ALWAYS)
+            raise RequestFieldError(
+                f"The series of run {run_id} has no column '{unknown[0]}'. It has {known}.",
+                "columns",
+            )
+        if columns:
+            series = {name: series[name] for name in dict.fromkeys((*_ALWAYS, *columns))}
+        points = downsample(series, limit)
         return Series(
             run=head,
             interval=max(points["interval"], default=1.0),
@@ -55,18 +188,39 @@ def router(context: Context) -> APIRouter:
             last_sample=last,
         )
 
-    @routes.get("/compare", responses=responses(404))
-    def compare_runs(
-        run: RunIds,
-        baseline: Annotated[
-            str | None,
-            Query(max_length=200, description="Id of one of the runs, or one of their schemes."),
-        ] = None,
-    ) -> Comparison:
-        """A comparison of runs; runs with the same settings are one row. Ratios are to the first
-        scheme of the scenario at the same sweep point, unless `baseline` is given.
-        """
-        return compare(found(store.comparable, run), baseline)
+    @routes.get("/runs/{run_id}/histogram", responses=responses(404))
+    def show_histogram(run_id: RunId) -> LatencyHistogram:
+        """The latencies of a run: for each one, the fraction of operations that took longer."""
+        head = found(store.head, run_id)
+        merged = histograms.merge(store.histograms([run_id]).values())
+        values, above = histograms.complement(merged)
+        return LatencyHistogram(
+            runs=[run_id],
+            scheme=head.scheme,
+            params=head.params,
+            count=histograms.count(merged),
+            value_us=values,
+            above=above,
+        )
+
+    @routes.get("/runs/{run_id}/events", responses=responses(404))
+    def show_events(run_id: RunId) -> list[RunEvent]:
+        """The events of a run."""
+        found(store.head, run_id)
+        return store.events(run_id)
+
+    @routes.get("/runs/{run_id}/verdicts", responses=responses(404))
+    def show_run_verdicts(run_id: RunId) -> GroupVerdicts:
+        """The verdicts on the group of a run; empty while the group runs."""
+        group = found(store.head, run_id).group
+        return GroupVerdicts(group=group, thresholds=store.thresholds(group))
+
+    @routes.get("/groups/{group}/verdicts", responses=responses(404))
+    def show_verdicts(group: Annotated[str, Path(max_length=200)]) -> GroupVerdicts:
+        """The verdicts on the expectations of the scenario; empty while the group runs."""
+        if store.owner(group) is None:
+            raise NotFoundError(f"There is no group '{group}'.")
+        return GroupVerdicts(group=group, thresholds=store.thresholds(group))
 
     @routes.get("/metrics")
     def list_metrics() -> list[MetricInfo]:
@@ -86,12 +240,5 @@ def router(context: Context) -> APIRouter:
             )
             for each in metrics.all_metrics()
         ]
-
-    @routes.get("/groups/{group}/verdicts", responses=responses(404))
-    def show_verdicts(group: Annotated[str, Path(max_length=200)]) -> GroupVerdicts:
-        """The verdicts on the expectations of the scenario; empty while the group runs."""
-        if store.owner(group) is None:
-            raise NotFoundError(f"There is no group '{group}'.")
-        return GroupVerdicts(group=group, thresholds=store.thresholds(group))
 
     return routes

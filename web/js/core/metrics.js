@@ -77,7 +77,7 @@ function cell(own, row) {
   }
   const counts = own.map(({ name }) => row[name]);
   const total = counts.includes(null) ? null : counts.reduce((sum, each) => sum + each, 0);
-  return make("td", { class: total && first.sense === "zero" ? "bad" : "" }, (SHOWN[first.unit] ?? count)(total));
+  return make("td", { class: total && first.sense === "zero" ? "bad" : "", title: total }, (SHOWN[first.unit] ?? count)(total));
 }
 
 /**
@@ -89,5 +89,7 @@ function cell(own, row) {
  */
 export function interval(value, show, kind = "") {
   const spread = value?.ci95 == null ? null : make("small", {}, `± ${show(value.ci95)}`);
-  return make("td", { class: kind }, show(value?.mean), spread);
+  // With all digits.
+  const title = value && (value.ci95 == null ? value.mean : `${value.mean} ± ${value.ci95}`);
+  return make("td", { class: kind, title }, show(value?.mean), spread);
 }

@@ -60,7 +60,7 @@ export function disturbances(shown) {
       ...recoveries.map(([from, to]) => band(from, to, colour("--warn"), 0.17)),
       ...shapes,
     ],
-    annotations: [...outages, ...recoveries].map(name),
+    annotations: [...outages, ...recoveries].sort((a, b) => a[0] - b[0]).map(name),
   };
 }
 
@@ -89,7 +89,7 @@ function band(from, to, fill, opacity) {
   return { type: "rect", yref: "paper", y0: 0, y1: 1, x0: from, x1: to, fillcolor: fill, opacity, line: { width: 0 }, layer: "below" };
 }
 
-/** @param {Band} band */
-function name([from, , text]) {
-  return { x: from, y: 1, yref: "paper", xanchor: "left", yanchor: "top", text, showarrow: false, font: { size: 11, color: colour("--soft") } };
+/** A label; three rows below each other, because neighbours would overlap. @param {Band} band @param {number} at */
+function name([from, , text], at) {
+  return { x: from, y: 1, yref: "paper", yshift: -12 * (at % 3), xanchor: "left", yanchor: "top", text, showarrow: false, font: { size: 11, color: colour("--soft") } };
 }

@@ -1,9 +1,127 @@
-// figures.
+// The figures that the scenarios of runs define, and those of papers beside their repetitions, with files for papers.
 
-import { fill, make } from "../core/dom.js";
+import { get, url } from "../core/api.js";
+import { fill, make, table } from "../core/dom.js";
+import * as router from "../core/router.js";
+import { Figure } from "../parts/figure.js";
+import { newest } from "../parts/newest.js";
+
+/** @typedef {import("../core/api.js").Schemas} Schemas */
 
 /** @param {HTMLElement} place */
 export function mount(place) {
-  fill(place, make("p", { class: "empty" }, "…"));
-  return { show() {}, close() {} };
+  const head = make("section", { class: "card" });
+  const charts = make("div", { class: "charts", id: "plots" });
+  const notes = make("div", { id: "notes" });
+  fill(place, make("h1", { class: "hidden" }, "Figures"), make("div", { class: "stack" }, head, notes, charts));
+  /** @type {Figure[]} */
+  let figures = [];
+  let turn = 0;
+
+  function clear() {
+    for (const figure of figures) figure.close();
+    figures = [];
+    fill(notes);
+    fill(charts);
+  }
+
+  /** @param {unknown} error */
+  function failed(error) {
+    fill(notes, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+  }
+
+  /** @param {Schemas["PlottedFigure"][]} plotted @param {(name: string, kind: string) => string} address */
+  function draw(plotted, address) {
+    figures = plotted.map((each, at) => new Figure(each, at, (kind) => address(each.name, kind)));
+    fill(charts, ...figures.map((figure) => figure.element));
+    for (const figure of figures) figure.draw();
+  }
+
+  /** @param {router.Route} route */
+  async function show({ path, query }) {
+    const mine = ++turn;
+    const ids = [...new Set(query.getAll("run"))];
+    clear();
+    try {
+      if (ids.length) await ofRuns(ids, mine);
+      else if (path.length >= 2) await ofPaper(path[0], path[1], mine);
+      else await offer(mine);
+    } catch (error) {
+      if (mine === turn) failed(error);
+    }
+  }
+
+  /** @param {string[]} ids @param {number} mine */
+  async function ofRuns(ids, mine) {
+    const title = make("h2", { id: "title" }, "Figures");
+    fill(head, make("div", { class: "head" }, title, make("p", { class: "buttons" }, make("a", { class: "button", id: "to-comparison", href: router.link(["compare"], { run: ids }) }, "Compare the runs"))), make("p", { class: "hint" }, `Of ${ids.length} ${ids.length === 1 ? "run" : "runs"}. PNG, SVG and PDF are as wide as a column of a paper (3.5 inches); CSV has all digits, LaTeX needs the package booktabs.`));
+    fill(notes, make("p", { class: "empty" }, "Drawing …"));
+    const [drawn, stored] = await Promise.all([
+      /** @type {Promise<Schemas["Plots"]>} */ (get("/plots", { run: ids })),
+      /** @type {Promise<Schemas["Runs"]>} */ (get("/runs", { id: ids, limit: ids.length })),
+    ]);
+    if (mine !== turn) return;
+    fill(title, [...new Set(stored.runs.map((run) => run.title || run.scenario))].join(", "));
+    fill(notes, ...drawn.left_out.map((sentence) => make("p", { class: "hint" }, sentence)));
+    draw(drawn.figures, (name, kind) => url(`/plots/${encodeURIComponent(name)}.${kind}`, { run: ids }));
+  }
+
+  /** An experiment of a paper beside its repetition. @param {string} paper @param {string} name @param {number} mine */
+  async function ofPaper(paper, name, mine) {
+    const address = `/evaluations/${encodeURIComponent(paper)}/${encodeURIComponent(name)}`;
+    fill(head, make("h2", { id: "title" }, name), make("p", { class: "empty" }, "Drawing …"));
+    const found = /** @type {Schemas["ExperimentFigures"]} */ (await get(address));
+    if (mine !== turn) return;
+    const { title, source, scenario, changes } = found.experiment;
+    const commands = [`netkv scenario run ${scenario}${changes.map((change) => ` --set '${change}'`).join("")}`, found.command];
+    fill(
+      head,
+      make("h2", { id: "title" }, title),
+      make("p", { class: "hint" }, `${found.paper}, ${source}. Repeat it with `, make("code", {}, commands[1]), "; one run of it: ", make("code", {}, commands[0])),
+      make("div", { class: "scroll" }, claims(found.rows)),
+    );
+    draw(found.figures, (figure, kind) => url(`${address}/${encodeURIComponent(figure)}.${kind}`));
+  }
+
+  /** What has figures. @param {number} mine */
+  async function offer(mine) {
+    fill(head, make("h2", { id: "title" }, "Figures of the newest runs"), make("p", { class: "empty" }, "Loading …"));
+    const [list, papers] = await Promise.all([newest("figures", (runs) => runs.some((run) => run.status === "done")), /** @type {Promise<Schemas["EvaluationSummary"][]>} */ (get("/evaluations"))]);
+    if (mine !== turn) return;
+    fill(head, make("h2", { id: "title" }, "Figures of the newest runs"), list);
+    fill(charts, ...papers.map(paperCard));
+  }
+
+  return {
+    show,
+    close() {
+      turn += 1;
+      clear();
+    },
+  };
+}
+
+/** @param {Schemas["EvaluationSummary"]} paper */
+function paperCard({ name, paper, experiments }) {
+  const items = experiments.filter((each) => each.measured).map((each) => make("li", {}, make("a", { href: router.link(["figures", name, each.name]) }, each.title), " ", make("span", { class: "hint" }, each.source)));
+  return make("section", { class: "card paper" }, make("h2", {}, paper, " ", make("span", { class: "unit" }, name)), make("p", { class: "hint" }, "The paper’s figures beside their repetition in netkv."), make("ul", { class: "plain" }, ...items));
+}
+
+/** The table of `netkv evaluate`. @param {Schemas["ClaimRow"][]} rows */
+function claims(rows) {
+  const body = rows.map((row, at) => {
+    const number = (/** @type {number | null} */ value) => (value == null ? "" : value.toLocaleString("en", { minimumFractionDigits: row.digits, maximumFractionDigits: row.digits }));
+    return [
+      row.quantity === rows[at - 1]?.quantity ? "" : row.quantity,
+      row.at == null ? "" : String(row.at),
+      row.paper,
+      number(row.artefact),
+      make("td", { title: row.mean }, number(row.mean)),
+      row.low == null ? "" : `${number(row.low)} to ${number(row.high)}`,
+      row.difference == null ? "" : `${row.difference >= 0 ? "+" : ""}${(100 * row.difference).toFixed(0)}%`,
+    ];
+  });
+  const found = table(["quantity", "at", "paper", "artefact", "netkv", "99% of seeds", "difference"], body);
+  found.id = "claims";
+  return found;
 }

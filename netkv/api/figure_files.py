@@ -1,0 +1,61 @@
+"""Figures in answers: for pages, and as files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from starlette.responses import Response
+
+from netkv.api.models.figures import FigureNumbers, PlottedFigure
+from netkv.api.parameters import safe_name
+
+if TYPE_CHECKING:
+    from netkv.report.figure import Figure
+
+MEDIA = {
+    "svg": "image/svg+xml",
+    "pdf": "application/pdf",
+    "png": "image/png",
+    "csv": "text/csv; charset=utf-8",
+    "tex": "application/x-tex; charset=utf-8",
+}
+Kind = Literal["svg", "pdf", "png", "csv", "tex"]
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {media: {} for media in MEDIA.values()}}
+}
+"""The description of files, for the parameter `responses` of a route."""
+
+
+def plotted(figure: Figure) -> PlottedFigure:
+    """The figure for a page."""
+    from netkv.report.figure_table import numbers
+    from netkv.report.interactive import plotly
+
+    parts = plotly(figure).to_plotly_json()
+    headings, rows = numbers(figure)
+    return PlottedFigure(
+        name=figure.name,
+        title=figure.title,
+        data=parts["data"],
+        layout=parts["layout"],
+        numbers=FigureNumbers(headings=headings, rows=rows),
+    )
+
+
+def response(figure: Figure, kind: Kind) -> Response:
+    """A file in column width, or with the numbers of the figure."""
+    from netkv.report import figure_table
+    from netkv.report.drawing import draw
+
+    content: str | bytes
+    if kind == "csv":
+        content = figure_table.to_csv(figure)
+    elif kind == "tex":
+        content = figure_table.to_latex(figure)
+    else:
+        content = draw([figure], kind)
+    return Response(
+        content,
+        media_type=MEDIA[kind],
+        headers={"content-disposition": f'attachment; filename="{safe_name(figure.name)}.{kind}"'},
+    )

@@ -1,0 +1,49 @@
+"""What charts of the dashboard show, for its tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import Page
+
+FILL_OF_BARS = """id => [...document.querySelectorAll(`#${id} .barlayer .trace`)].map(trace => {
+    const fill = getComputedStyle(trace.querySelector(".point path")).fill;
+    const pattern = fill.match(/url\\("?#([^")]+)/);
+    const ground = pattern && document.getElementById(pattern[1]).querySelector("rect");
+    return ground ? getComputedStyle(ground).fill : fill;
+})"""
+"""For each trace of bars: the colour of its first bar, or the background of its pattern."""
+STROKE_OF_LINES = """id => [...document.querySelectorAll(`#${id} .scatterlayer .trace .js-line`)]
+    .map(line => getComputedStyle(line).stroke)"""
+LOOK_OF_LINES = """id => [...document.querySelectorAll(`#${id} .scatterlayer .trace .js-line`)]
+    .map(line => getComputedStyle(line))
+    .map(style => `${style.stroke} ${style.strokeDasharray}`)"""
+STROKE_OF_SWATCHES = """place => [...document.querySelectorAll(`${place} .swatch line`)]
+    .map(line => getComputedStyle(line).stroke)"""
+UNNAMED = """() => [...document.querySelectorAll("button, input, select, textarea")]
+    .filter(each => !each.labels?.length && !each.textContent.trim() && !each.ariaLabel)
+    .map(each => each.outerHTML)"""
+"""Controls that a screen reader cannot name."""
+
+
+def traces(page: Page, chart: str) -> list[dict[str, Any]]:
+    """Name, number of points and last value of each trace of a chart."""
+    found: list[dict[str, Any]] = page.evaluate(
+        "id => (document.getElementById(id).data ?? [])"
+        ".map(trace => ({name: trace.name, points: trace.y.length, last: trace.y.at(-1)}))",
+        chart,
+    )
+    return found
+
+
+def wait_for_traces(page: Page, chart: str, count: int) -> None:
+    """Wait until a chart has so many traces."""
+    page.locator(f"#{chart}").scroll_into_view_if_needed()
+    page.wait_for_function(
+        "([id, count]) => document.getElementById(id)?.data?.length === count", arg=[chart, count]
+    )
+
+
+def rgb(colour: str) -> str:
+    """The colour in the notation of browsers."""
+    return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"

@@ -85,6 +85,8 @@ class EditRequest(Model):
         ),
     ] = Field(default_factory=list)
     changes: Annotated[list[OptionChange], Field(max_length=100)] = Field(default_factory=list)
+    fit: bool = False
+    """Then remove expectations, plots and options that only other schemes or sweeps have."""
 
     @model_validator(mode="after")
     def _one_source(self) -> EditRequest:

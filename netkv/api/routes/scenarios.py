@@ -21,7 +21,7 @@ from netkv.api.models.scenarios import (
 from netkv.api.parameters import Name
 from netkv.api.problems import found, responses
 from netkv.runs import overview, walltime
-from netkv.scenarios import capacity, editing, loader, reference, scheme_options
+from netkv.scenarios import capacity, editing, fitting, loader, reference, scheme_options
 from netkv.scenarios.editing import Change
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.run_plan import plan
@@ -73,6 +73,9 @@ def router(context: Context) -> APIRouter:
         changes = [Change(tuple(it.path), it.value, it.remove) for it in request.changes]
         text = editing.apply(text, changes, requests.OWN_FILE)
         document = loader.parsed(text, requests.OWN_FILE)
+        if request.fit:
+            text = editing.apply(text, list(fitting.misfits(document)), requests.OWN_FILE)
+            document = loader.parsed(text, requests.OWN_FILE)
         items = None
         if original is not None:
             items = editing.assignments(loader.parsed(original, request.scenario or ""), document)

@@ -62,6 +62,7 @@ def summary(lab: state.Lab) -> dict[str, Any]:
         "fabric": str(options.get("fabric", "")),
         "target": str(options.get("target", "")),
         "topology": str(options.get("topology", {}).get("kind", "")),
+        "filled": lab.filled,
         "created": lab.created,
     }
 

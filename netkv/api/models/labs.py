@@ -170,6 +170,8 @@ class LabSummary(Model):
     target: str
     topology: str
     """`rack`, `racks` or `spine-leaf`."""
+    filled: float | None
+    """While it starts and fills caches: how far that is, 0 to 1."""
     created: float
     """Seconds since the epoch."""
 

@@ -61,7 +61,8 @@ def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
     """The application for a store. Event streams end when `closing` is set."""
     closing = closing or asyncio.Event()
     queue = Queue(store)
-    context = Context(store, queue, Feed(store, queue, closing), LabsFeed(), closing)
+    labs_feed = LabsFeed()
+    context = Context(store, queue, Feed(store, queue, labs_feed, closing), labs_feed, closing)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

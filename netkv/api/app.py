@@ -88,7 +88,8 @@ def create_app(
     """
     closing = closing or asyncio.Event()
     queue = Queue(store)
-    context = Context(store, queue, Feed(store, queue, closing), LabsFeed(), closing)
+    labs_feed = LabsFeed()
+    context = Context(store, queue, Feed(store, queue, labs_feed, closing), labs_feed, closing)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

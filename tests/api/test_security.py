@@ -502,20 +502,6 @@ def test_names_in_urls_never_become_paths(served: Served) -> None:
             assert "root:" not in answer.text
 
 
-ELSEWHERE = {
-    "target": "p4runtime://127.0.0.1:1",
-    "switch": {
-        "config": "/etc/passwd",
-        "p4info": "/etc/passwd",
-        "ports": [
-            {"node": node, "number": number, "via": "eth0"}
-            for number, node in enumerate(["client", "servers-0", "controller"], 1)
-        ],
-    },
-    "servers": 1,
-}
-
-
 @pytest.mark.usefixtures("slow_runner")
 @pytest.mark.parametrize(
     "wrong",
@@ -527,7 +513,6 @@ ELSEWHERE = {
         {"scenario": "quickstart", "set": ["name=../../x"]},
         {"scenario": "quickstart", "set": ["--help"]},
         {"yaml": "name: ../../x\nschemes: [nocache]\n"},
-        {"document": {"name": "a", "schemes": ["netcache"], "lab": ELSEWHERE}},
         {"yaml": "name: !!python/object/apply:os.system [id]\nschemes: [nocache]\n"},
     ],
 )
@@ -535,6 +520,32 @@ def test_names_in_requests_never_become_paths(served: Served, wrong: dict[str, o
     answer = post(f"{served.url}/api/v1/jobs", json=wrong)
     assert answer.status_code == 422, answer.text
     assert get(f"{served.url}/api/v1/jobs").json()["active"] == []
+
+
+PORTS = ", ".join(
+    f"{{node: {node}, number: {number}, via: eth0}}"
+    for number, node in enumerate(["client", "servers-0", "external-1"], 1)
+)
+ELSEWHERE = [
+    "lab.servers=1",
+    "lab.external_clients=1",
+    "lab.target=p4runtime://127.0.0.1:1",
+    f"lab.switch={{config: /etc/passwd, p4info: /etc/passwd, ports: [{PORTS}]}}",
+]
+
+
+@pytest.mark.parametrize(
+    ("place", "request_"),
+    [
+        ("jobs", {"document": {"name": "a", "schemes": ["netcache"]}}),
+        ("labs", {"name": "a", "scheme": "netcache"}),
+    ],
+)
+def test_request_cannot_name_files(served: Served, place: str, request_: dict[str, object]) -> None:
+    for changes in (ELSEWHERE, ["lab.profile=/etc/x.json"]):
+        answer = post(f"{served.url}/api/v1/{place}", json={**request_, "set": changes})
+        assert answer.status_code == 422
+        assert "a file of this machine cannot be named" in answer.json()["detail"]
 
 
 def test_title_of_a_figure_cannot_add_a_header(served: Served) -> None:

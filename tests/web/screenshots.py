@@ -1,7 +1,7 @@
 """Takes a picture of each view of the dashboard into docs/screenshots: `make screenshots`.
 
-A server of its own, with a store of its own, has recorded runs, a run in progress and a lab. Each view
-is taken on a laptop with both themes, and on a phone.
+A server of its own, with a store of its own, has recorded runs, a run in progress and a lab. Each
+view is taken on a laptop with both themes, and on a phone.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import shutil
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,7 +32,6 @@ from tests.web.conftest import FLAGS
 
 TO = Path(__file__).parents[2] / "docs" / "screenshots"
 LAB = "demo"
-PACKET = "NetCache: read of cached key"
 COLOURS = 96
 """Of a stored picture: a third of the size, and no difference that one sees."""
 
@@ -103,7 +101,7 @@ def take(browser: Browser, url: str, name: str, address: str, screen: Screen) ->
     page.goto(f"{url}/{address}")
     settle(page)
     file = TO / f"{name}{screen.suffix}.png"
-    page.screenshot(path=file, full_page=True)
+    page.screenshot(path=file, full_page=True, timeout=120_000)
     Image.open(file).convert("RGB").quantize(COLOURS).save(file, optimize=True)
     print(file.relative_to(Path.cwd()) if file.is_relative_to(Path.cwd()) else file, flush=True)
     context.close()
@@ -119,36 +117,38 @@ def settle(page: Page) -> None:
     page.wait_for_timeout(1000)
 
 
+@contextmanager
+def lab(url: str) -> Iterator[None]:
+    """A lab with load, for as long as pictures are taken."""
+    body = {"name": LAB, "scheme": "netcache", "set": ["lab.servers=4"]}
+    address = f"{url}/api/v1/labs"
+    httpx.post(f"{address}?wait=60", json=body, timeout=90).raise_for_status()
+    try:
+        httpx.post(f"{address}/{LAB}/load", json={"outstanding": 4}, timeout=60).raise_for_status()
+        yield
+    finally:
+        json = {"content-type": "application/json"}
+        httpx.request("DELETE", f"{address}/{LAB}", headers=json, timeout=60)
+
+
 def main() -> None:
     wanted = sys.argv[1:]
     executable = shutil.which("chromium")
     if executable is None:
         sys.exit("The pictures need Chromium: apt install chromium.")
     TO.mkdir(parents=True, exist_ok=True)
+    requests.scenario_command = slow_run
     with tempfile.TemporaryDirectory() as home:
         os.environ["NETKV_HOME"] = home
-        requests.scenario_command = slow_run
-        with Store() as store, served(store) as url, sync_playwright() as playwright:
+        with Store() as store, served(store) as url, lab(url), sync_playwright() as playwright:
             ids = record_comparison(store)
-            begin = time.monotonic()
-            httpx.post(f"{url}/api/v1/jobs", json={"scenario": "quickstart"}, timeout=60)
-            lab = {"name": LAB, "scheme": "netcache", "set": ["lab.servers=4"]}
-            answer = httpx.post(f"{url}/api/v1/labs?wait=60", json=lab, timeout=90)
-            answer.raise_for_status()
-            httpx.post(f"{url}/api/v1/labs/{LAB}/load", json={"clients": 4}, timeout=60)
+            job = {"scenario": "quickstart"}
+            httpx.post(f"{url}/api/v1/jobs", json=job, timeout=60).raise_for_status()
             browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
             for name, address in views(ids).items():
-                if not wanted or name in wanted:
-                    for screen in SCREENS:
-                        take(browser, url, name, address, screen)
+                for screen in SCREENS if not wanted or name in wanted else ():
+                    take(browser, url, name, address, screen)
             browser.close()
-            httpx.request(
-                "DELETE",
-                f"{url}/api/v1/labs/{LAB}",
-                headers={"content-type": "application/json"},
-                timeout=60,
-            )
-            print(f"{time.monotonic() - begin:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from netkv.runs import StoreSink
 from tests.api.serving import Served
+from tests.runs.recorded_runs import record, start
 
 OWN = """\
 # Mine.
@@ -266,3 +270,51 @@ def test_live_rack_is_run_from_the_page(served: Served, page: Page) -> None:
     assert heads["netcache"].acked_writes_lost == 0
     shown = page.locator("#cell-1 .result")
     expect(shown).to_have_text(f"{heads['netcache'].throughput_ops:,.0f} ops/s")
+
+
+def test_sweep_of_two_options_is_a_grid_with_results_so_far(served: Served, page: Page) -> None:
+    points = [
+        {"workload.zipf": zipf, "lab.servers": servers}
+        for zipf in (0.9, 0.99)
+        for servers in (2, 8)
+    ]
+    plan: list[dict[str, Any]] = [
+        {"scheme": scheme, "params": point, "repeat": 0}
+        for point in points
+        for scheme in ("nocache", "netcache")
+    ]
+    with StoreSink(served.store, group="gsweep") as sink:
+        sink.plan(plan)
+        for index, cell in enumerate(plan[:4]):
+            record(sink, start(f"run-{index}", cell["scheme"], params=cell["params"]))
+        sink.begin(start("run-4", plan[4]["scheme"], params=plan[4]["params"]))
+        run = {"index": 4, "scheme": "nocache", "phase": "measure", "fraction": 0.3}
+        sink.progress(
+            {
+                "done": 4,
+                "total": 8,
+                "fraction": 0.5,
+                "left_seconds": 60.0,
+                "phase": "measure",
+                "runs": [run],
+                "updated_at": time.time(),
+            }
+        )
+        page.goto(f"{served.url}/#/live/gsweep")
+        grids = page.locator(".grid-of-runs")
+        expect(grids).to_have_count(2)
+        expect(grids.first.locator("caption")).to_contain_text("nocache")
+        expect(grids.first.locator("thead th")).to_have_text([re.compile("zipf"), "2", "8"])
+        expect(page.locator("#cell-0 .result")).to_contain_text("ops/s")
+        expect(page.locator("#cell-4 .result")).to_have_text("30%")
+        expect(page.locator("#cell-7")).to_be_disabled()
+        page.wait_for_function("() => document.getElementById('sweep').data?.length === 2")
+        axis = page.evaluate("document.getElementById('sweep').layout.xaxis.tickvals")
+        assert axis in ([0.9, 0.99], [2, 8])
+        first = page.evaluate("[...document.getElementById('sweep').data[0].y]")
+        by_point = {head.id: head.throughput_ops for head in served.store.heads()}
+        assert first == [by_point["run-0"], by_point["run-2"]], "to the digit"
+        page.locator("#sweep-metric").select_option("latency_p99_us")
+        assert "metric=latency_p99_us" in page.url
+        page.reload()
+        expect(page.locator("#sweep-metric")).to_have_value("latency_p99_us")

@@ -93,10 +93,17 @@ export function results(remember) {
     chosen = possible.includes(wanted || USUAL) ? wanted || USUAL : USUAL;
     if (choose.childElementCount !== possible.length) fill(choose, ...possible.map((name) => make("option", { value: name, title: metric(name).meaning }, metric(name).label)));
     choose.value = chosen;
+    const place = new Map((current.plan.length ? current.plan : current.runs).map((cell, at) => [keyOf(cell), at]));
+    ended.sort((a, b) => (place.get(keyOf(a)) ?? 0) - (place.get(keyOf(b)) ?? 0));
     chart.update(() => drawing(ended, options, chosen));
   }
 
   return { element, update, close: () => chart.close() };
+}
+
+/** @param {Cell} cell */
+function keyOf({ scheme, params, repeat }) {
+  return JSON.stringify([scheme, Object.entries(params).sort(), repeat]);
 }
 
 /** @param {Schemas["RunHead"]} run @param {string} name */

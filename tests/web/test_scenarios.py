@@ -308,12 +308,19 @@ def test_sweep_of_two_options_is_a_grid_with_results_so_far(served: Served, page
         expect(page.locator("#cell-0 .result")).to_contain_text("ops/s")
         expect(page.locator("#cell-4 .result")).to_have_text("30%")
         expect(page.locator("#cell-7")).to_be_disabled()
-        page.wait_for_function("() => document.getElementById('sweep').data?.length === 2")
-        axis = page.evaluate("document.getElementById('sweep').layout.xaxis.tickvals")
-        assert axis in ([0.9, 0.99], [2, 8])
-        first = page.evaluate("[...document.getElementById('sweep').data[0].y]")
-        by_point = {head.id: head.throughput_ops for head in served.store.heads()}
-        assert first == [by_point["run-0"], by_point["run-2"]], "to the digit"
+        page.wait_for_function("() => document.getElementById('sweep').data?.length === 4")
+        ticks = page.evaluate("document.getElementById('sweep').layout.xaxis.tickvals")
+        assert ticks == [0.9, 0.99]
+        lines = page.evaluate(
+            "document.getElementById('sweep').data.map(each => [each.name, ...each.y])"
+        )
+        figures = {head.id: head.throughput_ops for head in served.store.heads()}
+        assert lines == [
+            ["nocache · servers 2", figures["run-0"]],
+            ["netcache · servers 2", figures["run-1"]],
+            ["nocache · servers 8", figures["run-2"]],
+            ["netcache · servers 8", figures["run-3"]],
+        ], "to the digit"
         page.locator("#sweep-metric").select_option("latency_p99_us")
         assert "metric=latency_p99_us" in page.url
         page.reload()

@@ -115,7 +115,7 @@ def _is_plain(text: str) -> bool:
         return False
     try:
         found = YAML(typ="safe", pure=True).load(f"[{text}, {{{text}: 1}}]")
-    except YAMLError:
+    except (YAMLError, ValueError):
         return False
     return bool(found == [text, {text: 1}])
 

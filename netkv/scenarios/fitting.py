@@ -53,7 +53,7 @@ def _fits(path: str, known: list[str], chosen: list[str]) -> bool:
 
 def _expected(text: Any, known: list[str], chosen: list[str], _swept: Mapping[str, Any]) -> bool:
     try:
-        return thresholds.schemes_in(thresholds.compile_expression(text, known)) <= set(chosen)
+        return thresholds.fits(thresholds.compile_expression(text, known), chosen)
     except (UsageError, TypeError, AttributeError):
         return True
 

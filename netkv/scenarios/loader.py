@@ -354,7 +354,8 @@ def _yaml(text: str, name: str) -> Any:
         line = f":{mark.line + 1}" if mark is not None and not name.startswith("--set") else ""
         problem = (error.problem or error.context or "malformed").split("\n")[0]
         raise _wrong((), f"{name}{line}", f"is not YAML: {problem}.") from error
-    except YAMLError as error:
+    except (YAMLError, ValueError, RecursionError) as error:
+        # ValueError: a date or number that does not exist. RecursionError: nested too deeply.
         raise _wrong((), name, f"is not YAML: {error}.") from error
 
 

@@ -74,7 +74,7 @@ def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
     expect = [
         text
         for text in scenario.expect
-        if thresholds.schemes_in(thresholds.compile_expression(text, known)) <= set(chosen)
+        if thresholds.fits(thresholds.compile_expression(text, known), chosen)
     ]
     plots = [plot for plot in scenario.plots if misfit(plot, chosen, scenario.sweep) is None]
     return scenario.model_copy(update={"schemes": chosen, "expect": expect, "plots": plots})

@@ -358,9 +358,9 @@ def _identifier(scheme: str) -> str:
     return scheme.replace("-", "_")
 
 
-def schemes_in(expression: Expression) -> set[str]:
-    """The schemes that an expression names, dashes written as underscores."""
-    return _names(expression) - {EACH}
+def fits(expression: Expression, schemes: Iterable[str]) -> bool:
+    """Whether an expression names none but these schemes."""
+    return _names(expression) <= {EACH, *map(_identifier, schemes)}
 
 
 def _names(expression: Expression) -> set[str]:

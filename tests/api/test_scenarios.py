@@ -90,3 +90,20 @@ def test_schema_says_which_options_belong_to_schemes(served: Served) -> None:
     assert "schemes" not in lab["servers"]
     assert "netcache" in lab["cache_entries"]["schemes"]
     assert "nocache" not in lab["cache_entries"]["schemes"]
+
+
+def test_unusual_yaml_ends_in_a_text_or_in_a_sentence(served: Served) -> None:
+    for value, status in (
+        ("2001-99-99", 422),
+        ("!!int abc", 422),
+        ("&a [*a]", 422),
+        ("!!set {a, b}", 200),
+        ("!!binary gA==", 200),
+        ("1e999", 200),
+    ):
+        answer = edit(served, yaml=f"{OWN}title: {value}\n")
+        assert answer.status_code == status, value
+        if status == 422:
+            assert answer.json()["detail"]
+    found = edit(served, yaml=OWN, changes=[{"path": ["title"], "value": "2001-99-99"}]).json()
+    assert found["document"]["title"] == "2001-99-99"

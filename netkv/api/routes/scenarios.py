@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from typing import Any
 
@@ -20,6 +21,7 @@ from netkv.api.models.scenarios import (
 )
 from netkv.api.parameters import Name
 from netkv.api.problems import found, responses
+from netkv.errors import UsageError
 from netkv.runs import overview, walltime
 from netkv.scenarios import capacity, editing, fitting, loader, reference, scheme_options
 from netkv.scenarios.editing import Change
@@ -67,26 +69,12 @@ def router(context: Context) -> APIRouter:
         original = None
         if request.scenario is not None:
             original = found(loader.find, request.scenario).read_text(encoding="utf-8")
-        text = original if request.yaml is None else request.yaml
-        assert text is not None
-        text = editing.assign(text, request.set, requests.OWN_FILE)
-        changes = [Change(tuple(it.path), it.value, it.remove) for it in request.changes]
-        text = editing.apply(text, changes, requests.OWN_FILE)
-        document = loader.parsed(text, requests.OWN_FILE)
-        if request.fit:
-            text = editing.apply(text, list(fitting.misfits(document)), requests.OWN_FILE)
-            document = loader.parsed(text, requests.OWN_FILE)
-        items = None
-        if original is not None:
-            items = editing.assignments(loader.parsed(original, request.scenario or ""), document)
-        return EditedScenario(
-            yaml=text,
-            document=document,
-            lines=editing.lines(text),
-            set=items,
-            exact=items is not None
-            and editing.assign(original or "", items, requests.OWN_FILE) == text,
-        )
+        try:
+            return _edited(request, original)
+        except RecursionError:
+            raise UsageError(
+                "The text is nested too deeply, or an alias refers to itself."
+            ) from None
 
     @routes.get("/scenarios/schema")
     def scenario_schema() -> dict[str, Any]:
@@ -107,3 +95,27 @@ def router(context: Context) -> APIRouter:
         )
 
     return routes
+
+
+def _edited(request: EditRequest, original: str | None) -> EditedScenario:
+    """`original`: the text of the file of `request.scenario`."""
+    name = requests.OWN_FILE
+    text = request.yaml if request.yaml is not None else original or ""
+    text = editing.assign(text, request.set, name)
+    changes = [Change(tuple(it.path), it.value, it.remove) for it in request.changes]
+    text = editing.apply(text, changes, name)
+    document = loader.parsed(text, name)
+    if request.fit:
+        text = editing.apply(text, list(fitting.misfits(document)), name)
+        document = loader.parsed(text, name)
+    items = None
+    if original is not None:
+        items = editing.assignments(loader.parsed(original, name), document)
+    return EditedScenario(
+        yaml=text,
+        # YAML also has dates and sets, which JSON has not.
+        document=json.loads(json.dumps(document, default=str)),
+        lines=editing.lines(text),
+        set=items,
+        exact=items is not None and editing.assign(original or "", items, name) == text,
+    )

@@ -13,6 +13,7 @@ import { faults } from "./live/faults.js";
 import { headline } from "./live/headline.js";
 import { matrix } from "./live/matrix.js";
 import { nothing } from "./live/nothing.js";
+import { results } from "./live/sweep.js";
 
 /** @typedef {import("../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["Job"]} Job */
@@ -28,7 +29,8 @@ export function mount(place) {
   const injecting = faults(actions);
   const pictures = charts();
   const happened = events();
-  const body = make("div", { class: "stack", hidden: true }, numbers, actions, pictures.element, happened.element);
+  const sweep = results((metric) => router.remember({ run: chosen, metric }));
+  const body = make("div", { class: "stack", hidden: true }, sweep.element, numbers, actions, pictures.element, happened.element);
   const idle = make("div", { class: "stack", hidden: true });
   fill(place, make("h1", { class: "hidden" }, "Live"), make("div", { class: "stack" }, head, body, idle));
 
@@ -93,6 +95,7 @@ export function mount(place) {
     if (!idle.hidden) nothing(idle, job).catch(failed);
     if (!job) return;
     renderHead(job);
+    sweep.update(job, router.current().query.get("metric") ?? "");
     draw();
   }
 
@@ -121,7 +124,7 @@ export function mount(place) {
   function choose(id) {
     chosen = id;
     wanted = job?.id ?? "";
-    router.remember({ run: id }, [wanted]);
+    router.remember({ run: id, metric: router.current().query.get("metric") }, [wanted]);
     render();
   }
 
@@ -153,6 +156,7 @@ export function mount(place) {
       for (const end of ends) end();
       injecting.close();
       pictures.close();
+      sweep.close();
     },
   };
 }

@@ -3,6 +3,7 @@
 import { make, swatch } from "../../core/dom.js";
 import { params, rate } from "../../core/format.js";
 import { lookOf } from "../../core/looks.js";
+import { grid } from "./sweep.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 
@@ -27,13 +28,13 @@ export function matrix(job, shown, choose) {
     fill.style.width = `${100 * fraction}%`;
     return make(
       "button",
-      { type: "button", id: `cell-${index}`, class: `cell status-${state.replace(" ", "-")}`, disabled: !run, "aria-pressed": String(run?.id === shown), click: () => run && choose(run.id), title: run?.reason ?? name },
+      { type: "button", id: `cell-${index}`, class: `cell status-${state.replace(" ", "-")}`, disabled: !run, "aria-label": `${name}: ${result}`, "aria-pressed": String(run?.id === shown), click: () => run && choose(run.id), title: run?.reason ?? name },
       fill,
       make("span", { class: "name" }, swatch(lookOf(cell.scheme)), name),
       make("span", { class: "result" }, result),
     );
   });
-  return make("div", { class: "matrix", role: "group", "aria-label": "Runs of this job" }, ...cells);
+  return grid(plan, cells) ?? make("div", { class: "matrix", role: "group", "aria-label": "Runs of this job" }, ...cells);
 }
 
 /** @param {{ scheme: string, params: Record<string, unknown>, repeat: number }} cell */

@@ -5,11 +5,9 @@ import { fill, make } from "../../core/dom.js";
 import { duration, moment } from "../../core/format.js";
 import * as jobs from "../../core/jobs.js";
 import * as router from "../../core/router.js";
+import { FIRST } from "../../core/scenarios.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
-
-/** Scenarios to begin with, the first that exists first. */
-const FIRST = ["quickstart", "switch-crash"];
 
 /** @type {Promise<Schemas["ScenarioSummary"][]> | null} */
 let scenarios = null;

@@ -238,6 +238,7 @@ export function editor(place, name) {
   /** @param {URLSearchParams} query */
   async function load(query) {
     written = query.toString();
+    if (!form) fill(facts, "Loading …");
     try {
       const short = query.get("yaml");
       const [root, all, own, found] = await Promise.all([schema.load(), get("/schemes"), short ? unpacked(short) : shipped ? null : taken() ?? NEW, shipped ? get(`/scenarios/${encodeURIComponent(shipped)}`) : null]);
@@ -252,6 +253,7 @@ export function editor(place, name) {
       form.update();
     } catch (error) {
       if (closed) return;
+      fill(facts);
       problems(errors, [], error instanceof Error ? error.message : String(error), go);
       fill(title, name);
     }

@@ -52,15 +52,16 @@ export function field(form, path, node, { label = schema.title(String(path.at(-1
   const unit = about.unit && make("span", { class: "unit" }, ` ${about.unit}`);
   const only = make("span", { class: "only" });
   const named = group
-    ? make("span", { class: "label", id: `${id}-label`, title: about.meaning }, label, unit, only)
-    : make("label", { for: id, title: about.meaning }, label, unit, only);
+    ? make("span", { class: "label", id: `${id}-label`, title: about.meaning }, label, unit)
+    : make("label", { for: id, title: about.meaning }, label, unit);
+  const swept = make("span", { class: "swept-here", hidden: true, title: "The sweep sets this option." }, "swept");
   if (group) {
     input.element.setAttribute("role", "group");
     input.element.setAttribute("aria-labelledby", `${id}-label`);
     if (!input.element.id) input.element.id = id;
     input.element.tabIndex = -1;
   }
-  const element = make("div", { class: `option kind-${kind}`, "data-path": path.join(".") }, make("div", { class: "named" }, named, reset), input.element, help, error);
+  const element = make("div", { class: `option kind-${kind}`, "data-path": path.join(".") }, make("div", { class: "named" }, named, only, swept, reset), input.element, help, error);
   return {
     element,
     update() {
@@ -68,9 +69,10 @@ export function field(form, path, node, { label = schema.title(String(path.at(-1
       if (about.schemes) {
         const having = chosen.filter((each) => about.schemes?.includes(each));
         element.hidden = !having.length && form.value(path) === undefined;
-        fill(only, having.length && having.length < chosen.length ? ` ${having.join(", ")}` : "");
+        fill(only, having.length && having.length < chosen.length ? `${having.join(", ")}` : "");
       }
       const set = form.value(path) !== undefined;
+      swept.hidden = form.value(["sweep", path.join(".")]) === undefined;
       element.classList.toggle("set", set);
       reset.hidden = !set || (node.default === undefined && !about.nullable && !["checks", "list", "yaml"].includes(kind));
       input.update();
@@ -318,6 +320,7 @@ function range({ minimum, exclusiveMinimum, maximum, exclusiveMaximum, type }) {
   const least = minimum !== undefined ? show(minimum) : exclusiveMinimum !== undefined ? (type === "integer" ? show(exclusiveMinimum + 1) : `above ${show(exclusiveMinimum)}`) : "";
   if (!least && most === undefined) return "";
   if (most === undefined) return least.startsWith("above") ? least : `${least} or more`;
+  if (least.startsWith("above")) return exclusiveMinimum ? `${least}, up to ${show(most)}` : `up to ${show(most)}`;
   return least ? `${least} to ${show(most)}` : `up to ${show(most)}`;
 }
 

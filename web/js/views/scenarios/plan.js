@@ -31,7 +31,7 @@ export function planned(check) {
   };
   const head = make("tr", {}, make("th", { scope: "col" }, points.length > 1 || points[0] ? "sweep point" : ""), ...schemes.map((name) => make("th", { scope: "col" }, swatch(lookOf(name)), " ", name)));
   const rows = points.map((point) => make("tr", {}, make("th", { scope: "row" }, point || "each run"), ...schemes.map((name) => shown(name, point))));
-  const total = make("tr", { class: "total" }, make("th", { scope: "row" }, "together"), ...schemes.map(sum));
+  const total = make("tr", { class: "total" }, make("th", { scope: "row" }, "one after another"), ...schemes.map(sum));
   const alone = points.length === 1 && check.runs === schemes.length;
   return make("div", { class: "scroll plan", tabindex: "0", role: "region", "aria-label": "Planned runs and their expected times" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows, alone ? null : total)));
 }

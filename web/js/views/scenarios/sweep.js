@@ -57,12 +57,15 @@ export function sweep(form) {
         drawn = key;
         updates = [];
         fill(rows, ...paths().map(row), !paths().length && make("p", { class: "empty" }, "Nothing is swept: every scheme runs once for each repeat."));
-        if (waiting) document.getElementById(idOf(["sweep", waiting]))?.focus();
-        waiting = "";
       }
       const leaves = schema.leaves(form.root, form.chosen());
       if (known.childElementCount !== leaves.length) fill(known, ...leaves.map((value) => make("option", { value })));
       for (const each of updates) each();
+      const appeared = waiting && document.getElementById(idOf(["sweep", waiting]));
+      if (appeared) {
+        appeared.focus();
+        waiting = "";
+      }
       showErrors(error, form.errors(["sweep"], true));
     },
   };

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
 
 
 class Unit(str):
-    """The unit of a number, an annotation of a field for the reference of options."""
+    """The unit of a number, an annotation of a field for the reference of options.
+
+    A JSON schema has it as the keyword `unit`.
+    """
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**handler(schema), "unit": str(self)}
 
 
 class Formerly(str):

@@ -13,21 +13,50 @@ from fastapi.routing import APIRoute
 from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import ASGIApp, Scope
 
 from netkv import __version__, resources
 from netkv.api import problems
+from netkv.api.access import Access
 from netkv.api.context import Context
 from netkv.api.feed import Feed
 from netkv.api.guard import Guard
 from netkv.api.jobs.queue import Queue
+from netkv.api.labs_feed import LabsFeed
 from netkv.api.models.stream import MESSAGES
 from netkv.api.problems import NotFoundError
-from netkv.api.routes import comparisons, designs, evaluations, figures, jobs, runs, scenarios
+from netkv.api.routes import (
+    benchmarks,
+    comparisons,
+    designs,
+    evaluations,
+    figures,
+    health,
+    jobs,
+    labs,
+    metrics,
+    programs,
+    runs,
+    scenarios,
+    schemes,
+)
 from netkv.runs import Store
 
 PREFIX = "/api/v1"
-_ROUTES = (runs, comparisons, figures, evaluations, scenarios, jobs, designs)
+_ROUTES = (
+    runs,
+    comparisons,
+    figures,
+    evaluations,
+    scenarios,
+    jobs,
+    designs,
+    programs,
+    schemes,
+    benchmarks,
+    labs,
+    health,
+)
 
 
 class _Page(StaticFiles):
@@ -44,20 +73,35 @@ class _Page(StaticFiles):
         return await super().get_response(path, scope)
 
 
-def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
-    """The application for a store. Event streams end when `closing` is set."""
+class _Application(FastAPI):
+    """An application behind a guard, which sees every response, those to exceptions included."""
+
+    access = Access()
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return Guard(super().build_middleware_stack(), self.access)
+
+
+def create_app(
+    store: Store, closing: asyncio.Event | None = None, access: Access | None = None
+) -> FastAPI:
+    """The application for a store. Event streams end when `closing` is set.
+
+    `access`: which requests are accepted; by default those of a server on 127.0.0.1.
+    """
     closing = closing or asyncio.Event()
     queue = Queue(store)
-    context = Context(store, queue, Feed(store, queue, closing), closing)
+    context = Context(store, queue, Feed(store, queue, closing), LabsFeed(), closing)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         queue.start()
         yield
         context.closing.set()
+        context.labs.close()
         await asyncio.to_thread(queue.close)
 
-    app = FastAPI(
+    app = _Application(
         title="netkv",
         version=__version__,
         summary="A testbed for in-network acceleration of key-value stores.",
@@ -75,10 +119,11 @@ def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
         responses=problems.responses(422),
     )
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]  # FastAPI's own way
-    app.add_middleware(Guard)
+    app.access = access or Access()
     problems.install(app)
     for module in _ROUTES:
         app.include_router(module.router(context), prefix=PREFIX)
+    app.include_router(metrics.router(context))
     app.mount("/", _Page(directory=resources.path("web"), html=True), name="page")
     return app
 

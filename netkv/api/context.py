@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 from netkv.api.feed import Feed
 from netkv.api.jobs.queue import Queue
+from netkv.api.labs_feed import LabsFeed
 from netkv.runs import Store
 
 
@@ -17,5 +19,8 @@ class Context:
     store: Store
     jobs: Queue
     feed: Feed
+    labs: LabsFeed
     closing: asyncio.Event
     """Set when the server ends; event streams end then."""
+    started: float = field(default_factory=time.monotonic)
+    """When the server was started, on the monotonic clock."""

@@ -1,39 +1,36 @@
-"""Protection against requests of other web pages: the API has no password.
+"""Protection of the application: everything that is decided before a route sees a request.
 
-The API serves 127.0.0.1 only, but other pages can make the user's browser send requests to it. So:
-
-1. the Host header must name this machine, against DNS rebinding;
-2. a request that changes something must be JSON: a form cannot send it, and a script of another
-   origin needs a CORS preflight, which this server never grants;
-3. the Origin header, if there is one, must be this server.
+1. Every response has the headers of `headers`.
+2. There are at most `MAX_REQUESTS` requests at a time.
+3. A server that has a token answers 401 to a request without it (`login`).
+4. The Host header must name the server, and a request of another origin is refused (`access`).
+5. A request that changes something must be JSON: a form cannot send it, and a script of another
+   origin needs a CORS preflight, which this server never grants.
+6. Its body is limited in size and in time (`body`).
 """
 
 from __future__ import annotations
 
 from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from netkv.api import problems
+from netkv.api import limits, problems
+from netkv.api.access import Access
+from netkv.api.body import Body, TooLargeError
+from netkv.api.headers import secured
+from netkv.api.login import Login
 
-_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
-_SAFE = frozenset({"GET", "HEAD"})
-_RESPONSE_HEADERS = {
-    "content-security-policy": (
-        # plotly sets inline styles; all scripts and other styles are files of this server.
-        "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-        "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
-    ),
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-resource-policy": "same-origin",
-}
+_CHANGES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class Guard:
-    """ASGI middleware that serves only the dashboard's page and local programs."""
+    """ASGI middleware that serves permitted requests only."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
+        self._access = access
+        self._login = None if access.token is None else Login(access, access.token)
+        self._requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request to the application, or refuse it with an error."""
@@ -41,37 +38,46 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        problem = refusal(scope["method"], Headers(scope=scope))
-        if problem is not None:
-            status, text = problem
-            await problems.document(status, text)(scope, receive, send)
+        send = secured(scope, send)
+        if self._requests >= limits.MAX_REQUESTS:
+            text = f"{self._requests} requests are in progress, which is the limit. Try it again."
+            busy = problems.document(503, text, headers={"retry-after": "1"})
+            await busy(scope, receive, send)
             return
+        self._requests += 1
+        try:
+            await self._serve(scope, receive, send)
+        finally:
+            self._requests -= 1
 
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [
-                    *message.get("headers", []),
-                    *((name.encode(), value.encode()) for name, value in _RESPONSE_HEADERS.items()),
-                ]
-            await send(message)
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        body = Body(receive)
+        if self._login is not None and await self._login.answered(scope, headers, body, send):
+            return
+        problem = self._access.refusal(scope, headers)
+        if problem is None and scope["method"] in _CHANGES:
+            try:
+                problem = await _read(headers, body)
+            except ConnectionError:
+                return
+            receive = body.receive_again
+        if problem is None:
+            await self._app(scope, receive, send)
+        else:
+            await body.refuse(problems.document(*problem), scope, send)
 
-        await self._app(scope, receive, send_guarded)
 
-
-def refusal(method: str, headers: Headers) -> tuple[int, str] | None:
-    """Status and error message of a request that must be refused; None for others."""
-    host = headers.get("host", "")
-    name = host if host.endswith("]") else host.rpartition(":")[0] or host
-    if name not in _HOSTS:
-        return 421, f"This server is for 127.0.0.1 only, not for '{host}'."
-    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return 403, "This server answers its own page and local programs only."
-    if method in _SAFE:
-        return None
-    origin = headers.get("origin")
-    if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
-        return 403, f"Requests from '{origin}' are not accepted, only those of this server's page."
+async def _read(headers: Headers, body: Body) -> tuple[int, str] | None:
+    """Reads the body of a request that changes something; returns why it is refused."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         return 415, "A request that changes something must have 'Content-Type: application/json'."
+    try:
+        declared = headers.get("content-length")
+        await body.read(declared, limits.MAX_BODY, limits.BODY_SECONDS)
+    except TooLargeError:
+        return 413, f"The body of a request may have at most {limits.MAX_BODY} bytes."
+    except TimeoutError:
+        return 408, f"The body did not arrive within {limits.BODY_SECONDS:.0f} seconds."
     return None

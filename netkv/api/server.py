@@ -1,4 +1,4 @@
-"""The HTTP server of the application, on 127.0.0.1."""
+"""The HTTP server of the application."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import asyncio
 import socket
 import sys
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
 
+from netkv.api import access, limits, running, tls
+from netkv.api.access import Access
 from netkv.api.app import create_app
+from netkv.api.protocol import Protocol
 from netkv.errors import NetkvError
 from netkv.runs import Store
 
@@ -39,42 +43,110 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def run(port: int, browser: bool = False) -> None:
-    """Serve until SIGINT or SIGTERM; raises `NetkvError` if the port is taken."""
-    with Store() as store, bound(port) as listener:
-        url = f"http://{HOST}:{listener.getsockname()[1]}"
+def run(
+    port: int,
+    browser: bool = False,
+    *,
+    host: str = HOST,
+    allowed: Sequence[str] = (),
+    cert: Path | None = None,
+    key: Path | None = None,
+) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    `allowed` are names of the host, `cert` and `key` the files for TLS. Raises `NetkvError` if the
+    address cannot be used, or one of the others.
+    """
+    permitted = access.of(host, allowed)
+    certificate = tls.checked(cert, key)
+    with Store() as store, bound(port, permitted) as listener:
+        scheme = "http" if certificate is None else "https"
+        number = listener.getsockname()[1]
+        url = f"{scheme}://{_shown(permitted)}:{number}"
         closing = asyncio.Event()
-        config = uvicorn.Config(
-            create_app(store, closing),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=5,
-        )
+        config = configuration(create_app(store, closing, permitted), certificate)
 
         def listening() -> None:
             print(f"Dashboard: {url}  (Ctrl-C ends it)", file=sys.stderr, flush=True)
+            for sentence in _remarks(permitted, certificate):
+                print(sentence, file=sys.stderr, flush=True)
             if browser:
                 webbrowser.open(url)
 
         server = _Server(config, closing, listening)
-        try:
-            server.run(sockets=[listener])
-        except KeyboardInterrupt:
-            # After its shutdown, uvicorn raises the signal again.
-            return
+        local = f"{scheme}://{_local(permitted)}:{number}"
+        with running.announced(local, permitted.token is not None, certificate):
+            try:
+                server.run(sockets=[listener])
+            except KeyboardInterrupt:
+                # After its shutdown, uvicorn raises the signal again.
+                return
 
 
-def bound(port: int) -> socket.socket:
-    """A socket bound to a port of 127.0.0.1 (0: a free one); raises `NetkvError` if it is taken."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def configuration(app: object, certificate: tls.Certificate | None = None) -> uvicorn.Config:
+    """The settings of the HTTP server for an application."""
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]  # any ASGI application
+        http=Protocol,
+        ws="none",
+        # Its warnings are about requests, so any client could fill the log with them.
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        # Headers such as X-Forwarded-Proto would let a client choose the scheme of its request.
+        proxy_headers=False,
+        limit_concurrency=limits.MAX_CONNECTIONS,
+        h11_max_incomplete_event_size=limits.MAX_HEADER,
+        timeout_keep_alive=limits.KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=5,
+        ssl_certfile=None if certificate is None else certificate.cert,
+        ssl_keyfile=None if certificate is None else certificate.key,
+    )
+
+
+def bound(port: int, permitted: Access | None = None) -> socket.socket:
+    """A socket bound to a port (0: a free one) of the address, by default 127.0.0.1.
+
+    Raises `NetkvError` if it cannot be used.
+    """
+    address = (permitted or Access()).address
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
+        listener.bind(socket.getaddrinfo(str(address), port, family, socket.SOCK_STREAM)[0][4])
     except OSError as error:
         listener.close()
         raise NetkvError(
-            f"Port {port} on {HOST} cannot be used: {error.strerror}. "
+            f"Port {port} on {address} cannot be used: {error.strerror}. "
             f"'netkv serve --port 0' takes a free one."
         ) from error
     return listener
+
+
+def _shown(permitted: Access) -> str:
+    """The host in the URL for users: of all addresses the name of the machine."""
+    address = permitted.address
+    if address.is_unspecified:
+        return socket.gethostname()
+    return str(address) if address.version == 4 else f"[{address}]"
+
+
+def _local(permitted: Access) -> str:
+    """The host in the URL for programs of this machine."""
+    if permitted.address.is_unspecified:
+        return "127.0.0.1" if permitted.address.version == 4 else "[::1]"
+    return _shown(permitted)
+
+
+def _remarks(permitted: Access, certificate: tls.Certificate | None) -> list[str]:
+    """What the operator must know about the address."""
+    if permitted.token is None:
+        return []
+    sentences = ["Every request needs the token, which 'netkv token' prints."]
+    if certificate is None:
+        sentences.append(
+            "Warning: without --tls-cert and --tls-key, the token travels unencrypted: everyone "
+            "who sees the packets of this network can use it."
+        )
+    return sentences

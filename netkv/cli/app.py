@@ -29,6 +29,8 @@ _COMMANDS = {
     "soak": "soak:soak",
     "calibrate": "calibrate:calibrate",
     "serve": "serve:serve",
+    "token": "serve:token",
+    "jobs": "jobs:app",
     "gateway": "gateway:gateway",
     "up": "lab:up",
     "down": "lab:down",

@@ -111,6 +111,14 @@ def labs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
 
 
 @_safe
+def jobs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    """The jobs of the server, newest first."""
+    from netkv.lab import state
+
+    return sorted(file.parent.name for file in (state.home() / "jobs").glob("*/job.json"))[::-1]
+
+
+@_safe
 def nodes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """The nodes of the lab on the command line, or of the default lab."""
     from netkv.lab import state

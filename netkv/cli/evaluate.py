@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +13,7 @@ from netkv.cli.stored import run_stored
 
 if TYPE_CHECKING:
     from netkv.evaluation import Experiment, Measured, Row
+    from netkv.scenarios.model import Scenario
 
 
 def evaluate(
@@ -66,9 +67,11 @@ def evaluate(
     known = evaluation.load(paper)
     chosen = [known.experiment(name) for name in experiment or []] or list(known.experiments)
     found: list[tuple[Experiment, list[Row]]] = []
-    for each in chosen:
+    plans = [] if source is not None else [_scenario(each, seed, seeds) for each in chosen]
+    for number, each in enumerate(chosen):
         if source is None:
-            measured: Measured | None = _run(each, seed, seeds, again, jobs)
+            _print_time(number, plans, jobs)
+            measured: Measured | None = _run(each, plans[number], again, jobs)
         else:
             measured = _read(each, source, json)
         if measured is None:
@@ -96,17 +99,41 @@ def _read(experiment: Experiment, source: Path, json: bool) -> Measured | None:
     return measured
 
 
-def _run(experiment: Experiment, seed: int, seeds: int, again: bool, jobs: int | None) -> Measured:
-    from netkv.evaluation.measured import measure, needed
+def _scenario(experiment: Experiment, seed: int, seeds: int) -> Scenario:
+    """The scenario of an experiment, with the schemes that its figures need."""
+    from netkv.evaluation.measured import needed
     from netkv.scenarios import loader
     from netkv.scenarios.run_plan import only_schemes
-    from netkv.worker_process import cores
 
     changes = [*experiment.changes, f"seed={seed}", f"repeat={seeds}"]
     scenario = loader.load(loader.find(experiment.scenario), changes)
     wanted = needed(experiment)
-    scenario = only_schemes(scenario, [name for name in scenario.schemes if name in wanted])
-    result, _ = run_stored(scenario, jobs=jobs or cores(), resume=not again)
+    return only_schemes(scenario, [name for name in scenario.schemes if name in wanted])
+
+
+def _print_time(number: int, plans: Sequence[Scenario], jobs: int | None) -> None:
+    """Prints what experiment `number` takes, and with it those that follow."""
+    from netkv.report import text
+    from netkv.runs import walltime
+    from netkv.worker_process import cores
+
+    history = walltime.stored(*(each.name for each in plans[number:]))
+    times = [walltime.of_scenario(each, history, jobs or cores()) for each in plans[number:]]
+    runs = "1 run" if times[0].runs == 1 else f"{times[0].runs} runs"
+    seconds = [each.wall_seconds for each in times]
+    line = f"Experiment {number + 1} of {len(plans)}: {runs}, about {text.duration(seconds[0])}"
+    if len(times) > 1:
+        line += f"; with all that follow about {text.duration(sum(seconds))}"
+    notify(f"{line}, less if runs are stored already.")
+
+
+def _run(experiment: Experiment, scenario: Scenario, again: bool, jobs: int | None) -> Measured:
+    from netkv.evaluation.measured import measure
+    from netkv.runs import walltime
+    from netkv.worker_process import cores
+
+    history = walltime.stored(scenario.name)
+    result, _ = run_stored(scenario, jobs=jobs or cores(), resume=not again, history=history)
     return measure(experiment, result.runs)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from netkv.cli import completion
-from netkv.cli.executor import Executor, executor_change
+from netkv.cli.executor import Executor
 from netkv.cli.output import Json, notify, print_json, stdout
-from netkv.cli.target import Target, target_change
+from netkv.cli.target import Target
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -77,15 +77,13 @@ def up(
     With --foreground the exit status is 0 after Ctrl-C or SIGTERM, and 1 if the lab ended by
     itself.
     """
-    from netkv.lab import daemon, veth
+    from netkv.lab import daemon
+    from netkv.scenarios.lab_options import LabOptions
 
     name = lab or daemon.DEFAULT_LAB
-    changed = target_change(executor_change(changes, executor), target)
-    changed += [f"lab.fabric={fabric}"] if fabric else []
-    changed += [f"lab.topology.kind={topology}"] if topology else []
-    spec = _spec(scheme, scenario, changed, seed)
-    if spec.lab.fabric == "veth":
-        veth.check()
+    spec = LabOptions(
+        scheme, scenario, changes or (), seed, target, executor, fabric, topology
+    ).rack()
     if not foreground:
         _up(name, spec, json, f"'netkv down {name}' takes it down.")
         return
@@ -105,9 +103,11 @@ def up(
 
 def _up(name: str, spec: RackSpec, json: bool, end: str) -> None:
     """Brings a lab up and prints its status; `end` is the sentence on how to take it down."""
+    from netkv.cli.progress import waiting
     from netkv.lab import daemon, veth
 
-    found = daemon.up(name, spec, notify)
+    with waiting(f"Lab '{name}'") as show:
+        found = daemon.up(name, spec, notify, show)
     for warning in found.warnings:
         notify(warning)
     if json:
@@ -180,23 +180,6 @@ def doctor(json: Json = False) -> None:
         notify("netkv can run on this machine." if fit else "Runs will fail until these are fixed.")
     if not checks.healthy(found):
         raise typer.Exit(1)
-
-
-def _spec(
-    scheme: str | None, scenario: str | None, changes: list[str], seed: int | None
-) -> RackSpec:
-    from netkv import schemes
-    from netkv.scenarios import loader
-    from netkv.scenarios.model import Scenario
-
-    if scenario is not None:
-        base = loader.load(loader.find(scenario), changes, also=[scheme] if scheme else ())
-        # The last scheme of a comparison is the one that is compared with the baselines.
-        chosen = scheme or base.schemes[-1]
-    else:
-        chosen = scheme or schemes.default().name
-        base = loader.override(Scenario(name="lab", schemes=[schemes.get(chosen).name]), changes)
-    return base.rack(schemes.get(chosen).name, base.seed if seed is None else seed)
 
 
 def _print_status(lab: LabStatus) -> None:

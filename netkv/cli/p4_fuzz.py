@@ -14,7 +14,7 @@ import typer
 
 from netkv.cli import completion
 from netkv.cli.frames import read
-from netkv.cli.output import Json, notify, print_json, stderr
+from netkv.cli.output import Json, notify, print_json
 from netkv.cli.p4_source import Defines, Includes, Program, compiled, read_text
 
 if TYPE_CHECKING:
@@ -236,20 +236,10 @@ def _summary(done: FuzzProgress, elapsed: float) -> str:
 
 @contextmanager
 def _progress(seconds: float | None) -> Iterator[Callable[[FuzzProgress, float], None]]:
-    """A bar on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _now, _elapsed: None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    """A bar on a terminal, a line every 10 s elsewhere."""
+    from netkv.cli.progress import waiting
 
-    columns = (
-        TextColumn("fuzzing"),
-        BarColumn(bar_width=28),
-        TextColumn("{task.fields[figures]}"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=stderr()) as bars:
-        task = bars.add_task("", total=None, figures="")
+    with waiting("fuzzing") as waited:
 
         def show(now: FuzzProgress, elapsed: float) -> None:
             total: float | None = now["of"]
@@ -259,6 +249,6 @@ def _progress(seconds: float | None) -> Iterator[Callable[[FuzzProgress, float],
             figures = f"{now['packets']:,} packets, {now['cases']:,} cases"
             if now["findings"]:
                 figures += ", a difference"
-            bars.update(task, total=total, completed=completed, figures=figures)
+            waited(figures, min(completed / total, 1.0) if total else None)
 
         yield show

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netkv.cli import completion
+from netkv.cli import completion, queued
 from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, notify, print_json, stdout
 from netkv.cli.plotting import Plots, destinations, write_runs
 from netkv.cli.stored import run_stored
 from netkv.cli.target import Target, target_change
+from netkv.errors import UsageError
 
 if TYPE_CHECKING:
+    from netkv.api.models.jobs import Job
+    from netkv.report.files import Destination
     from netkv.runs import RunRecord
     from netkv.runs.walltime import WallTime
     from netkv.scenarios.model import Scenario
@@ -96,18 +99,24 @@ def list_scenarios(json: Json = False) -> None:
 @app.command()
 def show(name: Name, changes: Changes = None, json: Json = False) -> None:
     """Show a scenario as it would run: every default, but of events and plots only what is set."""
-    from netkv.scenarios import loader, scheme_options
+    from netkv.scenarios import capacity, loader, scheme_options
 
     file = loader.find(name)
     scenario = loader.load(file, changes or [])
     from netkv.runs import walltime
 
     wall_time = walltime.of_scenario(scenario, walltime.stored(scenario.name))
+    warnings = capacity.warnings(scenario)
     topologies = scheme_options.topologies(scenario)
     document = scheme_options.document(scenario)
     if json:
         switches = {name: each.model_dump(mode="json") for name, each in topologies.items()}
-        about = {"file": str(file), **_time(wall_time), "topologies": switches}
+        about = {
+            "file": str(file),
+            **_time(wall_time),
+            "warnings": warnings,
+            "topologies": switches,
+        }
         print_json({**about, **document})
         return
     import io
@@ -130,7 +139,8 @@ def show(name: Name, changes: Changes = None, json: Json = False) -> None:
     differ = len(set(topologies.values())) > 1
     different = [f"{name}: {each.describe()}" for name, each in topologies.items() if differ]
     out = stdout()
-    for line in (file, _sentence(wall_time), *different):
+    warned = [f"Warning: {each}" for each in warnings]
+    for line in (file, _sentence(wall_time), *warned, *different):
         out.print(f"# {line}", style="dim", markup=False, highlight=False, soft_wrap=True)
     out.print(Syntax(shown.getvalue(), "yaml", background_color="default", word_wrap=True))
 
@@ -177,6 +187,15 @@ def run(
     executor: Executor = None,
     jobs: Jobs = None,
     plot: Plots = None,
+    queue: Annotated[
+        bool,
+        typer.Option(
+            "--queue", help="Hand it to the server that runs ('netkv serve'), and follow it."
+        ),
+    ] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="With --queue: print the id of the job and end.")
+    ] = False,
     json: Json = False,
     group: Annotated[
         str | None, typer.Option(hidden=True, help="Id of the group in the store.")
@@ -187,21 +206,55 @@ def run(
     Exit status 1 if a run failed or a threshold was missed, 130 if it was interrupted.
     """
     changed = target_change(executor_change(changes, executor), target)
+    if detach and not queue:
+        raise UsageError("'--detach' is for '--queue': without a server, the run would end, too.")
+    if queue:
+        if jobs is not None:
+            raise UsageError("'--jobs' is for runs of this terminal, not for '--queue'.")
+        to = destinations(plot)
+        if to and detach:
+            raise UsageError("'--plot' needs the result: it is not possible with '--detach'.")
+        client, job = queued.submit(name, scheme or (), changed, mode, seed, repeat)
+        if detach:
+            _detached(job, json)
+            return
+        result = queued.follow(client, job)
+        _finish(result, job.id, [client.run_record(run.id) for run in result.runs], to, json)
+        return
     scenario = _prepared(name, scheme, changed, seed, repeat, mode)
     to = destinations(plot)
     from netkv.runs import walltime
+    from netkv.scenarios import capacity
 
-    wall_time = walltime.of_scenario(scenario, walltime.stored(scenario.name), jobs)
+    history = walltime.stored(scenario.name)
+    wall_time = walltime.of_scenario(scenario, history, jobs)
     notify(_sentence(wall_time))
-    result, stored = run_stored(scenario, group, jobs=wall_time.jobs)
+    for warning in capacity.warnings(scenario):
+        notify(f"Warning: {warning}")
+    result, stored = run_stored(scenario, group, jobs=wall_time.jobs, history=history)
+    _finish(result, stored, _records(result), to, json)
+
+
+def _detached(job: Job, json: bool) -> None:
+    if json:
+        print_json(job.model_dump(mode="json"))
+    else:
+        print(job.id)
+        notify(f"'netkv jobs show {job.id}' shows its progress.")
+
+
+def _finish(
+    result: ScenarioResult, group: str, records: list[RunRecord], to: list[Destination], json: bool
+) -> None:
+    """Prints and draws a result; ends the command with status 1 if it is not as expected."""
     for warning in _warnings(result):
         notify(warning)
     if json:
         print_json(result.model_dump(mode="json"))
     else:
-        _report(result, stored)
+        _report(result, group, records)
     if to:
-        write_runs(to, _records(result))
+        write_runs(to, records)
     if not result.ok:
         raise typer.Exit(1)
 
@@ -231,11 +284,10 @@ def _warnings(result: ScenarioResult) -> list[str]:
     return list(dict.fromkeys(event.text for event in events if event.node == COMPILER))
 
 
-def _report(result: ScenarioResult, group: str) -> None:
+def _report(result: ScenarioResult, group: str, records: list[RunRecord]) -> None:
     from netkv.report import recoveries, tables, violations
     from netkv.runs.compare import compare
 
-    records = _records(result)
     compared = compare(records)
     out = stdout()
     narrow = out.width < tables.WIDE

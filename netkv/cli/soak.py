@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netkv.cli import completion
-from netkv.cli.output import Json, notify, print_json, stderr
+from netkv.cli.output import Json, notify, print_json
 
 if TYPE_CHECKING:
     from netkv.scenarios.events import FaultKind
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 _SEEDS = 100
 """Default number of cases."""
-_EVERY_S = 10.0
-"""Seconds between two lines of progress without a terminal."""
 
 
 def soak(
@@ -153,6 +151,7 @@ def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, js
 
 def _reduced(pool: Pool, found: Found, out: Path | None, patience: float) -> tuple[Found, Path]:
     """The reduced case, and the file that it was written to."""
+    from netkv.cli.progress import EVERY_S
     from netkv.lab import state
     from netkv.soak import case as cases
     from netkv.soak.reduce import reduce
@@ -168,7 +167,7 @@ def _reduced(pool: Pool, found: Found, out: Path | None, patience: float) -> tup
     def smaller(it: Found) -> None:
         nonlocal best, shown_at
         best = it
-        if time.monotonic() - shown_at >= _EVERY_S:
+        if time.monotonic() - shown_at >= EVERY_S:
             shown_at = time.monotonic()
             notify(f"  {len(it.case.faults)} faults, {it.case.duration:g} s of load are left")
 
@@ -330,32 +329,36 @@ def _interrupted(wanted: Search, tally: Tally) -> str:
 
 @contextmanager
 def _progress(wanted: Search) -> Iterator[Callable[[Tally], None]]:
-    """A bar on a terminal, a line every `_EVERY_S` elsewhere."""
+    """A bar on a terminal, a line every `EVERY_S` elsewhere."""
+    from netkv.cli.progress import EVERY_S, bars, how_far, left_text, time_left
+
     if not sys.stderr.isatty():
         shown_at = time.monotonic()
 
         def show(tally: Tally) -> None:
             nonlocal shown_at
-            if time.monotonic() - shown_at >= _EVERY_S:
+            if time.monotonic() - shown_at >= EVERY_S:
                 shown_at = time.monotonic()
-                notify(_tally(tally))
+                fraction = _fraction(wanted, tally)
+                left = time_left(fraction, tally.elapsed)
+                notify(f"{how_far(fraction, left)}: {_tally(tally)}")
 
         yield show
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn(f"soaking {wanted.scheme}"),
-        BarColumn(bar_width=28),
-        TextColumn("{task.fields[figures]}"),
-        TimeRemainingColumn(compact=True),
-    )
-    with Progress(*columns, console=stderr()) as bars:
-        task = bars.add_task("", total=wanted.seeds or wanted.seconds, figures="")
+    with bars() as shown:
+        task = shown.add_task(f"soaking {wanted.scheme}", total=1.0, left="", label="")
 
         def show(tally: Tally) -> None:
-            done = tally.seeds if wanted.seeds is not None else tally.elapsed
+            fraction = _fraction(wanted, tally)
+            left = time_left(fraction, tally.elapsed)
             figures = f"{tally.seeds:,} seeds, {tally.rate:,.0f} operations/s"
-            bars.update(task, completed=done, figures=figures)
+            shown.update(task, completed=fraction, left=left_text(left), label=figures)
 
         yield show
+
+
+def _fraction(wanted: Search, tally: Tally) -> float:
+    """How far the search is, 0 to 1."""
+    of_seeds = tally.seeds / wanted.seeds if wanted.seeds else 0.0
+    of_time = tally.elapsed / wanted.seconds if wanted.seconds else 0.0
+    return min(max(of_seeds, of_time), 1.0)

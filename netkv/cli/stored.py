@@ -8,48 +8,49 @@ from netkv.cli.output import notify
 
 if TYPE_CHECKING:
     from netkv.runs import StoreSink
-    from netkv.scenarios.execution import Progress
+    from netkv.runs.walltime import History
     from netkv.scenarios.model import Scenario
     from netkv.scenarios.results import ScenarioResult
 
 
 def run_stored(
-    scenario: Scenario, group: str | None = None, *, jobs: int, resume: bool = False
+    scenario: Scenario,
+    group: str | None = None,
+    *,
+    jobs: int,
+    history: History,
+    resume: bool = False,
 ) -> tuple[ScenarioResult, str]:
     """Runs it with progress on stderr; returns the result and the id of its group in the store.
 
     `jobs` simulated runs are executed at a time, each in a process if there is more than one.
-    With `resume`, simulated runs whose results are in the store are not repeated. An interrupt
-    prints which runs were stopped and which are stored.
+    `history`: what runs on this machine have taken. With `resume`, simulated runs whose results are
+    in the store are not repeated. An interrupt prints which runs were stopped and which are stored.
     """
     import asyncio
 
-    from netkv.cli.progress import progress
-    from netkv.runs import Store, StoreSink
+    from netkv.cli import progress
+    from netkv.runs import Store, StoreSink, walltime
     from netkv.scenarios.runner import run_scenario
 
-    planned = 0
+    expected = walltime.phases_of_runs(scenario, history)
     with Store() as store:
         sink = StoreSink(store, group=group)
         try:
-            with sink, progress(scenario.title or scenario.name) as show:
-
-                def on_progress(now: Progress) -> None:
-                    nonlocal planned
-                    planned = now.count
-                    show(now)
-
+            with sink, progress.scenario(scenario.title or scenario.name) as shown:
                 result = asyncio.run(
                     run_scenario(
                         scenario,
                         sink=sink,
-                        on_progress=on_progress,
+                        on_progress=shown.progress,
                         finished=store.result if resume else lambda _: None,
                         jobs=jobs,
+                        expected=expected,
+                        on_state=shown.state,
                     )
                 )
         except KeyboardInterrupt:
-            notify(_interrupted(sink, planned))
+            notify(_interrupted(sink, len(expected)))
             if resume:
                 notify("The same command resumes.")
             raise

@@ -48,6 +48,7 @@ class AsyncClient:
         self._over = ""
         """Why no further operation is possible; empty while the client is usable."""
         self._session.start()
+        self._report = taken.report()
         self._loop.add_reader(self._session.fileno(), self._handle_results)
 
     @classmethod
@@ -83,6 +84,7 @@ class AsyncClient:
         """
         if not self._over:
             self._end("The client was closed.")
+            await asyncio.to_thread(self._report.close)
             await asyncio.to_thread(self._session.stop)
 
     async def get(self, key: bytes | str) -> bytes | None:
@@ -192,6 +194,7 @@ class AsyncClient:
 
     def _end(self, why: str) -> None:
         self._over = why
+        self._report.stop()
         self._loop.remove_reader(self._session.fileno())
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from netkv.client.errors import NotConnected, Rejected
 from netkv.lab import daemon, state
+from netkv.lab.external_clients import Report
 
 if TYPE_CHECKING:
     from netkv._engine import Session
@@ -27,10 +28,18 @@ class Place:
 
     session: Session
     """Not started."""
+    number: int
+    """Of the place, from 1."""
+    directory: Path
+    """Of the lab."""
     lab: str
     scheme: str
     servers: int
     timeout: float
+
+    def report(self, program: str | None = None) -> Report:
+        """Begins to report the frames of the session to the lab; to be closed before its end."""
+        return Report(self.directory, self.number, self.session.statistics, program)
 
 
 async def take(lab: str | Path | None, timeout: float) -> Place:  # noqa: ASYNC109 (of operations)
@@ -49,7 +58,7 @@ async def take(lab: str | Path | None, timeout: float) -> Place:  # noqa: ASYNC1
         )
     loop = asyncio.get_running_loop()
     end = loop.time() + _WAIT_S
-    while (session := _bind(found.external_clients, timeout)) is None:
+    while (taken := _bind(found.external_clients, timeout)) is None:
         if loop.time() > end:
             raise NotConnected(
                 f"All {len(found.external_clients)} places for programs in the lab "
@@ -59,7 +68,7 @@ async def take(lab: str | Path | None, timeout: float) -> Place:  # noqa: ASYNC1
         await asyncio.sleep(_POLL)
     spec = found.spec
     servers = int(spec["lab"]["servers"])
-    return Place(session, found.name, str(spec["scheme"]), servers, timeout)
+    return Place(*taken, found.directory, found.name, str(spec["scheme"]), servers, timeout)
 
 
 def find(lab: str | Path | None) -> state.Lab:
@@ -85,12 +94,13 @@ def find(lab: str | Path | None) -> state.Lab:
     return found
 
 
-def _bind(places: list[dict[str, Any]], timeout: float) -> Session | None:
+def _bind(places: list[dict[str, Any]], timeout: float) -> tuple[Session, int] | None:
+    """A session at the first free place, and the number of the place, from 1."""
     from netkv import _engine
 
-    for place in places:
+    for number, place in enumerate(places, start=1):
         try:
-            return _engine.Session(json.dumps({**place, "deadline_s": timeout}))
+            return _engine.Session(json.dumps({**place, "deadline_s": timeout})), number
         except OSError as error:
             if "in use" not in str(error):
                 raise NotConnected(f"{error}.") from error

@@ -80,6 +80,34 @@ def synthesise(manifest: Manifest, progress: Progress | None = None) -> Synthesi
     Raises `NetkvError`: yosys is missing or refuses the design.
     """
     version = _version()
+    task = _task(manifest, version)
+    if not (task.place / RESULT).is_file():
+        if progress is not None:
+            progress(0, 1, f"{manifest.name}: yosys (a minute or more)")
+        _make(task.place, manifest.name, task.top, task.parameters, task.files, version)
+    return _read(task.place)
+
+
+def kept(manifest: Manifest) -> Synthesis | None:
+    """The resources of a design, if it was synthesised before as it is now; else None.
+
+    Raises `NetkvError`: yosys is missing or would refuse the design.
+    """
+    place = _task(manifest, _version()).place
+    return _read(place) if (place / RESULT).is_file() else None
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What is synthesised, and where the result is kept."""
+
+    top: str
+    parameters: Mapping[str, Parameter]
+    files: list[Path]
+    place: Path
+
+
+def _task(manifest: Manifest, version: str) -> _Task:
     top = manifest.synthesis_top or manifest.top
     parameters = manifest.module_parameters
     if manifest.synthesis_parameters is not None:
@@ -95,10 +123,10 @@ def synthesise(manifest: Manifest, progress: Progress | None = None) -> Synthesi
             f"Name the module without it as 'synthesis_top' in the manifest of '{manifest.name}'."
         )
     place = cache() / f"synthesis-{_key(top, parameters, files, version)}"
-    if not (place / RESULT).is_file():
-        if progress is not None:
-            progress(0, 1, f"{manifest.name}: yosys (a minute or more)")
-        _make(place, manifest.name, top, parameters, files, version)
+    return _Task(top, parameters, files, place)
+
+
+def _read(place: Path) -> Synthesis:
     return Synthesis(**json.loads((place / RESULT).read_text()))
 
 

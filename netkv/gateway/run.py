@@ -65,7 +65,11 @@ def run(options: Options, listening: Callable[[Listening], None]) -> None:
             taken.session.start()
             gateway.start()
             listening(Listening(taken.lab, taken.scheme, gateway.host, gateway.port))
-            _watch(lab, gateway)
+            report = taken.report("gateway")
+            try:
+                _watch(lab, gateway)
+            finally:
+                report.close()
     finally:
         taken.session.stop()
 

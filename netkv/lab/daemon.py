@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from netkv import schemes
 from netkv.errors import NetkvError, UsageError, suggest
-from netkv.lab import state
+from netkv.lab import cores, state, veth
 from netkv.lab.process import child_environment
 from netkv.lab.spec import RackSpec
 from netkv.rack.report import COMPILER
@@ -31,6 +31,7 @@ UP_TIMEOUT = 120.0
 DOWN_TIMEOUT = 15.0
 REQUEST_TIMEOUT = 15.0
 _POLL = 0.05
+_REAP_TIMEOUT = 1.0
 _WATCH_INTERVAL = 0.5
 
 
@@ -40,7 +41,8 @@ class LabStatus:
 
     name: str
     state: str
-    """`starting`, `ready`, `failed` (a node failed; `text` names it), or `dead` (no supervisor)."""
+    """`starting`, `ready`, `failed` (a node failed; `text` names it), `broken` (it did not come up;
+    `text` has the reason), or `dead` (no supervisor)."""
     text: str
     scheme: str
     nodes: dict[str, dict[str, Any]]
@@ -67,46 +69,70 @@ class LabStatus:
         return dict(vars(self))
 
 
-def up(name: str, spec: RackSpec, note: Callable[[str], object] = lambda _: None) -> LabStatus:
+def up(
+    name: str,
+    spec: RackSpec,
+    note: Callable[[str], object] = lambda _: None,
+    on_wait: Callable[[str, float | None], object] = lambda _, __: None,
+) -> LabStatus:
     """Starts a lab, unless it is up already (`already`), and waits until it is ready.
 
-    `note` is called with what takes long. Raises `NetkvError` with the supervisor's error if the
-    lab does not start; then it is removed. Raises `UsageError` if a lab of that name is up with
-    another specification.
+    `note` is called with what takes long, `on_wait` several times a second while the lab starts:
+    with what it does, and how far that is (0 to 1, or None). Raises `NetkvError` with the
+    supervisor's error if the lab does not start; then it is removed. Raises `UsageError` if a lab
+    of that name is up with another specification.
     """
     state.check_name(name)
+    check(spec)
     # gRPC comes with it, which no other command of a lab needs.
     from netkv.lab import cards
 
-    scheme = schemes.of(spec)
-    scheme.check_live(spec.lab)
     # Here, because it takes longer than a lab may take to come up.
-    if (found := cards.to_build(scheme, spec.lab)) is not None:
+    if (found := cards.to_build(schemes.of(spec), spec.lab)) is not None:
         from netkv.fpga import build
 
         design, text = found
         note(text)
         build.build(design)
+    already = begin(name, spec)
+    _wait_until_up(name, on_wait)
+    return _with(status(name), already=already)
+
+
+def check(spec: RackSpec) -> None:
+    """Raises `NetkvError` if the rack cannot run live on this machine: `UsageError` if its
+    specification is wrong."""
+    schemes.of(spec).check_live(spec.lab)
+    cores.check(spec.lab.cores)
+    if spec.lab.fabric == "veth":
+        veth.check()
+
+
+def begin(name: str, spec: RackSpec) -> bool:
+    """Starts the supervisor of a lab, which brings it up; returns whether the lab was up already.
+
+    The caller has called `check`. If the lab does not come up, its state becomes `broken`, with the
+    reason, until it is taken down or another one is brought up. Raises `UsageError` if a lab of
+    that name is up with another specification.
+    """
+    _reap()
     state.sweep()
     wanted = spec.model_dump(mode="json")
     with state.locked():
         lab = state.load(name)
-        already = lab is not None and lab.alive
-        if already:
-            assert lab is not None
+        if lab is not None and lab.alive:
             if lab.spec != wanted:
                 raise UsageError(
                     f"The lab '{name}' is up with other settings (scheme "
                     f"'{lab.spec.get('scheme')}'). Take it down first ('netkv down {name}'), or "
                     f"choose another name."
                 )
-        else:
-            state.remove(name)
-            lab = state.create(name, wanted, None)
-            lab.supervisor = _spawn(lab)
-            lab.save()
-    _wait_until_up(name)
-    return _with(status(name), already=already)
+            return True
+        state.remove(name)
+        lab = state.create(name, wanted, None)
+        lab.supervisor = _spawn(lab)
+        lab.save()
+        return False
 
 
 def watch(name: str) -> NoReturn:
@@ -133,6 +159,7 @@ def down(name: str) -> bool:
             while lab.supervisor.alive and time.monotonic() < deadline:
                 _reap()
                 time.sleep(_POLL)
+            _reap(lab.supervisor.pid)
     with state.locked():
         there = (state.labs() / name).exists()
         state.remove(name)
@@ -141,19 +168,16 @@ def down(name: str) -> bool:
 
 def status(name: str) -> LabStatus:
     """The state of one lab; raises `UsageError` if there is none of that name."""
-    lab = state.load(state.check_name(name))
-    if lab is None:
-        names = state.names()
-        hint = f"\n  {suggest(name, names, label='Labs')}" if names else " No lab is up."
-        raise UsageError(f"There is no lab '{name}'.{hint}")
+    lab = found(name)
     live: dict[str, Any] = {}
     if lab.alive and lab.state in ("ready", "failed"):
         with contextlib.suppress(NetkvError):
             live = request(name, {"do": "status"})
+    now, text = state_of(lab)
     return LabStatus(
         name=name,
-        state=lab.state if lab.alive else "dead",
-        text=lab.text if lab.alive else "Its supervisor does not run; 'netkv down' cleans up.",
+        state=now,
+        text=text,
         scheme=str(lab.spec.get("scheme", "")),
         nodes={
             node: {"pid": process.pid, "running": process.alive}
@@ -166,6 +190,23 @@ def status(name: str) -> LabStatus:
     )
 
 
+def found(name: str) -> state.Lab:
+    """The lab of that name on disk; raises `UsageError` if there is none."""
+    lab = state.load(state.check_name(name))
+    if lab is None:
+        names = state.names()
+        hint = f"\n  {suggest(name, names, label='Labs')}" if names else " No lab is up."
+        raise UsageError(f"There is no lab '{name}'.{hint}")
+    return lab
+
+
+def state_of(lab: state.Lab) -> tuple[str, str]:
+    """State and text of a lab (`LabStatus`)."""
+    if lab.alive or lab.state == "broken":
+        return lab.state, lab.text
+    return "dead", "Its supervisor does not run; 'netkv down' cleans up."
+
+
 def all_labs() -> list[LabStatus]:
     """Every lab on disk, those without a supervisor included."""
     found = []
@@ -175,17 +216,15 @@ def all_labs() -> list[LabStatus]:
     return found
 
 
-def request(name: str, message: dict[str, Any]) -> dict[str, Any]:
-    """Sends a request to the supervisor of a lab; raises `NetkvError` if it fails.
+def request(name: str, message: dict[str, Any], timeout: float = REQUEST_TIMEOUT) -> dict[str, Any]:
+    """Sends a request to the process that runs the rack of a lab; raises `NetkvError` if it fails,
+    `RefusedError` if the rack does not support it.
 
-    - `{"do": "status"}` → `events`, `running`, `controller`
-    - `{"do": "sample"}` → a `RackSample` as JSON
-    - `{"do": "client", "command": {...}}` → the load generator's reply (`ClientNode.command`)
-    - `{"do": "start" | "stop-node" | "kill", "node": NAME}`
-    - `{"do": "stop"}`: ends the lab
+    `netkv.lab.requests` lists the requests. A supervisor knows one more: `{"do": "stop"}` ends the
+    lab.
     """
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(REQUEST_TIMEOUT)
+        connection.settimeout(timeout)
         try:
             with socket_path(state.labs() / name) as path:
                 connection.connect(path)
@@ -195,9 +234,22 @@ def request(name: str, message: dict[str, Any]) -> dict[str, Any]:
             reply: dict[str, Any] = json.loads(line)
         except (OSError, ValueError) as error:
             raise NetkvError(f"The supervisor of the lab '{name}' does not answer.") from error
+    if "refused" in reply:
+        raise RefusedError(str(reply["refused"]), tuple(reply["path"]))
     if "error" in reply:
         raise NetkvError(str(reply["error"]))
     return reply
+
+
+class RefusedError(UsageError):
+    """A rack does not support a request, or not in its present state.
+
+    `path`: field names from the request to the wrong value, if one is wrong.
+    """
+
+    def __init__(self, text: str, path: tuple[str | int, ...] = ()) -> None:
+        super().__init__(text)
+        self.path = path
 
 
 @contextlib.contextmanager
@@ -240,11 +292,21 @@ _supervisors: list[subprocess.Popen[bytes]] = []
 """Supervisors started by this process, which must reap them when they end."""
 
 
-def _reap() -> None:
-    _supervisors[:] = [process for process in _supervisors if process.poll() is None]
+def _reap(ended: int | None = None) -> None:
+    """Reaps the supervisors that have ended; waits for the one with the pid `ended`.
+
+    A process can look ended while the kernel still ends its threads.
+    """
+    for process in list(_supervisors):
+        if process.pid == ended:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_REAP_TIMEOUT)
+        if process.poll() is not None:
+            with contextlib.suppress(ValueError):  # another thread has removed it
+                _supervisors.remove(process)
 
 
-def _wait_until_up(name: str) -> None:
+def _wait_until_up(name: str, on_wait: Callable[[str, float | None], object]) -> None:
     deadline = time.monotonic() + UP_TIMEOUT
     text = f"was not up within {UP_TIMEOUT:g} s"
     while time.monotonic() < deadline:
@@ -258,6 +320,7 @@ def _wait_until_up(name: str) -> None:
         if lab.state == "broken" or not lab.alive:
             text = f"did not come up: {lab.text or 'its supervisor ended.' + _tail(lab)}"
             break
+        on_wait("starting" if lab.filled is None else "filling the cache", lab.filled)
         time.sleep(_POLL)
     with state.locked():
         state.remove(name)

@@ -22,8 +22,9 @@ from typing import Any
 
 from netkv import schemes
 from netkv.control.network import Place
-from netkv.lab import cabling, cards, cores, target
+from netkv.lab import cabling, cards, cores, external_clients, target
 from netkv.lab.cabling import Cabling
+from netkv.lab.external_clients import ExternalClient
 from netkv.lab.process import BusyPortError, NodeProcess
 from netkv.lab.rack_nodes import (
     LiveCable,
@@ -84,6 +85,7 @@ class LiveRack(Rack):
         external = self.scheme.external_clients(spec.lab)
         network = cabling.plan(spec, external, self.scheme.coordinated)
         self._prepared = False
+        self._filling = False
         self.shards = Shards(spec.lab, self.data)
         self.controller = LiveController(self)
         self.switch_nodes = tuple(
@@ -100,6 +102,11 @@ class LiveRack(Rack):
         self._redis = tuple(LiveRedisServer(server, self) for server in redis_servers(spec.lab))
         self.nodes = (*self.switch_nodes, *self.linked_nodes, self.controller, *self._redis)
         self.links = (*self.linked_nodes, *(LiveCable(link, self) for link in network.links))
+        self.programs: dict[str, ExternalClient] = {}
+        """The programs that use the rack, at the last sample, by the names of their nodes."""
+        self.counters: dict[str, dict[str, Any]] = {}
+        """The counters of switches, servers, and of the sockets of coordinator and client at the
+        last sample; empty for a node that did not answer."""
         self._on_processes = on_processes
         self._cabling: Cabling | None = None
         self._fabric: VethFabric | None = None
@@ -123,8 +130,17 @@ class LiveRack(Rack):
         return {node.name: node.running for node in self.nodes if isinstance(node, LiveNode)}
 
     @property
+    def filled(self) -> float | None:
+        return self.controller.filled if self._filling else None
+
+    @property
     def controlled(self) -> bool:
         return self.controller.present or self.controller.set_up
+
+    @property
+    def cabled(self) -> bool:
+        """Whether the addresses are chosen."""
+        return self._cabling is not None
 
     @property
     def cabling(self) -> Cabling:
@@ -217,6 +233,14 @@ class LiveRack(Rack):
             asyncio.gather(*(each.counters() for each in self.cards)),
         )
         by_name = {it.name: counts for it, counts in zip(self.switch_nodes, switches, strict=True)}
+        self.counters = {
+            **by_name,
+            **{it.name: counts for it, counts in zip(self.servers, servers, strict=True)},
+            **({self.coordinator.name: coordinator.get("socket", {})} if self.coordinator else {}),
+            self.client.name: client.get("socket", {}),
+        }
+        places = len(self.cabling.external_clients)
+        self.programs = external_clients.of_lab(self.directory, places)
         return self.sampler.take(
             now=time.monotonic(),
             time=time.time(),
@@ -296,8 +320,12 @@ class LiveRack(Rack):
     async def _start_controller(self) -> None:
         count = self.scheme.preloaded(self.spec.lab)
         hottest = await self.hottest(count) if count else []
-        await self.controller.launch(hottest)
-        await self.controller.ready(PRELOAD_TIMEOUT)
+        self._filling = True
+        try:
+            await self.controller.launch(hottest)
+            await self.controller.ready(PRELOAD_TIMEOUT)
+        finally:
+            self._filling = False
 
 
 def _sum(switches: Iterable[dict[str, Any]]) -> dict[str, int]:

@@ -353,6 +353,8 @@ class LiveController(nodes.Controller):
         """The switches whose present process has had a controller."""
         self._bytes_of_ended: Counter[str] = Counter()
         """Bytes between ended controllers and each switch."""
+        self._preloaded = 0
+        """Number of entries that the controllers were told to cache."""
 
     @property
     def running(self) -> bool:
@@ -393,6 +395,11 @@ class LiveController(nodes.Controller):
     def heal(self) -> None:
         self._channel.heal()
 
+    @property
+    def partitioned(self) -> bool:
+        """Whether the control channel is cut."""
+        return self._channel.is_cut
+
     async def launch(self, preload: Sequence[bytes]) -> None:
         """Replaces the controllers; the new ones cache the keys of `preload`."""
         await self.quit()
@@ -402,16 +409,19 @@ class LiveController(nodes.Controller):
             self._change,
             lambda text: rack.emit("control", self.name, text),
         )
+        self._preloaded = 0
         for group in self._groups():
-            local = [it.topology.is_local for it in group.values()]
+            at_switches = [it.topology.is_local for it in group.values()]
+            # A switch caches keys of its own servers only.
+            local = [key for key in preload if any(at(key) for at in at_switches)]
+            self._preloaded += len(local)
             self._controllers.append(
                 Controller(
                     self._control_plane(group),
                     group,
                     rack.target,
                     channel=self._channel,
-                    # A switch caches keys of its own servers only.
-                    preload=[key for key in preload if any(at(key) for at in local)],
+                    preload=local,
                     saved=self._saved(group),
                     on_note=lambda text: rack.emit("control", self.name, text),
                     on_recovery=functools.partial(self._recovery, group),
@@ -482,13 +492,49 @@ class LiveController(nodes.Controller):
         """Number of entries that the control planes consider cached."""
         return sum(each.cached for each in self._controllers)
 
+    @property
+    def filled(self) -> float | None:
+        """How full the caches are with preloaded entries, 0 to 1; None if there are none."""
+        return min(self.cached_count / self._preloaded, 1.0) if self._preloaded else None
+
     def cached_keys(self) -> set[bytes]:
         """The keys that the control planes consider cached."""
         return {key for each in self._controllers for key in each.cached_keys()}
 
+    def describe(self) -> list[dict[str, Any]]:
+        """Of each controller: its `switches`, whether it runs, its counters, and the number of
+        records that it considers cached."""
+        return [
+            {
+                "switches": [it.node for it in each.connections.values()],
+                "running": each.running,
+                "statistics": each.statistics(),
+                "cached": each.cached,
+            }
+            for each in self._controllers
+        ]
+
+    def cached_at(self, switch: str) -> set[bytes]:
+        """The keys that the control planes of a switch consider cached. A control plane of several
+        switches does not tell which of them has a key."""
+        return {
+            key
+            for each in self._controllers
+            if any(it.node == switch for it in each.connections.values())
+            for key in each.cached_keys()
+        }
+
     def registered_clients(self) -> list[int]:
         """The clients whose deregistration a control plane waits for."""
         return sorted({n for each in self._controllers for n in each.clients_present()})
+
+    def servers(self) -> dict[str, tuple[str, int]]:
+        """For each switch the address of its P4Runtime server and its device id; none before the
+        addresses are chosen."""
+        if not self._rack.cabled:
+            return {}
+        device_id = self._rack.target.device_id
+        return {it.name: (it.p4runtime, device_id) for it in self._rack.cabling.switches}
 
     def arbitration(self) -> dict[str, dict[str, Any]]:
         """For each switch whose controller runs, its role among the P4Runtime clients

@@ -27,6 +27,7 @@ DEFAULT_LAB = "lab"
 """The default lab of commands."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _GONE_TIMEOUT = 3.0
+_REMOVE_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,10 @@ class Lab:
     """`starting`, `ready`, `failed` (a node failed) or `broken` (never came up)."""
     text: str = ""
     """Why it failed."""
+    filled: float | None = None
+    """While it starts and fills caches: how far that is, 0 to 1."""
+    kind: str = "lab"
+    """`lab`, or `run`: the rack of a run of a scenario, whose process is the supervisor."""
     created: float = 0.0
     """Seconds since the epoch."""
     spec: dict[str, Any] = field(default_factory=dict)
@@ -92,6 +97,11 @@ class Lab:
     def alive(self) -> bool:
         """Whether its supervisor runs."""
         return self.supervisor is not None and self.supervisor.alive
+
+    @property
+    def answers(self) -> bool:
+        """Whether its supervisor may answer requests (`netkv.lab.requests`)."""
+        return self.alive and self.state != "broken"
 
     def save(self) -> None:
         """Replaces lab.json atomically."""
@@ -165,9 +175,9 @@ def names() -> list[str]:
         return []
 
 
-def create(name: str, spec: dict[str, Any], supervisor: Identity | None) -> Lab:
+def create(name: str, spec: dict[str, Any], supervisor: Identity | None, kind: str = "lab") -> Lab:
     """Creates the directory of a new lab. The caller holds the lock and has called `sweep`."""
-    lab = Lab(check_name(name), supervisor=supervisor, created=time.time(), spec=spec)
+    lab = Lab(check_name(name), supervisor=supervisor, kind=kind, created=time.time(), spec=spec)
     lab.save()
     return lab
 
@@ -180,7 +190,11 @@ def remove(name: str) -> None:
         if lab.supervisor is not None and lab.supervisor.pid != os.getpid():
             processes.insert(0, lab.supervisor)
         _end(processes)
-    shutil.rmtree(labs() / name, ignore_errors=True)
+    directory = labs() / name
+    for _ in range(_REMOVE_TRIES):
+        shutil.rmtree(directory, ignore_errors=True)
+        if not directory.exists():
+            break  # else an external client has just written its report
 
 
 def sweep() -> list[str]:

@@ -10,25 +10,23 @@ they end, too.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import os
 import signal
 import sys
 import traceback
-from dataclasses import asdict
 from typing import Any
 
 from netkv.errors import NetkvError
 from netkv.lab import state
-from netkv.lab.daemon import socket_path
+from netkv.lab.feed import Feed
 from netkv.lab.process import NodeProcess
 from netkv.lab.rack import LiveRack
+from netkv.lab.requests import Requests
 from netkv.lab.spec import RackSpec
 from netkv.rack.report import RackEvent
+from netkv.scenarios.injection import Injector, event_now
 
 _EVENTS_KEPT = 1000
-_LINE_LIMIT = 1024 * 1024
+_FILLING_INTERVAL_S = 0.5
 
 
 class Supervisor:
@@ -43,6 +41,16 @@ class Supervisor:
             on_event=self._handle_event,
             on_processes=self._processes,
         )
+        self._feed = Feed(self._rack)
+        self._injector = Injector(self._rack)
+        self._requests = Requests(
+            self._rack,
+            self._feed,
+            self._injector,
+            event_now,
+            on_start=self._recovered,
+            further=self._answer,
+        )
 
     async def run(self) -> None:
         """Starts the rack, serves requests until `stop`, stops the rack."""
@@ -52,15 +60,16 @@ class Supervisor:
         up = asyncio.create_task(self._up())
         stop = asyncio.create_task(self._stop.wait())
         try:
-            with socket_path(self._lab.directory) as path:
-                server = await asyncio.start_unix_server(self._serve, path, limit=_LINE_LIMIT)
-            async with server:
+            async with self._requests.served(self._lab.directory):
                 await asyncio.wait({up, stop}, return_when=asyncio.FIRST_COMPLETED)
                 if up.done() and up.exception() is None:
+                    feed = asyncio.create_task(self._feed.run())
                     await stop
+                    feed.cancel()
         finally:
             stop.cancel()
             up.cancel()
+            self._injector.close()
             # The cancelled task `up` stops the rack before it ends.
             await asyncio.wait({up, stop})
             await self._rack.stop()
@@ -68,11 +77,24 @@ class Supervisor:
             raise error
 
     async def _up(self) -> None:
-        await self._rack.start()
+        filling = asyncio.create_task(self._note_filling())
+        try:
+            await self._rack.start()
+        finally:
+            filling.cancel()
+        self._lab.filled = None
         self._lab.external_clients = self._rack.external_clients()
         if self._lab.state == "starting":
             self._lab.state = "ready"
         self._lab.save()
+
+    async def _note_filling(self) -> None:
+        """Stores how full the caches are, for whoever waits for the lab."""
+        while True:
+            await asyncio.sleep(_FILLING_INTERVAL_S)
+            if self._rack.filled != self._lab.filled:
+                self._lab.filled = self._rack.filled
+                self._lab.save()
 
     def _handle_event(self, event: RackEvent) -> None:
         print(f"{event.time:.3f} {event.kind} {event.node}: {event.text}", file=sys.stderr)
@@ -88,52 +110,14 @@ class Supervisor:
         if self._lab.directory.exists():
             self._lab.save()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, ValueError):
-            while line := await reader.readline():
-                writer.write(json.dumps(await self._answer(line)).encode() + b"\n")
-                await writer.drain()
-        writer.close()
-
-    async def _answer(self, line: bytes) -> dict[str, Any]:
-        try:
-            message = json.loads(line)
-            return await self._do(message)
-        except NetkvError as error:
-            return {"error": str(error)}
-        except Exception as error:
-            traceback.print_exc()
-            return {"error": f"The supervisor could not do that: {error!r}"}
-
-    async def _do(self, message: dict[str, Any]) -> dict[str, Any]:
-        match message:
-            case {"do": "status"}:
-                events = [asdict(event) for event in self._rack.events]
-                switches = self._rack.controller.arbitration()
-                controller = {"pid": os.getpid(), "switches": switches} if switches else None
-                return {"events": events, "running": self._rack.running, "controller": controller}
-            case {"do": "sample"}:
-                return asdict(await self._rack.sample())
-            case {"do": "client", "command": dict(command)}:
-                return await self._rack.client.command(command)
-            case {"do": "start", "node": str(node)}:
-                await self._rack.node(node).start()
-                self._recovered()
-                return {}
-            case {"do": "stop-node", "node": str(node)}:
-                await self._rack.node(node).stop()
-                return {}
-            case {"do": "kill", "node": str(node)}:
-                await self._rack.node(node).kill()
-                return {}
-            case {"do": "stop"}:
-                self._stop.set()
-                return {}
-            case _:
-                return {"error": f"A supervisor does not know the request {message!r}."}
+    async def _answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        if message == {"do": "stop"}:
+            self._stop.set()
+            return {}
+        return None
 
     def _recovered(self) -> None:
-        if all(self._rack.running.values()):
+        if all(self._rack.running.values()) and self._lab.state == "failed":
             self._rack.failed = None
             self._lab.state, self._lab.text = "ready", ""
             self._lab.save()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import grpc
@@ -164,16 +164,7 @@ class P4RuntimeClient:
         `connect` calls it with this error instead, waits without limit until there is no primary,
         and claims an election id above all that were used (`election_id`).
         """
-        self._channel = aio.insecure_channel(
-            self.address,
-            options=[
-                ("grpc.max_receive_message_length", MESSAGE_LIMIT),
-                ("grpc.max_send_message_length", MESSAGE_LIMIT),
-                ("grpc.max_metadata_size", METADATA_LIMIT),
-                ("grpc.max_reconnect_backoff_ms", 1000),
-                ("grpc.enable_http_proxy", 0),
-            ],
-        )
+        self._channel = self._new_channel()
         try:
             async with asyncio.timeout(timeout_s):
                 await self._channel.channel_ready()
@@ -200,6 +191,33 @@ class P4RuntimeClient:
         except BaseException:
             await self.close()
             raise
+
+    async def connect_to_read(self, timeout_s: float = 10.0) -> None:
+        """Connect without a stream: only `get_pipeline` and `read` are possible, and other clients
+        do not notice. Raises `ControllerError`: UNAVAILABLE if no server listens within
+        `timeout_s`."""
+        self._channel = self._new_channel()
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._channel.channel_ready()
+        except TimeoutError:
+            await self.close()
+            raise ControllerError(
+                Code.UNAVAILABLE,
+                f"no P4Runtime server answers at {self.address} within {timeout_s:g} s",
+            ) from None
+
+    def _new_channel(self) -> aio.Channel:
+        return aio.insecure_channel(
+            self.address,
+            options=[
+                ("grpc.max_receive_message_length", MESSAGE_LIMIT),
+                ("grpc.max_send_message_length", MESSAGE_LIMIT),
+                ("grpc.max_metadata_size", METADATA_LIMIT),
+                ("grpc.max_reconnect_backoff_ms", 1000),
+                ("grpc.enable_http_proxy", 0),
+            ],
+        )
 
     async def close(self) -> None:
         """End the stream; packet and digest iterators end."""
@@ -324,7 +342,7 @@ class P4RuntimeClient:
                 failed,
             )
 
-    async def read(self, *entities: p4r.Entity) -> AsyncIterator[p4r.Entity]:
+    async def read(self, *entities: p4r.Entity) -> AsyncGenerator[p4r.Entity]:
         """All entities that match the requested ones.
 
         Raises `ControllerError` after the entities of the other requests if one fails, with the

@@ -51,6 +51,11 @@ class Rack(ABC):
 
     @property
     @abstractmethod
+    def filled(self) -> float | None:
+        """While `start` fills caches: how far that is, 0 to 1; otherwise None."""
+
+    @property
+    @abstractmethod
     def controlled(self) -> bool:
         """Whether a controller runs, or has set up every running switch."""
 

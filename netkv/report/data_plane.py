@@ -20,7 +20,7 @@ from netkv.bench.data_plane import (
 )
 from netkv.bench.table_writes import YARDSTICK
 from netkv.report import page, text
-from netkv.report.figure import Axis, Figure, Reference, Series, log_ticks
+from netkv.report.figure import Axis, Figure, Reference, Series, run_ticks
 from netkv.report.style import nth
 
 EXECUTORS = {"interpreter": "interpreter", "compiled": "compiled", "handwritten": "by hand"}
@@ -159,6 +159,7 @@ def _sweep_figure(found: DataPlaneBenchmark, at: int) -> Figure | None:
     points = _sweep(found, at)
     if len(points) < 2:
         return None
+    ticks = run_ticks((float(x) for x, _ in points), log=True)
     series = []
     for place, (executor, name) in enumerate(EXECUTORS.items()):
         own = [(x, of[executor]) for x, of in points if executor in of]
@@ -168,7 +169,7 @@ def _sweep_figure(found: DataPlaneBenchmark, at: int) -> Figure | None:
     return Figure(
         SIZES[at].replace(" ", "-"),
         f"Read hit of the yardstick: cost against {SIZES[at]}",
-        Axis(SIZES[at].capitalize(), log=True, ticks=log_ticks(float(x) for x, _ in points)),
+        Axis(SIZES[at].capitalize(), log=True, ticks=ticks),
         Axis("Cost of a packet", "ns", log=True),
         tuple(series),
         note=str(found.machine),

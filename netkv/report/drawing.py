@@ -20,7 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Sheet
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
 from netkv.report import layout
@@ -218,9 +218,11 @@ def _ticks(axes: Axes, which: Literal["x", "y"], axis: Axis, limits: tuple[float
         scale = axes.set_xscale if which == "x" else axes.set_yscale
         scale("log", nonpositive="clip")
         own.set_minor_locator(NullLocator())
-        own.set_major_locator(FixedLocator(layout.log_ticks(axis, limits)))
-    else:
-        own.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    if ticks := layout.ticks(axis, limits):
+        own.set_major_locator(FixedLocator([at for at, _ in ticks]))
+        own.set_major_formatter(FixedFormatter([label for _, label in ticks]))
+        return
+    own.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     shown_as = percent if axis.share else number
     own.set_major_formatter(FuncFormatter(lambda value, _: shown_as(value)))
 

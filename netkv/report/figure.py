@@ -16,6 +16,8 @@ from netkv.report.style import FIRST, GREY, Style
 
 Draw = Literal["lines", "steps", "bars", "points"]
 """`points` are single markers without a line: what others have measured."""
+_MAX_TICKS = 12
+"""Values of a sweep, at most, that are the ticks of its axis."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Axis:
     high: float | None = None
     """Limits; None: the limits of the data."""
     ticks: tuple[float, ...] = ()
-    """Positions of ticks; empty: the renderer chooses."""
+    """Positions of ticks; empty: the renderer chooses. Those without room have no label."""
     categories: tuple[str, ...] = ()
 
     @property
@@ -170,20 +172,16 @@ def percent(value: float) -> str:
     return f"{100 * value:.4g}%"
 
 
-def log_ticks(values: Iterable[float]) -> tuple[float, ...]:
-    """Values as ticks of a logarithmic axis, without those whose labels would overlap.
+def run_ticks(values: Iterable[float], *, log: bool = False) -> tuple[float, ...]:
+    """The values of a sweep as ticks, each once.
 
-    Empty if there are fewer than 2 or more than 12 values: then the renderer uses decades.
+    Empty if there are fewer than 2 or more than 12, or for a logarithmic axis one that it cannot
+    show: then the renderer chooses.
     """
-    found = sorted({value for value in values if value > 0})
-    if not 2 <= len(found) <= 12:
+    found = sorted(set(values))
+    if not 2 <= len(found) <= _MAX_TICKS or (log and found[0] <= 0):
         return ()
-    room = math.log(found[-1] / found[0]) / 9
-    kept = [found[0]]
-    for value in found[1:]:
-        if math.log(value / kept[-1]) >= room:
-            kept.append(value)
-    return tuple(kept)
+    return tuple(found)
 
 
 def spans_decades(values: Iterable[float | None], decades: float = 2.0) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from netkv.report import layout
-from netkv.report.figure import Axis, Figure, Series, number, percent
+from netkv.report.figure import Axis, Figure, Series, percent
 from netkv.report.style import BANDS, DOTTED, GREY
 
 _STRIP_ROW = 13
@@ -193,10 +193,9 @@ def _axis(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:
             # With the opposite angle, the last label would not fit, and plotly would omit it.
             about["tickangle"] = -30
         about["ticktext"] = [_text(axis.categories[at]) for at in shown]
-    elif axis.log:
-        show = percent if axis.share else number
-        about["tickvals"] = layout.log_ticks(axis, limits)
-        about["ticktext"] = [show(tick) for tick in about["tickvals"]]
+    elif ticks := layout.ticks(axis, limits):
+        about["tickvals"] = [at for at, _ in ticks]
+        about["ticktext"] = [label for _, label in ticks]
     elif axis.share:
         about["tickformat"] = "~%"
     elif high >= _THOUSANDS:

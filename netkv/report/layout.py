@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from netkv.report.figure import Axis, Figure
+from netkv.report.figure import Axis, Figure, number, percent
 
 WIDTH = 3.5
 """Width of a column of a paper."""
@@ -35,6 +35,8 @@ _LINE = 0.15
 _TITLE_CHARACTERS = 52
 _NOTE_CHARACTERS = 75
 _SIDE_LABEL = 26
+_TICK_GAP = 0.06
+"""Space between two labels of ticks."""
 _FEW_TICKS = 3
 _MAX_TICKS = 8
 _CHARACTER = 0.53 / 72
@@ -206,21 +208,42 @@ def _above(figure: Figure) -> float:
     return title_height(figure) + _LINE * rows + event_texts_height(figure)
 
 
-def log_ticks(axis: Axis, limits: tuple[float, float]) -> list[float]:
-    """Ticks of a logarithmic axis: those of the axis, or powers of ten, with multiples by 2 and 5
-    if there are few.
+def ticks(axis: Axis, limits: tuple[float, float]) -> list[tuple[float, str]]:
+    """Ticks and their labels; empty: the renderer chooses.
+
+    The ticks are those of the axis. A label that would overlap is left out: the first and the last
+    tick have one, the others as far as there is room. A logarithmic axis without ticks has powers
+    of ten, with multiples by 2 and 5 if there are few.
     """
-    if axis.ticks:
-        return list(axis.ticks)
+    show = percent if axis.share else number
+    if not axis.ticks:
+        return [(tick, show(tick)) for tick in _decades(limits)] if axis.log else []
+    scale = math.log if axis.log else float
+    low, high = map(scale, limits)
+    places = [(scale(tick) - low) / (high - low) * _BESIDE for tick in axis.ticks]
+    labels = [show(tick) for tick in axis.ticks]
+    halves = [(len(label) * FONT * _CHARACTER + _TICK_GAP) / 2 for label in labels]
+    last = len(labels) - 1
+    labelled = {0, last}
+    end = places[0] + halves[0]
+    for at in range(1, last):
+        before, after = places[at] - halves[at], places[at] + halves[at]
+        if before >= end and after <= places[last] - halves[last]:
+            labelled.add(at)
+            end = after
+    return [(tick, labels[at] if at in labelled else "") for at, tick in enumerate(axis.ticks)]
+
+
+def _decades(limits: tuple[float, float]) -> list[float]:
     low, high = limits
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1,), (1, 2, 5)):
-        ticks = [step * 10.0**decade for decade in decades for step in steps]
-        ticks = [tick for tick in ticks if low <= tick <= high]
-        if len(ticks) >= _FEW_TICKS:
-            every = math.ceil(len(ticks) / _MAX_TICKS)
-            return ticks[::every]
-    return ticks
+        found = [step * 10.0**decade for decade in decades for step in steps]
+        found = [tick for tick in found if low <= tick <= high]
+        if len(found) >= _FEW_TICKS:
+            every = math.ceil(len(found) / _MAX_TICKS)
+            return found[::every]
+    return found
 
 
 def _widened(low: float, high: float, share: float, log: bool) -> tuple[float, float]:

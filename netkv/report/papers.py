@@ -18,7 +18,7 @@ from netkv.evaluation import Experiment, Row
 from netkv.evaluation.reference import MEAN, Claim, Reported
 from netkv.evaluation.rows import CONFIDENCE
 from netkv.report import style
-from netkv.report.figure import Axis, Figure, Series, log_ticks, plain
+from netkv.report.figure import Axis, Figure, Series, plain, run_ticks
 from netkv.report.metrics import option
 from netkv.report.rows import title as scheme_title
 from netkv.runs.compare import NOT_SETTINGS, flatten, settings
@@ -174,7 +174,7 @@ def _figure(experiment: Experiment, at: int, rows: Sequence[Row]) -> Figure:
     if numbers:
         values = [float(row.point) for row in rows]
         wide = min(values) > 0 and max(values) / min(values) > 100
-        ticks = log_ticks(values) if wide else ()
+        ticks = run_ticks(values, log=wide)
         x = Axis(swept.label, swept.unit, share=swept.share, log=wide, ticks=ticks)
         places = tuple(values)
     else:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from netkv.errors import NetkvError
 from netkv.report import bars, over_time, papers
-from netkv.report.figure import Axis, Figure, Reference, Series, log_ticks, plain, spans_decades
+from netkv.report.figure import Axis, Figure, Reference, Series, plain, run_ticks, spans_decades
 from netkv.report.metrics import measure, of_run, option
 from netkv.report.rows import Relation, Row, label, rows
 from netkv.report.style import numbered
@@ -211,7 +211,8 @@ def _sweep(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Fig
             )
         )
     swept = option(plot.x)
-    x = Axis(swept.label, swept.unit, share=swept.share)
+    ticks = run_ticks(value for each in series for value in each.x)
+    x = Axis(swept.label, swept.unit, share=swept.share, ticks=ticks)
     return Figure("", plot.title, x, y, tuple(series))
 
 
@@ -246,7 +247,7 @@ def _logarithmic(figure: Figure, plot: Plot) -> Figure:
             raise NothingToPlotError(
                 f"'{plot.title}' cannot be drawn: a logarithmic axis cannot show {min(xs):g}."
             )
-        x = replace(x, log=True, ticks=log_ticks(xs))
+        x = replace(x, log=True, ticks=run_ticks(xs, log=True))
     if wide_y if plot.log is None else "y" in plot.log:
         y = replace(y, log=True, low=None)
     return replace(figure, x=x, y=y)
@@ -257,7 +258,8 @@ def _in_fitting_units(figure: Figure) -> Figure:
     if figure.x.unit == "µs":
         by, unit = _unit(value for series in figure.series for value in series.x)
         series = tuple(replace(s, x=tuple(value / by for value in s.x)) for s in figure.series)
-        return replace(figure, x=replace(figure.x, unit=unit), series=series)
+        ticks = tuple(tick / by for tick in figure.x.ticks)
+        return replace(figure, x=replace(figure.x, unit=unit, ticks=ticks), series=series)
     if figure.y.unit == "µs":
         by, unit = _unit(value for series in figure.series for value in series.y)
         series = tuple(

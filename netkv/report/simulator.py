@@ -19,7 +19,7 @@ from netkv.bench.simulator import (
     max_servers,
 )
 from netkv.report import page, text
-from netkv.report.figure import Axis, Figure, Series, log_ticks
+from netkv.report.figure import Axis, Figure, Series, run_ticks
 from netkv.report.style import of_scheme
 
 TITLE = "Simulator: requests and events per second"
@@ -180,7 +180,7 @@ def _sweep(
     return Figure(
         name,
         f"Cost of a simulated request against {name}",
-        Axis(name.capitalize(), log=True, ticks=log_ticks(sizes)),
+        Axis(name.capitalize(), log=True, ticks=run_ticks(sizes, log=True)),
         Axis("Time on a core for a request", "µs", low=0.0),
         tuple(series),
         note=str(found.machine),

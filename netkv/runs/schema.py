@@ -78,8 +78,10 @@ class GroupRow(Base):
     )
     progress: Mapped[dict[str, Any] | None] = mapped_column(
         JSON(none_as_null=True),
-        doc="Progress of the group: `done` and `total` runs, the `fraction` of its time that has "
-        "passed, `left_seconds` (or null), `phase`, and `updated_at` in seconds since the epoch.",
+        doc="How far the group is: `done` and `total` runs, the completed `fraction` of the "
+        "expected work, `left_seconds`, `phase`, `runs` in progress (`index` in the plan, "
+        "`scheme`, `phase`, `fraction` of the phase, `share` of the run, `left_seconds`, "
+        "`recovering` switches), and `updated_at` in seconds since the epoch.",
     )
 
     runs: Mapped[list[RunRow]] = relationship(

@@ -133,6 +133,12 @@ class Store:
                 if row.finished_at is not None
             ]
 
+    def counts(self) -> dict[str, int]:
+        """Number of runs of each status: `running`, `done`, ..."""
+        query = select(RunRow.status, func.count()).group_by(RunRow.status)
+        with Session(self._engine) as session:
+            return {row[0]: row[1] for row in session.execute(query)}
+
     def running(self) -> list[RunHead]:
         """Runs in progress, in the order of their start."""
         return self.search(RunQuery(status=("running",), descending=False)).runs

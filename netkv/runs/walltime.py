@@ -2,17 +2,17 @@
 
 1. Measured: the store has, for each planned run, runs of this machine with the same settings. Their
    median duration counts.
-2. Estimated: otherwise. A live run takes the time of its load, and some seconds to start and stop
-   the rack. A simulated run takes the number of requests that reach its servers, divided by the
-   speed of the simulator here, and the time to fill its caches. If some planned runs are stored,
-   their error corrects the others.
+2. Estimated: otherwise. A live run takes the time of its load, and some seconds to start the rack,
+   fill its caches, verify, and stop the rack. A simulated run takes the number of its requests,
+   divided by the speed of the simulator here, and the time to fill its caches and to read back what
+   was written. If some planned runs are stored, their error corrects the others.
 
-Simulated runs are concurrent, one on each core, if that is worth the start of processes.
+Simulated runs are concurrent, one on each core, if that is worth the start of processes. More
+processes than cores gain nothing.
 """
 
 from __future__ import annotations
 
-import heapq
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,30 +22,36 @@ from typing import Any, Literal
 
 from netkv import schemes
 from netkv.errors import NetkvError
-from netkv.lab.spec import ClosedLoop, HeavyTail, MultigetSize, RackSpec, Saturate
 from netkv.runs import default_store
 from netkv.runs.compare import flatten
 from netkv.runs.records import Timing
+from netkv.scenarios import capacity
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.provenance import same_machine
 from netkv.scenarios.run_plan import PlannedRun, plan
-from netkv.schemes.options import SwitchCache
-from netkv.sim import profiles, speed
+from netkv.scenarios.schedule import makespan
+from netkv.sim import speed
 from netkv.worker_process import cores
 
 _NEWEST = 5
 """Number of the newest runs for the median."""
-_LIVE_EXTRA = 3.0
-"""Seconds to start a rack, complete requests, verify, and stop the rack."""
-_SIM_EXTRA = 0.5
-"""Seconds to compile and set up a simulated rack."""
-_PRELOAD_S = 3e-4
-"""Seconds of a simulated control plane for a key that is cached before the load begins, in each
-layer of switches."""
+_LIVE_EXTRA = {"starting": 1.0, "drain": 0.3, "verify": 0.4, "stopping": 0.3}
+"""Seconds of a live run besides its load."""
+_LIVE_PRELOAD_S = 2e-4
+"""Seconds of a live control plane for a key that is cached before the load begins, in each layer of
+switches."""
+_SIM_EXTRA = {"starting": 0.3, "stopping": 0.2}
+"""Seconds to compile, set up and free a simulated rack."""
+_PRELOAD_S = 6e-5
+"""The same as `_LIVE_PRELOAD_S` for a simulated control plane."""
+_CARD_S = 1e-4
+"""Seconds of a simulated card for a request: its hardware design is simulated by clock cycles."""
+_WRITE_COST = 2.0
+"""Cost of a simulated write in requests, in addition to its own: its record and its history."""
+_READ_BACK_COST = 1.0
+"""Cost of the verification of a simulated run in requests, for each write."""
 _WORTH_PROCESSES_S = 10.0
 """Seconds of work below which all simulated runs have one process: a start takes a second."""
-_MAX_HITS = 0.98
-"""Limit of the hit ratio: some requests always reach a server."""
 _IGNORED = ("events", "random_faults", "seed", "repeat", "sweep", "schemes", "expect", "plots")
 """Settings that hardly affect the duration of a run, or that the plan contains."""
 _TEXTS = ("name", "title", "description")
@@ -113,29 +119,69 @@ def of_scenario(scenario: Scenario, history: History, jobs: int | None = None) -
     planned = plan(scenario)
     measured = [history.seconds(item) for item in planned]
     simulated = scenario.mode == "sim"
-    seconds = _completed(planned, measured)
+    seconds = _seconds(planned, measured)
     if not simulated:
         jobs = 1
     elif jobs is None:
         jobs = cores() if sum(seconds) >= _WORTH_PROCESSES_S else 1
     return WallTime(
         runs=len(planned),
-        wall_seconds=_makespan(seconds, jobs),
+        wall_seconds=makespan(seconds, [0.0] * min(jobs, cores())),
         source="estimated" if None in measured else "measured",
         virtual_seconds=sum(map(_load_seconds, planned)) if simulated else None,
         jobs=jobs,
     )
 
 
-def _completed(planned: Sequence[PlannedRun], measured: Sequence[float | None]) -> list[float]:
-    """Seconds of each run; for runs without a measurement, corrected estimates."""
-    if None not in measured:
-        return [seconds for seconds in measured if seconds is not None]
+def of_runs(scenario: Scenario, history: History) -> list[float]:
+    """The seconds of each planned run on this machine, in the order of the plan."""
+    planned = plan(scenario)
+    return _seconds(planned, [history.seconds(item) for item in planned])
+
+
+def phases_of_runs(scenario: Scenario, history: History) -> list[dict[str, float]]:
+    """The seconds of each phase of each planned run (`netkv.scenarios.schedule`)."""
+    planned = plan(scenario)
+    return _phases(planned, [history.seconds(item) for item in planned])
+
+
+def _seconds(planned: Sequence[PlannedRun], measured: Sequence[float | None]) -> list[float]:
+    return [
+        math.fsum(phases.values()) if seconds is None else seconds
+        for phases, seconds in zip(_phases(planned, measured), measured, strict=True)
+    ]
+
+
+def _phases(
+    planned: Sequence[PlannedRun], measured: Sequence[float | None]
+) -> list[dict[str, float]]:
+    """Seconds of the phases of each run; without a measurement, corrected estimates.
+
+    The load of a live run takes as long as the scenario says; only the rest is corrected.
+    """
     estimates = [_estimate(item) for item in planned]
-    pairs = list(zip(measured, estimates, strict=True))
-    known = [(seconds, estimate) for seconds, estimate in pairs if seconds is not None]
+    fixed = [_load_seconds(item) if item.scenario.mode == "live" else 0.0 for item in planned]
+    rests = [math.fsum(each.values()) - load for each, load in zip(estimates, fixed, strict=True)]
+    pairs = list(zip(measured, rests, fixed, strict=True))
+    known = [(seconds - load, rest) for seconds, rest, load in pairs if seconds is not None]
     error = sum(s for s, _ in known) / sum(e for _, e in known) if known else 1.0
-    return [error * estimate if seconds is None else seconds for seconds, estimate in pairs]
+    return [
+        _scaled(
+            phases,
+            max(error, 0.0) if seconds is None else (seconds - load) / rest,
+            () if load == 0 else ("warmup", "measure"),
+        )
+        for phases, (seconds, rest, load) in zip(estimates, pairs, strict=True)
+    ]
+
+
+def _scaled(phases: Mapping[str, float], by: float, except_for: Sequence[str]) -> dict[str, float]:
+    """Phases of which all but some take longer by a factor; all of them, if it is negative."""
+    if by < 0:
+        whole = math.fsum(phases.values())
+        kept = math.fsum(phases[name] for name in except_for)
+        by, except_for = (kept + by * (whole - kept)) / whole, ()
+    return {name: s if name in except_for else s * by for name, s in phases.items()}
 
 
 def _kind(scenario: str, scheme: str, params: Mapping[str, Any], mode: str, target: str) -> str:
@@ -152,102 +198,29 @@ def _same(own: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return all(value == other[path] for path, value in own.items() if path in other)
 
 
-def _estimate(item: PlannedRun) -> float:
-    """Estimated seconds of one run."""
-    if item.scenario.mode == "live":
-        return _load_seconds(item) + _LIVE_EXTRA
-    spec = item.scenario.rack(item.scheme, item.seed)
-    requests = _requests_per_s(spec) * _load_seconds(item)
+def _estimate(item: PlannedRun) -> dict[str, float]:
+    """Estimated seconds of the phases of one run."""
+    scenario = item.scenario
+    spec = scenario.rack(item.scheme, item.seed)
     keys = schemes.get(item.scheme).preloaded(spec.lab)
     topology = spec.lab.topology
-    layers = topology.layers if topology.kind == "spine-leaf" else 1
-    return _SIM_EXTRA + keys * layers * _PRELOAD_S + requests / speed.requests_per_core_s()
+    entries = keys * (topology.layers if topology.kind == "spine-leaf" else 1)
+    if scenario.mode == "live":
+        load = {"warmup": scenario.warmup, "measure": scenario.duration}
+        return {**_LIVE_EXTRA, "preload": entries * _LIVE_PRELOAD_S, **load}
+    writes = capacity.writes(spec)
+    cost = 1 / speed.requests_per_core_s()
+    if schemes.get(item.scheme).card is not None:
+        cost += _CARD_S
+    per_second = capacity.requests_per_s(spec) * cost
+    return {
+        **_SIM_EXTRA,
+        "preload": entries * _PRELOAD_S,
+        "warmup": per_second * (1 + _WRITE_COST * writes) * scenario.warmup,
+        "measure": per_second * (1 + _WRITE_COST * writes) * scenario.duration,
+        "verify": per_second * _READ_BACK_COST * writes * _load_seconds(item),
+    }
 
 
 def _load_seconds(item: PlannedRun) -> float:
     return item.scenario.warmup + item.scenario.duration
-
-
-def _requests_per_s(spec: RackSpec) -> float:
-    """Requests to servers in a virtual second: the offered rate, or the rate that the rack can
-    reach."""
-    arrivals = spec.workload.arrivals
-    if not isinstance(arrivals, ClosedLoop | Saturate):
-        return arrivals.rate * _fan_out(spec)
-    lab = spec.lab
-    profile = profiles.get(lab.profile)
-    client, server = profile.client, profile.server
-    store = profile.backends.get(lab.backend, server)
-    work = server.receive.mean + server.send.mean + store.get.mean
-    rate = _per_second(server.cores, work, lab.scale)
-    served = min(rate, lab.service_rate or rate) * _busy_servers(spec)
-    asked = lab.clients * _per_second(
-        client.cores, client.receive.mean + client.send.mean, lab.scale
-    )
-    capacity = min(served / (1 - _hits(spec)), asked * _fan_out(spec))
-    if isinstance(arrivals, Saturate):
-        return capacity
-    cables = profile.client_link.delay + profile.switch.latency + profile.server_link.delay
-    round_trip = (2 * cables + work) * 1e-6 * lab.scale
-    return min(capacity, arrivals.outstanding * _fan_out(spec) / round_trip)
-
-
-def _per_second(cores: int, microseconds: float, scale: float) -> float:
-    """Operations per second of these cores, if each operation takes so long."""
-    return cores / (max(microseconds, 1e-3) * 1e-6 * scale)
-
-
-def _busy_servers(spec: RackSpec) -> float:
-    """Number of busy servers. Without a cache, the server of the hottest key limits the rate."""
-    servers = spec.lab.servers
-    if schemes.get(spec.scheme).caches:
-        return servers
-    return min(servers, 1 / _popularity(spec, 1))
-
-
-def _hits(spec: RackSpec) -> float:
-    """Share of requests that the switch answers if the hottest keys are cached; below 1."""
-    if not schemes.get(spec.scheme).caches:
-        return 0.0
-    entries = SwitchCache.of(spec.lab).cache_entries
-    return _MAX_HITS * _popularity(spec, entries) * (1 - spec.workload.writes)
-
-
-def _popularity(spec: RackSpec, hottest: int) -> float:
-    """Share of requests for the `hottest` most popular keys (Zipf)."""
-    keys, skew = spec.workload.keys, spec.workload.zipf
-    return _zipf_sum(min(hottest, keys), skew) / _zipf_sum(keys, skew)
-
-
-def _zipf_sum(keys: int, skew: float) -> float:
-    """Sum of `rank ** -skew` over the ranks 1 to `keys`: the first exactly, the rest as an integral
-    (0.5% off at most)."""
-    exact = min(keys, 100)
-    total = math.fsum(rank**-skew for rank in range(1, exact + 1))
-    if keys == exact:
-        return total
-    low, high = exact + 0.5, keys + 0.5
-    if math.isclose(skew, 1.0):
-        return total + math.log(high / low)
-    rest = (math.pow(high, 1 - skew) - math.pow(low, 1 - skew)) / (1 - skew)
-    return total + rest
-
-
-def _fan_out(spec: RackSpec) -> float:
-    """Servers that a request reaches, at most."""
-    size = spec.workload.multiget
-    if isinstance(size, HeavyTail):
-        keys = size.mean
-    elif isinstance(size, MultigetSize):
-        keys = (size.min + size.max) / 2
-    else:
-        keys = size or 1
-    return min(keys, spec.lab.servers)
-
-
-def _makespan(seconds: Iterable[float], jobs: int) -> float:
-    """When the last run ends, if each starts as soon as one of `jobs` processes is free."""
-    free = [0.0] * jobs
-    for each in seconds:
-        heapq.heapreplace(free, free[0] + each)
-    return max(free)

@@ -47,6 +47,34 @@ def check(
     state.end()
 
 
+def check_now(
+    event: TimelineEvent,
+    lab: LabSpec,
+    workload: WorkloadSpec,
+    *,
+    down: Iterable[str],
+    partitioned: bool,
+    optional: Collection[type[nodes.Node]] = (),
+) -> None:
+    """Checks an event that is carried out now; raises `FieldError` with a path that begins at it.
+
+    `down`: the nodes that do not run. `partitioned`: whether the control channel is cut.
+    """
+    stopped = set(down)
+    if event.start is not None and event.start not in stopped:
+        check_names([event.start], nodes.of_lab(lab, optional), "the event", "start")
+        raise FieldError(f"the node '{event.start}' is running already", "start")
+    if (event.node or event.crash) in stopped and event.start is None:
+        raise FieldError(f"the node '{event.node or event.crash}' is not running", event.action)
+    if event.partition is not None and partitioned:
+        raise FieldError("the control channel is cut already", "partition")
+    if event.heal is not None and not partitioned:
+        raise FieldError("the control channel is not cut", "heal")
+    state = _State(lab, workload, optional)
+    state.begin(stopped, partitioned=partitioned)
+    state.take(0, event, "the event")
+
+
 def check_schemes(names: Iterable[str], crash: FieldPath | None) -> None:
     """Raises `FieldError` if there is a crash of the client but clients of a scheme keep no
     records.
@@ -109,9 +137,17 @@ class _State:
         """Link and direction that lose every frame → index of the event that cut it."""
         self._partitioned = False
 
-    def take(self, index: int, event: TimelineEvent) -> None:
-        """Applies the next event; raises `FieldError` with a path that begins at the event."""
-        where = f"the event at {event.at:g} s"
+    def begin(self, down: Iterable[str], *, partitioned: bool) -> None:
+        """Begins with this state instead of that of a rack that has just been started."""
+        self._down = dict.fromkeys(down, 0)
+        self._partitioned = partitioned
+
+    def take(self, index: int, event: TimelineEvent, where: str = "") -> None:
+        """Applies the next event; raises `FieldError` with a path that begins at the event.
+
+        `where`: the event, for the error text.
+        """
+        where = where or f"the event at {event.at:g} s"
         if event.node is not None:
             check_names([event.node], self._nodes, where, event.action)
             self._up_or_down(event.node, index, event, where)

@@ -20,6 +20,7 @@ from netkv.errors import NetkvError
 from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.provenance import provenance
+from netkv.scenarios.recovery import recovering_after
 from netkv.scenarios.results import (
     CANCELLED,
     Phase,
@@ -31,6 +32,7 @@ from netkv.scenarios.results import (
 )
 from netkv.scenarios.run import DrivenRun
 from netkv.scenarios.run_plan import PlannedRun
+from netkv.scenarios.schedule import Step
 from netkv.sim import profiles
 
 if TYPE_CHECKING:
@@ -38,9 +40,13 @@ if TYPE_CHECKING:
     from netkv.scenarios.simulated import SimRun
 
 
+_TICK_S = 0.25
+"""Seconds of wall time between two reports of how far a run is."""
+
+
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a scenario, reported at each phase and each sample."""
+    """Progress of a run, reported at each phase and each sample."""
 
     run: RunStart
     index: int
@@ -69,16 +75,23 @@ class Execution:
         sink: RunSink | None,
         on_progress: Callable[[Progress], None],
         finished: Callable[[str], RunResult | None],
+        on_step: Callable[[Step], None],
         started: RunStart | None = None,
     ) -> None:
-        """`started`: the run has begun already, in a process that has died."""
+        """`on_step` is called at the beginning of each phase, and several times a second.
+        `started`: the run has begun already, in a process that has died."""
         self._planned = planned
         self._index = index
         self._count = count
         self._sink = sink
         self._on_progress = on_progress
         self._finished = finished
+        self._on_step = on_step
         self._phase = "starting"
+        self._recovering: list[str] = []
+        """The switches that recover."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """The loop of `run`."""
         self._start = started
         self._collector = Collector(started) if started is not None else None
         self._early: list[RackEvent] = []
@@ -95,10 +108,13 @@ class Execution:
             on_sample=self._sample,
             on_phase=self._enter,
         )
+        self._loop = asyncio.get_running_loop()
+        ticker = _Ticker(self._loop, lambda: self._on_step(self._position(driven)))
         reason: str | None = CANCELLED
         known: RunResult | None = None
         refused = False
         try:
+            self._on_step(Step(self._index, "compiling"))
             known = await self._attempt(driven)
             reason = None
         except NetkvError as error:
@@ -113,6 +129,7 @@ class Execution:
             reason = f"It ended with an internal error of netkv: {error!r}"
             raise
         finally:
+            ticker.stop()
             try:
                 await driven.close()
             finally:
@@ -187,13 +204,33 @@ class Execution:
         self._enter("done")
         return result
 
+    def _position(self, run: DrivenRun) -> Step:
+        """How far the run is."""
+        phase, fraction = self._phase, None
+        if self._start is None:
+            phase = "compiling"
+        elif phase == "starting" and run.filled is not None:
+            phase, fraction = "preload", run.filled
+        elif phase in ("warmup", "measure"):
+            fraction = run.load_fraction
+        return Step(self._index, phase, fraction, tuple(self._recovering))
+
     def _event(self, event: RackEvent) -> None:
         if self._collector is None or self._start is None or self._phase == "starting":
             self._early.append(event)
             return
+        self._recover(recovering_after(self._recovering, event))
         added = self._collector.event(event)
         if self._sink is not None:
             self._sink.event(self._start.id, added)
+
+    def _recover(self, switches: list[str]) -> None:
+        """These switches recover from now on."""
+        if switches != self._recovering and self._loop is not None:
+            self._recovering = switches
+            # Simulated events come from the thread that advances the rack.
+            step = Step(self._index, self._phase, recovering=tuple(switches))
+            self._loop.call_soon_threadsafe(self._on_step, step)
 
     def _sample(self, phase: Phase, sample: RackSample) -> None:
         assert self._collector is not None
@@ -210,6 +247,7 @@ class Execution:
         for event in early:
             self._event(event)
         self._progress(None)
+        self._on_step(Step(self._index, phase, recovering=tuple(self._recovering)))
 
     def _progress(self, sample: RunSample | None) -> None:
         if self._start is None:
@@ -223,6 +261,22 @@ class Execution:
         self._on_progress(
             Progress(self._start, self._index, self._count, self._phase, elapsed, total, sample)
         )
+
+
+class _Ticker:
+    """Calls a function every `_TICK_S` while the event loop runs, until it is stopped."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
+        self._function = function
+        self._loop = loop
+        self._timer = loop.call_later(_TICK_S, self._tick)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+    def _tick(self) -> None:
+        self._timer = self._loop.call_later(_TICK_S, self._tick)
+        self._function()
 
 
 def _kind(mode: str) -> type[LiveRun | SimRun]:

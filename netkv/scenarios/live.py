@@ -7,10 +7,14 @@ import secrets
 from collections.abc import Callable
 
 from netkv.lab import state
+from netkv.lab.feed import Feed
 from netkv.lab.process import NodeProcess
 from netkv.lab.rack import LiveRack
+from netkv.lab.requests import Requests
 from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios.clock import WallClock
+from netkv.scenarios.collect import Collector
+from netkv.scenarios.injection import Injector, event_now
 from netkv.scenarios.results import Phase
 from netkv.scenarios.run import DrivenRun
 from netkv.scenarios.run_plan import PlannedRun
@@ -37,25 +41,48 @@ class LiveRun(DrivenRun):
         self._lab_name = f"run-{secrets.token_hex(6)}"
         with state.locked():
             self._lab = state.create(
-                self._lab_name, self.spec.model_dump(mode="json"), state.identity(os.getpid())
+                self._lab_name,
+                self.spec.model_dump(mode="json"),
+                state.identity(os.getpid()),
+                kind="run",
             )
         try:
-            self.rack = LiveRack(
+            self.rack = rack = LiveRack(
                 self.spec,
                 self._lab.directory,
-                on_event=self._on_event,
+                on_event=self._happened,
                 on_processes=self._processes,
             )
         except BaseException:
             self._remove()
             raise
+        self._feed = Feed(rack)
+        self._injector = Injector(rack)
+        self._requests = Requests(rack, self._feed, self._injector, event_now)
+
+    async def run(self, collector: Collector) -> None:
+        """As `DrivenRun.run`; answers requests about the rack meanwhile."""
+        async with self._requests.served(self._lab.directory):
+            await super().run(collector)
 
     async def close(self) -> None:
         """Stops the rack and removes its directory."""
+        self._injector.close()
         try:
             await super().close()
         finally:
             self._remove()
+
+    async def _sample(self, phase: Phase) -> RackSample:
+        sample = await super()._sample(phase)
+        self._feed.add(sample)
+        return sample
+
+    def _happened(self, event: RackEvent) -> None:
+        if event.kind == "ready":
+            self._lab.state = "ready"
+            self._lab.save()
+        self._on_event(event)
 
     def _remove(self) -> None:
         with state.locked():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from netkv.rack.nodes import Controller
+from netkv.rack.report import RackEvent
 from netkv.scenarios.results import Recovery, RunEvent, UnfinishedRecovery
 
 METRIC = "recovery_time"
@@ -60,6 +61,17 @@ def unfinished(events: Iterable[RunEvent]) -> list[UnfinishedRecovery]:
                 if event.node in (switch, Controller.NAME):
                     begun.cut = begun.cut or event
     return [_describe(begun) for begun in ended]
+
+
+def recovering_after(switches: Sequence[str], event: RackEvent) -> list[str]:
+    """The switches that recover after an event; `switches`: those before it, in order."""
+    if event.kind == "recovering":
+        return [*(each for each in switches if each != event.node), event.node]
+    if event.kind in _ENDS and event.node == Controller.NAME:
+        return []
+    if event.kind in (*_ENDS, "recovered"):
+        return [each for each in switches if each != event.node]
+    return list(switches)
 
 
 @dataclass

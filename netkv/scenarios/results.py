@@ -6,7 +6,7 @@ are not declared as fields; documents contain them by their names, beside the de
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -358,6 +358,8 @@ class ScenarioResult(Result):
     runs: list[RunResult]
     summary: list[Summary]
     thresholds: list[Threshold]
+    warnings: list[str] = []
+    """Why the load could not be served, or measured the machine, as sentences."""
 
     @property
     def ok(self) -> bool:
@@ -366,7 +368,14 @@ class ScenarioResult(Result):
 
 
 class RunSink(Protocol):
-    """Stores runs while they happen. The calls for one run come in this order."""
+    """Stores runs while they happen. `plan` comes first; the calls for one run come in the order
+    from `begin` to `finish`."""
+
+    def plan(self, entries: Sequence[dict[str, Any]]) -> None:
+        """Stores the planned runs in order: `scheme`, `params` and `repeat` of each."""
+
+    def progress(self, document: dict[str, Any]) -> None:
+        """Stores how far the scenario is (`netkv.scenarios.schedule.State.document`)."""
 
     def begin(self, run: RunStart) -> None: ...
     def sample(self, run_id: str, sample: RunSample) -> None: ...

@@ -57,6 +57,21 @@ class DrivenRun(ABC):
         self._on_phase = on_phase
         self.spec = self._scenario.rack(planned.scheme, planned.seed)
         self._clock = clock
+        self._load_part: tuple[float, float] | None = None
+        """Begin and length of the newest part of the load, on the clock of the run."""
+
+    @property
+    def filled(self) -> float | None:
+        """While the rack's caches are filled: how far that is, 0 to 1; otherwise None."""
+        return self.rack.filled
+
+    @property
+    def load_fraction(self) -> float | None:
+        """How far the newest part of the load is, 0 to 1; None before the warm-up."""
+        if self._load_part is None:
+            return None
+        begun, seconds = self._load_part
+        return min((self._clock.now() - begun) / seconds, 1.0)
 
     async def prepare(self) -> None:
         """Compiles the program; raises `NetkvError`."""
@@ -91,6 +106,7 @@ class DrivenRun(ABC):
         self._on_phase(phase)
         await self.rack.client.command({"do": "phase", "name": phase})
         begun = self._clock.now()
+        self._load_part = begun, seconds
         next_sample = begun + SAMPLE_INTERVAL
         end = begun + seconds
         while True:

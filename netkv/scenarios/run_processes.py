@@ -25,6 +25,7 @@ from netkv.scenarios.results import (
     Threshold,
 )
 from netkv.scenarios.run_plan import PlannedRun
+from netkv.scenarios.schedule import Step
 from netkv.worker_process import WorkerProcess, ended_how
 
 _STOP_TIMEOUT = 30.0
@@ -38,6 +39,7 @@ async def run_in_processes(
     sink: RunSink | None,
     on_progress: Callable[[Progress], None],
     finished: Callable[[str], RunResult | None],
+    on_step: Callable[[Step], None] = lambda _: None,
 ) -> list[RunResult]:
     """Executes runs in so many processes; returns the results in the order of the plan.
 
@@ -47,7 +49,7 @@ async def run_in_processes(
     waiting = iter(enumerate(planned))
 
     async def work() -> None:
-        process = _Process(sink, on_progress, finished)
+        process = _Process(sink, on_progress, finished, on_step)
         try:
             for index, each in waiting:
                 results[index] = await process.run(each, index, len(planned))
@@ -76,10 +78,12 @@ class _Process:
         sink: RunSink | None,
         on_progress: Callable[[Progress], None],
         finished: Callable[[str], RunResult | None],
+        on_step: Callable[[Step], None],
     ) -> None:
         self._sink = sink
         self._on_progress = on_progress
         self._finished = finished
+        self._on_step = on_step
         self._worker: WorkerProcess | None = None
         self._started: RunStart | None = None
         """The run that has begun and not ended."""
@@ -123,6 +127,8 @@ class _Process:
         match kind:
             case "progress":
                 self._on_progress(*values)
+            case "step":
+                self._on_step(*values)
             case "finished":
                 assert self._worker is not None
                 self._worker.send(self._finished(*values))
@@ -145,7 +151,14 @@ class _Process:
     def _died(self, planned: PlannedRun, index: int, count: int, reason: str) -> RunResult:
         """The result of the run whose process has ended; the sink gets it."""
         execution = Execution(
-            planned, index, count, self._sink, self._on_progress, self._finished, self._started
+            planned,
+            index,
+            count,
+            self._sink,
+            self._on_progress,
+            self._finished,
+            self._on_step,
+            self._started,
         )
         self._started = None
         return execution.fail(reason)
@@ -210,7 +223,10 @@ async def _run(pipe: Connection, planned: PlannedRun, index: int, count: int) ->
     def on_progress(now: Progress) -> None:
         pipe.send(("progress", now))
 
-    execution = Execution(planned, index, count, _Sink(pipe), on_progress, finished)
+    def on_step(step: Step) -> None:
+        pipe.send(("step", step))
+
+    execution = Execution(planned, index, count, _Sink(pipe), on_progress, finished, on_step)
     task = asyncio.create_task(execution.run())
     loop = asyncio.get_running_loop()
 
@@ -231,6 +247,14 @@ class _Sink:
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
+
+    def plan(self, entries: Sequence[dict[str, Any]]) -> None:
+        """See `RunSink`; the parent alone knows the plan."""
+        raise NotImplementedError
+
+    def progress(self, document: dict[str, Any]) -> None:
+        """See `RunSink`; the parent alone knows the other runs."""
+        raise NotImplementedError
 
     def begin(self, run: RunStart) -> None:
         """See `RunSink`."""

@@ -7,16 +7,18 @@ cancellation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from netkv.lab import state
-from netkv.scenarios import thresholds
+from netkv.scenarios import capacity, thresholds
 from netkv.scenarios.execution import Execution, Progress
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import RunResult, RunSink, ScenarioResult
 from netkv.scenarios.run_plan import plan
 from netkv.scenarios.run_processes import run_in_processes
+from netkv.scenarios.schedule import State
 from netkv.scenarios.timeline import check_live
+from netkv.scenarios.tracker import Tracker
 
 
 async def run_scenario(
@@ -26,6 +28,8 @@ async def run_scenario(
     on_progress: Callable[[Progress], None] = lambda _: None,
     finished: Callable[[str], RunResult | None] = lambda _: None,
     jobs: int = 1,
+    expected: Sequence[Mapping[str, float]] | None = None,
+    on_state: Callable[[State], None] = lambda _: None,
 ) -> ScenarioResult:
     """Runs a scenario; a failed run or a missed threshold is in the result, not raised.
 
@@ -35,6 +39,10 @@ async def run_scenario(
     With more than one of `jobs`, so many simulated runs are executed at a time, each in a process.
     Live runs are executed one after the other, since they would compete for the machine.
 
+    `on_state` is called several times a second with how far the scenario is. `expected` has the
+    seconds of each phase of each planned run (`netkv.runs.walltime.phases_of_runs`); without it,
+    runs count by the lengths of their loads.
+
     Raises `UsageError` for a scenario that cannot run, and `CancelledError` when interrupted.
     """
     state.sweep()
@@ -43,13 +51,21 @@ async def run_scenario(
         for item in planned:
             check_live(item.scenario)
     jobs = 1 if scenario.mode == "live" else min(jobs, len(planned))
+    tracker = Tracker(planned, expected, jobs, sink, on_state)
     if jobs > 1:
         results = await run_in_processes(
-            planned, jobs, sink=sink, on_progress=on_progress, finished=finished
+            planned,
+            jobs,
+            sink=sink,
+            on_progress=on_progress,
+            finished=finished,
+            on_step=tracker.step,
         )
     else:
         results = [
-            await Execution(each, index, len(planned), sink, on_progress, finished).run()
+            await Execution(
+                each, index, len(planned), sink, on_progress, finished, tracker.step
+            ).run()
             for index, each in enumerate(planned)
         ]
     expressions = [thresholds.compile_expression(e, scenario.schemes) for e in scenario.expect]
@@ -65,4 +81,5 @@ async def run_scenario(
         runs=results,
         summary=thresholds.summarise(results),
         thresholds=verdicts,
+        warnings=capacity.warnings(scenario),
     )

@@ -127,6 +127,8 @@ class Scheme:
     """Sort key in lists and figures, ascending; the name breaks ties."""
     client_keeps: bool = False
     """Whether clients keep copies of records that only the switch has, until these are released."""
+    stamped_requests: bool = False
+    """Whether requests of clients have a stamp (docs/wire-format.md), which a switch fills in."""
     recovery_phases: tuple[str, ...] = ()
     """Names of the phases of a recovery (`Recovered`), in order. Empty: the control plane only
     fills the tables of a restarted switch again."""
@@ -167,6 +169,9 @@ class Scheme:
     multigets: bool = False
     """Whether a request may have several keys of different servers. Servers then own keys by the
     hash modulo the number of servers, and a key has 4 to 64 bytes."""
+    example_frames: Callable[[LabSpec], Iterable[tuple[str, bytes]]] | None = None
+    """Frames of the first client that show what the program does, each with a title; None: reads
+    and writes of single keys."""
     conditional_writes: bool = False
     """Whether its roles have conditional writes (`workload.conditional`)."""
     coordinated: bool = False

@@ -9,6 +9,7 @@ import asyncio
 import functools
 import json
 import math
+import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,8 @@ SECOND = 1_000_000_000
 READY_TIMEOUT = 600 * SECOND
 """Limit of the virtual time for tables and preloaded keys; a working controller needs far less."""
 _READY_STEP = SECOND // 100
+_COUNT_INTERVAL_S = 0.2
+"""Seconds of wall time between two looks at how full the caches are."""
 
 
 class VirtualClock:
@@ -114,6 +117,7 @@ class SimRack(Rack):
         self._programs = Programs(b"")
         self._nanoseconds = 0
         """Virtual time after the last step."""
+        self._filled: float | None = None
         self.switch_nodes = tuple(
             SimSwitch(name, number, self) for number, name in enumerate(self.switches)
         )
@@ -157,6 +161,10 @@ class SimRack(Rack):
         return self._nanoseconds
 
     @property
+    def filled(self) -> float | None:
+        return self._filled
+
+    @property
     def switches(self) -> tuple[str, ...]:
         """Names of the switches."""
         return layout.names(self.network)
@@ -198,17 +206,32 @@ class SimRack(Rack):
         if count := self.scheme.preloaded(lab):
             hottest = hottest_keys(self.command(self._hottest_command(count)))
         self._make_controllers()
+        wanted = 0
         for controller in self.controllers:
             plans = [self.network.switches[it.number] for it in controller.switches.values()]
             local = [key for key in hottest if any(it.topology.is_local(key) for it in plans)]
             controller.start(local)
+            wanted += len(local)
+        try:
+            self._advance_until_ready(wanted)
+        finally:
+            self._filled = None
+        self.emit("ready", "rack", f"{self.scheme.title} is up.")
+
+    def _advance_until_ready(self, preloaded: int) -> None:
+        """Advances until all tables are set up and caches are filled with so many entries."""
+        counted = -math.inf
         while not self.ready:
             if self.simulation.now() > READY_TIMEOUT:
                 raise NetkvError(
                     f"The control plane was not ready within {READY_TIMEOUT / SECOND:g} virtual s."
                 )
             self.advance(self.simulation.now() + _READY_STEP)
-        self.emit("ready", "rack", f"{self.scheme.title} is up.")
+            # Some control planes list their keys to count them.
+            if preloaded and (now := time.monotonic()) - counted >= _COUNT_INTERVAL_S:
+                counted = now
+                cached = sum(each.cached_count for each in self.controllers)
+                self._filled = min(cached / preloaded, 1.0)
 
     def _card_nodes(self) -> tuple[SimCard | SimClientCard, ...]:
         if self.scheme.card is None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import uvicorn
 
+from netkv.api.access import Access
 from netkv.api.app import create_app
 from netkv.api.jobs import requests
 from netkv.api.models.jobs import ScenarioRequest
-from netkv.api.server import HOST, bound
+from netkv.api.server import HOST, bound, configuration
+from netkv.api.tls import Certificate
 from netkv.runs import Store
 from netkv.sim import speed
 from tests.waiting import until
@@ -40,18 +43,29 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
         yield opened
 
 
-@pytest.fixture
-def served(store: Store) -> Iterator[Served]:
-    """The API in a thread, over `store`."""
-    with bound(0) as listener:
-        config = uvicorn.Config(create_app(store), log_level="warning", timeout_graceful_shutdown=1)
+@contextmanager
+def serving(
+    store: Store, access: Access | None = None, certificate: Certificate | None = None
+) -> Iterator[Served]:
+    """The API in a thread, as `netkv serve` runs it."""
+    with bound(0, access) as listener:
+        config = configuration(create_app(store, access=access), certificate)
+        config.timeout_graceful_shutdown = 1
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         until(lambda: server.started, "the server listens")
-        yield Served(f"http://{HOST}:{listener.getsockname()[1]}", store)
+        scheme = "http" if certificate is None else "https"
+        yield Served(f"{scheme}://{HOST}:{listener.getsockname()[1]}", store)
         server.should_exit = True
         thread.join()
+
+
+@pytest.fixture
+def served(store: Store) -> Iterator[Served]:
+    """The API on 127.0.0.1, over `store`."""
+    with serving(store) as running:
+        yield running
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ python -m tests.api.slow_runner GROUP SCENARIO REPEATS [SCHEME ...]
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -13,6 +12,7 @@ import time
 from pathlib import Path
 
 from netkv.runs import Store, StoreSink
+from netkv.scenarios.results import ScenarioResult
 from tests.runs.recorded_runs import result, samples, start
 from tests.waiting import until
 
@@ -43,8 +43,18 @@ def main() -> None:
                     measured.append(sample)
             found = result(run, measured)
             sink.finish(found)
-            results.append(found.model_dump(mode="json"))
-    print(json.dumps({"runs": results, "thresholds": []}))
+            results.append(found)
+    whole = ScenarioResult(
+        scenario=scenario,
+        title="Recorded runs",
+        mode="live",
+        target="engine",
+        seed=1,
+        runs=results,
+        summary=[],
+        thresholds=[],
+    )
+    print(whole.model_dump_json())
 
 
 if __name__ == "__main__":

@@ -179,7 +179,7 @@ def test_description_of_the_api_is_served(served: Served) -> None:
 def test_page_has_a_content_security_policy(served: Served) -> None:
     answer = get(served.url)
     assert answer.headers["content-type"].startswith("text/html")
-    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert "default-src 'none'; script-src 'self'" in answer.headers["content-security-policy"]
     script = get(f"{served.url}/js/main.js")
     assert "javascript" in script.headers["content-type"]
 

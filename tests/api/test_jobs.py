@@ -168,6 +168,13 @@ def test_check_of_a_scenario_has_its_plan(served: Served) -> None:
         "repeat": 0,
     }
     assert checked["mode"] == "live"
+    assert checked["warnings"] == []
+
+
+def test_check_warns_of_a_load_that_cannot_be_served(served: Served) -> None:
+    request = {"scenario": "quickstart", "set": ["workload.arrivals={rate: 100000}"]}
+    (warning,) = post(f"{served.url}/api/v1/scenarios/check", json=request).json()["warnings"]
+    assert "A load of 100,000 operations/s cannot be served with nocache" in warning
 
 
 @pytest.mark.usefixtures("slow_runner")

@@ -51,6 +51,8 @@ def test_help_names_every_command(netkv: Netkv) -> None:
             "p4",
             "bench",
             "serve",
+            "token",
+            "jobs",
         ),
         "--version",
     ):

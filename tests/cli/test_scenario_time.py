@@ -61,9 +61,26 @@ def test_list_and_show_have_wall_time_and_its_source(netkv_in_process: Netkv) ->
 
 def test_run_prints_its_expected_wall_time(netkv: Netkv, short_scenario: Path) -> None:
     result = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")
-    assert "1 run takes about 6 s here (estimated)." in result.err
+    assert "1 run takes about 5 s here (estimated)." in result.err
     result = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")
     assert re.search(r"1 run takes about \d+ s here \(measured\)\.", result.err)
+
+
+def test_load_that_cannot_be_served_is_named_before_the_run(
+    netkv_in_process: Netkv, netkv: Netkv, short_scenario: Path
+) -> None:
+    load = ("--set", "workload.arrivals={rate: 5000}")
+    shown = netkv_in_process("scenario", "show", "quickstart", "--json").document
+    assert shown["warnings"] == []
+    text = netkv_in_process("scenario", "show", str(short_scenario), *load, COLUMNS="300").out
+    assert "# Warning: A load of 5,000 operations/s cannot be served with nocache" in text
+    options = ("--mode", "live", "--scheme", "nocache", "--set", "expect=[]", "--json")
+    result = netkv("scenario", "run", str(short_scenario), *options, *load)
+    (warning,) = result.document["warnings"]
+    assert "cannot be served with nocache" in warning
+    before, _, after = result.err.partition(f"Warning: {warning}")
+    assert "runs take" in before or "run takes" in before
+    assert "nocache: starting" in after
 
 
 def test_baseline_of_a_comparison_is_named_and_selectable(

@@ -80,8 +80,9 @@ async def test_cached_values_of_any_length_are_read_back(scheme: str, bring_up: 
                 key: str = key, expected: bytes = expected, cached: int = cached
             ) -> bool:
                 assert set(await rack.multiget([key] * 20)) == {expected}
-                sample = await asyncio.to_thread(daemon.request, "lab", {"do": "sample"})
-                return bool(sample["cached"] == cached)
+                cache = {"do": "cached", "node": "switch", "offset": 0, "limit": 0}
+                found = await asyncio.to_thread(daemon.request, "lab", cache)
+                return bool(found["total"] == cached)
 
             await until_async(is_cached, "the key is cached")
             for number, other in enumerate(lengths):

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import typer.main
 
-from netkv.cli import lab
 from netkv.cli.app import app
 from netkv.scenarios import loader
+from netkv.scenarios.lab_options import LabOptions
 from tests.docs import write_around
 from tests.docs.documents import DOCUMENTS, ROOT, Block, blocks, commands, inline, scenario
 
@@ -53,7 +53,7 @@ def check(words: list[str], directory: Path) -> None:
         loader.load(loader.find(name), changes)
     elif found["command"] == "netkv up":
         scheme = None if "$" in (found["scheme"] or "") else found["scheme"]
-        lab._spec(scheme, found["scenario"], changes, None)
+        LabOptions(scheme, found["scenario"], changes).rack()
 
 
 @pytest.mark.parametrize("block", SHELL, ids=str)
@@ -83,7 +83,7 @@ def test_commands_within_prose_exist() -> None:
         known.add("--help")
         assert {option.partition("=")[0] for option in options} <= known, f"{where}: {text}"
         for path in re.findall(r"--set (\S+=\S+)", text):
-            lab._spec(None, None, [path], None)
+            LabOptions(changes=[path]).rack()
 
 
 @pytest.mark.parametrize(

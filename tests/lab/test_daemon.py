@@ -47,6 +47,22 @@ def test_second_up_is_no_error_and_reports_the_lab() -> None:
         daemon.down("lab")
 
 
+def test_waiting_for_a_lab_shows_how_full_its_caches_are() -> None:
+    lab = SPEC.lab.model_copy(update={"cache_entries": 20_000, "preload": True})
+    load = SPEC.workload.model_copy(update={"keys": 100_000})
+    waited: list[tuple[str, float | None]] = []
+    daemon.up(
+        "full",
+        SPEC.model_copy(update={"lab": lab, "workload": load}),
+        on_wait=lambda what, fraction: waited.append((what, fraction)),
+    )
+    daemon.down("full")
+    assert waited[0] == ("starting", None)
+    filled = [fraction for what, fraction in waited if what == "filling the cache"]
+    assert filled == sorted(filled, key=lambda each: each or 0)
+    assert any(fraction and fraction < 1 for fraction in filled)
+
+
 def test_down_leaves_no_process_socket_or_file(home: Path) -> None:
     status = daemon.up("lab", SPEC)
     assert daemon.down("lab")
@@ -103,8 +119,10 @@ def test_failed_node_is_reported_and_can_be_started(node: str) -> None:
 
 def loaded_sample() -> dict[str, Any] | None:
     """A sample in which every server has served requests; None if there is none yet."""
-    sample = daemon.request("lab", {"do": "sample"})
-    return sample if sample["client"]["completed"] and all(sample["server_load"]) else None
+    for sample in daemon.request("lab", {"do": "samples", "after": 0})["samples"]:
+        if sample["throughput"] and all(sample["server_load"]):
+            return dict(sample)
+    return None
 
 
 def test_load_can_be_sent_through_a_lab() -> None:

@@ -168,7 +168,7 @@ def test_reference_has_the_metric() -> None:
 
 
 def test_api_has_the_metric(records: list[RunRecord], served: Any) -> None:
-    with httpx.Client(base_url=f"{served.url}/api", timeout=100) as api:
+    with httpx.Client(base_url=f"{served.url}/api/v1", timeout=100) as api:
         known = {each["name"]: each for each in api.get("metrics").json()}
         assert known["puts_seen"]["schemes"] == ["made-up"]
         assert known["puts_seen"]["sense"] == "higher"

@@ -156,6 +156,34 @@ def test_text_of_a_user_is_not_interpreted() -> None:
     assert len(plain("long " * 100)) <= 120
 
 
+def over(*values: float, log: bool = False) -> Figure:
+    """A line over these values of a sweep."""
+    x = Axis("Keys of a request", log=log, ticks=values)
+    return replace(LINES, x=x, series=(Series("NetMC", values, values),), references=())
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_ticks_are_at_the_sizes_that_were_run(log: bool) -> None:
+    """None in between: a reader takes a tick for a point that was measured."""
+    figure = over(2, 4, 8, 16, 32, log=log)
+    svg = drawing.draw([figure], "svg").decode()
+    below = svg[svg.index('id="matplotlib.axis_1"') : svg.index('id="matplotlib.axis_2"')]
+    assert below.count('id="xtick_') == 5
+    assert re.findall(r"<!-- ([0-9.]+) -->", below) == [
+        label for _, label in layout.ticks(figure.x, layout.x_limits(figure)) if label
+    ]
+
+
+def test_labels_of_ticks_do_not_overlap() -> None:
+    figure = over(1, 2, 3, 4, 5, 6, 1000)
+    found = layout.ticks(figure.x, layout.x_limits(figure))
+    assert [at for at, _ in found] == [1, 2, 3, 4, 5, 6, 1000]
+    assert [label for _, label in found if label] == ["1", "1k"]
+    figure = over(2, 4, 8, 16, 32, log=True)
+    labels = [label for _, label in layout.ticks(figure.x, layout.x_limits(figure))]
+    assert labels == ["2", "4", "8", "16", "32"]
+
+
 def test_several_figures_share_a_sheet_in_two_columns() -> None:
     svg = drawing.draw(ALL, "svg").decode()
     assert re.search(r'<svg [^>]*width="504pt"', svg)

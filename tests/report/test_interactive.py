@@ -10,7 +10,7 @@ import pytest
 from netkv.report import layout
 from netkv.report.figure import Axis, Figure
 from netkv.report.interactive import plotly
-from tests.report.test_drawing import ALL, LINES, OVER_TIME, SIDEWAYS, STACKED
+from tests.report.test_drawing import ALL, LINES, OVER_TIME, SIDEWAYS, STACKED, over
 
 
 def parts(figure: Figure) -> tuple[list[dict[str, Any]], dict[str, Any]]:
@@ -76,3 +76,12 @@ def test_text_of_a_user_is_escaped() -> None:
     assert page["title"]["text"] == "&lt;b&gt;a&lt;/b&gt;"
     assert page["xaxis"]["title"]["text"] == "&lt;a href='x'&gt;"
     assert data
+
+
+def test_ticks_of_a_sweep_are_those_of_the_file() -> None:
+    figure = over(2, 4, 8, 16, 32)
+    _, page = parts(figure)
+    expected = layout.ticks(figure.x, layout.x_limits(figure))
+    axis = page["xaxis"]
+    assert list(zip(axis["tickvals"], axis["ticktext"], strict=True)) == expected
+    assert axis["tickvals"] == [2, 4, 8, 16, 32]

@@ -156,6 +156,19 @@ def test_wide_sweep_has_a_logarithmic_axis_by_default(store: Store) -> None:
     assert not plots.draw(plot(x="lab.cache_entries"), zero).x.log
 
 
+def test_ticks_of_a_sweep_are_the_values_that_were_run(store: Store) -> None:
+    sizes = (2, 4, 8, 16, 32)
+    records = sweep(store, "workload.multiget", sizes, prefix="sizes", repeats=1)
+    figure = plots.draw(plot(x="workload.multiget"), records)
+    assert figure.x.ticks == sizes
+    assert not figure.x.log
+    forced = plots.draw(plot(x="workload.multiget", log=["x"]), records)
+    assert forced.x.log
+    assert forced.x.ticks == sizes
+    many = sweep(store, "workload.multiget", tuple(range(2, 34)), prefix="many", repeats=1)
+    assert plots.draw(plot(x="workload.multiget"), many).x.ticks == ()
+
+
 def test_values_that_are_not_numbers_have_bars(store: Store) -> None:
     figure = plots.draw(plot(x="workload.mix"), sweep(store, "workload.mix", ("ycsb-b", "ycsb-a")))
     assert figure.x.categories == ("ycsb-b", "ycsb-a")

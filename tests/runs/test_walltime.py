@@ -167,11 +167,51 @@ def test_stored_runs_correct_the_estimate_of_the_others(store: Store) -> None:
     asked = scenario(name="netcache-skew")
     before = takes(store, asked)
     first = plan(asked)[0]
-    alone = walltime._estimate(first)
+    alone = walltime.of_runs(asked, History(()))[0]
     store_run(store, first, 3 * round(alone))
     after = takes(store, asked)
     assert after.source == "estimated"
     assert after.wall_seconds == pytest.approx(3 * before.wall_seconds, rel=0.1)
+
+
+def test_jobs_beyond_the_cores_gain_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walltime, "cores", lambda: 2)
+    asked = scenario("duration=10", "repeat=4", name="netcache-skew")
+    both = walltime.of_scenario(asked, History(()), 2)
+    many = walltime.of_scenario(asked, History(()), 16)
+    assert (many.wall_seconds, many.jobs) == (both.wall_seconds, 16)
+
+
+def test_estimate_includes_reading_back_what_was_written(store: Store) -> None:
+    """A simulated write costs more than a read, and is read back after the load."""
+    options = ("sweep={}", "schemes=[nocache]", "workload.zipf=0", "expect=[]", "plots=[]")
+    reads = scenario(*options, name="netcache-skew")
+    writes = scenario(*options, "workload.writes=1", name="netcache-skew")
+    mix = scenario(*options, "workload.mix=ycsb-a", name="netcache-skew")
+    read_s, mixed_s, written_s = (takes(store, each).wall_seconds for each in (reads, mix, writes))
+    assert written_s > 2 * read_s
+    assert mixed_s == pytest.approx((read_s + written_s) / 2, rel=0.01)
+
+
+def test_seconds_of_each_run_and_phase(store: Store) -> None:
+    """The load of a live run takes as long as it says; what a stored run took longer is the rest.
+
+    Other runs are corrected by that rest only.
+    """
+    asked = scenario("warmup=5", "duration=30")
+    items = plan(asked)
+    store_run(store, items[0], 35 + 12)
+    history = History(store.timings())
+    first, second = walltime.phases_of_runs(asked, history)
+    for phases in (first, second):
+        assert (phases["warmup"], phases["measure"]) == (5, 30)
+    assert sum(first.values()) == pytest.approx(47)
+    assert sum(second.values()) == pytest.approx(47, rel=0.1), "and its cache is filled"
+    assert walltime.of_runs(asked, history) == [47, pytest.approx(sum(second.values()))]
+    store_run(store, items[1], 20)  # ended early
+    shortened = walltime.phases_of_runs(asked, History(store.timings()))[1]
+    assert sum(shortened.values()) == pytest.approx(20)
+    assert min(shortened.values()) >= 0
 
 
 def test_every_shipped_scenario_has_an_estimate() -> None:

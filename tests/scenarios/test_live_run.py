@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from netkv.scenarios import loader
 from netkv.scenarios.execution import Progress
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import (
+    CANCELLED,
     RunEvent,
     RunResult,
     RunSample,
@@ -49,6 +52,16 @@ class Sink:
         self.results: list[RunResult] = []
         self.verdicts: list[Threshold] = []
         self.open: str | None = None
+        self.planned: list[dict[str, Any]] = []
+        self.progressed: list[dict[str, Any]] = []
+
+    def plan(self, entries: Sequence[dict[str, Any]]) -> None:
+        assert not self.runs
+        self.planned += entries
+
+    def progress(self, document: dict[str, Any]) -> None:
+        assert self.planned
+        self.progressed.append(document)
 
     def begin(self, run: RunStart) -> None:
         assert self.open is None
@@ -212,7 +225,7 @@ async def test_rate_and_shift_events_change_the_load() -> None:
     ]
 
 
-async def test_interrupted_run_is_stored_as_failed_and_cleaned_up() -> None:
+async def test_interrupted_run_is_stored_as_cancelled_and_cleaned_up() -> None:
     sink = Sink()
     reached = asyncio.Event()
 
@@ -226,8 +239,7 @@ async def test_interrupted_run_is_stored_as_failed_and_cleaned_up() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     [run] = sink.results
-    assert run.status == "failed"
-    assert run.reason == "It was interrupted."
+    assert (run.status, run.reason) == ("cancelled", CANCELLED)
     assert state.names() == []
 
 

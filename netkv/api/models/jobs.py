@@ -36,7 +36,6 @@ class ScenarioRequest(Model):
         Field(
             max_length=20,
             description="Schemes to run, the first as baseline; empty: those of the scenario.",
-            examples=[["nocache", "netcache"]],
         ),
     ] = Field(default_factory=list)
     set: Annotated[
@@ -89,7 +88,15 @@ class RunProgress(Model):
     """Its index in the plan, from 0."""
     scheme: str
     phase: str
+    """`compiling`, `starting`, `preload` (caches are filled), `warmup`, `measure`, `drain`,
+    `verify` or `stopping`."""
     fraction: float
+    """How far the phase is, 0 to 1."""
+    share: float = 0.0
+    """How far the run is, 0 to 1."""
+    left_seconds: float | None = None
+    recovering: list[str] = Field(default_factory=list)
+    """The switches that recover."""
 
 
 class JobProgress(Model):
@@ -100,7 +107,7 @@ class JobProgress(Model):
     total: int
     """Planned runs."""
     fraction: float
-    """Share of its time that has passed, 0 to 1."""
+    """Completed share of the expected work, 0 to 1."""
     left_seconds: float | None
     """Estimated time left; null if it is not known."""
     phase: str

@@ -30,6 +30,8 @@ class ScenarioCheck(ScenarioSummary):
     """A request to run a scenario, checked."""
 
     mode: Literal["live", "sim"]
+    warnings: list[str]
+    """Why its live load cannot be served, or measures this machine and not the schemes."""
     plan: list[PlannedCell]
     """Its runs, in order."""
     options: dict[str, Any]
@@ -39,6 +41,8 @@ class ScenarioCheck(ScenarioSummary):
 class ScenarioDetails(ScenarioSummary):
     """A scenario with all its options, defaults included."""
 
+    warnings: list[str]
+    """Why its live load cannot be served, or measures this machine and not the schemes."""
     yaml: str
     """The text of its file."""
     options: dict[str, Any]

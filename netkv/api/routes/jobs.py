@@ -7,10 +7,10 @@ import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Path, Query
+from fastapi import APIRouter, Depends, Header, Path, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
-from netkv.api import feed
+from netkv.api import feed, limits
 from netkv.api.context import Context
 from netkv.api.jobs import requests
 from netkv.api.models.jobs import ACTIVE, Job, JobLog, Jobs, ScenarioRequest
@@ -18,14 +18,13 @@ from netkv.api.problems import ConflictError, LimitError, responses
 from netkv.runs import walltime
 
 _POLL = 0.2
-_MAX_WAIT = 300.0
 
 JobId = Annotated[str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]*$", max_length=100)]
 Wait = Annotated[
     float,
     Query(
         ge=0,
-        le=_MAX_WAIT,
+        le=limits.MAX_WAIT_SECONDS,
         description="Answer when the job has ended, but after so many seconds at the latest.",
     ),
 ]
@@ -36,13 +35,28 @@ def router(context: Context) -> APIRouter:
     routes = APIRouter(tags=["jobs"])
     queue = context.jobs
 
-    async def waited(job_id: str, seconds: float) -> Job:
+    waiting = 0
+    """Requests that wait for the end of a job."""
+
+    def room_to_wait(seconds: float) -> None:
+        if seconds and waiting >= limits.MAX_WAITING:
+            raise LimitError(
+                f"{waiting} requests wait for jobs, which is the limit. Ask without 'wait'."
+            )
+
+    async def waited(job_id: str, seconds: float, client: Request) -> Job:
+        nonlocal waiting
         end = time.monotonic() + seconds
-        while True:
-            job = await asyncio.to_thread(queue.job, job_id)
-            if job.state not in ACTIVE or time.monotonic() >= end or context.closing.is_set():
-                return job
-            await asyncio.sleep(_POLL)
+        waiting += 1 if seconds else 0
+        try:
+            while True:
+                job = await asyncio.to_thread(queue.job, job_id)
+                ended = job.state not in ACTIVE or context.closing.is_set()
+                if ended or time.monotonic() >= end or await client.is_disconnected():
+                    return job
+                await asyncio.sleep(_POLL)
+        finally:
+            waiting -= 1 if seconds else 0
 
     @routes.get("/jobs")
     def list_jobs() -> Jobs:
@@ -50,21 +64,23 @@ def router(context: Context) -> APIRouter:
         return queue.jobs()
 
     @routes.post("/jobs", status_code=202, responses=responses(422, 429))
-    async def start_job(request: ScenarioRequest, wait: Wait = 0.0) -> Job:
+    async def start_job(client: Request, request: ScenarioRequest, wait: Wait = 0.0) -> Job:
         """Run a scenario, as `netkv scenario run` does. One job runs at a time; others queue."""
+        room_to_wait(wait)
         job = await asyncio.to_thread(_submit, context, request)
-        return await waited(job.id, wait)
+        return await waited(job.id, wait, client)
 
-    @routes.get("/jobs/{job_id}", responses=responses(404))
-    async def show_job(job_id: JobId, wait: Wait = 0.0) -> Job:
+    @routes.get("/jobs/{job_id}", responses=responses(404, 429))
+    async def show_job(client: Request, job_id: JobId, wait: Wait = 0.0) -> Job:
         """A job with its plan and all its runs."""
-        return await waited(job_id, wait)
+        room_to_wait(wait)
+        return await waited(job_id, wait, client)
 
     @routes.delete("/jobs/{job_id}", status_code=202, responses=responses(404, 409))
-    async def cancel_job(job_id: JobId, wait: Wait = 0.0) -> Job:
+    async def cancel_job(client: Request, job_id: JobId, wait: Wait = 0.0) -> Job:
         """Cancel a job, as Ctrl-C does. Its unfinished run is stored as cancelled."""
         await asyncio.to_thread(queue.cancel, job_id)
-        return await waited(job_id, wait)
+        return await waited(job_id, wait, client)
 
     @routes.get("/jobs/{job_id}/result", responses=responses(404, 409))
     def show_result(job_id: JobId) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from fastapi import APIRouter
 
@@ -13,7 +14,7 @@ from netkv.api.models.scenarios import ScenarioCheck, ScenarioDetails, ScenarioS
 from netkv.api.parameters import Name
 from netkv.api.problems import found, responses
 from netkv.runs import overview, walltime
-from netkv.scenarios import loader, scheme_options
+from netkv.scenarios import capacity, loader, reference, scheme_options
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.run_plan import plan
 
@@ -40,12 +41,18 @@ def router(context: Context) -> APIRouter:
         return ScenarioCheck(
             **summary(scenario).model_dump(),
             mode=scenario.mode,
+            warnings=capacity.warnings(scenario),
             plan=[
                 PlannedCell(scheme=each.scheme, params=each.params, repeat=each.repeat)
                 for each in plan(scenario)
             ],
             options=scheme_options.document(scenario),
         )
+
+    @routes.get("/scenarios/schema")
+    def scenario_schema() -> dict[str, Any]:
+        """The JSON schema of a scenario: defaults, limits, meanings and units of options."""
+        return reference.schema()
 
     @routes.get("/scenarios/{name}", responses=responses(404))
     def show_scenario(name: Name) -> ScenarioDetails:
@@ -54,6 +61,7 @@ def router(context: Context) -> APIRouter:
         scenario = loader.load(file)
         return ScenarioDetails(
             **summary(scenario).model_dump(),
+            warnings=capacity.warnings(scenario),
             yaml=file.read_text(encoding="utf-8"),
             options=scheme_options.document(scenario),
             topologies=scheme_options.topologies(scenario),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from netkv.errors import MisfitError
@@ -48,6 +48,13 @@ def _needs(lab: LabSpec) -> None:
         )
 
 
+def _example_frames(lab: LabSpec) -> Iterator[tuple[str, bytes]]:
+    from netkv.schemes.netmc.example_frames import multiget
+
+    yield "multiget of one server", multiget([2], srv_fields(lab))
+    yield "multiget of three servers", multiget([2, 1, 3], srv_fields(lab))
+
+
 def _profiles() -> Mapping[str, Profile]:
     from netkv.schemes.netmc.profiles import PROFILES
 
@@ -70,5 +77,6 @@ SCHEME = Scheme(
     defines=_defines,
     needs=_needs,
     multigets=True,
+    example_frames=_example_frames,
     metrics=METRICS,
 )

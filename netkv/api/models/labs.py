@@ -1,0 +1,434 @@
+"""Models of labs: live racks that `netkv up`, this API or a live run has brought up."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from netkv.api.models.base import Model
+from netkv.lab.hardware import Executor, Fabric, Target
+from netkv.lab.picture import PictureLink, PictureNode
+from netkv.lab.spec import Shift
+from netkv.p4rt.inspection import CounterInfo, TableInfo
+from netkv.rack.nodes import Storage
+from netkv.scenarios.events import LinkFault, SlowFault
+from netkv.scenarios.lab_options import LabOptions
+
+MAX_WAIT_S = 120.0
+
+LabState = Literal["starting", "ready", "failed", "broken", "dead"]
+Text = Annotated[str, Field(max_length=200)]
+
+
+class LabRequest(Model):
+    """A request to bring a lab up; what is left out is as in `netkv up`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"name": "demo", "scheme": "netcache", "set": ["lab.cache_entries=100"]},
+                {"name": "chain", "scheme": "distcache", "topology": "spine-leaf"},
+                {"name": "crash", "scenario": "switch-crash"},
+            ]
+        }
+    )
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] = "lab"
+    """Up to 40 small letters, digits and dashes."""
+    scheme: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)] | None = None
+    """Left out: that of the scenario, or the first that caches."""
+    scenario: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)] | None = None
+    """Take lab and workload from this scenario of those that ship with netkv."""
+    set: Annotated[
+        list[Annotated[str, Field(max_length=500)]], Field(default_factory=list, max_length=50)
+    ]
+    """Values of options, each `path=value`."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    """Seed of all random draws."""
+    target: Annotated[Target, Field(max_length=200)] | None = None
+    executor: Executor | None = None
+    fabric: Fabric | None = None
+    topology: Literal["rack", "racks", "spine-leaf"] | None = None
+
+    def options(self) -> LabOptions:
+        """The options as those of `netkv up`."""
+        fields = self.model_dump(exclude={"name", "set"})
+        return LabOptions(changes=self.set, **fields)
+
+
+class Arbitration(Model):
+    """The role of the lab's controller at the P4Runtime server of a switch."""
+
+    p4runtime: str
+    """Address of the server, `host:port`."""
+    device_id: int
+    state: Literal["primary", "backup", "connecting"]
+    primary: bool
+    election_id: int | None
+    """Of the lab's controller; null unless it is primary."""
+    other_election_id: int | None
+    """Of another client that is primary, if known."""
+
+
+class LabNode(Model):
+    """A node of a lab, and its place in a drawing."""
+
+    name: str
+    kind: Literal[
+        "switch",
+        "servers",
+        "client",
+        "external-client",
+        "coordinator",
+        "card",
+        "client-card",
+        "redis",
+        "controller",
+    ]
+    row: int
+    """From the top: clients, their cards, layers of switches, cards of servers, servers, Redis."""
+    column: int
+    """From the left, in its row."""
+    servers: list[int]
+    """The storage servers in a process of servers, and the one of a card or redis-server."""
+    pid: int | None
+    """Its process; that of the controller is the supervisor. Null before its first start."""
+    running: bool
+    """Whether it runs; of an external client, whether a program has taken its place."""
+    program: str | None = None
+    """Of an external client: the program that has taken its place, such as `gateway`."""
+    p4runtime: str | None = None
+    """Of a switch: the address of its P4Runtime server, `host:port`."""
+    device_id: int | None = None
+    """Of a switch: its id at the P4Runtime server."""
+    arbitration: Arbitration | None = None
+    """Of a switch, while the controller runs."""
+
+    @classmethod
+    def of(cls, node: PictureNode, **state: Any) -> LabNode:
+        """The node with its state."""
+        return cls(
+            name=node.name,
+            kind=node.kind,
+            row=node.row,
+            column=node.column,
+            servers=list(node.servers),
+            **state,
+        )
+
+
+class LabLink(Model):
+    """A link between two nodes."""
+
+    kind: Literal["host", "cable", "card", "storage", "control"]
+    """`host`: a switch and a host, or its card; `cable`: two switches; `card`: a card and its host;
+    `storage`: servers and their Redis; `control`: the controller and a switch."""
+    a: str
+    b: str
+    a_port: int | None
+    """Number of the port of the switch `a`."""
+    b_port: int | None
+
+    @classmethod
+    def of(cls, link: PictureLink) -> LabLink:
+        """The link as a model."""
+        return cls(kind=link.kind, a=link.a, b=link.b, a_port=link.a_port, b_port=link.b_port)
+
+
+class LabEvent(Model):
+    """An event in a lab."""
+
+    time: float
+    """Seconds since the epoch."""
+    kind: str
+    """`starting`, `ready`, `stopped`, `killed`, `failed`, `started`, `control`, `note`,
+    `recovering`, `recovered`, ..."""
+    node: str
+    text: str
+
+
+class FaultInForce(Model):
+    """A fault that was injected and is not healed."""
+
+    node: str
+    text: str
+    begin: float
+    """Seconds since the epoch."""
+    end: float | None
+    """When it is healed by itself; null: never."""
+
+
+class LabSummary(Model):
+    """A lab and its state."""
+
+    name: str
+    kind: Literal["lab", "run"]
+    """`run`: it belongs to a run of a scenario and ends with it."""
+    state: LabState
+    """`failed`: a node has ended unexpectedly; `broken`: it did not come up; `dead`: it has no
+    supervisor. `text` explains these three."""
+    text: str
+    scheme: str
+    fabric: str
+    target: str
+    topology: str
+    """`rack`, `racks` or `spine-leaf`."""
+    filled: float | None
+    """While it starts and fills caches: how far that is, 0 to 1."""
+    created: float
+    """Seconds since the epoch."""
+
+
+class Lab(LabSummary):
+    """A lab with its topology."""
+
+    nodes: list[LabNode]
+    links: list[LabLink]
+    events: list[LabEvent]
+    """The newest events, the oldest first."""
+    faults: list[FaultInForce]
+    answers: bool
+    """Whether its supervisor has answered; if not, events and faults are missing."""
+
+
+class LabRemoved(Model):
+    """A lab that was taken down."""
+
+    name: str
+    was_up: bool
+
+
+class SwitchRates(Model):
+    """What a switch has received and sent, per second."""
+
+    received_per_s: float
+    sent_per_s: float
+    received_bytes_per_s: float
+    sent_bytes_per_s: float
+    packet_ins_per_s: float
+    packet_outs_per_s: float
+    digests_per_s: float
+    drops_per_s: float
+    """Frames and messages that it dropped at full queues or as invalid."""
+
+
+class LinkRates(Model):
+    """Frames on the link of a node, per second, as the node has counted them."""
+
+    to_per_s: float
+    from_per_s: float
+
+
+class SampleLatency(Model):
+    """Latency in microseconds from the intended send time."""
+
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+    p999: float
+    max: float
+
+
+class LabSample(Model):
+    """A lab in an interval of about a second."""
+
+    number: int
+    """Numbers rise by one from 1; they begin again when a lab of the same name is brought up."""
+    time: float
+    """Seconds since the epoch, at its end."""
+    interval: float
+    """Seconds."""
+    phase: str
+    """Phase of the load generator: `idle`, `warmup`, `measure`, `drain`, `verify` or `down`."""
+    throughput: float
+    """Completed operations of the load generator per second."""
+    reads_per_s: float
+    writes_per_s: float
+    hits_per_s: float
+    """Reads of the load generator that switches or cards answered."""
+    hit_ratio: float | None
+    retries: int
+    lost: int
+    stale_reads: int
+    latency_us: SampleLatency | None
+    """Null if no operation was completed."""
+    linearizable: bool | None
+    """Whether all reads since the start of the load were right; null: not all could be judged."""
+    server_load: list[float]
+    """Operations per second that each storage server served, of all clients."""
+    server_dropped: list[int]
+    """Requests that each server's queue refused."""
+    cached: int
+    """Records that are cached according to the controller."""
+    control_plane_bytes_per_s: dict[str, float]
+    """Between the controller and each switch, both directions."""
+    control_dropped: int
+    """Messages between switches and controller that were dropped at a full queue."""
+    reports_dropped: int
+    """Reports of hot records that were dropped at a full queue."""
+    switches: dict[str, SwitchRates]
+    links: dict[str, LinkRates]
+    """By the name of the node at the end of the link."""
+    programs: dict[str, LinkRates]
+    """Frames of each program that uses the lab (gateway, client library), by the name of its node,
+    as it has counted them. An operation is a request and a reply, without retransmissions."""
+    running: dict[str, bool]
+    """Which nodes run."""
+
+
+class LabSamples(Model):
+    """Samples after a number."""
+
+    created: float
+    """Of the lab; another value: another lab, whose numbers begin again."""
+    samples: list[LabSample]
+
+
+class FaultRequest(Model):
+    """A fault to inject now; it has exactly one action.
+
+    Actions are those of the events of a scenario (docs/scenarios.md).
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"kill": "switch", "duration": 2},
+                {"link": {"node": "servers-0", "loss": 0.1, "delay": 0.001}, "duration": 5},
+                {"partition": "controller", "duration": 3},
+                {"shift": {"kind": "hot-in", "keys": 200}},
+            ]
+        }
+    )
+
+    stop: Text | None = None
+    """Stop this node as an operator would."""
+    kill: Text | None = None
+    """Kill this node as a power cut would."""
+    start: Text | None = None
+    """Start this node again."""
+    crash: Literal["client"] | None = None
+    """Only with schemes whose clients keep records."""
+    storage: Storage | None = None
+    """With `start` of servers: whether they still have their records."""
+    link: LinkFault | None = None
+    """Loss, duplicates, reordering or delay of frames on the link of a node or a cable."""
+    partition: Literal["controller"] | None = None
+    """Interrupt the control channel."""
+    heal: Literal["controller"] | None = None
+    """Restore the control channel."""
+    slow: SlowFault | None = None
+    """Make servers with `lab.service_rate` slower."""
+    rate: Annotated[float, Field(gt=0, le=1e9)] | None = None
+    """From now on the load is an open loop with this rate."""
+    outstanding: Annotated[int, Field(ge=1, le=65536)] | None = None
+    """From now on the load is a closed loop."""
+    shift: Shift | None = None
+    """One popularity shift (its `every` is ignored)."""
+    duration: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    """Seconds after which the fault is healed: the node is started, the link in order, the channel
+    restored, the servers as fast as before. Left out: it lasts."""
+
+
+class LoadRequest(Model):
+    """A change of the load of a lab."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"running": True, "rate": 20000}, {"running": False}]}
+    )
+
+    running: bool
+    """Whether the load generator sends requests. It checks what it reads."""
+    rate: Annotated[float, Field(gt=0, le=1e9)] | None = None
+    """Open loop: operations per second."""
+    outstanding: Annotated[int, Field(ge=1, le=65536)] | None = None
+    """Closed loop: requests outstanding."""
+
+
+class ControllerDetails(Model):
+    """A controller in the process of the supervisor."""
+
+    switches: list[str]
+    """The switches that it controls."""
+    running: bool
+    statistics: dict[str, int]
+    """Counters and gauges of the control plane, and of dropped messages."""
+    cached: int
+    """Records that it considers cached."""
+
+
+class NodeDetails(Model):
+    """A node of a lab with everything that it counts."""
+
+    node: LabNode
+    statistics: dict[str, Any]
+    """Counters since its start, as its process reports them; those of servers by their number in
+    `servers`. Empty if it does not run."""
+    registers: dict[str, int]
+    """Registers of a card."""
+    controllers: list[ControllerDetails]
+    """Of the controller, and of the switch that they control."""
+    sample: LabSample | None
+    """Of the load generator: the newest sample."""
+    tables: list[TableInfo]
+    """Of the program of a switch."""
+    counters: list[CounterInfo]
+    """Of the program of a switch."""
+    problem: str | None
+    """Why tables and counters of a switch cannot be read."""
+
+
+class CachedKeys(Model):
+    """Keys that a switch has cached, as its controller knows."""
+
+    keys: list[str]
+    """Hexadecimal, in their order."""
+    total: int
+
+
+class HotKey(Model):
+    """A popular key of the load generator."""
+
+    rank: int
+    """1: the most popular key."""
+    key: str
+    """Hexadecimal."""
+    cached: bool
+
+
+class LogLine(Model):
+    """A line of a log."""
+
+    time: float | None
+    """Seconds since the epoch; null if the line does not begin with them."""
+    text: str
+
+
+class LogPart(Model):
+    """A part of the log of a node."""
+
+    node: str
+    lines: list[LogLine]
+    start: int
+    """Offset of the first line in the file; as `before` it gives the lines before. 0: there are
+    none."""
+    end: int
+
+
+class LabUpdate(Model):
+    """What is new about a lab."""
+
+    name: str
+    kind: Literal["lab", "run"]
+    state: LabState
+    text: str
+    scheme: str
+    created: float
+    answers: bool
+    running: dict[str, bool]
+    """Which nodes run."""
+    faults: list[FaultInForce]
+    samples: list[LabSample]
+    """Newer than the last ones that the reader has got."""

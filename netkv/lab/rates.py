@@ -1,0 +1,137 @@
+"""Rates of a live rack: from its samples, and from the counters of its nodes.
+
+The load of servers and the figures of the load generator come from `RackSample`. Those of switches,
+links and external clients are differences of counters that `LiveRack.sample` has read. A counter
+that became smaller is that of a node that was started again, so it has counted since then.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from netkv.rack.report import ClientSample, RackSample
+
+if TYPE_CHECKING:
+    from netkv.lab.rack import LiveRack
+
+_SWITCH_DROPS = (
+    "malformed",
+    "unrouted",
+    "send_drops",
+    "receive_drops",
+    "crossing_drops",
+    "cpu_queue_drops",
+    "report_drops",
+    "digest_drops",
+    "packet_out_drops",
+    "links_dropped",
+)
+"""Counters of frames and messages that a switch has dropped at full queues or as invalid."""
+
+
+class Rates:
+    """Counters at the last sample."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, dict[str, Any]] = {}
+        self._at: float | None = None
+
+    def begin(self, rack: LiveRack) -> None:
+        """Begins an interval with the counters that the rack has just read."""
+        self._before, self._at = rack.counters, time.monotonic()
+
+    def take(self, rack: LiveRack, sample: RackSample) -> dict[str, Any] | None:
+        """What `netkv.api.models.labs.LabSample` describes, without its number; None if there was
+        no interval yet."""
+        before, at = self._before, self._at
+        self.begin(rack)
+        if at is None or self._at is None or self._at <= at:
+            return None
+        seconds = self._at - at
+
+        def rises(node: str) -> dict[str, float]:
+            # The load generator measures its interval itself.
+            own = sample.client.interval if node == rack.client.name else 0.0
+            return _rises(rack.counters.get(node, {}), before.get(node, {}), own or seconds)
+
+        return {
+            "time": sample.time,
+            "interval": seconds,
+            "phase": sample.phase,
+            **_load(sample),
+            "server_load": list(sample.server_load),
+            "server_dropped": list(sample.server_dropped),
+            "cached": sample.cached,
+            "control_plane_bytes_per_s": {
+                name: count / seconds
+                for name, count in sample.control_plane_bytes_by_switch.items()
+            },
+            "control_dropped": sample.control_dropped,
+            "reports_dropped": sample.reports_dropped,
+            "switches": {it.name: _switch(rises(it.name)) for it in rack.switch_nodes},
+            "links": {
+                name: {"to_per_s": rise["received"], "from_per_s": rise["sent"]}
+                for name in rack.counters
+                if "received" in (rise := rises(name)) and not _is_switch(rack, name)
+            },
+            "programs": {
+                name: {"to_per_s": each.received_per_s, "from_per_s": each.sent_per_s}
+                for name, each in rack.programs.items()
+            },
+            "running": {**rack.running, rack.controller.name: rack.controller.running},
+        }
+
+
+def _is_switch(rack: LiveRack, name: str) -> bool:
+    return any(name == it.name for it in rack.switch_nodes)
+
+
+def _load(sample: RackSample) -> dict[str, Any]:
+    """The figures of the load generator."""
+    client = sample.client
+
+    def rate(count: int) -> float:
+        return count / client.interval if client.interval > 0 else 0.0
+
+    return {
+        "throughput": client.throughput,
+        "reads_per_s": rate(client.reads),
+        "writes_per_s": rate(client.writes),
+        "hits_per_s": rate(client.hits),
+        "hit_ratio": client.hit_ratio,
+        "retries": client.retries,
+        "lost": client.lost,
+        "stale_reads": client.stale_reads,
+        "latency_us": _latency(client, sample.client_statistics.get("latency_ns")),
+        "linearizable": sample.client_statistics.get("linearizable"),
+    }
+
+
+def _latency(client: ClientSample, found: Mapping[str, float] | None) -> dict[str, float] | None:
+    if not client.completed or found is None:
+        return None
+    return {name: value / 1000 for name, value in found.items()}
+
+
+def _switch(rise: Mapping[str, float]) -> dict[str, float]:
+    return {
+        "received_per_s": rise.get("received", 0.0),
+        "sent_per_s": rise.get("sent", 0.0),
+        "received_bytes_per_s": rise.get("received_bytes", 0.0),
+        "sent_bytes_per_s": rise.get("sent_bytes", 0.0),
+        "packet_ins_per_s": rise.get("packet_ins", 0.0),
+        "packet_outs_per_s": rise.get("packet_outs", 0.0),
+        "digests_per_s": rise.get("digests", 0.0),
+        "drops_per_s": sum(rise.get(name, 0.0) for name in _SWITCH_DROPS),
+    }
+
+
+def _rises(now: Mapping[str, Any], before: Mapping[str, Any], seconds: float) -> dict[str, float]:
+    """How fast each counter has risen, per second."""
+    return {
+        name: (value - earlier if value >= (earlier := before.get(name, 0)) else value) / seconds
+        for name, value in now.items()
+        if type(value) is int
+    }

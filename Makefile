@@ -15,6 +15,7 @@ UV := $(or $(shell command -v uv),$(BOOTSTRAP)/bin/uv)
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 CARGO := cargo
 REV ?= HEAD~1
+WEB_TOOLS := tests/web/node_modules
 MANIFEST := engine/Cargo.toml
 ENGINE_SOURCES := $(shell find engine -type f \( -name '*.rs' -o -name '*.p4' -o -name 'Cargo.*' \) -not -path '*/target/*')
 
@@ -24,7 +25,7 @@ export CARGO_TERM_COLOR ?= auto
 export CARGO_INCREMENTAL ?= 0
 
 .NOTPARALLEL:
-.PHONY: help setup demo test test-engine test-python test-fast lint fmt bench bench-compare docs wheel clean tools test-tools
+.PHONY: help setup demo lint-web screenshots test test-engine test-python test-fast lint fmt bench bench-compare docs wheel clean tools test-tools
 
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,7 +65,22 @@ demo: setup ## Run NetCache against NoCache and show the comparison
 	@echo "==> netkv scenario run quickstart"
 	@$(BIN)/netkv scenario run quickstart
 
-test-tools:
+# Types of the dashboard, which is JavaScript with types in comments, and axe-core for its tests.
+$(WEB_TOOLS)/.installed: tests/web/package.json tests/web/package-lock.json
+	@if ! command -v npm >/dev/null; then \
+	    echo "==> apt: installing nodejs and npm (they check the types of the dashboard)"; \
+	    $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends nodejs npm; fi
+	@echo "==> npm: installing the locked tools of tests/web"
+	@npm ci --prefix tests/web --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null
+	@touch $@
+
+lint-web: setup $(WEB_TOOLS)/.installed
+	@mkdir -p .cache/web-types
+	@$(BIN)/python -m tests.web.openapi > .cache/web-types/openapi.json
+	@$(WEB_TOOLS)/.bin/openapi-typescript .cache/web-types/openapi.json -o .cache/web-types/api.d.ts >/dev/null
+	@$(WEB_TOOLS)/.bin/tsc -p tests/web/tsconfig.json
+
+test-tools: $(WEB_TOOLS)/.installed
 	@if ! command -v chromium >/dev/null; then \
 	    echo "==> apt: installing chromium (for the dashboard's tests)"; \
 	    $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends chromium; fi
@@ -109,7 +125,7 @@ test-python:
 test-fast: setup ## Run the tests that need no live rack, in minutes
 	@$(PYTEST) -q -m "not live and not slow"
 
-lint: setup ## Check style and types
+lint: setup lint-web ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@cd engine && $(CARGO) fmt --all --check
@@ -125,6 +141,9 @@ bench: setup ## Run all benchmarks, and show their figures beside the goals
 
 bench-compare: $(VENV)/.packages ## Compare the data plane with another revision: REV=HEAD~1
 	@$(BIN)/python -m tests.compare_revisions "$(REV)" $(OPTIONS)
+
+screenshots: setup test-tools ## Take a picture of each view of the dashboard into docs/screenshots
+	@$(BIN)/python -m tests.web.screenshots
 
 docs: setup ## Write the reference documents, which are made of the code
 	@$(BIN)/netkv scenario reference > docs/scenario-reference.md

@@ -1,6 +1,7 @@
 """Which requests a server accepts: the address it listens on, names of its host, and the token.
 
-1. On a loopback address there is no token: the programs of this machine may use the API.
+1. On a loopback address there is no token, unless it is wanted: the programs of this machine may
+   use the API.
 2. On every other address, each request needs the token, those over loopback included.
 3. The Host header must name the server, against DNS rebinding: a page of another site that has its
    own name resolve to this address would otherwise be of the same origin.
@@ -37,7 +38,7 @@ class Access:
     address: IPAddress = LOOPBACK
     """The address that it is bound to."""
     token: Token | None = None
-    """None for a server on a loopback address."""
+    """None: no request needs one."""
     names: frozenset[str] = _LOOPBACK_NAMES
     """Names in the Host header, without a port."""
 
@@ -77,8 +78,10 @@ def _cross_site(scope: Scope, headers: Headers, host: str) -> tuple[int, str] | 
     return None
 
 
-def of(host: str, allowed: Collection[str] = ()) -> Access:
+def of(host: str, allowed: Collection[str] = (), *, guarded: bool = False) -> Access:
     """The access of a server with this `--host` and these `--allow-host`.
+
+    `guarded`: it has a token on a loopback address as well.
 
     Raises `UsageError` for wrong ones, and `NetkvError` if there can be no token.
     """
@@ -89,15 +92,19 @@ def of(host: str, allowed: Collection[str] = ()) -> Access:
                 f"'--allow-host {name}': it should be a name such as 'testbed.example.org', "
                 f"without scheme and port."
             )
-    if address.is_loopback:
+    if address.is_loopback and not guarded:
         if allowed:
             raise UsageError(
-                f"'--allow-host' is for servers with a token: {address} is reached from this "
-                f"machine only."
+                f"'--allow-host' is for servers with a token ('--require-token'): {address} is "
+                f"reached from this machine only."
             )
         return Access(address)
-    own = {"localhost", socket.gethostname().lower(), socket.getfqdn().lower()}
+    own = {"localhost"} if address.is_loopback else _own_names()
     return Access(address, Token(), frozenset(own | {name.lower() for name in allowed}))
+
+
+def _own_names() -> set[str]:
+    return {"localhost", socket.gethostname().lower(), socket.getfqdn().lower()}
 
 
 def _address(host: str) -> IPAddress:

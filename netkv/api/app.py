@@ -8,22 +8,19 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
-from pydantic.json_schema import models_json_schema
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
 
 from netkv import __version__, resources
-from netkv.api import problems
+from netkv.api import description, problems
 from netkv.api.access import Access
 from netkv.api.context import Context
 from netkv.api.feed import Feed
 from netkv.api.guard import Guard
 from netkv.api.jobs.queue import Queue
 from netkv.api.labs_feed import LabsFeed
-from netkv.api.models.stream import MESSAGES
 from netkv.api.problems import NotFoundError
 from netkv.api.routes import (
     benchmarks,
@@ -70,7 +67,7 @@ class _Page(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         if scope["path"].startswith("/api"):
             raise NotFoundError(f"There is nothing at {scope['path']}.")
-        return await super().get_response(path, scope)
+        return await super().get_response("docs.html" if path == "docs" else path, scope)
 
 
 class _Application(FastAPI):
@@ -91,7 +88,8 @@ def create_app(
     """
     closing = closing or asyncio.Event()
     queue = Queue(store)
-    context = Context(store, queue, Feed(store, queue, closing), LabsFeed(), closing)
+    labs_feed = LabsFeed()
+    context = Context(store, queue, Feed(store, queue, labs_feed, closing), labs_feed, closing)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -105,12 +103,8 @@ def create_app(
         title="netkv",
         version=__version__,
         summary="A testbed for in-network acceleration of key-value stores.",
-        description=(
-            "Rates are operations per second, latencies microseconds, times seconds. "
-            "Every error is a problem document (RFC 9457) whose `detail` is a sentence."
-        ),
         openapi_url=f"{PREFIX}/openapi.json",
-        # FastAPI's documentation pages load their scripts from the network.
+        # FastAPI's documentation pages load their scripts from the network; ours is web/docs.html.
         docs_url=None,
         redoc_url=None,
         lifespan=lifespan,
@@ -118,44 +112,17 @@ def create_app(
         generate_unique_id_function=_operation,
         responses=problems.responses(422),
     )
-    app.openapi = lambda: _described(app)  # type: ignore[method-assign]  # FastAPI's own way
     app.access = access or Access()
     problems.install(app)
     for module in _ROUTES:
         app.include_router(module.router(context), prefix=PREFIX)
     app.include_router(metrics.router(context))
+    description.install(app)
     app.mount("/", _Page(directory=resources.path("web"), html=True), name="page")
     return app
 
 
-def _described(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, with the messages of the event stream."""
-    if app.openapi_schema is None:
-        document = get_openapi(
-            title=app.title,
-            version=app.version,
-            summary=app.summary,
-            description=app.description,
-            routes=app.routes,
-        )
-        _, found = models_json_schema(
-            [(model, "serialization") for model in MESSAGES],
-            ref_template="#/components/schemas/{model}",
-        )
-        schemas = document["components"]["schemas"]
-        for name, schema in found["$defs"].items():
-            schemas.setdefault(name, schema)
-        stream = document["paths"][f"{PREFIX}/stream"]["get"]["responses"]["200"]
-        stream["content"]["text/event-stream"] = {
-            "schema": {
-                "oneOf": [{"$ref": f"#/components/schemas/{model.__name__}"} for model in MESSAGES]
-            }
-        }
-        app.openapi_schema = document
-    return app.openapi_schema
-
-
-def description() -> dict[str, Any]:
+def openapi() -> dict[str, Any]:
     """The OpenAPI document, without a server."""
     with Store("sqlite://") as store:
         return create_app(store).openapi()

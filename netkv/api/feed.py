@@ -1,4 +1,4 @@
-"""The feed of all event streams: new samples and events of the store, and changes of jobs.
+"""The feed of all event streams: new samples and events of the store, changes of jobs, and labs.
 
 Rules
 -----
@@ -8,6 +8,9 @@ Rules
    subscriber that gives a position gets everything after it from the store first.
 3. A subscriber that does not read has at most `QUEUE` messages waiting. Then the oldest are
    dropped, and `dropped` with their number is the next message that it gets.
+4. Labs are asked only while a stream shows them, by a task of their own: one that does not answer
+   must not delay the samples of runs. A stream that begins to show labs first gets all samples that
+   are kept; after that, those since the message before.
 """
 
 from __future__ import annotations
@@ -15,15 +18,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 from pydantic import BaseModel
 
+from netkv.api import labs_feed
 from netkv.api.jobs.queue import Queue
+from netkv.api.labs_feed import LabsFeed
 from netkv.api.models.jobs import Jobs
-from netkv.api.models.stream import Dropped, StreamedEvent, StreamedSample
+from netkv.api.models.stream import Dropped, LabUpdates, StreamedEvent, StreamedSample
 from netkv.errors import NetkvError
 from netkv.runs import Store
 
@@ -31,6 +37,10 @@ QUEUE = 1000
 MAX_SUBSCRIBERS = 200
 _POLL = 0.4
 """Seconds between two queries of the store; a run writes a sample each second."""
+_LABS_S = 1.0
+"""Seconds between two messages about labs."""
+_JOIN_S = 0.2
+"""Seconds after which a new stream gets its first message about labs."""
 _KEEP_ALIVE = 15.0
 """Seconds without a message after which a stream gets a comment."""
 _PAGE = 500
@@ -44,7 +54,7 @@ class Message:
     """A message of the stream."""
 
     kind: str
-    """`jobs`, `sample`, `event` or `dropped`."""
+    """`jobs`, `sample`, `event`, `labs` or `dropped`."""
     text: str
     """A JSON document."""
     cursor: Cursor
@@ -66,7 +76,11 @@ def parse_cursor(text: str | None) -> Cursor | None:
 class _Subscriber:
     """The waiting messages of one stream."""
 
-    def __init__(self) -> None:
+    def __init__(self, labs: bool) -> None:
+        self.labs = labs
+        """Whether it shows labs."""
+        self.has_labs = False
+        """Whether it has got its first message about them."""
         self._waiting: deque[Message] = deque()
         self._dropped = 0
         self._arrived = asyncio.Event()
@@ -104,13 +118,15 @@ class _Subscriber:
 class Feed:
     """The messages of one server, for any number of streams."""
 
-    def __init__(self, store: Store, jobs: Queue, closing: asyncio.Event) -> None:
+    def __init__(self, store: Store, jobs: Queue, labs: LabsFeed, closing: asyncio.Event) -> None:
         self._store = store
         self._jobs = jobs
+        self._labs = labs
         self._closing = closing
         self._subscribers: set[_Subscriber] = set()
         self._starting = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
+        self._labs_task: asyncio.Task[None] | None = None
         self._cursor: Cursor = (0, 0)
         self._newest_jobs: Message | None = None
 
@@ -119,12 +135,20 @@ class Feed:
         """Number of open streams."""
         return len(self._subscribers)
 
-    async def follow(self, cursor: Cursor | None) -> AsyncIterator[Message | None]:
-        """Messages after `cursor` (None: from now on) until the server ends.
+    @property
+    def shows_labs(self) -> bool:
+        """Whether labs are asked, because a stream shows them."""
+        return self._labs_task is not None and not self._labs_task.done()
+
+    async def follow(
+        self, cursor: Cursor | None, labs: bool = False
+    ) -> AsyncIterator[Message | None]:
+        """Messages after `cursor` (None: from now on) until the server ends; `labs`: also those
+        about labs.
 
         None is a sign of life, for a stream that has been silent.
         """
-        subscriber = _Subscriber()
+        subscriber = _Subscriber(labs)
         async with self._starting:
             if self._task is None or self._task.done():
                 self._cursor = await asyncio.to_thread(self._store.latest)
@@ -132,6 +156,8 @@ class Feed:
                 self._task = asyncio.create_task(self._run(), name="feed")
             # From here on, the subscriber gets everything after `live`.
             self._subscribers.add(subscriber)
+            if labs and not self.shows_labs:
+                self._labs_task = asyncio.create_task(self._run_labs(), name="labs of the feed")
             live, jobs = self._cursor, self._newest_jobs
         try:
             if jobs is not None:
@@ -178,6 +204,31 @@ class Feed:
         if self._newest_jobs is None or jobs.text != self._newest_jobs.text:
             self._newest_jobs = jobs
             self._publish(Message(jobs.kind, jobs.text, self._cursor))
+
+    async def _run_labs(self) -> None:
+        cursors: dict[str, labs_feed.Cursor] = {}
+        next_turn = 0.0
+        while (shown := [it for it in self._subscribers if it.labs]) and not self._closing.is_set():
+            if time.monotonic() >= next_turn or not all(it.has_labs for it in shown):
+                next_turn = time.monotonic() + _LABS_S
+                with contextlib.suppress(NetkvError):
+                    cursors = await self._labs_turn(cursors)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), _JOIN_S)
+
+    async def _labs_turn(self, cursors: dict[str, labs_feed.Cursor]) -> dict[str, labs_feed.Cursor]:
+        """Sends what is new about labs; returns the cursors for the next turn."""
+        everything = await self._labs.updates()
+        new = [labs_feed.after(update, cursors.get(update.name)) for update in everything]
+        messages = [
+            _message("labs", LabUpdates(labs=updates), self._cursor)
+            for updates in (everything, new)
+        ]
+        for subscriber in self._subscribers:
+            if subscriber.labs:
+                subscriber.put(messages[subscriber.has_labs])
+                subscriber.has_labs = True
+        return labs_feed.cursors_of(everything, cursors)
 
     def _publish(self, message: Message) -> None:
         for subscriber in self._subscribers:

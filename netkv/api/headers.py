@@ -11,8 +11,8 @@ _EMPTY = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 POLICY = (
     "default-src 'none'; "
     "script-src 'self'; "
-    # plotly and Swagger UI write attributes `style`. Elements `style` and files of others are
-    # refused.
+    # plotly sets the attribute `style` for bold text and the like in labels. An attribute can
+    # neither run nor load anything. Other elements `style` and files of others are refused.
     f"style-src 'self' {_EMPTY}; style-src-attr 'unsafe-inline'; "
     "img-src 'self' data: blob:; "
     "connect-src 'self'; "
@@ -25,7 +25,6 @@ POLICY = (
 
 _ALWAYS = {
     "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": (
@@ -39,13 +38,14 @@ _ENCRYPTED = {
 
 
 def secured(scope: Scope, send: Send) -> Send:
-    """A `send` that adds the headers. A response may have a stricter policy of its own."""
+    """A `send` that adds the headers. A response may have policies of its own."""
     api = scope["path"].startswith("/api")
 
     async def send_secured(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(raw=list(message.get("headers", [])))
             headers.setdefault("content-security-policy", POLICY)
+            headers.setdefault("referrer-policy", "no-referrer")
             headers.update(_ALWAYS)
             if scope["scheme"] == "https":
                 headers.update(_ENCRYPTED)

@@ -119,6 +119,14 @@ class LabsFeed:
         )
 
 
+def after(update: LabUpdate, cursor: Cursor | None) -> LabUpdate:
+    """The update, with only those samples that a reader with this cursor has not got."""
+    if cursor is None or cursor[0] != update.created:
+        return update
+    newer = [each for each in update.samples if each.number > cursor[1]]
+    return update.model_copy(update={"samples": newer})
+
+
 def cursors_of(
     updates: list[LabUpdate], before: Mapping[str, Cursor] | None = None
 ) -> dict[str, Cursor]:

@@ -183,4 +183,9 @@ def _refused(status: int, headers: Headers, sentence: str, more: Mapping[str, st
     if "text/html" not in headers.get("accept", ""):
         return problems.document(status, sentence, headers=more)
     page = _PAGE.format(style=_STYLE, sentence=sentence.replace("'", "&#39;"))
-    return HTMLResponse(page, status, headers={**more, "content-security-policy": _POLICY})
+    own = {
+        "content-security-policy": _POLICY,
+        # With 'no-referrer', browsers send the form with 'Origin: null'.
+        "referrer-policy": "same-origin",
+    }
+    return HTMLResponse(page, status, headers={**more, **own})

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
@@ -39,6 +39,26 @@ class WrongField(Model):
 
 class Problem(Model):
     """The body of every error response."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "about:blank",
+                    "title": "Unprocessable Content",
+                    "status": 422,
+                    "detail": "'repeat': it should be greater than or equal to 1.",
+                    "errors": [
+                        {
+                            "field": "repeat",
+                            "detail": "it should be greater than or equal to 1",
+                            "where": "",
+                        }
+                    ],
+                }
+            ]
+        }
+    )
 
     type: str = "about:blank"
     title: str

@@ -49,15 +49,16 @@ def run(
     *,
     host: str = HOST,
     allowed: Sequence[str] = (),
+    guarded: bool = False,
     cert: Path | None = None,
     key: Path | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM.
 
-    `allowed` are names of the host, `cert` and `key` the files for TLS. Raises `NetkvError` if the
-    address cannot be used, or one of the others.
+    `allowed` are names of the host, `guarded` requires the token on a loopback address as well,
+    `cert` and `key` are the files for TLS. Raises `NetkvError` if one of them cannot be used.
     """
-    permitted = access.of(host, allowed)
+    permitted = access.of(host, allowed, guarded=guarded)
     certificate = tls.checked(cert, key)
     with Store() as store, bound(port, permitted) as listener:
         scheme = "http" if certificate is None else "https"
@@ -144,7 +145,7 @@ def _remarks(permitted: Access, certificate: tls.Certificate | None) -> list[str
     if permitted.token is None:
         return []
     sentences = ["Every request needs the token, which 'netkv token' prints."]
-    if certificate is None:
+    if certificate is None and not permitted.address.is_loopback:
         sentences.append(
             "Warning: without --tls-cert and --tls-key, the token travels unencrypted: everyone "
             "who sees the packets of this network can use it."

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from netkv.api.models.jobs import Job, Jobs
+    from netkv.api.models.labs import Lab, LabSummary
     from netkv.api.models.runs import ComparedRuns, Runs, Series
     from netkv.runs import RunHead, RunRecord
     from netkv.scenarios.results import ScenarioResult
@@ -216,6 +217,20 @@ class Client:
 
         document = self.get("/compare", run=list(run_ids), baseline=baseline)
         return _parsed(ComparedRuns, document)
+
+    # ------------------------------------------------------------------ labs
+
+    def labs(self) -> list[LabSummary]:
+        """The labs that are up, and the racks of live runs."""
+        from netkv.api.models.labs import LabSummary
+
+        return [_parsed(LabSummary, each) for each in self.get("/labs")]
+
+    def lab(self, name: str) -> Lab:
+        """A lab with its topology, nodes and links."""
+        from netkv.api.models.labs import Lab
+
+        return _parsed(Lab, self.get(f"/labs/{_id(name)}"))
 
     # ------------------------------------------------------------------ the stream
 

@@ -26,6 +26,13 @@ def serve(
             metavar="NAME", help="Another name of this machine in URLs; repeatable. Not loopback."
         ),
     ] = None,
+    require_token: Annotated[
+        bool,
+        typer.Option(
+            "--require-token",
+            help="Require the token on a loopback address, too: for machines with several users.",
+        ),
+    ] = False,
     tls_cert: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Certificate for HTTPS, PEM.")
     ] = None,
@@ -39,7 +46,15 @@ def serve(
     """Serve the dashboard and its API until Ctrl-C, by default on 127.0.0.1."""
     from netkv.api.server import run
 
-    run(port, browser, host=host, allowed=allow_host or (), cert=tls_cert, key=tls_key)
+    run(
+        port,
+        browser,
+        host=host,
+        allowed=allow_host or (),
+        guarded=require_token,
+        cert=tls_cert,
+        key=tls_key,
+    )
 
 
 def token(

@@ -46,6 +46,10 @@ class _Injected:
             "text": self.text,
             "begin": self.begin,
             "end": None if self.duration is None else self.begin + self.duration,
+            "heal": [
+                event.model_dump(mode="json", exclude={"at"}, exclude_defaults=True)
+                for event in self.ends.values()
+            ],
         }
 
 

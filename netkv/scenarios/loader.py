@@ -81,6 +81,20 @@ def loads(
     also: Iterable[str] = (),
 ) -> Scenario:
     """`load` for text; error messages use `name` as the file name."""
+    tree = _tree(text, name)
+
+    def locate(path: Path) -> str:
+        return f"{name}:{_line(tree, path)}"
+
+    return _checked(_mapping(tree), locate, overrides, to_run=to_run, also=also)
+
+
+def parsed(text: str, name: str) -> dict[str, Any]:
+    """The text as plain data, not checked; raises `OptionsError` if it is no mapping in YAML."""
+    return _mapping(_tree(text, name))
+
+
+def _tree(text: str, name: str) -> CommentedMap:
     tree = _yaml(text, name)
     if not isinstance(tree, CommentedMap):
         raise _wrong(
@@ -88,12 +102,11 @@ def loads(
             f"{name}:1",
             f"a scenario is a mapping with at least 'name' and 'schemes', not {_kind(tree)}.",
         )
-    data = _plain(tree)
+    return tree
 
-    def locate(path: Path) -> str:
-        return f"{name}:{_line(tree, path)}"
 
-    return _checked(data, locate, overrides, to_run=to_run, also=also)
+def _mapping(tree: CommentedMap) -> dict[str, Any]:
+    return {str(key): _plain(value) for key, value in tree.items()}
 
 
 def override(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
@@ -136,7 +149,7 @@ def _checked(
     written = data.get("schemes")
     set_by: dict[Path, str] = {}
     for item in overrides:
-        path = _override(data, item)
+        path = assign(data, item)
         set_by[path] = f"--set {item}"
 
     def locate_all(path: Path) -> str:
@@ -171,7 +184,8 @@ def _all_wrong(wrong: Iterable[tuple[Path, str]], locate: Locate) -> OptionsErro
     return OptionsError([WrongOption(dotted(path), locate(path), text) for path, text in wrong])
 
 
-def _override(data: dict[str, Any], item: str) -> Path:
+def assign(data: dict[str, Any], item: str) -> Path:
+    """Sets the option of `path=value` in plain data; returns its path. Raises `OptionsError`."""
     name, equals, text = item.partition("=")
     if not equals or not name:
         raise _wrong((), f"--set {item}", "should look like workload.zipf=0.9.")

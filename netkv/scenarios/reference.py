@@ -66,8 +66,19 @@ def markdown() -> str:
 
 
 def schema() -> dict[str, Any]:
-    """The options as a JSON schema."""
-    return Scenario.model_json_schema()
+    """The options as a JSON schema.
+
+    An option of `lab` that belongs to schemes has the keyword `schemes`, their names, and `own`:
+    scheme → default, for those with a default of their own.
+    """
+    found = Scenario.model_json_schema()
+    for name, option in found["$defs"][LabSpec.__name__]["properties"].items():
+        having = [each for each in schemes.all_schemes() if each.has_option(name)]
+        if having and name not in GenericLab.model_fields:
+            left_out = {each.name: each.options.left_out for each in having}
+            option["schemes"] = list(left_out)
+            option["own"] = {scheme: it[name] for scheme, it in left_out.items() if name in it}
+    return found
 
 
 def _sections(root: type[Spec]) -> Iterator[str]:

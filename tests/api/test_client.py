@@ -88,6 +88,12 @@ def test_runs_are_compared_with_a_baseline(served: Served, client: Client) -> No
     assert {row.relative_to for row in compared.rows} == {second}
 
 
+def test_labs_are_listed(client: Client) -> None:
+    assert client.labs() == []
+    with pytest.raises(ApiError, match="There is no lab 'nope'"):
+        client.lab("nope")
+
+
 def test_refused_requests_name_the_fields(client: Client) -> None:
     with pytest.raises(ApiError, match="zipf") as refused:
         client.submit("quickstart", set=["workload.zipff=1"])

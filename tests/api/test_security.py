@@ -237,6 +237,15 @@ def test_other_loopback_address_needs_no_token(store: Store) -> None:
         assert get(url, headers={"host": "192.0.2.7"}).status_code == 421
 
 
+def test_token_can_be_required_on_loopback(store: Store) -> None:
+    with serving(store, access.of("127.0.0.1", guarded=True)) as served:
+        url = f"{served.url}/api/v1/runs"
+        assert get(url).status_code == 401
+        assert get(url, headers=bearer()).status_code == 200
+        for host in ("evil.example", "192.0.2.7"):
+            assert get(url, headers={**bearer(), "host": host}).status_code == 421
+
+
 @pytest.mark.usefixtures("store")
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "fe80::1", "::ffff:127.0.0.1"])
 def test_every_address_but_loopback_has_a_token(host: str) -> None:
@@ -511,6 +520,32 @@ def test_names_in_requests_never_become_paths(served: Served, wrong: dict[str, o
     answer = post(f"{served.url}/api/v1/jobs", json=wrong)
     assert answer.status_code == 422, answer.text
     assert get(f"{served.url}/api/v1/jobs").json()["active"] == []
+
+
+PORTS = ", ".join(
+    f"{{node: {node}, number: {number}, via: eth0}}"
+    for number, node in enumerate(["client", "servers-0", "external-1"], 1)
+)
+ELSEWHERE = [
+    "lab.servers=1",
+    "lab.external_clients=1",
+    "lab.target=p4runtime://127.0.0.1:1",
+    f"lab.switch={{config: /etc/passwd, p4info: /etc/passwd, ports: [{PORTS}]}}",
+]
+
+
+@pytest.mark.parametrize(
+    ("place", "request_"),
+    [
+        ("jobs", {"document": {"name": "a", "schemes": ["netcache"]}}),
+        ("labs", {"name": "a", "scheme": "netcache"}),
+    ],
+)
+def test_request_cannot_name_files(served: Served, place: str, request_: dict[str, object]) -> None:
+    for changes in (ELSEWHERE, ["lab.profile=/etc/x.json"]):
+        answer = post(f"{served.url}/api/v1/{place}", json={**request_, "set": changes})
+        assert answer.status_code == 422
+        assert "a file of this machine cannot be named" in answer.json()["detail"]
 
 
 def test_title_of_a_figure_cannot_add_a_header(served: Served) -> None:

@@ -13,10 +13,13 @@ import pytest
 from netkv.api import feed as feeds
 from netkv.api.feed import Feed
 from netkv.api.jobs.queue import Queue
+from netkv.api.labs_feed import LabsFeed
+from netkv.api.models.labs import LabSample, LabUpdate
+from netkv.lab import state
 from netkv.runs import Store, StoreSink
 from tests.api.serving import Served
 from tests.runs.recorded_runs import samples, start
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, until_async
 
 stream = partial(httpx.stream, timeout=PATIENCE_S)
 
@@ -77,7 +80,7 @@ async def test_every_sample_comes_once_wherever_a_stream_resumes(store: Store, a
     closing = asyncio.Event()
     queue = Queue(store)
     queue.start()
-    feed = Feed(store, queue, closing)
+    feed = Feed(store, queue, LabsFeed(), closing)
     try:
         with StoreSink(store) as sink:
             sink.begin(run)
@@ -113,7 +116,7 @@ async def test_slow_reader_loses_the_oldest_messages_and_is_told(
     closing = asyncio.Event()
     queue = Queue(store)
     queue.start()
-    feed = Feed(store, queue, closing)
+    feed = Feed(store, queue, LabsFeed(), closing)
     try:
         with StoreSink(store) as sink:
             sink.begin(run)
@@ -137,4 +140,93 @@ async def test_slow_reader_loses_the_oldest_messages_and_is_told(
             assert json.loads(newest[-1].text)["sample"]["time"] == written[-1].time  # type: ignore[union-attr]
     finally:
         closing.set()
+        await asyncio.to_thread(queue.close)
+
+
+def lab_on_disk(name: str) -> None:
+    """A lab without a supervisor, as its files are after a power cut."""
+    state.create(name, {"scheme": "netcache", "lab": {}}, None)
+
+
+def test_only_a_stream_that_shows_labs_gets_them(served: Served) -> None:
+    lab_on_disk("one")
+    with (
+        stream("GET", f"{served.url}/api/v1/stream") as without,
+        stream("GET", f"{served.url}/api/v1/stream", params={"labs": True}) as with_labs,
+    ):
+        received = messages(with_labs)
+        assert next(received)["event"] == "jobs"
+        first = next(received)
+        assert first["event"] == "labs"
+        (found,) = json.loads(first["data"])["labs"]
+        assert (found["name"], found["state"], found["answers"]) == ("one", "dead", False)
+        lab_on_disk("two")
+        names = ["one"]
+        while names != ["one", "two"]:
+            names = sorted(each["name"] for each in json.loads(next(received)["data"])["labs"])
+        # What it gets next is the sample, though messages about labs have been sent meanwhile.
+        run = start("followed")
+        with StoreSink(served.store) as sink:
+            sink.begin(run)
+            sink.sample(run.id, next(iter(samples(run))))
+            kinds = []
+            for message in messages(without):
+                kinds.append(message["event"])
+                if message["event"] == "sample":
+                    break
+    assert "labs" not in kinds
+
+
+class _Labs(LabsFeed):
+    """A lab that has three samples more each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    async def updates(self, _cursors: object = None) -> list[LabUpdate]:
+        self.asked += 1
+        return [
+            LabUpdate.model_construct(
+                name="lab",
+                created=1.0,
+                samples=[LabSample.model_construct(number=n) for n in range(1, 3 * self.asked + 1)],
+            )
+        ]
+
+
+async def test_samples_of_labs_come_once_to_every_reader(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "_LABS_S", 0.05)
+    closing, labs = asyncio.Event(), _Labs()
+    queue = Queue(store)
+    queue.start()
+    feed = Feed(store, queue, labs, closing)
+
+    async def numbers(wanted: int) -> list[int]:
+        found: list[int] = []
+        async for message in feed.follow(None, labs=True):
+            if message is not None and message.kind == "labs":
+                (lab,) = json.loads(message.text)["labs"]
+                found += [sample["number"] for sample in lab["samples"]]
+                if len(found) >= wanted:
+                    break
+        return found
+
+    try:
+        early = asyncio.create_task(numbers(12))
+        await until_async(lambda: labs.asked >= 2, "the first reader has samples")
+        late = asyncio.create_task(numbers(12))
+        for reader in (early, late):
+            found = await asyncio.wait_for(reader, PATIENCE_S)
+            assert found == list(range(1, len(found) + 1))
+        # Nobody shows labs any more, so they are not asked.
+        await until_async(lambda: not feed.shows_labs, "the readers have gone")
+        asked = labs.asked
+        await asyncio.sleep(3 * feeds._JOIN_S)
+        assert labs.asked == asked
+    finally:
+        closing.set()
+        labs.close()
         await asyncio.to_thread(queue.close)

@@ -55,6 +55,15 @@ def page(browser: Browser) -> Iterator[Page]:
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.on(
+        "console",
+        lambda message: (
+            errors.append(f"console: {message.text}")
+            # The browser reports each answer with an error status, those that a test wants, too.
+            if message.type == "error" and "Failed to load resource" not in message.text
+            else None
+        ),
+    )
+    opened.on(
         "request",
         lambda request: (
             errors.append(f"requested {request.url}")

@@ -129,7 +129,7 @@ class Queue:
         if found is not None:
             queue = [each.id for each in record.all_records() if each.state == "queued"]
             return self._view(found, queue, whole=True)
-        heads = self._store.heads(group=job_id)
+        heads = self._heads(job_id)
         if not heads:
             raise NotFoundError(f"There is no job '{job_id}'.")
         return self._terminal(job_id, heads, whole=True)

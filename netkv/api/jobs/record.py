@@ -65,7 +65,8 @@ class Record:
 
     def save(self) -> None:
         """Replaces job.json atomically. The caller holds the lock."""
-        self.directory.mkdir(parents=True, exist_ok=True)
+        # Private: the URL of the store may have a password.
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         target = self.directory / "job.json"
         draft = target.with_suffix(".json.new")
         draft.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")

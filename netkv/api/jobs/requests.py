@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 
+from netkv.api import files
 from netkv.api.models.jobs import ScenarioRequest
 from netkv.api.problems import RequestFieldError
 from netkv.errors import UsageError
@@ -15,25 +17,33 @@ from netkv.scenarios.run_plan import only_schemes
 
 OWN_FILE = "scenario.yaml"
 """Name of an own scenario, in error messages and in the directory of its job."""
+MAX_RUNS = 2000
+"""Limit of the runs of a job."""
 
 
 def scenario(request: ScenarioRequest) -> Scenario:
     """The scenario as it would run, with all changes; raises `UsageError` if it cannot."""
-    changes = _changes(request)
-    text = own_text(request)
+    changes, also = _changes(request), request.schemes
+    text, name = own_text(request), OWN_FILE
     if text is None:
-        found = loader.load(
-            loader.find(request.scenario or ""), changes, to_run=True, also=request.schemes
-        )
-    else:
-        found = loader.loads(text, OWN_FILE, changes, to_run=True, also=request.schemes)
-    if found.lab.profile.endswith(".json"):
-        raise RequestFieldError(
-            f"'lab.profile' is '{found.lab.profile}': a file of this machine cannot be named in a "
-            f"request. Name a profile, or give figures in 'lab.profile_changes'.",
-            "lab.profile",
-        )
+        file = loader.find(request.scenario or "")
+        text, name = file.read_text(encoding="utf-8"), str(file)
+    # Whether it can run is checked at each point of the sweep, so their number is checked before.
+    _few_runs(loader.loads(text, name, changes, also=also), len(also))
+    found = loader.loads(text, name, changes, to_run=True, also=also)
+    files.refuse(found.lab)
     return only_schemes(found, request.schemes) if request.schemes else found
+
+
+def _few_runs(scenario: Scenario, schemes: int) -> None:
+    points = math.prod(map(len, scenario.sweep.values()))
+    runs = points * scenario.repeat * (schemes or len(scenario.schemes))
+    if runs > MAX_RUNS:
+        raise RequestFieldError(
+            f"The scenario has {runs:,} runs; at most {MAX_RUNS:,} are possible. Choose fewer "
+            f"values in 'sweep', fewer schemes, or a lower 'repeat'.",
+            "sweep" if points > 1 else "repeat",
+        )
 
 
 def own_text(request: ScenarioRequest) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from netkv.api.models.base import Model
 from netkv.runs.records import RunHead
@@ -15,6 +15,20 @@ ACTIVE: frozenset[JobState] = frozenset({"queued", "starting", "running", "stopp
 
 class ScenarioRequest(Model):
     """A scenario with changes: one that ships with netkv, or one of the user."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"scenario": "quickstart", "schemes": ["nocache", "netcache"], "repeat": 3},
+                {
+                    "yaml": "name: mine\nschemes: [nocache, netcache]\nduration: 10\n",
+                    "set": ["workload.zipf=0.9"],
+                    "mode": "sim",
+                },
+                {"document": {"name": "mine", "schemes": ["netcache"], "duration": 10}},
+            ]
+        }
+    )
 
     scenario: Annotated[
         str | None,
@@ -128,6 +142,26 @@ class PlannedCell(Model):
 
 class Job(Model):
     """A scenario or a benchmark that was requested here or in a terminal."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "g4f1c2a9be0",
+                    "kind": "scenario",
+                    "source": "api",
+                    "title": "quickstart",
+                    "request": {"scenario": "quickstart"},
+                    "state": "queued",
+                    "position": 1,
+                    "created_at": 1795000000.0,
+                    "expected_seconds": 34.0,
+                    "plan": [],
+                    "runs": [],
+                }
+            ]
+        }
+    )
 
     id: str
     """Also the id of the group of its runs."""

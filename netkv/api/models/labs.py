@@ -157,6 +157,8 @@ class FaultInForce(Model):
     """Seconds since the epoch."""
     end: float | None
     """When it is healed by itself; null: never."""
+    heal: list[dict[str, Any]]
+    """What heals it now, each a body for `POST /labs/NAME/faults`."""
 
 
 class LabSummary(Model):
@@ -426,6 +428,8 @@ class LabUpdate(Model):
     text: str
     scheme: str
     created: float
+    filled: float | None
+    """While it starts and fills caches: how far that is, 0 to 1."""
     answers: bool
     running: dict[str, bool]
     """Which nodes run."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
 
 from netkv.api.models.base import Model
 from netkv.api.models.jobs import PlannedCell
@@ -26,16 +28,86 @@ class ScenarioSummary(Model):
     """Virtual time of the warm-ups and measured parts of all runs; null for a live scenario."""
 
 
+class ExpectedRun(PlannedCell):
+    """A planned run and its expected duration."""
+
+    seconds: float
+    """Estimated for this machine, or measured there."""
+
+
 class ScenarioCheck(ScenarioSummary):
     """A request to run a scenario, checked."""
 
     mode: Literal["live", "sim"]
     warnings: list[str]
     """Why its live load cannot be served, or measures this machine and not the schemes."""
-    plan: list[PlannedCell]
+    plan: list[ExpectedRun]
     """Its runs, in order."""
     options: dict[str, Any]
     """All its options, defaults included."""
+
+
+class OptionChange(Model):
+    """A change of one option in the text of a scenario."""
+
+    path: Annotated[
+        list[Annotated[str, Field(max_length=200)] | Annotated[int, Field(ge=0, le=10_000)]],
+        Field(min_length=1, max_length=12, examples=[["workload", "zipf"], ["events", 0, "at"]]),
+    ]
+    """Names and indices of lists. The index behind the last entry of a list appends to it."""
+    value: Any = None
+    remove: bool = False
+    """Remove the option instead."""
+
+
+class EditRequest(Model):
+    """Changes of a scenario's text."""
+
+    scenario: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[a-z0-9][a-z0-9-]*$",
+            max_length=100,
+            description="The scenario that ships with netkv from which the text began.",
+            examples=["quickstart"],
+        ),
+    ] = None
+    yaml: Annotated[
+        str | None,
+        Field(max_length=200_000, description="The text; null: that of the file of `scenario`."),
+    ] = None
+    set: Annotated[
+        list[Annotated[str, Field(max_length=500)]],
+        Field(
+            max_length=50,
+            description="Values of options, each `path=value`, before other changes.",
+            examples=[["duration=10"]],
+        ),
+    ] = Field(default_factory=list)
+    changes: Annotated[list[OptionChange], Field(max_length=100)] = Field(default_factory=list)
+    fit: bool = False
+    """Then remove expectations, plots and options that only other schemes or sweeps have."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> EditRequest:
+        if self.scenario is None and self.yaml is None:
+            raise ValueError("give 'scenario', 'yaml', or both")
+        return self
+
+
+class EditedScenario(Model):
+    """The text of a scenario after changes. It is not checked: see `/scenarios/check`."""
+
+    yaml: str
+    """The text. Comments and the form of unchanged options are kept."""
+    document: dict[str, Any]
+    """The text as data, without defaults."""
+    lines: dict[str, int]
+    """Path of each option in the text → its line, from 1."""
+    set: list[str] | None
+    """The changes of the file of `scenario` as `path=value`; null if they have no such form."""
+    exact: bool
+    """Whether `set` applied to the file gives exactly this text."""
 
 
 class ScenarioDetails(ScenarioSummary):

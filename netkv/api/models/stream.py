@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from netkv.api.models.base import Model
 from netkv.api.models.jobs import Jobs
+from netkv.api.models.labs import LabUpdate
 from netkv.scenarios.results import RunEvent, RunSample
 
 
@@ -23,6 +24,13 @@ class StreamedEvent(Model):
     event: RunEvent
 
 
+class LabUpdates(Model):
+    """What is new about all labs: message `labs`, of streams with `?labs=true`."""
+
+    labs: list[LabUpdate]
+    """All labs; one that is missing does not exist any more."""
+
+
 class Dropped(Model):
     """Message `dropped`: the stream was not read for long, so messages are missing here."""
 
@@ -30,5 +38,5 @@ class Dropped(Model):
     """Number of dropped messages; the store has their samples and events."""
 
 
-MESSAGES = (Jobs, StreamedSample, StreamedEvent, Dropped)
-"""The bodies of all messages: `jobs`, `sample`, `event`, `dropped`."""
+MESSAGES = (Jobs, StreamedSample, StreamedEvent, LabUpdates, Dropped)
+"""The bodies of all messages: `jobs`, `sample`, `event`, `labs`, `dropped`."""

@@ -114,13 +114,16 @@ def router(context: Context) -> APIRouter:
         after: Annotated[
             str | None, Query(max_length=40, description="The same, for a new EventSource.")
         ] = None,
+        labs: Annotated[bool, Query(description="Whether to send what is new about labs.")] = False,
     ) -> AsyncIterator[ServerSentEvent]:
         """New samples and events of all runs, and changes of jobs.
 
         The stream begins after the message `Last-Event-ID`; without this header, it begins now.
-        Messages are `jobs`, `sample`, `event`, and `dropped` if the stream was not read.
+        Messages are `jobs`, `sample`, `event`, and `dropped` if the stream was not read. With
+        `labs`, also `labs`: once a second the state of all labs and their new samples.
         """
-        async for message in context.feed.follow(feed.parse_cursor(last_event_id or after)):
+        cursor = feed.parse_cursor(last_event_id or after)
+        async for message in context.feed.follow(cursor, labs):
             if message is None:
                 yield ServerSentEvent(comment="keep-alive")
             else:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
 
-from netkv.api import labs
+from netkv.api import files, labs
 from netkv.api.context import Context
 from netkv.api.models.labs import (
     MAX_WAIT_S,
@@ -262,6 +262,7 @@ def _rack(request: LabRequest) -> RackSpec:
     options = request.options()
     try:
         spec = options.rack()
+        files.refuse(spec.lab)
         daemon.check(spec)
     except OptionsError as error:
         fields = {f"--set {item}": f"set.{at}" for at, item in enumerate(request.set)}
@@ -274,6 +275,8 @@ def _rack(request: LabRequest) -> RackSpec:
         named = {path: name for name, (path, _) in options.named_changes().items()}
         path = ".".join(error.path)
         raise RequestFieldError(str(error), named.get(path, "set" if request.set else "")) from None
+    except RequestFieldError:
+        raise
     except UsageError as error:
         raise RequestFieldError(str(error), _named_wrongly(request)) from error
     return spec

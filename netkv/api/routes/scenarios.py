@@ -9,12 +9,20 @@ from fastapi import APIRouter
 
 from netkv.api.context import Context
 from netkv.api.jobs import requests
-from netkv.api.models.jobs import PlannedCell, ScenarioRequest
-from netkv.api.models.scenarios import ScenarioCheck, ScenarioDetails, ScenarioSummary
+from netkv.api.models.jobs import ScenarioRequest
+from netkv.api.models.scenarios import (
+    EditedScenario,
+    EditRequest,
+    ExpectedRun,
+    ScenarioCheck,
+    ScenarioDetails,
+    ScenarioSummary,
+)
 from netkv.api.parameters import Name
 from netkv.api.problems import found, responses
 from netkv.runs import overview, walltime
-from netkv.scenarios import capacity, loader, reference, scheme_options
+from netkv.scenarios import capacity, editing, fitting, loader, reference, scheme_options
+from netkv.scenarios.editing import Change
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.run_plan import plan
 
@@ -38,15 +46,46 @@ def router(context: Context) -> APIRouter:
     def check_scenario(request: ScenarioRequest) -> ScenarioCheck:
         """Check a request of `POST /jobs` without running it: its plan and its duration here."""
         scenario = requests.scenario(request)
+        history = walltime.History(store.timings(scenario.name))
+        planned = plan(scenario)
         return ScenarioCheck(
             **summary(scenario).model_dump(),
             mode=scenario.mode,
             warnings=capacity.warnings(scenario),
             plan=[
-                PlannedCell(scheme=each.scheme, params=each.params, repeat=each.repeat)
-                for each in plan(scenario)
+                ExpectedRun(
+                    scheme=each.scheme, params=each.params, repeat=each.repeat, seconds=seconds
+                )
+                for each, seconds in zip(planned, walltime.of_runs(scenario, history), strict=True)
             ],
             options=scheme_options.document(scenario),
+        )
+
+    @routes.post("/scenarios/edit", responses=responses(404, 422))
+    def edit_scenario(request: EditRequest) -> EditedScenario:
+        """Change options in the text of a scenario; comments and all other text stay."""
+        original = None
+        if request.scenario is not None:
+            original = found(loader.find, request.scenario).read_text(encoding="utf-8")
+        text = original if request.yaml is None else request.yaml
+        assert text is not None
+        text = editing.assign(text, request.set, requests.OWN_FILE)
+        changes = [Change(tuple(it.path), it.value, it.remove) for it in request.changes]
+        text = editing.apply(text, changes, requests.OWN_FILE)
+        document = loader.parsed(text, requests.OWN_FILE)
+        if request.fit:
+            text = editing.apply(text, list(fitting.misfits(document)), requests.OWN_FILE)
+            document = loader.parsed(text, requests.OWN_FILE)
+        items = None
+        if original is not None:
+            items = editing.assignments(loader.parsed(original, request.scenario or ""), document)
+        return EditedScenario(
+            yaml=text,
+            document=document,
+            lines=editing.lines(text),
+            set=items,
+            exact=items is not None
+            and editing.assign(original or "", items, requests.OWN_FILE) == text,
         )
 
     @routes.get("/scenarios/schema")

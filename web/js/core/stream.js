@@ -1,4 +1,5 @@
-// The one event stream of the page. After a loss of the connection it continues where it ended.
+// The one event stream of the page. After a loss of the connection it continues where it ended. It has messages about
+// labs only while a view shows them, because the server asks the labs for them each second.
 
 import { url } from "./api.js";
 
@@ -8,10 +9,15 @@ import { url } from "./api.js";
 const KINDS = /** @type {const} */ (["jobs", "sample", "event", "dropped", "labs"]);
 /** Milliseconds before a connection that the server has refused is tried again. */
 const AGAIN_MS = 2000;
+/** For how long messages about labs continue after the last view of them: the next one may show them, too. */
+const KEEP_LABS_MS = 1500;
 
 /** @type {Map<Kind, Set<Handler>>} */
 const handlers = new Map();
 let last = "";
+/** @type {EventSource | null} */
+let source = null;
+let withLabs = false;
 /** Whether the server answers; null before the first answer. */
 let connected = /** @type {boolean | null} */ (null);
 
@@ -26,24 +32,42 @@ export function on(kind, handler) {
   const own = handlers.get(kind) ?? new Set();
   handlers.set(kind, own.add(handler));
   if (kind === "connection" && connected !== null) handler(connected);
-  return () => own.delete(handler);
+  if (kind === "labs") chooseLabs();
+  return () => {
+    own.delete(handler);
+    if (kind === "labs") setTimeout(chooseLabs, KEEP_LABS_MS);
+  };
 }
 
 /** Connects. */
 export function start() {
-  const source = new EventSource(url("/stream", { after: last }));
+  source?.close();
+  withLabs = wantsLabs();
+  const opened = new EventSource(url("/stream", { after: last, labs: withLabs || null }));
+  source = opened;
   for (const kind of KINDS) {
-    source.addEventListener(kind, (message) => {
+    opened.addEventListener(kind, (message) => {
+      if (source !== opened) return;
       last = message.lastEventId || last;
       emit(kind, JSON.parse(message.data));
     });
   }
-  source.addEventListener("open", () => connection(true));
-  source.addEventListener("error", () => {
+  opened.addEventListener("open", () => connection(true));
+  opened.addEventListener("error", () => {
+    if (source !== opened) return;
     connection(false);
     // The browser tries again by itself, unless it got an answer that is no stream.
-    if (source.readyState === EventSource.CLOSED) setTimeout(start, AGAIN_MS);
+    if (opened.readyState === EventSource.CLOSED) setTimeout(() => source === opened && start(), AGAIN_MS);
   });
+}
+
+function wantsLabs() {
+  return Boolean(handlers.get("labs")?.size);
+}
+
+/** Connects again if messages about labs are wanted and do not come, or the other way round. */
+function chooseLabs() {
+  if (source && withLabs !== wantsLabs()) start();
 }
 
 /** @param {boolean} there */

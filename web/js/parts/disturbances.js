@@ -1,4 +1,5 @@
-// What disturbed a run, as shapes of a chart: outages of nodes, recoveries of switches, popularity shifts.
+// What disturbed a run, as shapes of a chart: outages of nodes, injected faults, recoveries of
+// switches, popularity shifts.
 
 import { colour } from "../core/theme.js";
 
@@ -10,8 +11,12 @@ import { colour } from "../core/theme.js";
 const DOWN = new Set(["killed", "failed", "stopped", "stopping"]);
 const UP = new Set(["started", "ready"]);
 
+/** Notes of faults that last without an outage of a node, and of their ends (netkv/scenarios/injection.py). */
+const LASTING = /^Injected: (link (?!.*: in order$)|partition |slow (?!.*factor 1$))/;
+const HEALED = /^(Injected|Healed): (link .*: in order|heal .*|slow .*factor 1)$/;
+
 /**
- * Shaded bands with labels for outages and recoveries, thin lines for popularity shifts and notes.
+ * Shaded bands with labels for outages, faults of links and recoveries, thin lines for popularity shifts and notes.
  *
  * @param {Watched[]} shown
  * @returns {{ shapes: object[], annotations: object[] }}
@@ -27,6 +32,7 @@ export function disturbances(shown) {
     const down = new Map();
     const up = new Map();
     const begun = new Map();
+    const injected = new Map();
     const end = series.columns.time.at(-1) ?? 0;
     for (const event of series.events) {
       if (event.time <= 0 || event.time > run.duration + 1) continue;
@@ -44,10 +50,17 @@ export function disturbances(shown) {
         recovering.push([up.get(event.node) ?? event.time - seconds, event.time, "recovery"]);
         up.delete(event.node);
         begun.delete(event.node);
-      } else if (event.kind === "shift" || event.kind === "note") {
+      } else if (event.kind === "note" && LASTING.test(event.text)) {
+        injected.set(event.node, { time: event.time, text: event.text.replace("Injected: ", "") });
+      } else if (event.kind === "note" && HEALED.test(event.text)) {
+        const fault = injected.get(event.node);
+        if (fault) bands.push([fault.time, event.time, fault.text]);
+        injected.delete(event.node);
+      } else if (event.kind === "shift" || (event.kind === "note" && !/^(Injected|Healed): (kill|stop|start) /.test(event.text))) {
         shapes.push({ type: "line", yref: "paper", y0: 0, y1: 1, x0: event.time, x1: event.time, line: { color: line ?? colour("--soft"), width: 1, dash: "dot" } });
       }
     }
+    for (const { time, text } of injected.values()) bands.push([time, end, text]);
     for (const start of begun.values()) recovering.push([start, end, "recovery"]);
     // Every rack is taken down at its end; only earlier outages are shown.
     for (const [node, start] of down) if (start < run.duration - Math.min(0.5, run.duration / 20)) bands.push([start, end, `${node} down`]);

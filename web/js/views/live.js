@@ -25,6 +25,7 @@ export function mount(place) {
   const head = make("section", { class: "card", id: "job", hidden: true });
   const numbers = make("div", { id: "headline" });
   const actions = make("div", { id: "faults" });
+  const injecting = faults(actions);
   const pictures = charts();
   const happened = events();
   const body = make("div", { class: "stack", hidden: true }, numbers, actions, pictures.element, happened.element);
@@ -129,7 +130,7 @@ export function mount(place) {
     if (!run) return;
     const found = series.seriesOf(run.id);
     headline(numbers, run, found);
-    faults(actions, run);
+    injecting.update(run);
     pictures.update(run, found);
     happened.update(run, found);
   }
@@ -150,6 +151,7 @@ export function mount(place) {
     },
     close() {
       for (const end of ends) end();
+      injecting.close();
       pictures.close();
     },
   };

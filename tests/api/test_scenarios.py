@@ -1,0 +1,92 @@
+"""The API of scenarios: changes of their text, and what a check says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from httpx import Response, get, post
+
+from tests.api.serving import Served
+
+OWN = """\
+# Mine.
+name: mine
+schemes: [nocache]  # one
+lab: {servers: 2, service_rate: 100}
+workload: {arrivals: {rate: 5000}}
+"""
+
+
+def edit(served: Served, **body: Any) -> Response:
+    return post(f"{served.url}/api/v1/scenarios/edit", json=body)
+
+
+def check(served: Served, **body: Any) -> Response:
+    return post(f"{served.url}/api/v1/scenarios/check", json=body)
+
+
+def test_change_keeps_comments_and_is_an_assignment(served: Served) -> None:
+    change = {"path": ["lab", "servers"], "value": 4}
+    found = edit(served, scenario="quickstart", changes=[change]).json()
+    assert "  servers: 4\n" in found["yaml"]
+    assert found["yaml"].startswith("# A skewed, read-mostly load")
+    assert found["document"]["lab"]["servers"] == 4
+    assert found["set"] == ["lab.servers=4"]
+    assert found["exact"]
+    assert found["yaml"].splitlines()[found["lines"]["lab.servers"] - 1] == "  servers: 4"
+    assert edit(served, scenario="quickstart", set=found["set"]).json() == found
+
+
+def test_change_of_comments_only_is_not_an_assignment(served: Served) -> None:
+    text = edit(served, scenario="quickstart").json()["yaml"]
+    found = edit(served, scenario="quickstart", yaml=f"{text}# More.\n").json()
+    assert found["set"] == []
+    assert not found["exact"]
+
+
+def test_own_text_has_no_assignments(served: Served) -> None:
+    changes = [{"path": ["schemes", 1], "value": "netcache"}, {"path": ["lab"], "remove": True}]
+    found = edit(served, yaml=OWN, changes=changes).json()
+    assert "schemes: [nocache, netcache]  # one\n" in found["yaml"]
+    assert "lab" not in found["document"]
+    assert found["set"] is None
+
+
+def test_edit_of_what_is_no_yaml_names_the_line(served: Served) -> None:
+    answer = edit(served, yaml="name: x\nlab: }")
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["where"] == "scenario.yaml:2"
+
+
+def test_edit_needs_a_text_and_a_possible_path(served: Served) -> None:
+    assert "give 'scenario', 'yaml', or both" in edit(served).json()["detail"]
+    assert edit(served, scenario="nothing").status_code == 404
+    answer = edit(served, yaml=OWN, changes=[{"path": ["schemes", 9], "value": "x"}])
+    assert answer.status_code == 422
+    assert "'schemes.9' does not exist" in answer.json()["detail"]
+
+
+def test_check_has_the_time_of_each_run_and_warnings(served: Served) -> None:
+    found = check(served, yaml=OWN).json()
+    (run,) = found["plan"]
+    assert run["seconds"] > 13, "warm-up and measured part"
+    assert found["wall_seconds"] == run["seconds"]
+    (warning,) = found["warnings"]
+    assert "5,000" in warning
+
+
+def test_too_many_runs_are_refused_before_they_are_planned(served: Served) -> None:
+    values = ", ".join(str(each) for each in range(1, 65))
+    sweep = f"sweep: {{lab.servers: [{values}], lab.clients: [{values}]}}\n"
+    for path in ("jobs", "scenarios/check"):
+        answer = post(f"{served.url}/api/v1/{path}", json={"yaml": OWN + sweep})
+        assert answer.status_code == 422
+        assert "has 4,096 runs; at most 2,000" in answer.json()["detail"]
+        assert answer.json()["errors"][0]["field"] == "sweep"
+
+
+def test_schema_says_which_options_belong_to_schemes(served: Served) -> None:
+    lab = get(f"{served.url}/api/v1/scenarios/schema").json()["$defs"]["LabSpec"]["properties"]
+    assert "schemes" not in lab["servers"]
+    assert "netcache" in lab["cache_entries"]["schemes"]
+    assert "nocache" not in lab["cache_entries"]["schemes"]

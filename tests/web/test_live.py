@@ -1,0 +1,269 @@
+"""The view Live: what runs, its progress and numbers, cancelling, and the loss of the server."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from netkv.api.server import bound
+from netkv.runs import Store, StoreSink
+from tests.api.serving import Served
+from tests.runs.recorded_runs import record_comparison, result, samples, start
+from tests.waiting import PATIENCE_S, until
+
+ROOT = Path(__file__).parents[2]
+
+
+def points(page: Page, chart: str = "throughput") -> int:
+    """Number of points of the first trace of a chart; 0 before it is drawn."""
+    found: int = page.evaluate(
+        "id => (document.getElementById(id)?.data ?? [])[0]?.x.length ?? 0", chart
+    )
+    return found
+
+
+def wait_for_points(page: Page, count: int, chart: str = "throughput") -> None:
+    page.wait_for_function(
+        "([id, count]) => (document.getElementById(id)?.data ?? [])[0]?.x.length >= count",
+        arg=[chart, count],
+    )
+
+
+@pytest.mark.usefixtures("slow_runner")
+def test_newcomer_starts_a_run_sees_it_and_cancels_it(
+    served: Served, page: Page, tmp_path: Path
+) -> None:
+    page.goto(served.url)
+    expect(page.locator("#begin")).to_contain_text("Nothing is running")
+    page.get_by_role("button", name="Run quickstart").click()
+    expect(page.locator("#job")).to_contain_text("running")
+    wait_for_points(page, 5)
+    (tmp_path / "hold").touch()
+    expect(page.locator("#tile-throughput dd")).to_have_text(re.compile(r"^[0-9,]+$"))
+    expect(page.locator("#activity")).to_contain_text("Running quickstart")
+    page.locator("#cancel").click()
+    expect(page.locator("#job .state")).to_have_text("cancelled")
+    expect(page.locator("#activity")).to_have_text("Nothing is running.")
+    expect(page.locator("#begin")).to_be_visible()
+    assert served.store.heads()[0].status == "cancelled"
+
+
+def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> None:
+    run = start("live", "netcache")
+    feed = list(samples(run))
+    with StoreSink(served.store, group="glive") as sink:
+        sink.begin(run)
+        for sample in feed[:4]:
+            sink.sample(run.id, sample)
+        page.goto(served.url)
+        wait_for_points(page, 4)
+        for sample in feed[4:]:
+            sink.sample(run.id, sample)
+        wait_for_points(page, len(feed))
+        sink.finish(result(run, [each for each in feed if each.phase == "measure"]))
+    expect(page.locator("#job .state")).to_have_text("done")
+    assert points(page) == len(feed)
+
+
+def test_second_run_does_not_push_the_charts_away(served: Served, page: Page) -> None:
+    first, second = start("one", "nocache"), start("two", "netcache")
+    with StoreSink(served.store, group="gtwo") as sink:
+        sink.begin(first)
+        feed = list(samples(first))
+        for sample in feed:
+            sink.sample(first.id, sample)
+        page.goto(served.url)
+        wait_for_points(page, len(feed))
+        before = page.locator("#throughput").bounding_box()
+        sink.finish(result(first, feed[3:]))
+        sink.begin(second)
+        for sample in list(samples(second))[:6]:
+            sink.sample(second.id, sample)
+        expect(page.locator(".cell[aria-pressed='true']")).to_contain_text("netcache")
+        page.wait_for_function("() => document.getElementById('throughput').data[0].x.length === 6")
+        after = page.locator("#throughput").bounding_box()
+        assert before is not None
+        assert after is not None
+        assert abs(after["y"] - before["y"]) < 100
+        page.get_by_role("button", name="nocache").click()
+        wait_for_points(page, len(feed))
+        expect(page).to_have_url(f"{served.url}/#/live/gtwo?run=one")
+
+
+def test_numbers_are_those_of_the_json_document(served: Served, page: Page) -> None:
+    ids = record_comparison(served.store, "gnumbers")
+    page.goto(f"{served.url}/#/live/gnumbers?run={ids[1]}")
+    wait_for_points(page, 20)
+    run = served.store.record(ids[1])
+    shown = page.locator("#tile-throughput dd").inner_text()
+    assert shown == f"{round(run.throughput_ops):,}"
+    page.locator("#latency").scroll_into_view_if_needed()
+    wait_for_points(page, 20, "latency")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Latency as CSV").click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    stored = run.series["latency_p99_us"]
+    column = lines[0].split(",").index("p99")
+    shown_ms = [float(line.split(",")[column]) for line in lines[1:]]
+    assert shown_ms == [each / 1000 for each in stored]
+
+
+def test_deep_link_shows_the_same_run_after_a_reload(served: Served, page: Page) -> None:
+    first, _ = record_comparison(served.store, "gdeep")
+    page.goto(f"{served.url}/#/live/gdeep?run={first}")
+    expect(page.locator(".cell[aria-pressed='true']")).to_contain_text("nocache")
+    page.reload()
+    expect(page.locator(".cell[aria-pressed='true']")).to_contain_text("nocache")
+    wait_for_points(page, 20)
+
+
+def test_outage_is_shaded_and_named(served: Served, page: Page) -> None:
+    _, second = record_comparison(served.store, "gfault")
+    page.goto(f"{served.url}/#/live/gfault?run={second}")
+    wait_for_points(page, 20)
+    layout = page.evaluate("document.getElementById('throughput').layout")
+    assert [(shape["x0"], shape["x1"]) for shape in layout["shapes"]] == [(-3, 0), (10, 12)]
+    assert [each["text"] for each in layout["annotations"]] == ["servers-0 down"]
+    expect(page.locator("#events")).to_contain_text("servers-0 was killed.")
+
+
+def test_unknown_job_is_a_sentence(served: Served, page: Page) -> None:
+    page.goto(f"{served.url}/#/live/gnothing")
+    expect(page.get_by_role("alert")).to_contain_text("There is no job 'gnothing'.")
+
+
+def test_two_pages_show_the_same(served: Served, page: Page, browser: Browser) -> None:
+    run = start("both", "netcache")
+    feed = list(samples(run))
+    other = browser.new_page()
+    try:
+        with StoreSink(served.store, group="gboth") as sink:
+            sink.begin(run)
+            sink.sample(run.id, feed[0])
+            for each in (page, other):
+                each.goto(served.url)
+                expect(each.locator("#job")).to_contain_text("running")
+            for sample in feed[1:]:
+                sink.sample(run.id, sample)
+            for each in (page, other):
+                wait_for_points(each, len(feed))
+    finally:
+        other.close()
+
+
+SERVER = "import sys; from netkv.api import server; server.run(int(sys.argv[1]))"
+
+
+@contextmanager
+def serving(port: int) -> Iterator[subprocess.Popen[str]]:
+    """A server in a process of its own that can be killed."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER, str(port)], stderr=subprocess.PIPE, text=True, cwd=ROOT
+    ) as process:
+        try:
+            assert process.stderr is not None
+            process.stderr.readline()
+            yield process
+        finally:
+            process.kill()
+
+
+def free_port() -> int:
+    with bound(0) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def test_page_continues_without_a_gap_after_the_server_is_killed(store: Store, page: Page) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    run = start("long", "netcache")
+    feed = list(samples(run))
+    with StoreSink(store, group="glong") as sink:
+        sink.begin(run)
+        for sample in feed[:5]:
+            sink.sample(run.id, sample)
+        with serving(port) as server:
+            page.goto(url)
+            wait_for_points(page, 5)
+            server.kill()
+            server.wait()
+            expect(page.locator("#activity")).to_contain_text("does not answer")
+        for sample in feed[5:15]:
+            sink.sample(run.id, sample)
+        with serving(port):
+            wait_for_points(page, 15)
+            for sample in feed[15:]:
+                sink.sample(run.id, sample)
+            wait_for_points(page, len(feed))
+            times = page.evaluate("document.getElementById('throughput').data[0].x")
+            assert times == [sample.time for sample in feed]
+            answer = httpx.get(f"{url}/api/v1/runs/long/series", timeout=PATIENCE_S)
+            assert answer.json()["columns"]["time"] == times
+
+
+def test_progress_of_a_sweep_is_shown_for_each_run(served: Served, page: Page) -> None:
+    """The plan and the progress are those that a run reports to the store."""
+    plan: list[dict[str, Any]] = [
+        {"scheme": scheme, "params": {"workload.zipf": zipf}, "repeat": 0}
+        for zipf in (0.9, 0.99)
+        for scheme in ("nocache", "netcache")
+    ]
+    run = start("cell", "nocache", params={"workload.zipf": 0.9})
+    with StoreSink(served.store, group="gsweep") as sink:
+        sink.plan(plan)
+        sink.begin(run)
+        sink.progress(
+            {
+                "done": 0,
+                "total": 4,
+                "fraction": 0.125,
+                "left_seconds": 70.0,
+                "phase": "measure",
+                "runs": [
+                    {
+                        "index": 0,
+                        "scheme": "nocache",
+                        "phase": "measure",
+                        "fraction": 0.5,
+                        "share": 0.5,
+                        "left_seconds": 10.0,
+                        "recovering": [],
+                    }
+                ],
+                "updated_at": 0.0,
+            }
+        )
+        page.goto(served.url)
+        expect(page.locator(".cell")).to_have_count(4)
+        expect(page.locator("#cell-0")).to_contain_text("50%")
+        expect(page.locator("#cell-3")).to_contain_text("waiting")
+        expect(page.locator("#job .progress")).to_contain_text("12% · 1 min 10 s left")
+        expect(page.locator("#activity")).to_contain_text("12%")
+
+
+def test_stopped_stream_does_not_hide_what_was_stored(served: Served, page: Page) -> None:
+    """A page that was offline gets the missing samples from the store."""
+    run = start("offline", "netcache")
+    feed = list(samples(run))
+    with StoreSink(served.store, group="goffline") as sink:
+        sink.begin(run)
+        sink.sample(run.id, feed[0])
+        page.goto(served.url)
+        wait_for_points(page, 1)
+        page.context.set_offline(True)
+        for sample in feed[1:]:
+            sink.sample(run.id, sample)
+        page.context.set_offline(False)
+        wait_for_points(page, len(feed))
+        until(lambda: points(page) == len(feed), "each sample is there once")
+        assert page.title() == "Live · netkv"

@@ -1,0 +1,4 @@
+/** The entry of Swagger UI. */
+interface Window {
+  SwaggerUIBundle: (options: object) => unknown;
+}

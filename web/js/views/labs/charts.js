@@ -1,0 +1,104 @@
+// The charts of a lab over time, with its outages and faults shaded.
+
+import { make } from "../../core/dom.js";
+import { lookOf } from "../../core/looks.js";
+import { colour } from "../../core/theme.js";
+import { Chart } from "../../parts/chart.js";
+import { disturbances } from "../../parts/disturbances.js";
+
+/** @typedef {import("../../core/api.js").Schemas} Schemas */
+/** @typedef {import("../../core/labs.js").Sample} Sample */
+
+const MAX_GAP_S = 15;
+const DASHES = ["dash", "dot", "dashdot", "longdash", "longdashdot"];
+const PERCENTILES = /** @type {const} */ ([["p50", "solid"], ["p99", "dash"]]);
+
+/** All charts; `update` draws those of a lab. */
+export function charts() {
+  const throughput = new Chart({ id: "lab-throughput", title: "Throughput", unit: "operations/s of the load generator, by who answers; programs: frames/s", wide: true, show: digits });
+  const hits = new Chart({ id: "lab-hits", title: "Hit ratio", unit: "of reads of the load generator", show: digits });
+  const latency = new Chart({ id: "lab-latency", title: "Latency", unit: "ms", show: digits });
+  const load = new Chart({ id: "lab-load", title: "Load of servers", unit: "operations/s, of all clients", wide: true, show: digits });
+  const all = [throughput, hits, latency, load];
+  return {
+    element: make("div", { class: "charts" }, ...all.map((chart) => chart.element)),
+    close: () => all.forEach((chart) => chart.close()),
+    /** @param {Schemas["Lab"]} lab @param {Sample[]} all */
+    update(lab, all) {
+      const samples = unbroken(all);
+      const x = samples.map((sample) => sample.time - lab.created);
+      const over = () => {
+        const { shapes, annotations } = shaded(lab, x);
+        const from = x.at(0);
+        return { shapes, annotations, x: { title: { text: "seconds since the lab was brought up" }, ...(from === undefined ? {} : { range: [from, Math.max(from + 30, x.at(-1) ?? 0)] }) } };
+      };
+      throughput.update(() => ({ ...over(), traces: answers(lab, samples, x), y: { rangemode: "tozero", tickformat: "~s" }, empty: "No samples yet" }));
+      hits.update(() => ({ ...over(), annotations: [], traces: samples.length ? [line(lab, "hit ratio", x, samples.map((sample) => sample.hit_ratio))] : [], y: { range: [0, 1], tickformat: ".0%" } }));
+      latency.update(() => ({
+        ...over(),
+        annotations: [],
+        traces: samples.length ? PERCENTILES.map(([name, dash]) => line(lab, name, x, samples.map((sample) => (sample.latency_us ? sample.latency_us[name] / 1000 : null)), dash)) : [],
+        y: { rangemode: "tozero" },
+      }));
+      load.update(() => ({ traces: heat(samples, x), x: over().x, y: { title: { text: "server" }, tickformat: "d" }, empty: "No samples yet" }));
+    },
+  };
+}
+
+/** The newest samples without a gap: a lab is sampled only while somebody looks. @param {Sample[]} samples */
+function unbroken(samples) {
+  const first = samples.findLastIndex((sample, at) => at > 0 && sample.time - samples[at - 1].time > MAX_GAP_S);
+  return first > 0 ? samples.slice(first) : samples;
+}
+
+/** @param {unknown} value */
+function digits(value) {
+  return typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
+}
+
+/** @param {Schemas["Lab"]} lab @param {string} name @param {number[]} x @param {(number | null)[]} y @param {string} [dash] */
+function line(lab, name, x, y, dash = "solid") {
+  const { color, width } = lookOf(lab.scheme).line;
+  return { type: "scatter", mode: y.length > 1 ? "lines" : "markers", name, x, y, line: { color, width, dash }, marker: { color } };
+}
+
+/** Stacked: what caches and servers answer; beside it the programs at external clients. @param {Schemas["Lab"]} lab @param {Sample[]} samples @param {number[]} x */
+function answers(lab, samples, x) {
+  if (!samples.length) return [];
+  const scheme = lookOf(lab.scheme).line.color;
+  const part = (/** @type {string} */ name, /** @type {number[]} */ y, /** @type {string} */ opacity) => ({
+    type: "scatter", mode: "lines", name, x, y, stackgroup: "answers", line: { color: scheme, width: 1 }, fillcolor: `${scheme}${opacity}`,
+    hovertemplate: `%{y:,.0f}<extra>${name}</extra>`,
+  });
+  const names = [...new Set(samples.flatMap((sample) => Object.keys(sample.programs)))];
+  return [
+    part("servers", samples.map((sample) => Math.max(0, sample.throughput - sample.hits_per_s)), "26"),
+    part("cache", samples.map((sample) => sample.hits_per_s), "8c"),
+    ...names.map((name, at) => {
+      const program = lab.nodes.find((node) => node.name === name)?.program;
+      return {
+        type: "scatter", mode: "lines", name: `${name}${program ? ` (${program})` : ""}: requests`, x, y: samples.map((sample) => sample.programs[name]?.from_per_s ?? null),
+        line: { color: colour("--text"), width: 2, dash: DASHES[at % DASHES.length] }, hovertemplate: `%{y:,.0f}<extra>%{fullData.name}</extra>`,
+      };
+    }),
+  ];
+}
+
+/** @param {Sample[]} samples @param {number[]} x */
+function heat(samples, x) {
+  const servers = Math.max(0, ...samples.map((sample) => sample.server_load.length));
+  if (!servers) return [];
+  const z = Array.from({ length: servers }, (_, server) => samples.map((sample) => sample.server_load[server] ?? 0));
+  const scale = [[0, colour("--heat-low")], [1, colour("--heat-high")]];
+  return [{ type: "heatmap", name: "load of each server", x, y: z.map((_, server) => server), z, zmin: 0, colorscale: scale, colorbar: { thickness: 10, tickformat: "~s", outlinewidth: 0 }, hovertemplate: "server %{y} at %{x:.0f} s: %{z:,.0f} ops/s<extra></extra>" }];
+}
+
+/** Outages, recoveries and link faults, as they are shaded for runs. @param {Schemas["Lab"]} lab @param {number[]} x */
+export function shaded(lab, x) {
+  // The last event of a recovery of a lab has no phases; its length is not known, only its end.
+  const events = lab.events.map((event) => ({ ...event, time: event.time - lab.created, recovery: event.kind === "recovered" ? { phases: [], counts: {} } : null }));
+  const duration = (x.at(-1) ?? 0) + 1e9;
+  const series = /** @type {any} */ ({ columns: { time: x }, events });
+  return disturbances([{ run: /** @type {any} */ ({ duration }), series }]);
+}
+

@@ -1,0 +1,92 @@
+// The tables of a switch of a running lab, as a set-up for a trace.
+
+import { get } from "../../core/api.js";
+import { fill, make } from "../../core/dom.js";
+import { count } from "../../core/format.js";
+
+/** @typedef {import("../../core/api.js").Schemas} Schemas */
+/**
+ * @typedef {object} Taken
+ * @property {string} scheme
+ * @property {import("./types.js").Entry[]} entries
+ * @property {import("./types.js").DefaultAction[]} defaults
+ * @property {string[]} cached keys
+ * @property {{ port: number, name: string }[]} ports
+ * @property {boolean} more whether the switch has more entries than a set-up
+ */
+
+const PAGE = 1000;
+const MAX_ENTRIES = 10_000;
+const EXPLANATION = "Tables are read by P4Runtime. Registers of a live switch cannot be read, because their state moves by packets only: after this, all registers are 0 here unless you set them. A key that the lab has cached may therefore be a miss.";
+
+/**
+ * @param {(taken: Taken) => string} use returns a sentence about what was taken
+ */
+export function labPart(use) {
+  const body = make("div", { class: "lab-part" });
+  const element = make("details", { class: "card", id: "from-lab", toggle: () => element.open && load() }, make("summary", {}, "Take tables from a running lab"), body);
+
+  async function load() {
+    try {
+      const labs = /** @type {Schemas["LabSummary"][]} */ (await get("/labs"));
+      const ready = labs.filter((each) => each.state === "ready" || each.state === "failed");
+      if (!ready.length) return fill(body, make("p", { class: "empty" }, "No lab is running. ‘netkv up’, or the view Labs, brings one up."));
+      const details = await Promise.all(ready.map((each) => get(`/labs/${encodeURIComponent(each.name)}`).catch(() => null)));
+      const switches = /** @type {Schemas["Lab"][]} */ (details.filter(Boolean)).flatMap((lab) => lab.nodes.filter((node) => node.kind === "switch" && node.running).map((node) => ({ lab, node })));
+      const choice = make("select", { "aria-label": "Switch of a lab" }, ...switches.map(({ lab, node }, at) => make("option", { value: at }, `${lab.name}: ${node.name} (${lab.scheme})`)));
+      const said = make("p", { class: "hint", role: "status" });
+      const take = make("button", { type: "button", id: "take-tables", click: () => taken() }, "Take its tables");
+      async function taken() {
+        const { lab, node } = switches[Number(choice.value)];
+        take.disabled = true;
+        fill(said, "Reading …");
+        try {
+          fill(said, use(await read(lab, node)));
+        } catch (error) {
+          fill(said, error instanceof Error ? error.message : String(error));
+        }
+        take.disabled = false;
+      }
+      fill(body, make("p", { class: "hint" }, EXPLANATION), switches.length ? make("p", { class: "buttons" }, choice, take) : make("p", { class: "empty" }, "No switch of a lab is running."), said);
+    } catch (error) {
+      fill(body, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+    }
+  }
+  return element;
+}
+
+/** @param {Schemas["Lab"]} lab @param {Schemas["LabNode"]} node @returns {Promise<Taken>} */
+async function read(lab, node) {
+  const path = `/labs/${encodeURIComponent(lab.name)}/nodes/${encodeURIComponent(node.name)}`;
+  const details = /** @type {Schemas["NodeDetails"]} */ (await get(path));
+  if (details.problem) throw new Error(details.problem);
+  /** @type {Taken} */
+  const taken = { scheme: lab.scheme, entries: [], defaults: [], cached: [], ports: [], more: false };
+  for (const { name } of details.tables) {
+    for (let offset = 0, more = true; more; offset += PAGE) {
+      const part = /** @type {Schemas["TableContents"]} */ (await get(`${path}/tables/${encodeURIComponent(name)}`, { offset, limit: PAGE }));
+      const found = part.entries ?? [];
+      const room = MAX_ENTRIES - taken.entries.length;
+      taken.entries.push(...found.slice(0, room).map(({ match, action, params, priority }) => ({ table: name, match, action, params, priority })));
+      if (offset === 0 && part.default) taken.defaults.push({ table: name, action: part.default.action, params: part.default.params });
+      more = part.more;
+      if (found.length > room || (more && found.length === room)) {
+        taken.more = true;
+        break;
+      }
+    }
+  }
+  const cached = await get(`${path}/cached`).catch(() => null);
+  taken.cached = cached?.keys.map((/** @type {string} */ key) => (key.startsWith("0x") ? key : `0x${key}`)) ?? [];
+  for (const link of lab.links) {
+    if (link.a === node.name && link.a_port != null) taken.ports.push({ port: link.a_port, name: link.b });
+    else if (link.b === node.name && link.b_port != null) taken.ports.push({ port: link.b_port, name: link.a });
+  }
+  return taken;
+}
+
+/** @param {Taken} taken @param {number} used entries that the program has tables for */
+export function sentence(taken, used) {
+  const left = taken.entries.length - used;
+  return `${count(used)} entries were taken${left ? `; ${count(left)} are of tables that this program does not have` : ""}${taken.more ? `; the switch has more than the ${count(MAX_ENTRIES)} that a set-up can have` : ""}. Fields for keys and ports offer the lab's cached keys and hosts.`;
+}

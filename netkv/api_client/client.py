@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from netkv.api.models.jobs import Job, Jobs
     from netkv.api.models.labs import Lab, LabSummary
-    from netkv.api.models.runs import Series
+    from netkv.api.models.runs import ComparedRuns, Runs, Series
     from netkv.runs import RunHead, RunRecord
-    from netkv.runs.compare import Comparison
     from netkv.scenarios.results import ScenarioResult
 
     Parsed = TypeVar("Parsed", bound=BaseModel)
@@ -192,9 +191,13 @@ class Client:
 
     def runs(self, **query: Any) -> list[RunHead]:
         """Stored runs, newest first; `query` has the parameters of `GET /runs`."""
-        from netkv.runs import RunHead
+        return self.run_page(**query).runs
 
-        return [_parsed(RunHead, each) for each in self.get("/runs", **query)]
+    def run_page(self, **query: Any) -> Runs:
+        """The same, with the number of runs on all pages (`total`)."""
+        from netkv.api.models.runs import Runs
+
+        return _parsed(Runs, self.get("/runs", **query))
 
     def run_record(self, run_id: str) -> RunRecord:
         """The complete record of a run."""
@@ -208,12 +211,12 @@ class Client:
 
         return _parsed(Series, self.get(f"/runs/{_id(run_id)}/series", **query))
 
-    def compare(self, run_ids: Iterable[str], baseline: str | None = None) -> Comparison:
+    def compare(self, run_ids: Iterable[str], baseline: str | None = None) -> ComparedRuns:
         """A comparison of runs. `baseline`: a run, or a scheme; by default the first scheme."""
-        from netkv.runs.compare import Comparison
+        from netkv.api.models.runs import ComparedRuns
 
         document = self.get("/compare", run=list(run_ids), baseline=baseline)
-        return _parsed(Comparison, document)
+        return _parsed(ComparedRuns, document)
 
     # ------------------------------------------------------------------ labs
 

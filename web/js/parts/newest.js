@@ -35,6 +35,6 @@ function item(runs, view) {
     {},
     make("a", { href: router.link([view], { run: runs.map((run) => run.id) }) }, runs[0].title || runs[0].scenario),
     make("span", { class: "hint" }, `${runs.length} ${runs.length === 1 ? "run" : "runs"} · ${moment(runs[0].started_at)}`),
-    make("span", { class: "schemes" }, ...schemes.map((scheme) => make("span", { class: "scheme" }, swatch(lookOf(scheme)), scheme))),
+    make("span", { class: "run-schemes" }, ...schemes.map((scheme) => make("span", { class: "run-scheme" }, swatch(lookOf(scheme)), scheme))),
   );
 }

@@ -207,14 +207,12 @@ export function mount(place) {
     fill(happened, rows.events(shown.map(({ run, series: own }) => ({ run, events: own.events })), looks));
   }
 
-  const statuses = () => JSON.stringify(runs.map((run) => [run.id, run.status]));
   const off = [
-    // A run that has ended has figures.
+    // A run that has ended has figures. The jobs of terminals are no longer listed when they have ended.
     jobs.watch(({ active, ended }) => {
       const now = new Map([...active, ...ended].flatMap((job) => job.runs).map((run) => [run.id, run.status]));
-      const before = statuses();
-      const changed = runs.filter((run) => now.has(run.id) && now.get(run.id) !== run.status);
-      if (!changed.length || before !== statuses()) return;
+      const changed = runs.filter((run) => (run.status === "running" ? now.get(run.id) !== "running" : now.has(run.id) && now.get(run.id) !== run.status));
+      if (!changed.length) return;
       for (const run of changed) series.reload(run.id);
       load();
     }),

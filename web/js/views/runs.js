@@ -52,7 +52,7 @@ export function mount(place) {
       "div",
       { class: "stack" },
       make("section", { class: "card" }, make("div", { class: "head" }, make("h1", {}, "Runs"), total), controls.element),
-      make("section", { class: "card" }, make("div", { class: "head tools" }, actions, make("div", { class: "buttons" }, make("label", { class: "check", for: "fold" }, fold, "Fold groups"), choice)), problem, list, pages),
+      make("section", { class: "card" }, make("div", { class: "head tools" }, actions, make("div", { class: "buttons" }, make("label", { class: "run-check", for: "fold" }, fold, "Fold groups"), choice)), problem, list, pages),
     ),
   );
 

@@ -30,7 +30,7 @@ function ask({ id, title, body, verb, kind = "primary", act }) {
     problem,
     make("p", { class: "buttons" }, agree, make("button", { type: "button", click: () => dialog.close() }, "Keep as it is")),
   );
-  const dialog = make("dialog", { id, "aria-labelledby": `${id}-title`, close: () => dialog.remove() }, form);
+  const dialog = make("dialog", { id, class: "run-dialog", "aria-labelledby": `${id}-title`, close: () => dialog.remove() }, form);
 
   async function agreed() {
     agree.disabled = true;

@@ -52,14 +52,14 @@ export function controls(changed) {
   });
   const pinned = make("input", { id: "pinned", type: "checkbox", change: () => set({ pinned: pinned.checked }) });
   const clear = make("button", { id: "clear", type: "button", class: "quiet", click: () => changed((filters = none())) }, "Clear filters");
-  const choices = make("div", { class: "choices" });
+  const choices = make("div", { class: "run-choices" });
   const element = make(
     "form",
-    { class: "filters", role: "search", submit: (/** @type {Event} */ event) => event.preventDefault() },
+    { class: "run-filters", role: "search", submit: (/** @type {Event} */ event) => event.preventDefault() },
     labelled("Search", search),
     choices,
     labelled("Options", where),
-    make("label", { class: "check", for: "pinned" }, pinned, "Pinned only"),
+    make("label", { class: "run-check", for: "pinned" }, pinned, "Pinned only"),
     clear,
   );
 
@@ -106,7 +106,7 @@ export function controls(changed) {
 
 /** @param {string} text @param {HTMLElement} control */
 function labelled(text, control) {
-  return make("div", { class: "field" }, make("label", { for: control.id }, text), control);
+  return make("div", { class: "run-field" }, make("label", { for: control.id }, text), control);
 }
 
 /**

@@ -76,7 +76,7 @@ function groupRow(group, runs, folded, { columns, selected }, actions) {
         { class: "group-line" },
         make("button", { type: "button", class: "fold", id: `fold-${group}`, "aria-expanded": String(!folded), click: () => actions.fold(group) }, make("span", { "aria-hidden": "true" }, folded ? "▸" : "▾"), ` ${first.title || first.scenario}`),
         make("span", { class: "hint" }, `${runs.length} ${runs.length === 1 ? "run" : "runs"} · ${moment(Math.min(...runs.map((run) => run.started_at)))}`),
-        make("span", { class: "schemes" }, ...(folded ? schemes.map((scheme) => make("span", { class: "scheme" }, swatch(lookOf(scheme)), scheme)) : [])),
+        make("span", { class: "run-schemes" }, ...(folded ? schemes.map((scheme) => make("span", { class: "run-scheme" }, swatch(lookOf(scheme)), scheme)) : [])),
         ...states.map(([state, number]) => make("span", { class: `state state-${state}` }, `${number} ${state}`)),
         make("span", { class: "links" }, make("a", { href: router.link(["compare"], { run: ids }) }, "Compare"), make("a", { href: router.link(["figures"], { run: ids }) }, "Figures")),
       ),

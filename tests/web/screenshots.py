@@ -67,7 +67,7 @@ def served(store: Store) -> Iterator[str]:
         thread.join()
 
 
-def slow_run(request: ScenarioRequest, group: str, _directory: Path) -> list[str]:
+def slow_run(request: ScenarioRequest, group: str, directory: Path) -> list[str]:  # noqa: ARG001  # as the function that it replaces
     """A run that reports recorded samples, so that pictures do not depend on the machine."""
     name = request.scenario or "quickstart"
     return [sys.executable, "-m", "tests.api.slow_runner", group, name, "60"]

@@ -26,7 +26,7 @@ const REMEMBER_MS = 150;
 /** @param {HTMLElement} place */
 export function mount(place) {
   const programs = make("select", { id: "program", change: () => chooseProgram(programs.value) });
-  const examples = make("select", { id: "example", change: () => open({ program: base, example: examples.value }) });
+  const examples = make("select", { id: "example", change: () => open({ program: base, example: examples.value, own: isOwn, source: isOwn ? own.get() : undefined }) });
   const about = make("p", { class: "hint", id: "about-program" });
   const run = make("button", { type: "button", class: "primary", id: "send-packets", click: () => trace() }, "Send the packets");
   const said = make("p", { class: "hint", id: "said", role: "status" });
@@ -44,7 +44,7 @@ export function mount(place) {
     { id: "edit-setup" },
     make("summary", {}, "Set-up of the switch ", setupHint),
     setup.element,
-    make("div", { class: "choices" }, make("label", {}, "Seed of random()", seed), make("label", {}, "Pipelines", pipelines)),
+    make("div", { class: "choices" }, make("label", {}, "Seed of random()", seed), make("label", {}, "Pipelines", pipelines), button("Empty the set-up", "empty-setup", () => setSetup(complete(undefined))), button("As in the example", "reset-setup", () => setSetup(fresh().setup))),
   );
   const lab = labPart(useLab);
   lab.classList.remove("card");
@@ -57,18 +57,19 @@ export function mount(place) {
     said,
     problem,
   );
-  const headline = make("section", { class: "card", id: "way", "aria-label": "The way of the packet", hidden: true });
+  const headline = make("section", { class: "card", id: "way", "aria-label": "The way of the packet" });
   const list = stepList(stepChosen, (main) => {
     mainOnly = main;
     remember();
   });
-  const facts = make("section", { class: "card facts-card", id: "step-details", "aria-live": "polite", "aria-label": "Details of the step" });
+  const facts = make("section", { class: "card facts-card", id: "step-details", "aria-label": "Details of the step" });
   const source = code();
   const sourceCard = make("section", { class: "card", id: "source" }, source.element);
-  const inspect = make("div", { class: "inspect", hidden: true }, list.element, make("div", { class: "stack" }, sourceCard, facts));
+  const inspect = make("div", { class: "inspect" }, list.element, make("div", { class: "stack" }, sourceCard, facts));
   const outside = make("div", { class: "stack", id: "outside" });
+  const results = make("div", { class: "stack results", hidden: true }, headline, inspect, outside);
   const ownPlace = make("div", { hidden: true }, own.element);
-  fill(place, make("h1", { class: "hidden" }, "Packet"), make("div", { class: "stack packet-view" }, choice, ownPlace, headline, inspect, outside));
+  fill(place, make("h1", { class: "hidden" }, "Packet"), make("div", { class: "stack packet-view" }, choice, ownPlace, results));
 
   /** @type {Schemas["ProgramSummary"][]} */
   let all = [];
@@ -110,11 +111,11 @@ export function mount(place) {
 
   // ---------------------------------------------------------------------------------------------- choice
 
-  /** @param {{ program?: string, example?: string, edit?: string, own?: boolean, packet?: number, step?: number }} wanted */
+  /** @param {{ program?: string, example?: string, edit?: string, own?: boolean, source?: string, packet?: number, step?: number }} wanted */
   async function open(wanted) {
     const mine = ++turn;
     fail(null);
-    list.set([], mainOnly);
+    results.classList.add("stale");
     say("Loading …");
     try {
       if (!all.length) all = await get("/programs");
@@ -139,12 +140,15 @@ export function mount(place) {
       }
       packet = wanted.packet ?? 0;
       step = wanted.step ?? 0;
-      if (isOwn) own.set(body.source ?? /** @type {Schemas["ProgramDetails"]} */ (shipped).sources[/** @type {Schemas["ProgramDetails"]} */ (shipped).file]);
+      if (isOwn) own.set(wanted.source ?? body.source ?? /** @type {Schemas["ProgramDetails"]} */ (shipped).sources[/** @type {Schemas["ProgramDetails"]} */ (shipped).file]);
       program = shipped;
       renderChoice();
       await trace(true);
     } catch (error) {
-      if (mine === turn) fail(error);
+      if (mine !== turn) return;
+      results.hidden = true;
+      run.disabled = false;
+      fail(error);
     }
   }
 
@@ -218,6 +222,7 @@ export function mount(place) {
 
   function edited() {
     run.classList.add("due");
+    results.classList.add("stale");
     say("Changed: send the packets again to see their way.");
     renderHints();
     keepEdit();
@@ -229,6 +234,13 @@ export function mount(place) {
     const text = Object.keys(found).length ? await packed(found) : "";
     edit = text;
     remember();
+  }
+
+  /** @param {Body["setup"]} next */
+  function setSetup(next) {
+    body.setup = next;
+    if (program) setup.set(next, program);
+    edited();
   }
 
   /** @param {import("./packet/lab.js").Taken} taken */
@@ -247,8 +259,7 @@ export function mount(place) {
     };
     editor.offerKeys(taken.cached, "cached in the lab");
     editor.offerPorts(taken.ports);
-    setup.set(body.setup, program);
-    edited();
+    setSetup(body.setup);
     return sentence(taken, usable.length);
   }
 
@@ -270,6 +281,7 @@ export function mount(place) {
         if (mine !== turn) return;
         if (!checked.ok || !checked.interface) {
           say("");
+          results.hidden = keep;
           const number = checked.errors.length;
           fail(new Error(`The program does not compile: ${number} ${number === 1 ? "error" : "errors"}, at the lines below its text.`));
           return;
@@ -295,6 +307,7 @@ export function mount(place) {
     } catch (error) {
       if (mine !== turn) return;
       say("");
+      results.hidden = keep;
       fail(error);
       if (error instanceof ApiError) mark(error.fields);
     } finally {
@@ -334,8 +347,8 @@ export function mount(place) {
       picture.element,
       one.steps_left_out > 0 && make("p", { class: "hint" }, `${one.steps_left_out.toLocaleString("en")} further steps are left out: an answer has at most 20,000.`),
     );
-    headline.hidden = false;
-    inspect.hidden = false;
+    results.hidden = false;
+    results.classList.remove("stale");
     list.set(one.steps, mainOnly);
     fill(outside, frames(traced), stateAfter(result.state, cells, program, several));
     list.show(at);

@@ -57,11 +57,11 @@ function keyOf(block, cell) {
  *
  * @param {string} title
  * @param {Block[]} blocks
- * @param {{ before?: Map<string, string>, values?: (header: string, field: string) => string | null, current?: string, word?: string }} [options]
+ * @param {{ before?: Map<string, string>, values?: (header: string, field: string) => string | null, current?: string }} [options]
  *   `before`: fields of another frame that this one is compared with; `values`: values of fields at a step; `current`: a
  *   header or field (`hdr.kv`, `hdr.kv.op`) to mark
  */
-export function byteMap(title, blocks, { before, values, current = "", word = "changed" } = {}) {
+export function byteMap(title, blocks, { before, values, current = "" } = {}) {
   /** @type {Map<string, number>} */
   const colours = new Map();
   const rows = blocks.map((block) => {
@@ -84,8 +84,8 @@ export function byteMap(title, blocks, { before, values, current = "", word = "c
         "li",
         { class: `field${changed ? " changed" : ""}${marked ? " marked" : ""}`, title: `${names || block.header}: ${notes.join("; ")}` },
         names && make("span", { class: "name" }, names),
-        make("span", { class: "bytes" }, spaced(cell.bytes)),
-        changed && make("span", { class: "hidden" }, ` ${word}${old != null ? `, was ${old}` : ""}${set ? `, now ${now?.filter(Boolean).join(", ")}` : ""}`),
+        set ? make("span", { class: "bytes" }, make("del", {}, spaced(cell.bytes)), " ", make("ins", {}, now?.map((value) => (value == null ? "=" : spaced(value.slice(2)))).join(" | "))) : make("span", { class: "bytes" }, spaced(cell.bytes)),
+        changed && !set && make("span", { class: "hidden" }, old != null ? ` changed, was ${old}` : " changed"),
       );
     });
     // The elements of a stack have one colour.

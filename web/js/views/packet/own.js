@@ -22,7 +22,15 @@ export function ownProgram(changed) {
     const key = `${lines} ${[...wrong].join()}`;
     if (key === drawn) return;
     drawn = key;
-    fill(numbers, ...Array.from({ length: lines }, (_, at) => make("span", { class: wrong.has(at + 1) ? "wrong" : null }, at + 1)));
+    // One text between two wrong lines: a program may have many thousand lines.
+    const parts = [];
+    let from = 1;
+    for (const line of [...[...wrong].filter((each) => each <= lines).sort((a, b) => a - b), lines + 1]) {
+      parts.push(Array.from({ length: line - from }, (_, at) => `${from + at}\n`).join(""));
+      if (line <= lines) parts.push(make("span", { class: "wrong" }, line), "\n");
+      from = line + 1;
+    }
+    fill(numbers, ...parts);
   }
 
   /** @param {Schemas["Diagnostic"][]} found */

@@ -26,7 +26,7 @@ const BOX_OF = { Parser: "Parser", VerifyChecksum: "Parser", Ingress: "Ingress",
 export function pipeline(steps, passes, choose) {
   const rows = rowsOf(passes);
   const shown = rows.slice(0, MAX_ROWS);
-  const height = TOP + Math.max(1, shown.length) * ROW;
+  const height = TOP + Math.max(1, shown.length) * ROW - (ROW - BOX.height) + 6;
   /** Boxes by pass and block. @type {Map<string, SVGElement>} */
   const boxes = new Map();
   /** @type {Element[]} */

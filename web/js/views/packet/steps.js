@@ -20,7 +20,7 @@ export function stepList(changed, filtered) {
   let rows = [];
   let current = 0;
   let playing = 0;
-  const space = make("div", { class: "space" });
+  const space = make("div", { class: "space", role: "presentation" });
   const list = make("div", { class: "steps", id: "steps", role: "listbox", tabindex: 0, "aria-label": "Steps of the packet", scroll: () => render(), keydown: pressed }, space);
   const slider = make("input", { type: "range", id: "step-slider", min: 0, value: 0, "aria-label": "Step", input: () => choose(rows[Number(slider.value)] ?? 0) });
   const play = make("button", { type: "button", class: "quiet", id: "play", click: () => (playing ? stop() : start()) }, "▶ Play");
@@ -112,7 +112,6 @@ export function stepList(changed, filtered) {
   }
 
   function render() {
-    space.style.height = `${rows.length * HEIGHT}px`;
     const first = Math.max(0, Math.floor(list.scrollTop / HEIGHT) - 10);
     const last = Math.min(rows.length, Math.ceil((list.scrollTop + list.clientHeight) / HEIGHT) + 10);
     const now = rowOf(current);
@@ -153,6 +152,7 @@ export function stepList(changed, filtered) {
     main.checked = on;
     rows = [...steps.keys()].filter((index) => !on || isMain(steps[index]));
     slider.max = String(Math.max(0, rows.length - 1));
+    space.style.height = `${rows.length * HEIGHT}px`;
   }
 
   return {

@@ -1,17 +1,14 @@
-"""The dashboard in a real browser: starting and stopping runs, theme, designs."""
+"""The dashboard in a real browser: starting and stopping runs, theme."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.api.serving import Served
-from tests.fpga.bench import CACHE
-from tests.fpga.live_ends import Ends, running
 
 
 def traces(page: Page, chart: str) -> list[dict[str, Any]]:
@@ -108,30 +105,3 @@ def test_live_rack_is_run_from_the_page(served: Served, page: Page) -> None:
     row = page.locator("#comparison tbody tr").nth(1)
     expect(row).to_contain_text(f"{netcache.throughput_ops:,.0f}")
     assert len(traces(page, "load")) == 2
-
-
-def test_designs_and_counters_of_a_running_one_are_shown(
-    served: Served, page: Page, tmp_path: Path
-) -> None:
-    CACHE.mkdir(parents=True, exist_ok=True)
-    (tmp_path / "cache").symlink_to(CACHE)
-    page.goto(served.url)
-    expect(page.locator("#designs-list")).to_be_hidden()
-    page.locator("#designs summary").click()
-    row = page.locator("#designs-list tbody tr", has_text="LaKe")
-    expect(row).to_contain_text("200 MHz")
-    expect(row).to_contain_text("nf0, nf1, nf2, nf3, host")
-    shown = page.locator("#designs-running")
-    expect(shown).to_contain_text("No design runs.")
-    ends = Ends()
-    port = f"--port=nf0=udp:{','.join(ends.plug(0))}"
-    try:
-        with running(tmp_path, tmp_path / "log", "wire", "--name=mine", "--write=mode=0", port):
-            expect(shown).to_contain_text("mine wire, 200 MHz")
-            for _ in range(3):
-                ends.send(0, bytes(70))
-            frames = shown.locator("dl div", has_text="frames.0").locator("dd")
-            expect(frames).to_have_text("3")
-        expect(shown).to_contain_text("No design runs.")
-    finally:
-        ends.close()

@@ -393,6 +393,7 @@ def test_killed_switch_heals_by_itself(api: Api, lab: str) -> None:
     (fault,) = [each for each in faults if each["node"] == "switch"]
     assert fault["text"] == "kill switch"
     assert fault["end"] == pytest.approx(fault["begin"] + 1)
+    assert fault["heal"] == [{"start": "switch"}]
     until(lambda: state_of(api, lab, "switch"), "the switch was started again")
     until(lambda: not api.get(lab)["faults"], "no fault is in force")
     texts = [event["text"] for event in api.get(lab)["events"]]

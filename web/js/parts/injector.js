@@ -50,9 +50,8 @@ const LASTS_S = 2;
  * @param {Link[]} about.links
  * @param {string} [about.only] offer only faults of this node
  * @param {() => string} about.lab name of the lab now
- * @param {(faults: Schemas["FaultInForce"][]) => void} [about.injected]
  */
-export function injector({ id, nodes, links, only, lab, injected }) {
+export function injector({ id, nodes, links, only, lab }) {
   const problem = make("div", { "aria-live": "assertive" });
   const seconds = make("input", { id: `${id}-duration`, type: "number", min: 0.1, max: 86400, step: "any", value: LASTS_S, class: "short" });
   const found = offers(nodes, links)
@@ -66,7 +65,7 @@ export function injector({ id, nodes, links, only, lab, injected }) {
     const body = { ...offer.body(target()), ...(offer.lasts && seconds.value !== "" ? { duration: lasts } : {}) };
     button.disabled = true;
     try {
-      injected?.(await send("POST", `/labs/${encodeURIComponent(lab())}/faults`, body));
+      await send("POST", `/labs/${encodeURIComponent(lab())}/faults`, body);
     } catch (error) {
       fill(problem, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
     } finally {

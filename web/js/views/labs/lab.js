@@ -36,7 +36,7 @@ export function lab(place, name) {
     "div",
     { class: "stack", hidden: true },
     numbers,
-    make("div", { class: "beside" }, make("div", { class: "stack" }, drawing.element, faults), side),
+    make("div", { class: "beside" }, drawing.element, side, faults),
     pictures.element,
     make("section", { class: "card" }, make("h2", {}, "Events ", make("span", { class: "unit" }, "seconds since the lab was brought up; the newest first")), events),
   );

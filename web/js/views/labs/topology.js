@@ -52,7 +52,9 @@ function build(lab, updates, choose) {
   const { width, height, boxes, groups, lines } = layout(lab.nodes, lab.links);
   const few = lines.filter((line) => line.kind !== "control").length <= 12;
   const root = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `Topology of ${lab.name}` }, hatch());
-  for (const line of lines) root.append(link(line, few, updates));
+  const controlled = lines.filter((line) => line.kind === "control").length;
+  // Those of several switches would cross nodes.
+  for (const line of lines) root.append(link(line, line.kind === "control" ? controlled === 1 : few, updates));
   for (const group of groups) root.append(draw("rect", { class: "group", x: group.x, y: group.y, width: group.width, height: group.height, rx: 8 }));
   for (const box of boxes) root.append(node(box, updates, choose));
   return root;
@@ -85,7 +87,7 @@ function link({ kind, from, to, ends, nodes }, labelled, updates) {
     const both = rates ? rates.to + rates.from : 0;
     path.style.strokeWidth = String(both > 0 ? 1.2 + Math.min(5, Math.log10(1 + both)) : 1.2);
     const control = kind === "control" ? sample?.control_plane_bytes_per_s[ends[1]] : null;
-    text.textContent = faulty || partitioned ? "✕ fault" : rates ? `↑${short(rates.from)} ↓${short(rates.to)}` : control != null && labelled ? bytes(control) : "";
+    text.textContent = faulty || partitioned ? "✕ fault" : rates ? `↑${short(rates.from)} ↓${short(rates.to)}` : control != null ? bytes(control) : "";
     const named = nodes.length > 1 ? `${ends[0]} – ${nodes.length} nodes` : `${ends[0]} – ${ends[1]}`;
     title.textContent = rates ? `${named}: ${rate(rates.to)} frames/s down, ${rate(rates.from)} frames/s up` : control != null ? `${named}: ${bytes(control)}, both directions` : named;
   });

@@ -1,0 +1,358 @@
+"""Labs in the browser: a live lab that the page brings up, its faults, tables and log; designs.
+
+One lab is brought up for most tests, through the form of the page. They leave it as they found it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from netkv.api.app import create_app
+from netkv.api.server import HOST, bound
+from netkv.lab import daemon, state
+from netkv.runs import Store
+from tests.api.serving import Served
+from tests.fpga.bench import CACHE
+from tests.fpga.live_ends import Ends, running
+from tests.waiting import PATIENCE_S, until
+
+pytestmark = [pytest.mark.live, pytest.mark.slow]
+
+OPTIONS = {
+    "lab.servers": "4",
+    "lab.server_processes": "2",
+    "lab.service_rate": "2000",
+    "lab.external_clients": "1",
+    "lab.cache_entries": "32",
+}
+
+
+@dataclass
+class Lab:
+    """A lab that is up, and the server that shows it."""
+
+    url: str
+    made_by: Page
+
+    def get(self, path: str = "") -> Any:
+        return httpx.get(f"{self.url}/api/v1/labs/mine{path}", timeout=PATIENCE_S).json()
+
+    def address(self, query: str = "") -> str:
+        return f"{self.url}/#/labs/mine{query}"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server over a state directory of its own; its labs are taken down at the end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NETKV_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.delenv("NETKV_STORE", raising=False)
+        with Store() as store, bound(0) as listener:
+            config = uvicorn.Config(
+                create_app(store), log_level="warning", timeout_graceful_shutdown=1
+            )
+            server = uvicorn.Server(config)
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+            thread.start()
+            until(lambda: server.started, "the server listens")
+            try:
+                yield f"http://{HOST}:{listener.getsockname()[1]}"
+            finally:
+                for name in state.names():
+                    daemon.down(name)
+                server.should_exit = True
+                thread.join()
+
+
+@pytest.fixture(scope="module")
+def lab(home: str, browser: Browser) -> Iterator[Lab]:
+    """A lab with load that was brought up through the form of the page."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    page = context.new_page()
+    page.set_default_timeout(1000 * PATIENCE_S)
+    page.goto(f"{home}/#/labs")
+    expect(page.locator("#labs")).to_contain_text("No lab is up.")
+    page.locator("#new-name").fill("mine")
+    page.locator("#new-scheme").select_option("netcache")
+    page.locator("#more-options summary").click()
+    for path, value in OPTIONS.items():
+        page.locator(f"[name='{path}']").fill(value)
+    page.locator("#new-set").fill("workload.keys=1000")
+    page.locator("#bring-up").click()
+    expect(page.locator("#lab-state")).to_have_text("ready")
+    page.locator("#load-start").click()
+    expect(page.locator("#load-stop")).to_be_visible()
+    yield Lab(home, page)
+    context.close()
+
+
+def node(page: Page, name: str) -> Locator:
+    return page.locator(f"#node-{name}")
+
+
+def shapes(page: Page, chart: str) -> list[dict[str, Any]]:
+    """The shaded bands of a chart."""
+    found: list[dict[str, Any]] = page.evaluate(
+        "id => (document.getElementById(id)?.layout?.shapes ?? [])"
+        ".filter(shape => shape.type === 'rect').map(({x0, x1}) => ({x0, x1}))",
+        chart,
+    )
+    return found
+
+
+def test_lab_of_the_form_has_its_options(lab: Lab) -> None:
+    found = lab.get()
+    servers = {it["name"]: it["servers"] for it in found["nodes"] if it["kind"] == "servers"}
+    assert servers == {"servers-0": [0, 2], "servers-1": [1, 3]}
+    assert found["scheme"] == "netcache"
+
+
+def test_lab_is_listed_with_its_throughput(lab: Lab, page: Page) -> None:
+    page.goto(f"{lab.url}/#/labs")
+    row = page.locator("#labs tbody tr")
+    expect(row).to_have_count(1)
+    for text in ("mine", "netcache", "ready", "rack, udp"):
+        expect(row).to_contain_text(text)
+    page.wait_for_function(
+        "() => Number(document.querySelector('#labs tbody td:nth-child(6)')"
+        "?.textContent.replaceAll(',', '')) > 0"
+    )
+    row.get_by_role("link", name="mine").click()
+    expect(page.locator("#topology svg")).to_be_visible()
+
+
+def test_wrong_option_is_shown_at_its_field(lab: Lab, page: Page) -> None:
+    page.goto(f"{lab.url}/#/labs")
+    page.locator("#new-name").fill("other")
+    expect(page.locator("#new-scheme option").first).to_be_attached()
+    page.locator("#more-options summary").click()
+    page.locator("#new-set").fill("lab.sarvers=2")
+    page.locator("#bring-up").click()
+    expect(page.locator("#new-set-wrong")).to_contain_text("Did you mean 'servers'?")
+    expect(page.locator("#new-set")).to_be_focused()
+    page.locator("#new-set").fill("")
+    page.locator("[name='lab.servers']").fill("many")
+    page.locator("#bring-up").click()
+    expect(page.locator("[id='new-lab.servers-wrong']")).to_be_visible()
+    page.locator("[name='lab.servers']").fill("")
+    page.locator("#new-name").fill("mine")
+    page.locator("#bring-up").click()
+    expect(page.locator("#new-problem")).to_contain_text("is up already")
+
+
+def test_topology_has_the_nodes_with_state_and_load(lab: Lab, page: Page) -> None:
+    page.goto(lab.address())
+    for name in ("switch", "servers-0", "servers-1", "client", "controller"):
+        expect(node(page, name)).to_have_attribute("data-state", "up")
+    expect(node(page, "external-1")).to_have_attribute("data-state", "free")
+    page.wait_for_function(
+        "() => /[1-9][^ ]* frames/"
+        ".test(document.querySelector('#node-switch .figure')?.textContent)"
+    )
+    links = page.locator("#topology .link.host")
+    expect(links).to_have_count(4)
+    expect(page.locator("#topology .link.host .rates", has_text="↑")).not_to_have_count(0)
+    page.locator("#topology-table summary").click()
+    row = page.locator("#topology-table tr", has_text="switch port 100")
+    expect(row).to_contain_text("servers-0")
+
+
+def test_crash_of_a_switch_and_its_recovery_are_seen(lab: Lab, page: Page) -> None:
+    page.goto(lab.address())
+    expect(node(page, "switch")).to_have_attribute("data-state", "up")
+    page.locator("#lab-fault-duration").fill("3")
+    page.locator("#lab-fault-switch").click()
+    expect(node(page, "switch")).to_have_attribute("data-state", "down")
+    expect(node(page, "switch")).to_contain_text("✕")
+    expect(page.locator("#in-force")).to_contain_text("kill switch")
+    expect(page.locator("#lab-tile-down")).to_contain_text("1")
+    expect(node(page, "switch")).to_have_attribute("data-state", "up")
+    expect(page.locator("#in-force")).to_be_empty()
+    expect(page.locator("#lab-events")).to_contain_text("Healed: start switch")
+    page.locator("#lab-throughput").scroll_into_view_if_needed()
+    created = lab.get()["created"]
+    events = [it for it in lab.get()["events"] if it["node"] == "switch"]
+    killed = next(it["time"] for it in events if it["kind"] == "killed") - created
+    page.wait_for_function(
+        "killed => (document.getElementById('lab-throughput')?.layout?.shapes ?? [])"
+        ".some(shape => Math.abs(shape.x0 - killed) < 0.01 && shape.x1 > shape.x0 + 1)",
+        arg=killed,
+    )
+
+
+def test_loss_on_a_link_is_drawn_and_healed_at_once(lab: Lab, page: Page) -> None:
+    page.goto(lab.address("?node=servers-0&tab=faults"))
+    page.locator("#node-fault-duration").fill("")
+    page.locator("#node-fault-loss").click()
+    expect(page.locator("#topology .link.faulty")).to_have_count(1)
+    expect(page.locator("#topology .link.faulty")).to_contain_text("✕ fault")
+    expect(page.locator("#in-force")).to_contain_text("link of servers-0: loss 0.1")
+    page.locator("#heal-0").click()
+    expect(page.locator("#topology .link.faulty")).to_have_count(0)
+    expect(page.locator("#in-force")).to_be_empty()
+
+
+def test_fault_that_cannot_be_is_answered_with_its_reason(lab: Lab, page: Page) -> None:
+    page.goto(lab.address())
+    page.locator("#lab-fault-duration").fill("2000000")
+    page.locator("#lab-fault-controller").click()
+    expect(page.locator("#lab-faults [role=alert]")).to_contain_text("86400")
+    expect(node(page, "controller")).to_have_attribute("data-state", "up")
+
+
+def test_server_is_killed_after_a_question_and_started(lab: Lab, page: Page) -> None:
+    page.goto(lab.address())
+    node(page, "servers-1").click()
+    expect(page).to_have_url(lab.address("?node=servers-1"))
+    page.locator("#node-kill").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    expect(node(page, "servers-1")).to_have_attribute("data-state", "up")
+    page.locator("#node-kill").click()
+    page.get_by_role("dialog").get_by_role("button", name="Kill it").click()
+    expect(node(page, "servers-1")).to_have_attribute("data-state", "down")
+    expect(page.locator("#details .state").first).to_have_text("✕ down")
+    page.locator("#node-start").click()
+    expect(node(page, "servers-1")).to_have_attribute("data-state", "up")
+
+
+def test_deep_link_shows_the_entries_of_a_table(lab: Lab, page: Page) -> None:
+    page.goto(lab.address("?node=switch&tab=tables&table=NetkvIngress.route.ipv4"))
+    entries = page.locator("#node-content table")
+    expect(entries).to_contain_text("forward(")
+    wanted = lab.get("/nodes/switch/tables/NetkvIngress.route.ipv4")["entries"]
+    expect(entries.locator("tbody tr")).to_have_count(len(wanted))
+    expect(entries).to_contain_text(wanted[0]["match"]["dst"])
+    expect(page.locator("#tab-tables")).to_have_attribute("aria-selected", "true")
+    expect(node(page, "switch")).to_have_attribute("aria-pressed", "true")
+    page.locator("#table").select_option("NetkvIngress.drop.reasons")
+    expect(page.locator("#node-content th", has_text="packets")).to_be_visible()
+    page.reload()
+    expect(page.locator("#table")).to_have_value("NetkvIngress.drop.reasons")
+
+
+def test_switch_has_its_address_keys_and_log(lab: Lab, page: Page) -> None:
+    page.goto(lab.address("?node=switch"))
+    address = next(it for it in lab.get()["nodes"] if it["name"] == "switch")["arbitration"]
+    expect(page.locator("#node-content")).to_contain_text(address["p4runtime"])
+    expect(page.locator("#node-content")).to_contain_text("primary, election id")
+    page.locator("#tab-keys").click()
+    hottest = lab.get("/hottest?limit=1")[0]["key"]
+    expect(page.locator("#node-content")).to_contain_text(hottest)
+    expect(page.locator("#node-content ol li").first).to_be_visible()
+    page.locator("#tab-log").click()
+    expect(page.locator("#follow-log")).to_be_checked()
+    node(page, "controller").click()
+    expect(page).to_have_url(lab.address("?node=controller&tab=log"))
+    line = lab.get("/nodes/controller/log?lines=1")["lines"][0]["text"]
+    expect(page.get_by_role("log")).to_contain_text(line)
+
+
+def test_lab_is_used_by_keyboard(lab: Lab, page: Page) -> None:
+    page.goto(lab.address())
+    node(page, "switch").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#details h2")).to_contain_text("switch")
+    page.locator("#tab-state").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#tab-tables")).to_be_focused()
+    expect(page.locator("#tab-tables")).to_have_attribute("aria-selected", "true")
+    page.locator("#close-details").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#details")).to_have_count(0)
+    expect(node(page, "switch")).to_be_focused()
+    for each in page.locator("#main button, #main input, #main select, #main [role=button]").all():
+        label = each.evaluate(
+            "e => e.getAttribute('aria-label') || e.textContent || e.labels?.[0]?.textContent"
+        )
+        assert label.strip()
+
+
+def test_drawing_keeps_its_size_while_numbers_change(lab: Lab, page: Page) -> None:
+    problems: list[str] = []
+    page.on("console", lambda it: problems.append(it.text) if it.type == "error" else None)
+    page.goto(lab.address("?node=client"))
+    page.wait_for_function("() => /ops/.test(document.querySelector('#node-client')?.textContent)")
+    before = page.locator("#topology").bounding_box()
+    figure = node(page, "client").locator(".figure")
+    expect(figure).not_to_have_text(figure.text_content() or "")
+    assert page.locator("#topology").bounding_box() == before
+    assert not problems
+
+
+def test_unknown_lab_and_node_are_answered_with_a_sentence(lab: Lab, page: Page) -> None:
+    page.goto(f"{lab.url}/#/labs/nope")
+    expect(page.locator("#lab [role=alert]")).to_contain_text("There is no lab 'nope'")
+    page.goto(lab.address("?node=nope"))
+    expect(page.locator("#side")).to_contain_text("There is no node")
+
+
+def test_fault_of_the_live_page_is_shaded_in_its_run(home: str, page: Page) -> None:
+    """The run is so long that it has not ended before the click on a busy machine."""
+    request = {
+        "scenario": "quickstart",
+        "schemes": ["netcache"],
+        "set": ["duration=600", "warmup=1", "lab.servers=4", "lab.service_rate=2000"],
+    }
+    made = httpx.post(f"{home}/api/v1/jobs", json=request, timeout=PATIENCE_S)
+    assert made.is_success, made.text
+    page.goto(f"{home}/#/live/{made.json()['id']}")
+    crash = page.locator("#fault-switch")
+    expect(crash).to_be_enabled()
+    page.wait_for_function(
+        "() => (document.getElementById('throughput')?.data?.[0]?.x ?? []).some(x => x > 0)"
+    )
+    page.locator("#fault-duration").fill("1")
+    crash.click()
+    page.wait_for_function(
+        "() => (document.getElementById('throughput')?.layout?.annotations ?? [])"
+        ".some(each => each.text.includes('switch down'))"
+    )
+    page.locator("#cancel").click()
+    expect(page.locator("#no-faults")).to_have_text("This run has ended.")
+    expect(crash).to_be_disabled()
+    assert [band for band in shapes(page, "throughput") if band["x0"] > 0]
+
+
+def test_lab_is_taken_down_after_a_question(lab: Lab) -> None:
+    """The last one: it ends the lab of the others."""
+    page = lab.made_by
+    page.goto(lab.address())
+    page.locator("#take-down").click()
+    page.get_by_role("dialog").get_by_role("button", name="Take it down").click()
+    expect(page).to_have_url(f"{lab.url}/#/labs")
+    expect(page.locator("#labs")).to_contain_text("No lab is up.")
+
+
+def test_designs_and_counters_of_a_running_one_are_shown(
+    served: Served, page: Page, tmp_path: Path
+) -> None:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "cache").symlink_to(CACHE)
+    page.goto(f"{served.url}/#/labs")
+    page.locator("#choose-designs").click()
+    row = page.locator("#designs-list tbody tr", has_text="LaKe")
+    expect(row).to_contain_text("200 MHz")
+    expect(row).to_contain_text("nf0, nf1, nf2, nf3, host")
+    shown = page.locator("#designs-running")
+    expect(shown).to_contain_text("No design runs.")
+    ends = Ends()
+    port = f"--port=nf0=udp:{','.join(ends.plug(0))}"
+    try:
+        with running(tmp_path, tmp_path / "log", "wire", "--name=mine", "--write=mode=0", port):
+            expect(shown).to_contain_text("mine wire, 200 MHz")
+            for _ in range(3):
+                ends.send(0, bytes(70))
+            frames = shown.locator("dl div", has_text="frames.0").locator("dd")
+            expect(frames).to_have_text("3")
+        expect(shown).to_contain_text("No design runs.")
+    finally:
+        ends.close()

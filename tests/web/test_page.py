@@ -1,0 +1,98 @@
+"""What all views of the dashboard share: theme, accessibility, visible lines, unknown addresses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from netkv.report.style import of_scheme
+from netkv.schemes import all_schemes
+from tests.api.serving import Served
+from tests.runs.recorded_runs import record_comparison
+
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+VIEWS = {
+    "live": "#/live/gshown",
+    "scenarios": "#/scenarios",
+    "scenario": "#/scenarios/quickstart",
+    "runs": "#/runs",
+    "compare": "#/compare?run=shown-nocache-0&run=shown-netcache-0",
+    "figures": "#/figures?run=shown-nocache-0&run=shown-netcache-0",
+    "labs": "#/labs",
+    "packet": "#/packet",
+}
+CONTRAST = 2.0
+"""Of a line or bar and its background, at least; text has 4.5, which axe-core checks."""
+
+
+def test_theme_is_kept_over_a_reload(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    page.locator("#theme").click()
+    page.locator("#theme").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_view_is_accessible(served: Served, page: Page, view: str, theme: str) -> None:
+    record_comparison(served.store, "gshown")
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.goto(f"{served.url}/{VIEWS[view]}")
+    name = VIEWS[view].removeprefix("#/").partition("/")[0].partition("?")[0]
+    expect(page.locator(f"main[data-view='{name}']")).to_be_visible()
+    expect(page.get_by_text("Loading …")).to_have_count(0)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    # The bundle of plotly draws its own elements; what they show is in the table behind the chart.
+    found: list[dict[str, Any]] = page.evaluate(
+        "async () => (await axe.run({exclude: ['.js-plotly-plot']})).violations.map("
+        "each => ({id: each.id, help: each.help, nodes: each.nodes.map(node => node.html)}))"
+    )
+    assert found == []
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of `#rrggbb` (WCAG 2)."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours, from 1 to 21 (WCAG 2)."""
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_line_and_bar_of_each_scheme_are_visible(served: Served, page: Page, theme: str) -> None:
+    page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+    page.goto(served.url)
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
+    card = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--card')")
+    for scheme in all_schemes():
+        style = of_scheme(scheme.name, 0)
+        for colour in (style.plotly_line()["color"], style.plotly_bar()["color"]):
+            assert contrast(colour, card.strip()) >= CONTRAST, f"{scheme.name} in {theme}"
+
+
+def test_unknown_view_shows_the_first_one(served: Served, page: Page) -> None:
+    page.goto(f"{served.url}/#/nothing/at/all?x=1")
+    expect(page.locator("main")).to_have_attribute("data-view", "live")
+
+
+def test_views_are_reached_by_keyboard(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    expect(page.locator("#to-runs")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    page.locator("#to-runs").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_have_attribute("data-view", "runs")
+    expect(page.locator("#to-runs")).to_have_attribute("aria-current", "page")

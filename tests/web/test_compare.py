@@ -165,7 +165,7 @@ def test_reload_shows_the_same_comparison(served: Served, page: Page) -> None:
     row = page.locator("#comparison tbody tr").first
     expect(row).to_contain_text(re.compile(r"0\.38"))
     page.locator("#metric").select_option(label="Control plane (MiB/s)")
-    page.wait_for_function("document.getElementById('overlay').data?.[1]?.y.at(-1) < 1")
+    page.wait_for_function("() => document.getElementById('overlay').data?.[1]?.y.at(-1) < 1")
     page.reload()
     expect(row).to_contain_text(re.compile(r"0\.38"))
     expect(page.locator("#baseline")).to_have_value("netcache")

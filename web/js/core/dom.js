@@ -89,7 +89,8 @@ export function swatch(look) {
  * @param {Child[][]} rows
  */
 export function table(headings, rows) {
-  const head = make("tr", {}, ...headings.map((text) => make("th", { scope: "col" }, text)));
+  // A heading without text is no heading for screen readers.
+  const head = make("tr", {}, ...headings.map((text) => (text === "" ? make("td") : make("th", { scope: "col" }, text))));
   const body = rows.map((cells) => make("tr", {}, ...cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : make("td", {}, cell)))));
   return make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
 }

@@ -19,7 +19,7 @@ export function editable({ id, what, text, shown, empty, save }) {
   const cell = make("div", { class: "editable" });
 
   function rest() {
-    const open = make("button", { type: "button", id, class: "quiet edit", "aria-label": `${what}: ${text || "none"}. Edit`, click: edit }, ...(text ? shown : [make("span", { class: "hint" }, empty)]));
+    const open = make("button", { type: "button", id, class: "quiet edit", "aria-label": `${what}: ${text || empty}. Edit`, click: edit }, ...(text ? shown : [make("span", { class: "hint" }, empty)]));
     fill(cell, open);
   }
 

@@ -29,7 +29,7 @@ export function planned(check) {
     const cell = cells.get(`${scheme}\n*`);
     return make("td", { class: "strong" }, cell ? duration(cell.seconds) : "–");
   };
-  const head = make("tr", {}, make("th", { scope: "col" }, points.length > 1 || points[0] ? "sweep point" : ""), ...schemes.map((name) => make("th", { scope: "col" }, swatch(lookOf(name)), " ", name)));
+  const head = make("tr", {}, make("th", { scope: "col" }, points.length > 1 || points[0] ? "sweep point" : "runs"), ...schemes.map((name) => make("th", { scope: "col" }, swatch(lookOf(name)), " ", name)));
   const rows = points.map((point) => make("tr", {}, make("th", { scope: "row" }, point || "each run"), ...schemes.map((name) => shown(name, point))));
   const total = make("tr", { class: "total" }, make("th", { scope: "row" }, "one after another"), ...schemes.map(sum));
   const alone = points.length === 1 && check.runs === schemes.length;

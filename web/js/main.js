@@ -26,7 +26,6 @@ const VIEWS = {
   labs: { title: "Labs", load: () => import("./views/labs.js") },
   packet: { title: "Packet", load: () => import("./views/packet.js") },
 };
-const FIRST = "live";
 
 /** @type {{ name: string, shown: Shown } | null} */
 let open = null;
@@ -34,7 +33,7 @@ let turn = 0;
 
 /** @param {router.Route} route */
 async function show(route) {
-  const name = route.view in VIEWS ? route.view : FIRST;
+  const name = route.view in VIEWS ? route.view : router.FIRST;
   navigation(name);
   if (open?.name === name) return open.shown.show(route);
   const mine = ++turn;

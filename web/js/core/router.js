@@ -2,6 +2,9 @@
 
 /** @typedef {{ view: string, path: string[], query: URLSearchParams }} Route */
 
+/** The view of an address that names none. */
+export const FIRST = "live";
+
 /** @type {(route: Route) => void} */
 let changed = () => {};
 
@@ -20,7 +23,7 @@ export function start(notify) {
 export function current() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [view, ...rest] = path.split("/").filter(Boolean).map(decode);
-  return { view: view ?? "", path: rest, query: new URLSearchParams(query) };
+  return { view: view ?? FIRST, path: rest, query: new URLSearchParams(query) };
 }
 
 /** @param {string} text */

@@ -28,7 +28,7 @@ export function matrix(job, shown, choose) {
     fill.style.width = `${100 * fraction}%`;
     return make(
       "button",
-      { type: "button", id: `cell-${index}`, class: `cell status-${state.replace(" ", "-")}`, disabled: !run, "aria-label": `${name}: ${result}`, "aria-pressed": String(run?.id === shown), click: () => run && choose(run.id), title: run?.reason ?? name },
+      { type: "button", id: `cell-${index}`, class: `cell status-${state.replace(" ", "-")}`, disabled: !run, "aria-pressed": String(run?.id === shown), click: () => run && choose(run.id), title: run?.reason ?? name },
       fill,
       make("span", { class: "name" }, swatch(lookOf(cell.scheme)), name),
       make("span", { class: "result" }, result),

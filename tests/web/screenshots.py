@@ -62,9 +62,11 @@ def served(store: Store) -> Iterator[str]:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         until(lambda: server.started, "the server listens")
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join()
 
 
 def slow_run(request: ScenarioRequest, group: str, directory: Path) -> list[str]:  # noqa: ARG001  # as the function that it replaces
@@ -124,7 +126,8 @@ def lab(url: str) -> Iterator[None]:
     address = f"{url}/api/v1/labs"
     httpx.post(f"{address}?wait=60", json=body, timeout=90).raise_for_status()
     try:
-        httpx.post(f"{address}/{LAB}/load", json={"outstanding": 4}, timeout=60).raise_for_status()
+        load = {"running": True, "outstanding": 4}
+        httpx.post(f"{address}/{LAB}/load", json=load, timeout=60).raise_for_status()
         yield
     finally:
         json = {"content-type": "application/json"}

@@ -24,6 +24,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 from pydantic import BaseModel
+from sqlalchemy.exc import SQLAlchemyError
 
 from netkv.api import labs_feed
 from netkv.api.jobs.queue import Queue
@@ -186,7 +187,7 @@ class Feed:
     async def _run(self) -> None:
         try:
             while self._subscribers and not self._closing.is_set():
-                with contextlib.suppress(NetkvError):
+                with contextlib.suppress(NetkvError, SQLAlchemyError):
                     await self._turn()
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._closing.wait(), _POLL)
@@ -211,7 +212,7 @@ class Feed:
         while (shown := [it for it in self._subscribers if it.labs]) and not self._closing.is_set():
             if time.monotonic() >= next_turn or not all(it.has_labs for it in shown):
                 next_turn = time.monotonic() + _LABS_S
-                with contextlib.suppress(NetkvError):
+                with contextlib.suppress(NetkvError, SQLAlchemyError):
                     cursors = await self._labs_turn(cursors)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), _JOIN_S)

@@ -3,7 +3,7 @@
     from netkv.api_client import Client
 
     client = Client.local()
-    result = client.run("quickstart", schemes=["netcache"])
+    result = client.run("quickstart", set=["duration=10"])
     print(client.compare([run.id for run in result.runs]).rows[0])
 
 It uses the standard library for HTTP: the API is JSON and one stream of lines, and a package for

@@ -84,7 +84,7 @@ def test_token_in_the_url_is_not_accepted(guarded: Served) -> None:
 def test_token_opens_the_api_in_the_header_and_in_the_cookie(guarded: Served) -> None:
     known = token.read()
     for headers in (bearer(), {"cookie": f"other=1; netkv-token={known}"}):
-        assert get(f"{guarded.url}/api/v1/runs", headers=headers).json() == []
+        assert get(f"{guarded.url}/api/v1/runs", headers=headers).json()["runs"] == []
         assert get(guarded.url, headers=headers).headers["content-type"].startswith("text/html")
 
 
@@ -294,7 +294,7 @@ def test_encrypted_server_sets_a_secure_cookie(store: Store, certificate: tls.Ce
             answer = browser.post("/login", data={"token": token.read()})
             assert answer.status_code == 303
             assert "Secure" in answer.headers["set-cookie"].split("; ")
-            assert browser.get("/api/v1/runs").json() == []
+            assert browser.get("/api/v1/runs").json()["runs"] == []
             assert answer.headers["strict-transport-security"] == "max-age=86400"
 
 
@@ -447,7 +447,7 @@ def test_unexpected_error_has_the_headers_and_no_details(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr(served.store, "heads", broken)
+    monkeypatch.setattr(served.store, "search", broken)
     answer = get(f"{served.url}/api/v1/runs")
     assert answer.status_code == 500
     assert "secret" not in answer.text

@@ -46,7 +46,7 @@ def test_dashboard_works_with_the_token_of_the_form(
     with StoreSink(guarded.store) as sink:
         sink.begin(run)
         # The event stream has the cookie.
-        expect(page.locator("#activity")).to_contain_text("netcache")
+        expect(page.locator("#job")).to_contain_text("netcache")
         for sample in written[:5]:
             sink.sample(run.id, sample)
     assert page.evaluate("document.cookie") == "", "scripts cannot read the token"
@@ -58,7 +58,7 @@ def test_figures_are_drawn_under_the_policy(
 ) -> None:
     with StoreSink(served.store) as sink:
         record(sink, start("r1", "netcache"))
-    page.goto(served.url)
+    page.goto(f"{served.url}/#/compare?run=r1")
     page.wait_for_selector(".js-plotly-plot .main-svg")
     page.hover(".js-plotly-plot")
     sheets = page.evaluate(

@@ -209,7 +209,7 @@ def test_broken_link_has_a_sentence(served: Served, page: Page) -> None:
 def test_wrong_field_is_marked(served: Served, page: Page) -> None:
     show(page, served, READ_OF_CACHED, "Answered by the switch")
     page.locator("#edit-packets > summary").click()
-    port = page.get_by_label("Port", exact=True)
+    port = page.locator("[data-field='packets.0.port']")
     port.fill("999")
     page.get_by_role("button", name="Send the packets").click()
     expect(port).to_have_attribute("aria-invalid", "true")

@@ -43,6 +43,7 @@ async function show(route) {
   try {
     const [{ mount }] = await Promise.all([VIEWS[name].load(), looks.load(), metrics.load()]);
     if (mine !== turn) return;
+    styles(name);
     fill(place);
     place.dataset.view = name;
     document.title = `${VIEWS[name].title} · netkv`;
@@ -63,6 +64,13 @@ function waitFor(route) {
     off();
     show(route);
   });
+}
+
+/** Applies the styles of a view only: views name their parts as they like. @param {string} name */
+function styles(name) {
+  for (const link of /** @type {NodeListOf<HTMLLinkElement>} */ (document.querySelectorAll("link[data-views]"))) {
+    link.media = link.dataset.views?.split(" ").includes(name) ? "all" : "not all";
+  }
 }
 
 /** @param {string} active */

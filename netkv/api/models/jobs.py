@@ -19,13 +19,8 @@ class ScenarioRequest(Model):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"scenario": "quickstart", "schemes": ["nocache", "netcache"], "repeat": 3},
-                {
-                    "yaml": "name: mine\nschemes: [nocache, netcache]\nduration: 10\n",
-                    "set": ["workload.zipf=0.9"],
-                    "mode": "sim",
-                },
-                {"document": {"name": "mine", "schemes": ["netcache"], "duration": 10}},
+                {"scenario": "quickstart", "set": ["duration=10"], "repeat": 3},
+                {"scenario": "switch-crash", "mode": "sim"},
             ]
         }
     )

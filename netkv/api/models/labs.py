@@ -27,8 +27,7 @@ class LabRequest(Model):
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
-                {"name": "demo", "scheme": "netcache", "set": ["lab.cache_entries=100"]},
-                {"name": "chain", "scheme": "distcache", "topology": "spine-leaf"},
+                {"name": "demo", "set": ["lab.cache_entries=100"]},
                 {"name": "crash", "scenario": "switch-crash"},
             ]
         }

@@ -77,7 +77,7 @@ def router(context: Context) -> APIRouter:
             ) from None
 
     @routes.get("/scenarios/schema")
-    def scenario_schema() -> dict[str, Any]:
+    def show_scenario_schema() -> dict[str, Any]:
         """The JSON schema of a scenario: defaults, limits, meanings and units of options."""
         return reference.schema()
 

@@ -40,6 +40,7 @@ TAGS = {
 }
 
 _SHARED = {
+    "400": ("BadRequest", "The body is no JSON document."),
     "401": ("Unauthorized", "The server needs its token."),
     "403": ("Forbidden", "The request is of another web page."),
     "408": ("RequestTimeout", f"The body needs more than {limits.BODY_SECONDS:.0f} seconds."),
@@ -48,7 +49,7 @@ _SHARED = {
     "421": ("MisdirectedRequest", "The Host header names another server."),
     "503": ("ServiceUnavailable", "Too many requests are in progress."),
 }
-_OF_CHANGES = frozenset({"408", "413", "415"})
+_OF_CHANGES = frozenset({"400", "408", "413", "415"})
 """Those of requests that change something."""
 
 

@@ -1,11 +1,13 @@
 """The papers' points beside netkv's: on figures of runs, and figures of an evaluation.
 
 A claim of a paper (`netkv.evaluation`) is drawn on the figure of a scenario if both show the same
-quantity along the same swept option, and the runs have the settings of the experiment.
+quantity along the same swept option, and the runs have the settings of the experiment, with at
+least `MIN_SEEDS` seeds at each point: one seed says nothing about the spread.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -26,6 +28,8 @@ from netkv.runs.records import RunRecord
 from netkv.scenarios import loader
 from netkv.scenarios.plot import Plot
 
+MIN_SEEDS = 5
+"""Seeds of every scheme at every point of a figure that has the papers' points."""
 _QUANTITY = re.compile(r"(\w+)\.(\w+)(?: / (?:(\w+)\.(\w+)|(\d+)))?")
 """A metric of a scheme, alone, over a metric of another, or over a number (millions)."""
 
@@ -35,7 +39,7 @@ _QUANTITY = re.compile(r"(\w+)\.(\w+)(?: / (?:(\w+)\.(\w+)|(\d+)))?")
 
 def with_points(figure: Figure, plot: Plot, records: Sequence[RunRecord]) -> Figure:
     """The figure with the papers' points, if it repeats a figure of a paper."""
-    if not records or plot.x in ("scheme", "time") or plot.kind == "distribution":
+    if plot.x in ("scheme", "time") or plot.kind == "distribution" or _seeds(records) < MIN_SEEDS:
         return figure
     shown = [
         series
@@ -44,6 +48,15 @@ def with_points(figure: Figure, plot: Plot, records: Sequence[RunRecord]) -> Fig
         if (series := _series(claim, plot, figure)) is not None
     ]
     return replace(figure, series=(*figure.series, *shown)) if shown else figure
+
+
+def _seeds(records: Sequence[RunRecord]) -> int:
+    """The fewest seeds of a scheme at a point."""
+    found: dict[str, set[int]] = {}
+    for run in records:
+        place = json.dumps([run.scheme, sorted(run.params.items())], default=str)
+        found.setdefault(place, set()).add(run.seed)
+    return min(map(len, found.values()), default=0)
 
 
 def _repeated(records: Sequence[RunRecord]) -> list[Experiment]:

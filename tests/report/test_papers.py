@@ -22,24 +22,27 @@ RATIO = Plot.model_validate(
 )
 
 
-def skew(*changes: str) -> list[RunRecord]:
+def skew(*changes: str, seeds: int = papers.MIN_SEEDS) -> list[RunRecord]:
     """Runs with the settings of the scenario `netcache-skew` after these changes."""
     scenario = loader.load(loader.find("netcache-skew"), list(changes))
     records = []
     for zipf in ZIPF:
         for scheme in ("nocache", "netcache"):
             applied = loader.apply(scenario, {"workload.zipf": zipf}).of_scheme(scheme)
-            run = start(
-                f"{scheme}-{zipf}",
-                scheme,
-                scenario="netcache-skew",
-                mode="sim",
-                params={"workload.zipf": zipf},
-                parameters=applied.model_dump(mode="json"),
-            )
-            ended = result(run, list(samples(run)))
-            about: dict[str, Any] = {**run.model_dump(), **ended.model_dump()}
-            records.append(RunRecord.model_validate({**about, "group": "g"}))
+            for repeat in range(seeds):
+                run = start(
+                    f"{scheme}-{zipf}-{repeat}",
+                    scheme,
+                    scenario="netcache-skew",
+                    mode="sim",
+                    params={"workload.zipf": zipf},
+                    repeat=repeat,
+                    seed=1 + repeat,
+                    parameters=applied.model_dump(mode="json"),
+                )
+                ended = result(run, list(samples(run)))
+                about: dict[str, Any] = {**run.model_dump(), **ended.model_dump()}
+                records.append(RunRecord.model_validate({**about, "group": "g"}))
     return records
 
 
@@ -74,6 +77,11 @@ def test_ratio_to_another_point_has_the_papers_points() -> None:
 )
 def test_another_quantity_has_no_points(plot: dict[str, Any]) -> None:
     assert points(plots.draw(Plot.model_validate(plot), skew())) == {}
+
+
+def test_few_seeds_have_no_points_beside_them() -> None:
+    assert points(plots.draw(RATIO, skew(seeds=papers.MIN_SEEDS - 1))) == {}
+    assert points(plots.draw(RATIO, skew()[:-1])) == {}, "one scheme has a seed less at one point"
 
 
 def test_runs_with_other_settings_have_no_points() -> None:

@@ -13,24 +13,13 @@ from prometheus_client.registry import Collector
 from netkv import __version__
 from netkv.api.models.jobs import ACTIVE, Job
 from netkv.api.models.labs import LabState, LabUpdate
+from netkv.lab.rates import SWITCH_DROPS
 from netkv.scenarios.results import Status
 
 _LAB = ("lab", "scheme")
 _QUANTILES = {"0.5": "p50", "0.95": "p95", "0.99": "p99", "0.999": "p999"}
 _OPERATIONS = {"read": "reads", "write": "writes"}
-_DROPS = (
-    "malformed",
-    "unrouted",
-    "send_drops",
-    "receive_drops",
-    "crossing_drops",
-    "cpu_queue_drops",
-    "report_drops",
-    "digest_drops",
-    "packet_out_drops",
-    "links_dropped",
-    "links_lost",
-)
+_DROPS = (*SWITCH_DROPS, "links_lost")
 
 
 @dataclass(frozen=True, eq=False)

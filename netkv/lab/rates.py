@@ -16,7 +16,7 @@ from netkv.rack.report import ClientSample, RackSample
 if TYPE_CHECKING:
     from netkv.lab.rack import LiveRack
 
-_SWITCH_DROPS = (
+SWITCH_DROPS = (
     "malformed",
     "unrouted",
     "send_drops",
@@ -124,7 +124,7 @@ def _switch(rise: Mapping[str, float]) -> dict[str, float]:
         "packet_ins_per_s": rise.get("packet_ins", 0.0),
         "packet_outs_per_s": rise.get("packet_outs", 0.0),
         "digests_per_s": rise.get("digests", 0.0),
-        "drops_per_s": sum(rise.get(name, 0.0) for name in _SWITCH_DROPS),
+        "drops_per_s": sum(rise.get(name, 0.0) for name in SWITCH_DROPS),
     }
 
 

@@ -277,7 +277,6 @@ def test_old_jobs_are_forgotten_but_not_their_runs(
     try:
         for number in range(5):
             job = queue.submit(
-                kind="scenario",
                 title=f"job-{number}",
                 request={},
                 command=lambda *_: [sys.executable, "-c", "print('{}')"],

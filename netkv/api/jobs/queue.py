@@ -70,7 +70,6 @@ class Queue:
     def submit(
         self,
         *,
-        kind: str,
         title: str,
         request: dict[str, Any],
         command: Command,
@@ -90,7 +89,6 @@ class Queue:
             job_id = new_group_id()
             job = Record(
                 id=job_id,
-                kind=kind,
                 title=title,
                 request=request,
                 command=list(command(job_id, record.directory() / job_id)),
@@ -283,7 +281,6 @@ class Queue:
         runs = [] if job.state == "queued" or not (whole or job.active) else self._heads(job.id)
         return Job(
             id=job.id,
-            kind=job.kind,  # type: ignore[arg-type]  # written from the request
             source="api",
             title=job.title,
             request=job.request,
@@ -307,7 +304,6 @@ class Queue:
         first = min(run.started_at for run in heads)
         return Job(
             id=group,
-            kind="scenario",
             source="terminal",
             title=heads[0].scenario,
             request=None,

@@ -35,7 +35,6 @@ class Record:
     """The content of job.json."""
 
     id: str
-    kind: str
     title: str
     request: dict[str, Any]
     command: list[str]

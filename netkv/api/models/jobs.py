@@ -1,4 +1,4 @@
-"""Models of jobs: requested scenarios and benchmarks, queued, in progress or ended."""
+"""Models of jobs: requested scenarios, queued, in progress or ended."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from netkv.api.models.base import Model
+from netkv.api.models.fields import Changes, PlainName, Seed
 from netkv.runs.records import RunHead
 
 JobState = Literal["queued", "starting", "running", "stopping", "done", "failed", "cancelled"]
@@ -26,10 +27,8 @@ class ScenarioRequest(Model):
     )
 
     scenario: Annotated[
-        str | None,
+        PlainName | None,
         Field(
-            pattern=r"^[a-z0-9][a-z0-9-]*$",
-            max_length=100,
             description="Name of a scenario that ships with netkv.",
             examples=["quickstart"],
         ),
@@ -48,9 +47,8 @@ class ScenarioRequest(Model):
         ),
     ] = Field(default_factory=list)
     set: Annotated[
-        list[Annotated[str, Field(max_length=500)]],
+        Changes,
         Field(
-            max_length=50,
             description="Values of options, each `path=value`.",
             examples=[["duration=10"]],
         ),
@@ -58,7 +56,7 @@ class ScenarioRequest(Model):
     mode: Annotated[
         Literal["live", "sim"] | None, Field(description="Null: that of the scenario.")
     ] = None
-    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    seed: Seed | None = None
     repeat: Annotated[int, Field(ge=1, le=1000)] | None = None
 
     @model_validator(mode="after")
@@ -70,24 +68,6 @@ class ScenarioRequest(Model):
                 f"give exactly one of 'scenario', 'yaml' and 'document'; there is {found}"
             )
         return self
-
-
-class BenchmarkRequest(Model):
-    """A benchmark of `netkv bench`."""
-
-    benchmark: Annotated[
-        str,
-        Field(
-            pattern=r"^[a-z0-9][a-z0-9-]*$",
-            max_length=40,
-            description="Its name, as `GET /benchmarks` lists it.",
-            examples=["startup"],
-        ),
-    ]
-    seconds: Annotated[
-        float | None,
-        Field(ge=0.05, le=600, description="Seconds of load for each row; null: its own default."),
-    ] = None
 
 
 class RunProgress(Model):
@@ -136,14 +116,13 @@ class PlannedCell(Model):
 
 
 class Job(Model):
-    """A scenario or a benchmark that was requested here or in a terminal."""
+    """A scenario that was requested here or in a terminal."""
 
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
                 {
                     "id": "g4f1c2a9be0",
-                    "kind": "scenario",
                     "source": "api",
                     "title": "quickstart",
                     "request": {"scenario": "quickstart"},
@@ -160,11 +139,10 @@ class Job(Model):
 
     id: str
     """Also the id of the group of its runs."""
-    kind: Literal["scenario", "benchmark"]
     source: Literal["api", "terminal"]
     """Where it was requested. A job of a terminal is here while it runs."""
     title: str
-    """Name of its scenario or benchmark."""
+    """Name of its scenario."""
     request: dict[str, Any] | None
     """The request as it came; null for a job of a terminal."""
     state: JobState
@@ -177,7 +155,7 @@ class Job(Model):
     expected_seconds: float | None = None
     """Expected duration on this machine, estimated when it was requested."""
     progress: JobProgress | None = None
-    """Null before its first run begins, and for benchmarks."""
+    """Null before its first run begins."""
     plan: list[PlannedCell] = Field(default_factory=list)
     """Its planned runs, in order; empty before the first begins, and in lists of jobs."""
     runs: list[RunHead] = Field(default_factory=list)

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from netkv.api.models.base import Model
+from netkv.api.models.fields import Changes, PlainName, Seed
 from netkv.lab.hardware import Executor, Fabric, Target
-from netkv.lab.picture import PictureLink, PictureNode
+from netkv.lab.picture import Kind, PictureLink, PictureNode
 from netkv.lab.spec import Shift
 from netkv.p4rt.inspection import CounterInfo, TableInfo
 from netkv.rack.nodes import Storage
@@ -35,15 +36,13 @@ class LabRequest(Model):
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")] = "lab"
     """Up to 40 small letters, digits and dashes."""
-    scheme: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)] | None = None
+    scheme: PlainName | None = None
     """Left out: that of the scenario, or the first that caches."""
-    scenario: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)] | None = None
+    scenario: PlainName | None = None
     """Take lab and workload from this scenario of those that ship with netkv."""
-    set: Annotated[
-        list[Annotated[str, Field(max_length=500)]], Field(default_factory=list, max_length=50)
-    ]
+    set: Changes = Field(default_factory=list)
     """Values of options, each `path=value`."""
-    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    seed: Seed | None = None
     """Seed of all random draws."""
     target: Annotated[Target, Field(max_length=200)] | None = None
     executor: Executor | None = None
@@ -74,17 +73,7 @@ class LabNode(Model):
     """A node of a lab, and its place in a drawing."""
 
     name: str
-    kind: Literal[
-        "switch",
-        "servers",
-        "client",
-        "external-client",
-        "coordinator",
-        "card",
-        "client-card",
-        "redis",
-        "controller",
-    ]
+    kind: Kind
     row: int
     """From the top: clients, their cards, layers of switches, cards of servers, servers, Redis."""
     column: int

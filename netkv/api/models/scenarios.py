@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from netkv.api.models.base import Model
+from netkv.api.models.fields import Changes, PlainName
 from netkv.api.models.jobs import PlannedCell
 from netkv.lab.hardware import TopologySpec
 
@@ -64,10 +65,8 @@ class EditRequest(Model):
     """Changes of a scenario's text."""
 
     scenario: Annotated[
-        str | None,
+        PlainName | None,
         Field(
-            pattern=r"^[a-z0-9][a-z0-9-]*$",
-            max_length=100,
             description="The scenario that ships with netkv from which the text began.",
             examples=["quickstart"],
         ),
@@ -77,9 +76,8 @@ class EditRequest(Model):
         Field(max_length=200_000, description="The text; null: that of the file of `scenario`."),
     ] = None
     set: Annotated[
-        list[Annotated[str, Field(max_length=500)]],
+        Changes,
         Field(
-            max_length=50,
             description="Values of options, each `path=value`, before other changes.",
             examples=[["duration=10"]],
         ),

@@ -137,7 +137,6 @@ def _submit(context: Context, request: ScenarioRequest) -> Job:
     history = walltime.History(context.store.timings(scenario.name))
     text = requests.own_text(request)
     return context.jobs.submit(
-        kind="scenario",
         title=scenario.name,
         request=request.model_dump(mode="json", exclude_defaults=True),
         command=lambda job_id, directory: requests.scenario_command(request, job_id, directory),

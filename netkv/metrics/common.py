@@ -129,6 +129,17 @@ COMMON: tuple[Metric, ...] = (
         shown=lambda scheme: scheme.caches,
     ),
     Metric(
+        "hits_ops",
+        "Reads answered by caches",
+        "Reads that a switch or an FPGA card answered.",
+        Quotient(client("hits"), empty=0.0),
+        unit="operations/s",
+        sense="higher",
+        time="rate",
+        absent=0.0,
+        shown=lambda scheme: scheme.caches,
+    ),
+    Metric(
         "predicted_hit_ratio",
         "Predicted hit ratio",
         "The hit ratio that the popularity distribution gives for the keys that were cached at the "

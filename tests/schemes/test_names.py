@@ -14,7 +14,7 @@ SHARED = (
     "netkv/*.pyi",
     "servers/**/*.py",
     "web/*.html",
-    "web/js/*.js",
+    "web/js/**/*.js",
     "engine/*/src/**/*.rs",
 )
 OWN = (

@@ -221,7 +221,7 @@ def test_deletion_is_confirmed(served: Served, page: Page) -> None:
     page.locator("#delete").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text(run)
-    dialog.get_by_role("button", name="Keep as it is").click()
+    dialog.get_by_role("button", name="Cancel").click()
     expect(rows(page)).to_have_count(2)
     page.locator("#delete").click()
     dialog.get_by_role("button", name="Delete").click()

@@ -9,6 +9,7 @@ import * as router from "./core/router.js";
 import * as series from "./core/series.js";
 import * as stream from "./core/stream.js";
 import * as theme from "./core/theme.js";
+import { problem } from "./parts/problem.js";
 
 /**
  * A view that is shown: `show` is called with the route at the beginning and at each change, `close` at the end.
@@ -50,20 +51,23 @@ async function show(route) {
     open = { name, shown: mount(place) };
     open.shown.show(router.current());
   } catch (error) {
-    if (mine === turn) fill(place, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+    if (mine === turn) fill(place, problem(error));
     // The server may have been away.
-    if (mine === turn) waitFor(route);
+    if (mine === turn) waitFor();
     console.warn(error);
   }
 }
 
-/** Shows the view when the server answers again. @param {router.Route} route */
-function waitFor(route) {
+/** Shows the view of the address when the server answers again. */
+function waitFor() {
+  // The first call is made at once, with the present state.
+  let waiting = false;
   const off = stream.on("connection", (there) => {
-    if (!there) return;
+    if (!waiting || !there) return;
     off();
-    show(route);
+    show(router.current());
   });
+  waiting = true;
 }
 
 /** Applies the styles of a view only: views name their parts as they like. @param {string} name */

@@ -44,11 +44,16 @@ export function isShown(name, scheme) {
   return !metric(name).not_shown.includes(scheme);
 }
 
+/** A value of a metric without its unit, as text. @param {string} name @param {number} value */
+export function shown(name, value) {
+  return (SHOWN[metric(name).unit] ?? (Number.isInteger(value) ? count : number))(value);
+}
+
 /** A value of a metric with its unit, as text. @param {string} name @param {import("./format.js").Value} value */
 export function described(name, value) {
   if (value == null) return "";
   const { unit } = metric(name);
-  const text = (SHOWN[unit] ?? number)(value);
+  const text = shown(name, value);
   return unit && !WRITTEN.has(unit) ? `${text} ${unit}` : text;
 }
 

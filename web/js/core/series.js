@@ -14,6 +14,8 @@ const MAX_POINTS = 1200;
 const loaded = new Map();
 /** @type {Map<string, any[]>} messages that came while the series was loaded */
 const loading = new Map();
+/** @type {Set<string>} runs whose series could not be loaded */
+const missing = new Set();
 /** @type {Set<(id: string) => void>} */
 const listeners = new Set();
 
@@ -23,6 +25,8 @@ export function start() {
   stream.on("event", addEvent);
   // Messages are missing: what is shown is loaded again.
   stream.on("dropped", () => [...loaded.keys()].forEach(reload));
+  // What could not be loaded while the server was away is loaded now.
+  stream.on("connection", (there) => there && [...missing].forEach(changed));
 }
 
 /**
@@ -56,12 +60,15 @@ async function load(id) {
   try {
     const found = await get(`/runs/${encodeURIComponent(id)}/series`, { limit: MAX_POINTS });
     loaded.set(id, { columns: found.columns, events: found.events, last: found.last_sample, stale: false });
-    for (const sampled of loading.get(id) ?? []) addSample(sampled);
+    for (const message of loading.get(id) ?? []) "event" in message ? addEvent(message) : addSample(message);
   } catch {
-    // The run was deleted, or the server does not answer; the next call of `seriesOf` tries again.
-    loaded.delete(id);
+    // The run was deleted, or the server does not answer. Nobody is notified: the view would ask again at once.
+    loading.delete(id);
+    missing.add(id);
+    return;
   }
   loading.delete(id);
+  missing.delete(id);
   changed(id);
 }
 
@@ -89,6 +96,7 @@ function cell(sample, name) {
 
 /** @param {Schemas["StreamedEvent"]} happened */
 function addEvent(happened) {
+  loading.get(happened.run)?.push(happened);
   const known = loaded.get(happened.run);
   const { time, text } = happened.event;
   if (!known || known.events.some((event) => event.time === time && event.text === text)) return;

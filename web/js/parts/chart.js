@@ -1,6 +1,6 @@
 // A card with a chart: title, downloads, and the numbers as a table for those who do not see the picture.
 
-import { draw as svg, fill, make, table } from "../core/dom.js";
+import { fill, make, table } from "../core/dom.js";
 import { colour } from "../core/theme.js";
 import * as theme from "../core/theme.js";
 import { save, saveUrl } from "./files.js";
@@ -103,7 +103,7 @@ export class Chart {
  *
  * @param {Trace[]} traces
  */
-export function numbersOf(traces) {
+function numbersOf(traces) {
   /** @type {Map<any, any[]>} */
   const rows = new Map();
   traces.forEach((trace, at) => {
@@ -120,15 +120,10 @@ export function numbersOf(traces) {
 }
 
 /** @param {Trace[]} traces */
-export function csvOf(traces) {
+function csvOf(traces) {
   const { headings, rows } = numbersOf(traces);
   const quote = (/** @type {unknown} */ value) => (/[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
   return [headings, ...rows].map((row) => row.map((value) => (value == null ? "" : quote(value))).join(",")).join("\n");
-}
-
-/** A sample of a line or bar, for legends. @param {string} fill */
-export function sample(fill) {
-  return svg("svg", { class: "sample", viewBox: "0 0 10 10", "aria-hidden": "true" }, svg("rect", { width: 10, height: 10, fill }));
 }
 
 /** @param {string} id @param {Drawing} drawing */

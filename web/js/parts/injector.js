@@ -3,6 +3,7 @@
 import { send } from "../core/api.js";
 import { fill, make } from "../core/dom.js";
 import { duration } from "../core/format.js";
+import { sentenceOf } from "./problem.js";
 
 /** @typedef {import("../core/api.js").Schemas} Schemas */
 /** @typedef {Pick<Schemas["LabNode"], "name" | "kind">} Node */
@@ -30,7 +31,7 @@ export function offers(nodes, links) {
     { id: "switch", text: "Crash switch", targets: of(new Set(["switch"])), body: kill, lasts: true, title: "It loses its tables and registers, as in a power cut." },
     { id: "server", text: "Crash server", targets: of(SERVERS), body: kill, lasts: true, title: "The process with these servers is killed; with the memory back end, records are lost." },
     { id: "controller", text: "Crash controller", targets: of(new Set(["controller"])), body: kill, lasts: true, title: "No admission and no recovery until it is started again." },
-    { id: "loss", text: "Lose frames", targets: ends, body: link({ loss: 0.1 }), lasts: true, title: "10% of the frames on this link, in both directions." },
+    { id: "loss", text: "Drop frames", targets: ends, body: link({ loss: 0.1 }), lasts: true, title: "Drops 10% of the frames on this link, in both directions." },
     { id: "delay", text: "Delay frames", targets: ends, body: link({ delay: 0.005 }), lasts: true, title: "5 ms more on this link, in both directions." },
     { id: "reorder", text: "Reorder frames", targets: ends, body: link({ reorder: 0.2 }), lasts: true, title: "20% of the frames on this link are overtaken by later ones." },
     { id: "shift", text: "Shift popularity", targets: of(new Set(["client"])).slice(0, 1), body: () => ({ shift: { kind: "hot-in", keys: 100 } }), lasts: false, title: "The 100 least popular keys become the most popular ones." },
@@ -67,7 +68,7 @@ export function injector({ id, nodes, links, only, lab }) {
     try {
       await send("POST", `/labs/${encodeURIComponent(lab())}/faults`, body);
     } catch (error) {
-      fill(problem, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+      fill(problem, make("p", { class: "problem", role: "alert" }, sentenceOf(error)));
     } finally {
       button.disabled = false;
     }
@@ -83,7 +84,7 @@ export function injector({ id, nodes, links, only, lab }) {
     "fieldset",
     { class: "injector" },
     make("legend", { class: "hidden" }, "Faults"),
-    make("div", { class: "buttons" }, ...buttons, make("label", { class: "for", title: "Empty: until it is healed." }, "for ", seconds, " s")),
+    make("div", { class: "buttons" }, ...buttons, make("label", { class: "for", title: "If empty, the fault lasts until you heal it." }, "for ", seconds, " s")),
     problem,
   );
   return { element };
@@ -115,7 +116,7 @@ function line(place, lab, fault, at) {
     try {
       for (const body of fault.heal) await send("POST", `/labs/${encodeURIComponent(lab)}/faults`, body);
     } catch (error) {
-      place.append(make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+      place.append(make("p", { class: "problem", role: "alert" }, sentenceOf(error)));
       button.disabled = false;
     }
   };

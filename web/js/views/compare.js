@@ -12,6 +12,7 @@ import { newest } from "../parts/newest.js";
 import { USUAL, charts } from "./compare/charts.js";
 import { recoveries } from "./compare/recoveries.js";
 import * as rows from "./compare/rows.js";
+import { problem } from "../parts/problem.js";
 
 /** @typedef {import("../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["RunHead"]} RunHead */
@@ -117,7 +118,7 @@ export function mount(place) {
 
   /** @param {unknown} error */
   function failed(error) {
-    notes.append(make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+    notes.append(problem(error));
   }
 
   /** @param {number} mine */

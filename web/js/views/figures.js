@@ -5,6 +5,7 @@ import { fill, make, table } from "../core/dom.js";
 import * as router from "../core/router.js";
 import { Figure } from "../parts/figure.js";
 import { newest } from "../parts/newest.js";
+import { problem } from "../parts/problem.js";
 
 /** @typedef {import("../core/api.js").Schemas} Schemas */
 
@@ -27,7 +28,7 @@ export function mount(place) {
 
   /** @param {unknown} error */
   function failed(error) {
-    fill(notes, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+    fill(notes, problem(error));
   }
 
   /** @param {Schemas["PlottedFigure"][]} plotted @param {(name: string, kind: string) => string} address */

@@ -14,6 +14,7 @@ import { headline } from "./live/headline.js";
 import { matrix } from "./live/matrix.js";
 import { nothing } from "./live/nothing.js";
 import { results } from "./live/sweep.js";
+import { problem } from "../parts/problem.js";
 
 /** @typedef {import("../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["Job"]} Job */
@@ -72,7 +73,7 @@ export function mount(place) {
       job = null;
       known = "";
       render();
-      fill(head, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+      fill(head, problem(error));
       head.hidden = false;
     }
   }
@@ -153,6 +154,8 @@ export function mount(place) {
       follow();
     },
     close() {
+      // An answer that is under way is not shown any more.
+      known = "";
       for (const end of ends) end();
       injecting.close();
       pictures.close();

@@ -19,7 +19,6 @@ import { stepList } from "./packet/steps.js";
 /** @typedef {import("./packet/types.js").Body} Body */
 
 const OWN = "source";
-const FIRST = "netcache";
 /** Between the last step and its note in the address: browsers limit how often that may change. */
 const REMEMBER_MS = 150;
 
@@ -111,6 +110,8 @@ export function mount(place) {
 
   // ---------------------------------------------------------------------------------------------- choice
 
+  let first = "";
+
   /** @param {{ program?: string, example?: string, edit?: string, own?: boolean, source?: string, packet?: number, step?: number }} wanted */
   async function open(wanted) {
     const mine = ++turn;
@@ -118,8 +119,8 @@ export function mount(place) {
     results.classList.add("stale");
     say("Loading …");
     try {
-      if (!all.length) all = await get("/programs");
-      const name = wanted.program && wanted.program !== OWN ? wanted.program : all.some((each) => each.name === FIRST) ? FIRST : all[0].name;
+      if (!all.length) [all, first] = await programsAndFirst();
+      const name = wanted.program && wanted.program !== OWN ? wanted.program : first;
       if (name !== base || !shipped) {
         say("The examples are recorded from a small simulated lab …");
         const [found, list_] = await Promise.all([get(`/programs/${encodeURIComponent(name)}`), get(`/programs/${encodeURIComponent(name)}/examples`)]);
@@ -228,10 +229,16 @@ export function mount(place) {
     keepEdit();
   }
 
+  /** Number of the newest packing of changes: an older one may end later. */
+  let packing = 0;
+  let closed = false;
+
   /** Writes the changes into the address. */
   async function keepEdit() {
+    const mine = ++packing;
     const found = changes();
     const text = Object.keys(found).length ? await packed(found) : "";
+    if (closed || mine !== packing) return;
     edit = text;
     remember();
   }
@@ -303,6 +310,7 @@ export function mount(place) {
       run.classList.remove("due");
       say("");
       await keepEdit();
+      if (mine !== turn) return;
       showPacket(Math.min(packet, answer.packets.length - 1), step);
     } catch (error) {
       if (mine !== turn) return;
@@ -469,6 +477,7 @@ export function mount(place) {
       open(wanted);
     },
     close() {
+      closed = true;
       turn += 1;
       clearTimeout(timer);
       list.close();
@@ -479,4 +488,12 @@ export function mount(place) {
 /** @param {string} text */
 function numeric(text) {
   return /^\d+$/.test(text.trim()) ? Number(text) : /** @type {number} */ (/** @type {unknown} */ (text));
+}
+
+/** All programs, and the name of the one to begin with: that of the first scheme with a cache in the switch. */
+async function programsAndFirst() {
+  const [programs, { schemes }] = /** @type {[Schemas["ProgramSummary"][], Schemas["Schemes"]]} */ (await Promise.all([get("/programs"), get("/schemes")]));
+  const caching = schemes.find((each) => each.kind === "switch-cache")?.name;
+  const found = programs.find((each) => each.schemes.some(({ scheme }) => scheme === caching)) ?? programs[0];
+  return /** @type {const} */ ([programs, found.name]);
 }

@@ -11,6 +11,7 @@ import { askTags, confirmDelete } from "./runs/dialogs.js";
 import { isEdited } from "./runs/edit.js";
 import * as filters from "./runs/filters.js";
 import { live, runTable } from "./runs/table.js";
+import { sentenceOf } from "../parts/problem.js";
 
 /** @typedef {import("../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["RunHead"]} RunHead */
@@ -112,7 +113,7 @@ export function mount(place) {
 
   /** @param {unknown} error */
   function failed(error) {
-    fill(problem, make("p", { class: "problem" }, error instanceof Error ? error.message : String(error)));
+    fill(problem, make("p", { class: "problem" }, sentenceOf(error)));
   }
 
   function render() {
@@ -138,7 +139,7 @@ export function mount(place) {
   }
 
   function nothing() {
-    if (filters.any(wanted)) return make("p", { class: "empty" }, "No run is like that. ", make("button", { type: "button", class: "link", click: () => go({ ...state(), ...address(filters.none()) }) }, "Show all runs"));
+    if (filters.any(wanted)) return make("p", { class: "empty" }, "No run matches the filters. ", make("button", { type: "button", class: "link", click: () => go({ ...state(), ...address(filters.none()) }) }, "Show all runs"));
     return make("div", { class: "empty" }, make("p", {}, "No run is stored yet."), make("p", {}, make("a", { class: "button primary", href: router.link(["scenarios", "quickstart"]) }, "Run the scenario quickstart"), " or in a terminal: ", make("code", {}, "netkv scenario run quickstart")));
   }
 

@@ -15,7 +15,7 @@ const PERCENTILES = /** @type {const} */ ([["p50", "solid"], ["p99", "dash"]]);
 
 /** All charts; `update` draws those of a lab. */
 export function charts() {
-  const throughput = new Chart({ id: "lab-throughput", title: "Throughput", unit: "operations/s of the load generator, by who answers; programs: frames/s", wide: true, show: digits });
+  const throughput = new Chart({ id: "lab-throughput", title: "Throughput", unit: "operations/s of the load generator; programs: frames/s", wide: true, show: digits });
   const hits = new Chart({ id: "lab-hits", title: "Hit ratio", unit: "of reads of the load generator", show: digits });
   const latency = new Chart({ id: "lab-latency", title: "Latency", unit: "ms", show: digits });
   const load = new Chart({ id: "lab-load", title: "Load of servers", unit: "operations/s, of all clients", wide: true, show: digits });
@@ -45,7 +45,7 @@ export function charts() {
   };
 }
 
-/** The newest samples without a gap: a lab is sampled only while somebody looks. @param {Sample[]} samples */
+/** The newest samples without a gap: a lab is sampled only while a client requests samples. @param {Sample[]} samples */
 function unbroken(samples) {
   const first = samples.findLastIndex((sample, at) => at > 0 && sample.time - samples[at - 1].time > MAX_GAP_S);
   return first > 0 ? samples.slice(first) : samples;
@@ -72,8 +72,8 @@ function answers(lab, samples, x) {
   });
   const names = [...new Set(samples.flatMap((sample) => Object.keys(sample.programs)))];
   return [
-    part("servers", samples.map((sample) => Math.max(0, sample.throughput - sample.hits_per_s)), "26"),
-    part("cache", samples.map((sample) => sample.hits_per_s), "8c"),
+    part("other operations", samples.map((sample) => Math.max(0, sample.throughput - sample.hits_per_s)), "26"),
+    part("reads answered by caches", samples.map((sample) => sample.hits_per_s), "8c"),
     ...names.map((name, at) => {
       const program = lab.nodes.find((node) => node.name === name)?.program;
       return {

@@ -3,6 +3,7 @@
 import { get } from "../../core/api.js";
 import { fill, make, table } from "../../core/dom.js";
 import { count } from "../../core/format.js";
+import { problem, sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 
@@ -23,16 +24,19 @@ function pages(id, load) {
   const back = make("button", { type: "button", class: "small", id: `${id}-back`, click: () => turn(offset - PAGE) }, "Previous");
   const next = make("button", { type: "button", class: "small", id: `${id}-next`, click: () => turn(offset + PAGE) }, "Next");
   const again = make("button", { type: "button", class: "small", id: `${id}-again`, click: () => turn(offset) }, "Read again");
+  let newest = 0;
   async function turn(/** @type {number} */ to) {
+    const mine = ++newest;
     try {
       const { content, more, text } = await load(Math.max(0, to));
+      if (mine !== newest) return;
       offset = Math.max(0, to);
       fill(place, content);
       fill(where, text);
       back.disabled = offset === 0;
       next.disabled = !more;
     } catch (error) {
-      fill(place, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+      fill(place, problem(error));
     }
   }
   return { element: make("div", {}, place, make("p", { class: "buttons paging" }, back, next, again, where)), turn };
@@ -118,7 +122,7 @@ export function keys(lab, node) {
       const found = /** @type {Schemas["HotKey"][]} */ (await get(`${path}/hottest`, { limit: 10 }));
       fill(hottest, table(["rank", "key", "cached"], found.map((each) => [each.rank, make("code", {}, each.key), make("td", { class: each.cached ? "good" : "" }, each.cached ? "✓ yes" : "no")])));
     } catch (error) {
-      fill(hottest, make("p", { class: "empty" }, error instanceof Error ? error.message : String(error)));
+      fill(hottest, make("p", { class: "empty" }, sentenceOf(error)));
     }
   }
   cached.turn(0);

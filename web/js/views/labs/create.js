@@ -2,6 +2,7 @@
 
 import { get, send, ApiError } from "../../core/api.js";
 import { fill, make } from "../../core/dom.js";
+import { sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /** @typedef {{ default?: unknown, description?: string, unit?: string, type?: string, anyOf?: { type?: string, unit?: string }[] }} Option */
@@ -38,7 +39,7 @@ export function create(begun) {
       const { schemes } = /** @type {Schemas["Schemes"]} */ (await get("/schemes"));
       fill(scheme, ...schemes.map((each) => make("option", { value: each.name }, each.title)));
       scheme.value = schemes.find((each) => each.kind === "switch-cache")?.name ?? schemes[0]?.name ?? "";
-      scheme.addEventListener("change", showOptions);
+      scheme.addEventListener("change", () => showOptions().catch((error) => failed(error, [])));
       await showOptions();
     } catch (error) {
       failed(error, []);
@@ -48,7 +49,13 @@ export function create(begun) {
   /** Fields of the options of the chosen scheme. */
   async function showOptions() {
     const mine = ++turn;
-    common ??= get("/scenarios/schema").then((schema) => schema.$defs.LabSpec.properties);
+    common ??= get("/scenarios/schema")
+      .then((schema) => schema.$defs.LabSpec.properties)
+      .catch((error) => {
+        // The next choice asks again.
+        common = null;
+        throw error;
+      });
     const [labs, details] = await Promise.all([common, get(`/schemes/${encodeURIComponent(scheme.value)}`)]);
     if (mine !== turn) return;
     const own = /** @type {Record<string, Option>} */ (details.options_schema.properties ?? {});
@@ -106,7 +113,7 @@ export function create(begun) {
       first ??= input;
     }
     if (first) first.focus();
-    else fill(problem, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+    else fill(problem, make("p", { class: "problem", role: "alert" }, sentenceOf(error)));
   }
 
   start();

@@ -3,6 +3,7 @@
 import { get } from "../../core/api.js";
 import { fill, make, table } from "../../core/dom.js";
 import { count } from "../../core/format.js";
+import { sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 
@@ -44,7 +45,7 @@ async function show(place, draw, wanted) {
   try {
     content = await draw();
   } catch (error) {
-    content = [make("p", { class: "problem" }, error instanceof Error ? error.message : String(error))];
+    content = [make("p", { class: "problem" }, sentenceOf(error))];
   }
   if (wanted()) fill(place, ...content);
 }
@@ -93,7 +94,7 @@ async function counters(design) {
   try {
     counts = /** @type {Schemas["DesignCounters"]} */ (await get(`/running-designs/${encodeURIComponent(design.name)}`));
   } catch (error) {
-    return make("section", {}, title, make("p", { class: "problem" }, error instanceof Error ? error.message : String(error)));
+    return make("section", {}, title, make("p", { class: "problem" }, sentenceOf(error)));
   }
   const found = /** @type {[string, number][]} */ ([...Object.entries(counts.counters), ["cycles", counts.node.cycles]]);
   const shown = found.filter(([, value]) => value).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, count(value))));

@@ -8,6 +8,7 @@ import { injector } from "../../parts/injector.js";
 import { keys, tables } from "./contents.js";
 import { MARKS, WORDS, bytes, linkRates, loads, stateOf } from "./figures.js";
 import { log } from "./log.js";
+import { sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /** @typedef {import("../../core/labs.js").Known} Known */
@@ -67,7 +68,7 @@ export function details({ lab, name, chosen, remember, dismiss, changed }) {
     try {
       await send("POST", `${path}/${action}`, {});
     } catch (error) {
-      fill(problem, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+      fill(problem, make("p", { class: "problem", role: "alert" }, sentenceOf(error)));
     }
     renderState();
     changed();
@@ -195,7 +196,7 @@ function stateContent(node, found, known, lab) {
   if (node.kind === "client" && sample) {
     facts.push(["throughput", `${rate(sample.throughput)} operations/s`], ["reads, writes", `${rate(sample.reads_per_s)}/s, ${rate(sample.writes_per_s)}/s`], ["hit ratio", share(sample.hit_ratio)]);
     facts.push(["latency p50, p99", sample.latency_us ? `${latency(sample.latency_us.p50)}, ${latency(sample.latency_us.p99)}` : NOTHING], ["retries, lost", `${count(sample.retries)}, ${count(sample.lost)} in this second`]);
-    facts.push(["reads were right", sample.linearizable == null ? "not all could be judged" : sample.linearizable ? "yes" : "no"]);
+    facts.push(["linearizable", sample.linearizable == null ? "unknown: some reads could not be checked" : sample.linearizable ? "yes" : "no"]);
   }
   const link = linkRates([node.name], sample);
   if (link) facts.push(["link", `${rate(link.to)} frames/s to it, ${rate(link.from)} frames/s from it`]);

@@ -12,6 +12,7 @@ import { charts } from "./charts.js";
 import { details } from "./details.js";
 import { takeDown } from "./overview.js";
 import { topology } from "./topology.js";
+import { sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 
@@ -56,22 +57,25 @@ export function lab(place, name) {
   let faultsDrawn = "";
   let eventsDrawn = "";
   let timer = 0;
+  /** Number of the newest load: an older answer is not shown. */
+  let turn = 0;
   let gone = false;
 
   async function load() {
+    const mine = ++turn;
     clearTimeout(timer);
     try {
       const loaded = /** @type {Schemas["Lab"]} */ (await get(path));
-      if (closed) return;
+      if (closed || mine !== turn) return;
       found = loaded;
       gone = false;
       render();
     } catch (error) {
-      if (closed) return;
+      if (closed || mine !== turn) return;
       gone = true;
       body.hidden = true;
       headDrawn = "";
-      fill(head, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+      fill(head, make("p", { class: "problem", role: "alert" }, sentenceOf(error)));
       side.replaceChildren();
       open?.close();
       open = null;
@@ -146,7 +150,7 @@ export function lab(place, name) {
       try {
         await send("POST", `${path}/load`, running ? { running, [kind.value]: Number(value.value) } : { running });
       } catch (error) {
-        fill(problem, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+        fill(problem, make("p", { class: "problem", role: "alert" }, sentenceOf(error)));
       }
     };
     return make(
@@ -251,7 +255,7 @@ function headline(known) {
     { id: "lab-tile-p99", label: "p99 latency", value: latency(sample?.latency_us?.p99) },
     { id: "lab-tile-hits", label: "hit ratio", value: share(sample?.hit_ratio) },
     { id: "lab-tile-cached", label: "records cached", value: count(sample?.cached) },
-    { id: "lab-tile-right", label: "reads were right", value: linear == null ? NOTHING : linear ? "yes" : "no", kind: linear == null ? "" : linear ? "good" : "bad", title: "Whether all reads since the start of the load were linearizable" },
+    { id: "lab-tile-right", label: "linearizable", value: linear == null ? NOTHING : linear ? "yes" : "no", kind: linear == null ? "" : linear ? "good" : "bad", title: "Whether all reads since the start of the load were linearizable" },
     { id: "lab-tile-down", label: "nodes down", value: running.length ? String(down) : NOTHING, kind: down ? "bad" : "" },
   ];
 }

@@ -2,6 +2,7 @@
 
 import { get } from "../../core/api.js";
 import { fill, make } from "../../core/dom.js";
+import { sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 
@@ -22,6 +23,8 @@ export function log(lab, node) {
   let asking = false;
 
   async function before() {
+    if (asking) return;
+    asking = true;
     try {
       const part = /** @type {Schemas["LogPart"]} */ (await get(path, { lines: LINES, before: start }));
       start = part.start;
@@ -29,12 +32,14 @@ export function log(lab, node) {
       earlier.hidden = start === 0;
     } catch (error) {
       failed(error);
+    } finally {
+      asking = false;
     }
   }
 
   /** @param {unknown} error */
   function failed(error) {
-    fill(problem, make("p", { class: "empty" }, error instanceof Error ? error.message : String(error)));
+    fill(problem, make("p", { class: "empty" }, sentenceOf(error)));
   }
 
   async function refresh() {
@@ -45,7 +50,7 @@ export function log(lab, node) {
       if (part.end !== end) {
         start = part.start;
         end = part.end;
-        fill(text, part.lines.length ? lines(part) : "The log is empty: the node writes only what it cannot report.");
+        fill(text, part.lines.length ? lines(part) : "The log is empty.");
         earlier.hidden = start === 0;
         text.scrollTop = text.scrollHeight;
       }

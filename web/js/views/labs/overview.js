@@ -10,6 +10,7 @@ import * as router from "../../core/router.js";
 import { confirm } from "../../parts/confirm.js";
 import { progress } from "../../parts/progress.js";
 import { create } from "./create.js";
+import { sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 
@@ -88,7 +89,7 @@ export async function takeDown(name, problem) {
     await send("DELETE", `/labs/${encodeURIComponent(name)}`, {});
     return true;
   } catch (error) {
-    fill(problem, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+    fill(problem, make("p", { class: "problem", role: "alert" }, sentenceOf(error)));
     return false;
   }
 }

@@ -18,7 +18,7 @@ const COUNTS = ["lost_ops", "retries", "refused_writes", "stale_reads", "unknown
 
 /** All charts; `update` draws those of a run. */
 export function charts() {
-  const throughput = new Chart({ id: "throughput", title: "Throughput", unit: "operations/s, by who answers", wide: true, show: whole });
+  const throughput = new Chart({ id: "throughput", title: "Throughput", unit: "operations/s", wide: true, show: whole });
   const latency = new Chart({ id: "latency", title: "Latency", unit: "ms, from the intended send time", show: three });
   const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, show: three });
   const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s", show: whole });
@@ -70,19 +70,20 @@ function line(run, series, name, y, dash = "solid") {
   return { type: "scatter", mode: y.length > 1 ? "lines" : "markers", name, x: series.columns.time, y, line: { color, width, dash }, marker: { color } };
 }
 
-/** Stacked areas: what caches and what servers answer. @param {RunHead} run @param {Series} series */
+/** Stacked areas: the reads that caches answer, and all other operations. @param {RunHead} run @param {Series} series */
 function answers(run, series) {
-  const { throughput_ops: all, hit_ratio: hit } = series.columns;
+  const all = /** @type {number[]} */ (series.columns.throughput_ops);
+  const hits = /** @type {number[] | undefined} */ (series.columns.hits_ops);
   const scheme = lookOf(run.scheme).line.color;
   const part = (/** @type {string} */ name, /** @type {number[]} */ y, /** @type {string} */ fill) => ({
     type: "scatter", mode: "lines", name, x: series.columns.time, y, stackgroup: "answers", line: { color: scheme, width: 1 }, fillcolor: fill,
     hovertemplate: `%{y:,.0f}<extra>${name}</extra>`,
   });
-  if (!isShown("hit_ratio", run.scheme)) return [part("servers", all, tint(scheme, 0.25))];
-  const cached = all.map((/** @type {number} */ value, /** @type {number} */ at) => value * (hit[at] ?? 0));
+  // A run of an older netkv did not count hits by themselves.
+  if (!hits || hits.some((value) => value == null) || !isShown("hits_ops", run.scheme)) return [part("all operations", all, tint(scheme, 0.25))];
   return [
-    part("servers", all.map((/** @type {number} */ value, /** @type {number} */ at) => value - cached[at]), tint(scheme, 0.15)),
-    part("cache", cached, tint(scheme, 0.55)),
+    part("other operations", all.map((value, at) => value - hits[at]), tint(scheme, 0.15)),
+    part("reads answered by caches", hits, tint(scheme, 0.55)),
   ];
 }
 

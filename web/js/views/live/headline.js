@@ -33,7 +33,7 @@ export function headline(place, run, series) {
         label: "linearizable",
         value: linear == null ? (runs ? "at the end" : "unknown") : linear ? "yes" : "no",
         kind: linear == null ? "" : linear ? "good" : "bad",
-        title: "Whether the history of all operations is one of a single correct store.",
+        title: "Whether the history of all operations is linearizable.",
       },
     ]),
   );

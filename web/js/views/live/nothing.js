@@ -6,6 +6,7 @@ import { duration, moment } from "../../core/format.js";
 import * as jobs from "../../core/jobs.js";
 import * as router from "../../core/router.js";
 import { FIRST } from "../../core/scenarios.js";
+import { problem } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 
@@ -57,7 +58,7 @@ async function begin(name, button) {
   try {
     await send("POST", "/jobs", { scenario: name });
   } catch (error) {
-    button.after(make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+    button.after(problem(error));
   }
   button.removeAttribute("disabled");
 }

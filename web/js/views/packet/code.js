@@ -17,11 +17,11 @@ export function code() {
      * @param {string} file
      * @param {number} line
      * @param {Record<string, string>} sources
-     * @param {boolean} here false: the step is one of the switch itself, and this line is that of a step before
+     * @param {boolean} here false: the step is outside the P4 program, and this line is that of a step before
      */
     show(file, line, sources, here) {
       element.classList.toggle("away", !here);
-      title.textContent = here ? `${file}:${line}` : `${file} – this step is one of the switch itself`;
+      title.textContent = here ? `${file}:${line}` : `${file} – step outside the P4 program`;
       const text = sources[file];
       if (text === undefined) {
         shown = "";

@@ -3,6 +3,7 @@
 import { get } from "../../core/api.js";
 import { fill, make } from "../../core/dom.js";
 import { count } from "../../core/format.js";
+import { problem, sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /**
@@ -17,7 +18,7 @@ import { count } from "../../core/format.js";
 
 const PAGE = 1000;
 const MAX_ENTRIES = 10_000;
-const EXPLANATION = "Tables are read by P4Runtime. Registers of a live switch cannot be read, because their state moves by packets only: after this, all registers are 0 here unless you set them. A key that the lab has cached may therefore be a miss.";
+const EXPLANATION = "Tables are read by P4Runtime. P4Runtime cannot read the registers of a live switch: they are 0 in the trace unless you set them. A key that the lab has cached may therefore be a miss.";
 
 /**
  * @param {(taken: Taken) => string} use returns a sentence about what was taken
@@ -43,13 +44,13 @@ export function labPart(use) {
         try {
           fill(said, use(await read(lab, node)));
         } catch (error) {
-          fill(said, error instanceof Error ? error.message : String(error));
+          fill(said, sentenceOf(error));
         }
         take.disabled = false;
       }
       fill(body, make("p", { class: "hint" }, EXPLANATION), switches.length ? make("p", { class: "buttons" }, choice, take) : make("p", { class: "empty" }, "No switch of a lab is running."), said);
     } catch (error) {
-      fill(body, make("p", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+      fill(body, problem(error));
     }
   }
   return element;

@@ -1,6 +1,6 @@
 // The columns of the table of runs: what can be shown, and the text of each cell.
 
-import { NOTHING, count, duration, latency, moment, rate } from "../../core/format.js";
+import { NOTHING, duration, moment } from "../../core/format.js";
 import * as metrics from "../../core/metrics.js";
 
 /** @typedef {import("../../core/api.js").Schemas["RunHead"]} RunHead */
@@ -70,10 +70,7 @@ export function text(name, value) {
   if (value == null) return NOTHING;
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (Array.isArray(value)) return String(value.length);
-  const { unit } = metrics.metric(name);
-  if (unit === "operations/s" || unit === "keys/s") return rate(value);
-  if (unit === "µs") return latency(value);
-  return Number.isInteger(value) ? count(value) : metrics.described(name, value);
+  return metrics.shown(name, value);
 }
 
 /**

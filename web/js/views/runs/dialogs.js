@@ -2,6 +2,7 @@
 
 import { fill, make } from "../../core/dom.js";
 import { label } from "../../core/format.js";
+import { sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas["RunHead"]} RunHead */
 
@@ -28,7 +29,7 @@ function ask({ id, title, body, verb, kind = "primary", act }) {
     make("h2", { id: `${id}-title` }, title),
     ...body,
     problem,
-    make("p", { class: "buttons" }, agree, make("button", { type: "button", click: () => dialog.close() }, "Keep as it is")),
+    make("p", { class: "buttons" }, agree, make("button", { type: "button", click: () => dialog.close() }, "Cancel")),
   );
   const dialog = make("dialog", { id, class: "run-dialog", "aria-labelledby": `${id}-title`, close: () => dialog.remove() }, form);
 
@@ -38,7 +39,7 @@ function ask({ id, title, body, verb, kind = "primary", act }) {
       await act();
       dialog.close();
     } catch (error) {
-      fill(problem, error instanceof Error ? error.message : String(error));
+      fill(problem, sentenceOf(error));
       problem.hidden = false;
       agree.disabled = false;
     }

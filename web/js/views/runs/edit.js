@@ -1,6 +1,7 @@
 // Tags and notes of a run, edited in their cell.
 
 import { fill, make } from "../../core/dom.js";
+import { sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas["RunHead"]} RunHead */
 
@@ -9,7 +10,7 @@ import { fill, make } from "../../core/dom.js";
  *
  * @param {object} about
  * @param {string} about.id
- * @param {string} about.what for screen readers: `Tags of netcache`
+ * @param {string} about.what for screen readers: `Tags of RUN`
  * @param {string} about.text
  * @param {Node[]} about.shown
  * @param {string} about.empty shown without a text
@@ -43,7 +44,7 @@ export function editable({ id, what, text, shown, empty, save }) {
         if (focus) setTimeout(() => document.getElementById(id)?.focus());
       } catch (error) {
         ended = false;
-        fill(problem, error instanceof Error ? error.message : String(error));
+        fill(problem, sentenceOf(error));
         problem.hidden = false;
         input.focus();
       }

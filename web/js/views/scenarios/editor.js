@@ -14,16 +14,18 @@ import { planned, problems, summary } from "./plan.js";
 import * as schema from "./schema.js";
 import { textEditor } from "./text.js";
 import { opener } from "./upload.js";
+import { sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /** @typedef {import("./fields.js").Change} Change */
 /** @typedef {import("./plan.js").Wrong} Wrong */
 
-const NEW = `# A scenario of your own: schemes that are compared, a lab, a load.
+/** The text of a new scenario. @param {Schemas["SchemeSummary"][]} schemes */
+const begun = (schemes) => `# A scenario of your own: schemes that are compared, a lab, a load.
 name: mine
 title: My comparison
 
-schemes: [nocache, netcache]
+schemes: [${[schemes[0], schemes.find((each) => each.kind === "switch-cache")].map((each) => each?.name).join(", ")}]
 
 lab:
   servers: 4
@@ -154,7 +156,7 @@ export function editor(place, name) {
     turn++;
     check = null;
     wrong = error instanceof ApiError ? error.fields.map((each) => ({ field: each.field.replace(/^(yaml|changes)\b.*/, ""), detail: each.detail, line: Number(each.where.match(/:(\d+)$/)?.[1] ?? 0) || lineOf(each.field) })) : [];
-    show(error instanceof Error ? error.message : String(error));
+    show(sentenceOf(error));
   }
 
   /** @param {string} detail of an error without a field */
@@ -241,8 +243,9 @@ export function editor(place, name) {
     if (!form) fill(facts, "Loading …");
     try {
       const short = query.get("yaml");
-      const [root, all, own, found] = await Promise.all([schema.load(), get("/schemes"), short ? unpacked(short) : shipped ? null : taken() ?? NEW, shipped ? get(`/scenarios/${encodeURIComponent(shipped)}`) : null]);
+      const [root, all, given, found] = await Promise.all([schema.load(), get("/schemes"), short ? unpacked(short) : shipped ? null : taken(), shipped ? get(`/scenarios/${encodeURIComponent(shipped)}`) : null]);
       if (closed) return;
+      const own = given ?? (shipped ? null : begun(all.schemes));
       original = found?.yaml ?? "";
       editing.compareTo(original);
       await edit({ yaml: own ?? original, set: own ? [] : query.getAll("set") });
@@ -254,7 +257,7 @@ export function editor(place, name) {
     } catch (error) {
       if (closed) return;
       fill(facts);
-      problems(errors, [], error instanceof Error ? error.message : String(error), go);
+      problems(errors, [], sentenceOf(error), go);
       fill(title, name);
     }
   }

@@ -7,6 +7,7 @@ import { lookOf } from "../../core/looks.js";
 import * as router from "../../core/router.js";
 import { FIRST, run } from "../../core/scenarios.js";
 import { opener } from "./upload.js";
+import { sentenceOf } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas["ScenarioSummary"]} Summary */
 
@@ -56,7 +57,7 @@ export function list(place) {
     else if (order.value === "runs") found.sort((a, b) => a.runs - b.runs);
     else found.sort((a, b) => rank(a) - rank(b));
     fill(count, found.length === all.length ? `${all.length} scenarios` : `${found.length} of ${all.length} scenarios`);
-    fill(cards, ...found.map(card), !found.length && make("li", { class: "empty" }, "No scenario is like this. ", make("button", { type: "button", class: "link", click: clear }, "Show all")));
+    fill(cards, ...found.map(card), !found.length && make("li", { class: "empty" }, "No scenario matches the filters. ", make("button", { type: "button", class: "link", click: clear }, "Show all")));
   }
 
   function clear() {
@@ -69,7 +70,7 @@ export function list(place) {
     try {
       all = /** @type {Summary[]} */ (await get("/scenarios"));
     } catch (error) {
-      fill(count, make("span", { class: "problem", role: "alert" }, error instanceof Error ? error.message : String(error)));
+      fill(count, make("span", { class: "problem", role: "alert" }, sentenceOf(error)));
       return;
     }
     const chosen = router.current().query.get("scheme") ?? "";
@@ -115,7 +116,7 @@ function card(scenario) {
       await run({ scenario: scenario.name });
     } catch (error) {
       problem.hidden = false;
-      fill(problem, error instanceof Error ? error.message : String(error));
+      fill(problem, sentenceOf(error));
       start.disabled = false;
     }
   }

@@ -1,1 +1,1 @@
-"""The API and the dashboard: REST for stored runs, an event stream for new samples and events."""
+"""The HTTP API and the dashboard: runs, jobs, labs, P4 programs, designs, and an event stream."""

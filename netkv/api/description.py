@@ -15,7 +15,7 @@ from netkv.api.models.stream import MESSAGES
 from netkv.api.problems import MEDIA_TYPE
 
 DESCRIPTION = """\
-Everything that `netkv` does on the command line.
+Runs, scenarios, jobs, labs, programs and designs of netkv.
 
 - Rates are operations per second, latencies microseconds, times seconds.
 - Every error is a problem document (RFC 9457). Its `detail` is a sentence, `errors` has the wrong

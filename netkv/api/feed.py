@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import math
 import time
 from collections import deque
@@ -24,16 +25,15 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 from pydantic import BaseModel
-from sqlalchemy.exc import SQLAlchemyError
 
 from netkv.api import labs_feed
 from netkv.api.jobs.queue import Queue
 from netkv.api.labs_feed import LabsFeed
 from netkv.api.models.jobs import Jobs
 from netkv.api.models.stream import Dropped, LabUpdates, StreamedEvent, StreamedSample
-from netkv.errors import NetkvError
 from netkv.runs import Store
 
+_log = logging.getLogger("netkv.api")
 QUEUE = 1000
 MAX_SUBSCRIBERS = 200
 _POLL = 0.4
@@ -187,8 +187,11 @@ class Feed:
     async def _run(self) -> None:
         try:
             while self._subscribers and not self._closing.is_set():
-                with contextlib.suppress(NetkvError, SQLAlchemyError):
+                try:
                     await self._turn()
+                except Exception:
+                    # Open pages would get nothing any more without this task.
+                    _log.exception("The event streams could not be served")
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._closing.wait(), _POLL)
         finally:
@@ -212,8 +215,10 @@ class Feed:
         while (shown := [it for it in self._subscribers if it.labs]) and not self._closing.is_set():
             if time.monotonic() >= next_turn or not all(it.has_labs for it in shown):
                 next_turn = time.monotonic() + _LABS_S
-                with contextlib.suppress(NetkvError, SQLAlchemyError):
+                try:
                     cursors = await self._labs_turn(cursors)
+                except Exception:
+                    _log.exception("The labs could not be asked")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), _JOIN_S)
 

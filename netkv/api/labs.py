@@ -18,8 +18,8 @@ from netkv.api.models.labs import (
     LabSummary,
     NodeDetails,
 )
-from netkv.api.problems import ConflictError, NotFoundError, RequestFieldError
-from netkv.errors import NetkvError, UsageError, suggest
+from netkv.api.problems import ConflictError, NotFoundError, RequestFieldError, found
+from netkv.errors import NetkvError, suggest
 from netkv.lab import daemon, external_clients, picture, state
 from netkv.lab.daemon import RefusedError
 from netkv.lab.picture import Picture
@@ -38,10 +38,7 @@ ANSWER_S = 5.0
 
 def find(name: str) -> state.Lab:
     """The lab of that name; raises `NotFoundError`."""
-    try:
-        return daemon.found(name)
-    except UsageError as error:
-        raise NotFoundError(str(error)) from error
+    return found(daemon.found, name)
 
 
 def every() -> list[state.Lab]:
@@ -211,8 +208,13 @@ async def read(node: LabNode, what: Callable[[Inspector], Awaitable[T]]) -> T:
     if node.p4runtime is None or node.device_id is None or not node.running:
         raise ConflictError(f"The switch '{node.name}' does not run.")
     try:
-        async with Inspector.connected(node.p4runtime, node.device_id) as inspector:
+        async with (
+            asyncio.timeout(ANSWER_S),
+            Inspector.connected(node.p4runtime, node.device_id) as inspector,
+        ):
             return await what(inspector)
+    except TimeoutError:
+        raise ConflictError(f"The switch '{node.name}' does not answer.") from None
     except ControllerError as error:
         raise ConflictError(f"The switch '{node.name}' does not answer: {error}.") from error
     except RpcError as error:

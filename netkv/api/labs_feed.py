@@ -146,9 +146,12 @@ def _ask(name: str, known: _Known) -> None:
         last = known.samples[-1].number if known.samples else -MAX_SAMPLES
         status = daemon.request(name, {"do": "status", "events": False}, _TIMEOUT_S)
         answer = daemon.request(name, {"do": "samples", "after": last}, _TIMEOUT_S)
-    except NetkvError:
+        samples = [LabSample.model_validate(each) for each in answer["samples"]]
+        totals = answer["totals"]
+    except (NetkvError, ValueError, KeyError):
+        # It does not answer, or is of another version of netkv.
         known.status, known.failed = {}, True
         return
-    known.samples.extend(LabSample.model_validate(each) for each in answer["samples"])
-    known.totals = answer["totals"]
+    known.samples.extend(samples)
+    known.totals = totals
     known.status, known.failed = status, False

@@ -18,6 +18,9 @@ PREFIX = "/api/v1"
 _MAX_SENTENCE = 500
 
 
+_END = "-----END CERTIFICATE-----"
+
+
 class Connection:
     """Sends requests, each over a connection of its own, so it may be used from any thread.
 
@@ -29,14 +32,18 @@ class Connection:
         self, url: str, token: str | None, cert: str | Path | None, timeout: float
     ) -> None:
         """`cert`: certificate of the server, if no authority of this machine has signed it."""
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-            raise UsageError(f"'{url}' should be the URL of a server, like http://127.0.0.1:8400")
+        wrong = f"'{url}' should be the URL of a server, like http://127.0.0.1:8400"
+        try:
+            parts = urlsplit(url)
+            self._host, self._port = parts.hostname or "", parts.port
+        except ValueError:
+            raise UsageError(wrong) from None
+        if parts.scheme not in ("http", "https") or not self._host or parts.query:
+            raise UsageError(wrong)
         if token is not None and not (token.isascii() and token.isprintable()):
             raise UsageError("The token should be the line that 'netkv token' prints.")
         self.url = url.rstrip("/")
         self.timeout = timeout
-        self._host, self._port = parts.hostname, parts.port
         self._path = parts.path.rstrip("/")
         self._trust = _trust(cert) if parts.scheme == "https" else None
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -94,13 +101,16 @@ class Connection:
 
 def _trust(cert: str | Path | None) -> ssl.SSLContext:
     """Trusts the authorities of this machine, or exactly this certificate whatever its names."""
+    if cert is None:
+        return ssl.create_default_context()
     try:
-        trust = ssl.create_default_context(cafile=cert)
-    except (OSError, ssl.SSLError) as error:
+        # The certificates behind the first one are authorities, which have signed others, too.
+        text = Path(cert).read_text(encoding="ascii")
+        trust = ssl.create_default_context(cadata=text[: text.index(_END) + len(_END)])
+    except (OSError, ValueError) as error:
         raise UsageError(f"The certificate {cert} cannot be read: {_reason(error)}.") from error
-    if cert is not None:
-        trust.check_hostname = False
-        trust.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    trust.check_hostname = False
+    trust.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     return trust
 
 

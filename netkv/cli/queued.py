@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netkv.cli.output import notify
+from netkv.errors import NetkvError
 
 if TYPE_CHECKING:
     from netkv.api.models.jobs import Job
@@ -49,8 +50,12 @@ def follow(client: Client, job: Job) -> ScenarioResult:
             ended = client.follow(job.id, show)
     except KeyboardInterrupt:
         if _cancels():
-            found = client.cancel(job.id, wait=CANCEL_WAIT_S)
-            notify(f"Job {job.id} is {found.state}.")
+            try:
+                found = client.cancel(job.id, wait=CANCEL_WAIT_S)
+                notify(f"Job {job.id} is {found.state}.")
+            except NetkvError as error:
+                # It has just ended, or the server has.
+                notify(str(error))
         else:
             notify(f"Job {job.id} continues: 'netkv jobs show {job.id}'.")
         raise

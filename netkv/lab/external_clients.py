@@ -1,8 +1,8 @@
 """What programs that use a lab report about themselves, for those who look at the lab.
 
 A program writes a file in the lab's directory (`external/NUMBER.json`, numbers as in the names of
-the nodes `external-1`, ...) once a second while it has a place. The file names its process, so that
-of a killed program is recognised.
+the nodes `external-1`, ...) once a second while it has a place. The file names its process, so the
+file of a killed program is ignored.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ class Totals:
         self._control_bytes: Counter[str] = Counter()
         self._servers: dict[str, Counter[str]] = {}
         self._nodes: dict[str, Counter[str]] = {}
-        self._cached = 0
 
     def add(self, rack: LiveRack, sample: RackSample) -> None:
         """Adds the sample that was just taken; to be called for every sample."""
@@ -41,16 +40,14 @@ class Totals:
             self._rise(self._nodes, node, counts)
         for node, program in rack.programs.items():
             self._rise(self._nodes, node, {"received": program.received, "sent": program.sent})
-        self._cached = sample.cached
 
     def to_json(self) -> dict[str, Any]:
-        """The sums: `client`, `servers`, `nodes`, `control_plane_bytes`; and `cached` now."""
+        """The sums: `client`, `servers`, `nodes`, `control_plane_bytes`."""
         return {
             "client": dict(self._client),
             "servers": {name: dict(counts) for name, counts in self._servers.items()},
             "nodes": {name: dict(counts) for name, counts in self._nodes.items()},
             "control_plane_bytes": dict(self._control_bytes),
-            "cached": self._cached,
         }
 
     def _rise(self, sums: dict[str, Counter[str]], node: str, counts: Mapping[str, Any]) -> None:

@@ -84,7 +84,7 @@ class TableContents:
 
 
 @dataclass(frozen=True)
-class Cell:
+class CounterValue:
     """A cell of a counter."""
 
     index: int
@@ -105,8 +105,8 @@ class Inspector:
     async def connected(cls, address: str, device_id: int) -> AsyncIterator[Inspector]:
         """Connects to a P4Runtime server; raises `ControllerError`, also if it has no program."""
         client = P4RuntimeClient(address, device_id=device_id)
-        await client.connect_to_read(CONNECT_TIMEOUT_S)
         try:
+            await client.connect_to_read(CONNECT_TIMEOUT_S)
             await client.get_pipeline()
             yield cls(client)
         finally:
@@ -143,14 +143,14 @@ class Inspector:
                 number += 1
         return TableContents(table.name, default, entries, offset)
 
-    async def counter(self, name: str, offset: int, limit: int) -> list[Cell]:
+    async def counter(self, name: str, offset: int, limit: int) -> list[CounterValue]:
         """Cells of a counter from `offset` on; raises `RpcError` as `table`."""
         counter = self._names.schema.counters.named(name)
-        cells: list[Cell] = []
+        cells: list[CounterValue] = []
         for index in range(offset, min(offset + limit, counter.size)):
             async for entity in self._client.read(self._names.counter(name, index)):
                 data = entity.counter_entry.data
-                cells.append(Cell(index, data.packet_count, data.byte_count))
+                cells.append(CounterValue(index, data.packet_count, data.byte_count))
         return cells
 
     def _table(self, table: Table) -> TableInfo:

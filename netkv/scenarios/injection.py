@@ -59,6 +59,8 @@ class Injector:
     def __init__(self, rack: LiveRack) -> None:
         self._rack = rack
         self._faults: list[_Injected] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        """All that heal a fault, also those that are about to."""
 
     async def inject(self, event: TimelineEvent, duration: float | None) -> None:
         """Carries out an event, and heals it after `duration` seconds (None: never).
@@ -80,6 +82,8 @@ class Injector:
             self._faults.append(fault)
             if duration is not None:
                 fault.healing = asyncio.create_task(self._heal(fault, duration))
+                self._tasks.add(fault.healing)
+                fault.healing.add_done_callback(self._tasks.discard)
         self._forget_ended()
 
     def in_force(self) -> list[dict[str, Any]]:
@@ -93,6 +97,8 @@ class Injector:
 
     def close(self) -> None:
         """Heals nothing any more."""
+        for task in self._tasks:
+            task.cancel()
         for fault in self._faults:
             fault.ends.clear()
         self._forget_ended()
@@ -129,14 +135,16 @@ class Injector:
         await asyncio.sleep(duration)
         self.in_force()
         fault.healing = None
-        for target, end in list(fault.ends.items()):
-            try:
-                await self._carry_out(end)
-                self._rack.emit("note", target[1], f"Healed: {end.describe()}")
-            except NetkvError as error:
-                self._rack.emit("note", target[1], f"Not healed: {error}")
-        fault.ends.clear()
-        self._forget_ended()
+        try:
+            for target, end in list(fault.ends.items()):
+                try:
+                    await self._carry_out(end)
+                    self._rack.emit("note", target[1], f"Healed: {end.describe()}")
+                except NetkvError as error:
+                    self._rack.emit("note", target[1], f"Not healed: {error}")
+        finally:
+            fault.ends.clear()
+            self._forget_ended()
 
     def _forget_ended(self) -> None:
         for fault in self._faults:

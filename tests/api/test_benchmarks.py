@@ -17,4 +17,4 @@ def test_every_benchmark_is_listed(served: Served) -> None:
     assert "bench" in typer.main.get_command(p4.app).commands  # type: ignore[attr-defined]
     assert {each["name"] for each in found} == commands | {"p4 bench"}
     assert {each["name"] for each in found if each["in_suite"]} == set(suite.BENCHMARKS)
-    assert all(each["seconds"] > 0 and each["latest"] is None for each in found)
+    assert all(each["seconds"] > 0 for each in found)

@@ -142,6 +142,11 @@ def test_own_scenario_runs_from_yaml_and_from_json(served: Served) -> None:
         ({}, "", "exactly one"),
         ({"scenario": "../../etc/passwd"}, "scenario", "match pattern"),
         ({"scenario": "quickstart", "set": ["lab.profile=/etc/x.json"]}, "lab.profile", "a file"),
+        (
+            {"scenario": "quickstart", "set": ["sweep={lab.profile: [/etc/x.json]}"]},
+            "lab.profile",
+            "a file",
+        ),
     ],
 )
 def test_wrong_request_names_the_field(

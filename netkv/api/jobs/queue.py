@@ -15,6 +15,7 @@ Rules
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import subprocess
@@ -36,6 +37,7 @@ from netkv.lab import state
 from netkv.runs import RunHead, Store
 from netkv.runs.sink import new_group_id
 
+_log = logging.getLogger("netkv.api")
 MAX_QUEUED = 100
 _ENDED_SHOWN = 20
 _TURN = 0.25
@@ -177,8 +179,12 @@ class Queue:
     def _run(self) -> None:
         running = 0
         while not self._closing or running:
-            with record.scheduling() as self._scheduler:
-                running = self._watch()
+            try:
+                with record.scheduling() as self._scheduler:
+                    running = self._watch()
+            except Exception:
+                # Without this thread no job would start or end until the server is started again.
+                _log.exception("The jobs could not be looked after")
             self._wait()
 
     def _watch(self) -> int:
@@ -238,6 +244,9 @@ class Queue:
         return bool(self._store.running())
 
     def _start(self, job: Record) -> None:
+        # Before its process: if this fails, or the server dies, the job is not started again.
+        job.state, job.started_at = "starting", time.time()
+        job.save()
         try:
             with (
                 (job.directory / "log").open("wb") as log,
@@ -257,7 +266,6 @@ class Queue:
             return
         self._children[job.id] = child
         job.process = state.identity(child.pid)
-        job.state, job.started_at = "starting", time.time()
         job.save()
 
     def _finish(self, job: Record) -> None:
@@ -340,7 +348,12 @@ class Queue:
             raise ConflictError(
                 f"Job {group} runs on another machine, {owner.host}, and cannot be stopped here."
             )
-        os.kill(owner.process.pid, signal.SIGINT)
+        try:
+            os.kill(owner.process.pid, signal.SIGINT)
+        except ProcessLookupError:
+            raise ConflictError(f"Job {group} has ended.") from None
+        except PermissionError:
+            raise ConflictError(f"Job {group} belongs to another user.") from None
 
 
 def _in_queue(job: Record) -> tuple[bool, float]:

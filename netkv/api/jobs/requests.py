@@ -31,7 +31,9 @@ def scenario(request: ScenarioRequest) -> Scenario:
     # Whether it can run is checked at each point of the sweep, so their number is checked before.
     _few_runs(loader.loads(text, name, changes, also=also), len(also))
     found = loader.loads(text, name, changes, to_run=True, also=also)
-    files.refuse(found.lab)
+    # The sweep may set any option.
+    for params in loader.sweep_points(found):
+        files.refuse(loader.apply(found, params).lab)
     return only_schemes(found, request.schemes) if request.schemes else found
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from netkv.api.models.base import Model
 
 
@@ -23,5 +21,3 @@ class Benchmark(Model):
     """Whether `netkv bench` without a name runs it."""
     needs: list[str]
     """Programs or rights that it needs beside netkv."""
-    latest: dict[str, Any] | None
-    """The latest result; null: results of benchmarks are not stored."""

@@ -27,7 +27,7 @@ class Health(Model):
     """Labs that are up, racks of live runs included."""
 
 
-class CheckResult(Model):
+class MachineCheck(Model):
     """A finding of `netkv doctor`."""
 
     name: str
@@ -42,4 +42,4 @@ class Doctor(Model):
     """Whether netkv can run on this machine."""
 
     healthy: bool
-    checks: list[CheckResult]
+    checks: list[MachineCheck]

@@ -184,7 +184,7 @@ class Diagnostic(Model):
     help: str | None = None
 
 
-class CheckResult(Model):
+class ProgramCheck(Model):
     """The result of a compilation."""
 
     ok: bool
@@ -219,7 +219,7 @@ class DefaultAction(Model):
     params: Annotated[dict[Name, Number], Field(max_length=100)] = Field(default_factory=dict)
 
 
-class Cell(Model):
+class RegisterCell(Model):
     """A cell of a register."""
 
     register_name: Annotated[Name, Field(alias="register")]
@@ -259,7 +259,9 @@ class Setup(Model):
     entries: Annotated[list[Entry], Field(max_length=MAX_ENTRIES)] = Field(default_factory=list)
     defaults: Annotated[list[DefaultAction], Field(max_length=1000)] = Field(default_factory=list)
     """Default actions that differ from those of the program."""
-    registers: Annotated[list[Cell], Field(max_length=MAX_ENTRIES)] = Field(default_factory=list)
+    registers: Annotated[list[RegisterCell], Field(max_length=MAX_ENTRIES)] = Field(
+        default_factory=list
+    )
     """Cells of registers; others are 0."""
     multicast_groups: Annotated[list[MulticastGroup], Field(max_length=1000)] = Field(
         default_factory=list
@@ -489,7 +491,7 @@ class SentDigest(Model):
 class StateAfter(Model):
     """The state of the switch after the last packet. Packets change no tables."""
 
-    registers: list[Cell]
+    registers: list[RegisterCell]
     """Cells that are not 0; of several pipelines, in the first one."""
     counters: list[CounterCell]
     """Cells that are not 0, as sums over the pipelines."""

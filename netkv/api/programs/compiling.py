@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from netkv import resources
-from netkv.api.models.programs import MAX_SOURCE, CheckResult, Diagnostic, SourceText
+from netkv.api.models.programs import MAX_SOURCE, Diagnostic, ProgramCheck, SourceText
 from netkv.api.programs import interface
 from netkv.api.programs.errors import InputError
 
@@ -28,7 +28,7 @@ _ANY_NAMED = re.compile(r"""include\s*(?:"([^"\n]*)|<([^>\n]*))""")
 _PATH = re.compile(r"[A-Za-z0-9_][\w.+-]*(?:/[A-Za-z0-9_][\w.+-]*)*", re.ASCII)
 
 
-def check(request: SourceText) -> CheckResult:
+def check(request: SourceText) -> ProgramCheck:
     """Compile a program; its errors are part of the result."""
     from netkv import _engine
 
@@ -38,9 +38,11 @@ def check(request: SourceText) -> CheckResult:
         found = [_diagnostic(each) for each in error.diagnostics]
         warnings = [each for each in found if each.severity != "error"]
         errors = [each for each in found if each.severity == "error"]
-        return CheckResult(ok=False, errors=errors, warnings=warnings, interface=None)
+        return ProgramCheck(ok=False, errors=errors, warnings=warnings, interface=None)
     warnings = [_diagnostic(each) for each in interface.document(bundle)["warnings"]]
-    return CheckResult(ok=True, errors=[], warnings=warnings, interface=interface.of(bundle, shown))
+    return ProgramCheck(
+        ok=True, errors=[], warnings=warnings, interface=interface.of(bundle, shown)
+    )
 
 
 def compiled(source: str, files: Mapping[str, str], defines: Mapping[str, str]) -> bytes:

@@ -84,7 +84,7 @@ def compiled(of: Shipped, macros: Mapping[str, str]) -> bytes:
 def summary(of: Shipped) -> ProgramSummary:
     """The description of a program."""
     return ProgramSummary(
-        **_interface(of.file, _changed(of.file)).model_dump(),
+        **_interface(of.file, changed(of.file)).model_dump(),
         name=of.name,
         file=of.path,
         schemes=[ProgramUse(scheme=scheme.name, place=place) for scheme, place in of.uses],
@@ -131,7 +131,7 @@ def _name(file: Path) -> str:
     return file.stem if file.stem == file.parent.name else f"{file.parent.name}-{file.stem}"
 
 
-def _changed(file: Path) -> float:
+def changed(file: Path) -> float:
     """When the folder of a program or the shared one was changed, for programs being edited."""
     folders = (file.parent, resources.path("p4") / "common")
     return max(each.stat().st_mtime for folder in folders for each in folder.glob("*.p4"))

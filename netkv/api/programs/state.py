@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from netkv.api.models.programs import (
-    Cell,
     CloneSession,
     CounterCell,
     DefaultAction,
     Entry,
     MulticastGroup,
     NamedValue,
+    RegisterCell,
     Replica,
     SentDigest,
     Setup,
@@ -82,7 +82,7 @@ def _set_default(switch: _engine.Switch, schema: Schema, default: DefaultAction)
     switch.set_default(table.id, action.id, _params(action, default.params))
 
 
-def _write_cell(switch: _engine.Switch, schema: Schema, cell: Cell) -> None:
+def _write_cell(switch: _engine.Switch, schema: Schema, cell: RegisterCell) -> None:
     register = schema.registers.named(cell.register_name)
     value = numbers.parse(cell.value, Field(0, register.name, register.width))
     switch.write_register(register.id, cell.index, value)
@@ -205,7 +205,7 @@ def _named(action: Action, values: object) -> dict[str, int | str]:
     }
 
 
-def _cells(switch: _engine.Switch, schema: Schema) -> list[Cell]:
+def _cells(switch: _engine.Switch, schema: Schema) -> list[RegisterCell]:
     """All cells that are not 0."""
     found = []
     for register in schema.registers:
@@ -219,8 +219,8 @@ def _cells(switch: _engine.Switch, schema: Schema) -> list[Cell]:
     return found
 
 
-def _cell(register: Array, index: int, value: bytes) -> Cell:
-    return Cell(register_name=register.name, index=index, value=numbers.text(value))
+def _cell(register: Array, index: int, value: bytes) -> RegisterCell:
+    return RegisterCell(register_name=register.name, index=index, value=numbers.text(value))
 
 
 # ---------------------------------------------------------------------------------- after a trace

@@ -26,7 +26,6 @@ def router(_context: Context) -> APIRouter:
                 seconds=each.seconds,
                 in_suite=each.in_suite,
                 needs=list(each.needs),
-                latest=None,
             )
             for each in catalogue.ENTRIES
         ]

@@ -55,10 +55,7 @@ def router(context: Context) -> APIRouter:
 
     @routes.get(
         "/plots/{name}.{kind}",
-        responses={
-            **responses(404),
-            200: {"content": {media: {} for media in figure_files.MEDIA.values()}},
-        },
+        responses={**responses(404), **figure_files.RESPONSES},
         response_class=Response,
     )
     def show_picture(

@@ -11,7 +11,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from netkv import __version__
 from netkv.api import labs
 from netkv.api.context import Context
-from netkv.api.models.health import CheckResult, Doctor, Health
+from netkv.api.models.health import Doctor, Health, MachineCheck
 from netkv.errors import NetkvError
 
 
@@ -51,7 +51,7 @@ def router(context: Context) -> APIRouter:
         found = doctor.run()
         return Doctor(
             healthy=doctor.healthy(found),
-            checks=[CheckResult(**check.to_json()) for check in found],
+            checks=[MachineCheck(**check.to_json()) for check in found],
         )
 
     return routes

@@ -41,7 +41,7 @@ from netkv.lab import daemon, log_file
 from netkv.lab.feed import MAX_SAMPLES
 from netkv.lab.requests import MAX_KEYS
 from netkv.lab.spec import RackSpec
-from netkv.p4rt.inspection import Cell, TableContents
+from netkv.p4rt.inspection import CounterValue, TableContents
 
 _POLL_S = 0.1
 _START_S = 60.0
@@ -187,7 +187,7 @@ def _add_nodes(routes: APIRouter) -> None:
     @routes.get("/labs/{name}/nodes/{node}/counters/{counter}", responses=responses(404, 409))
     async def show_counter(
         name: Name, node: Name, counter: ObjectName, offset: Offset = 0, limit: Limit = 100
-    ) -> list[Cell]:
+    ) -> list[CounterValue]:
         """Cells of a counter of a switch."""
         found = await asyncio.to_thread(_node, name, node)
         return await labs.read(found, lambda it: it.counter(counter, offset, limit))

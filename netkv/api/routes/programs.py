@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from netkv.api.context import Context
 from netkv.api.models.programs import (
-    CheckResult,
+    ProgramCheck,
     ProgramDetails,
     ProgramSummary,
     SourceText,
@@ -43,15 +43,14 @@ def router(_context: Context) -> APIRouter:
         )
 
     @routes.post("/programs/check", responses=responses(429))
-    def check_program(body: SourceText) -> CheckResult:
+    def check_program(body: SourceText) -> ProgramCheck:
         """Compile a program. Its errors are part of the result."""
         return sandbox.run(compiling.check, body, "The compilation")
 
     @routes.get("/programs/{name}/examples", responses=responses(404, 429))
     def list_examples(name: Name) -> list[TraceExample]:
         """Ready requests for a trace: what the control plane of the program's scheme sets up."""
-        found(shipped.program, name)
-        return _examples(name)
+        return _examples(name, shipped.changed(found(shipped.program, name).file))
 
     @routes.post(
         "/programs/{name}/trace",
@@ -69,5 +68,6 @@ def router(_context: Context) -> APIRouter:
 
 
 @functools.lru_cache(maxsize=64)
-def _examples(name: str) -> list[TraceExample]:
+def _examples(name: str, _changed: float) -> list[TraceExample]:
+    """The examples of a program; `_changed`: when its source was changed."""
     return sandbox.run(recording.examples, name, "The recording of the examples", seconds=60)

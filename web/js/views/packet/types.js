@@ -6,8 +6,8 @@
 /** @typedef {Schemas["Entry-Input"]} Entry */
 /** @typedef {Schemas["DefaultAction-Input"]} DefaultAction */
 /** @typedef {Schemas["Replica-Input"]} Replica */
-/** @typedef {Schemas["netkv__api__models__programs__Cell"]} Cell */
-/** @typedef {Schemas["netkv__api__models__programs__CheckResult"]} CheckResult */
+/** @typedef {Schemas["RegisterCell"]} Cell */
+/** @typedef {Schemas["ProgramCheck"]} CheckResult */
 /** A request: what its model leaves to defaults may be left out. @typedef {Partial<Omit<TraceRequest, "setup" | "packets">> & { packets: Packet[], setup: Setup }} Body */
 /**
  * A set-up with all its lists.

@@ -562,8 +562,8 @@ def test_title_of_a_figure_cannot_add_a_header(served: Served) -> None:
     assert "set-cookie" not in answer.headers
 
 
-def test_get_changes_nothing(served: Served) -> None:
-    """Every operation that is not GET has another method; GET of its path is refused or reads."""
+def test_operations_of_get_have_names_of_reads(served: Served) -> None:
+    """By convention they begin with `list`, `show`, ...; names are checked here, not effects."""
     paths = get(f"{served.url}/api/v1/openapi.json").json()["paths"]
     for path, operations in paths.items():
         for method, operation in operations.items():

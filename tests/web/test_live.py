@@ -18,7 +18,7 @@ from netkv.api.server import bound
 from netkv.runs import Store, StoreSink
 from tests.api.serving import Served
 from tests.runs.recorded_runs import record_comparison, result, samples, start
-from tests.waiting import PATIENCE_S, until
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,7 +39,7 @@ def wait_for_points(page: Page, count: int, chart: str = "throughput") -> None:
 
 
 @pytest.mark.usefixtures("slow_runner")
-def test_newcomer_starts_a_run_sees_it_and_cancels_it(
+def test_run_is_started_followed_and_cancelled_on_the_page(
     served: Served, page: Page, tmp_path: Path
 ) -> None:
     page.goto(served.url)
@@ -249,21 +249,3 @@ def test_progress_of_a_sweep_is_shown_for_each_run(served: Served, page: Page) -
         expect(page.locator("#cell-3")).to_contain_text("waiting")
         expect(page.locator("#job .progress")).to_contain_text("12% · 1 min 10 s left")
         expect(page.locator("#activity")).to_contain_text("12%")
-
-
-def test_stopped_stream_does_not_hide_what_was_stored(served: Served, page: Page) -> None:
-    """A page that was offline gets the missing samples from the store."""
-    run = start("offline", "netcache")
-    feed = list(samples(run))
-    with StoreSink(served.store, group="goffline") as sink:
-        sink.begin(run)
-        sink.sample(run.id, feed[0])
-        page.goto(served.url)
-        wait_for_points(page, 1)
-        page.context.set_offline(True)
-        for sample in feed[1:]:
-            sink.sample(run.id, sample)
-        page.context.set_offline(False)
-        wait_for_points(page, len(feed))
-        until(lambda: points(page) == len(feed), "each sample is there once")
-        assert page.title() == "Live · netkv"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -42,22 +41,6 @@ control D(packet_out b, in headers_t hdr) { apply { b.emit(hdr.ethernet); } }
 V1Switch(P(), V(), I(), E(), C(), D()) main;
 """
 """Its packets have more steps than an answer."""
-
-
-@pytest.fixture(autouse=True)
-def no_console_errors(page: Page) -> Iterator[None]:
-    """The page reports no error. Chromium logs each refused request itself."""
-    errors: list[str] = []
-    page.on(
-        "console",
-        lambda message: (
-            errors.append(message.text)
-            if message.type == "error" and "status of 422" not in message.text
-            else None
-        ),
-    )
-    yield
-    assert not errors
 
 
 def show(page: Page, served: Served, place: str, outcome: str) -> None:

@@ -118,9 +118,7 @@ def test_error_stands_at_the_field_and_at_the_line(served: Served, page: Page) -
     expect(error).to_be_hidden()
 
 
-def test_misspelt_option_and_wrong_yaml_are_marked_at_the_line(
-    served: Served, page: Page
-) -> None:
+def test_misspelt_option_and_wrong_yaml_are_marked_at_the_line(served: Served, page: Page) -> None:
     opened(served, page, "quickstart")
     text = page.locator("#yaml")
     right = text.input_value()

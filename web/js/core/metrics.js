@@ -44,6 +44,18 @@ export function isShown(name, scheme) {
   return !metric(name).not_shown.includes(scheme);
 }
 
+/**
+ * A metric of a run or of an interval, with all its digits; undefined if it has none. Latencies are in an object.
+ *
+ * @param {Record<string, any>} row
+ * @param {string} name
+ * @returns {any}
+ */
+export function valueOf(row, name) {
+  const percentile = name.match(/^latency_(.+)_us$/);
+  return percentile ? row.latency_us?.[percentile[1]] : row[name];
+}
+
 /** A value of a metric without its unit, as text. @param {string} name @param {number} value */
 export function shown(name, value) {
   return (SHOWN[metric(name).unit] ?? (Number.isInteger(value) ? count : number))(value);

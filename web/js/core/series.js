@@ -1,6 +1,7 @@
 // The series of runs: loaded once, then extended by the event stream.
 
 import { get } from "./api.js";
+import { valueOf } from "./metrics.js";
 import * as stream from "./stream.js";
 
 /** @typedef {import("./api.js").Schemas} Schemas */
@@ -78,20 +79,9 @@ function addSample(sampled) {
   const known = loaded.get(sampled.run);
   if (!known || sampled.id <= known.last) return;
   known.last = sampled.id;
-  for (const [name, column] of Object.entries(known.columns)) column.push(cell(sampled.sample, name));
+  for (const [name, column] of Object.entries(known.columns)) column.push(valueOf(sampled.sample, name));
   if (known.columns.time.length > MAX_POINTS) known.stale = true;
   changed(sampled.run);
-}
-
-/**
- * The value of a sample for a column of a series (netkv/runs/records.py).
- *
- * @param {Record<string, any>} sample
- * @param {string} name
- */
-function cell(sample, name) {
-  const latency = name.match(/^latency_(.+)_us$/);
-  return latency ? sample.latency_us[latency[1]] : sample[name];
 }
 
 /** @param {Schemas["StreamedEvent"]} happened */

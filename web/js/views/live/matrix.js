@@ -38,6 +38,6 @@ export function matrix(job, shown, choose) {
 }
 
 /** @param {{ scheme: string, params: Record<string, unknown>, repeat: number }} cell */
-function keyOf({ scheme, params: point, repeat }) {
+export function keyOf({ scheme, params: point, repeat }) {
   return JSON.stringify([scheme, Object.entries(point).sort(), repeat]);
 }

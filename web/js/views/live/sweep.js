@@ -2,8 +2,9 @@
 
 import { fill, make, swatch } from "../../core/dom.js";
 import { lookOf, looksOf } from "../../core/looks.js";
-import { all as metrics, described, isShown, metric } from "../../core/metrics.js";
+import { all as metrics, described, isShown, metric, valueOf as metricOf } from "../../core/metrics.js";
 import { Chart } from "../../parts/chart.js";
+import { keyOf } from "./matrix.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["Job"]} Job */
@@ -101,15 +102,9 @@ export function results(remember) {
   return { element, update, close: () => chart.close() };
 }
 
-/** @param {Cell} cell */
-function keyOf({ scheme, params, repeat }) {
-  return JSON.stringify([scheme, Object.entries(params).sort(), repeat]);
-}
-
 /** @param {Schemas["RunHead"]} run @param {string} name */
 function valueOf(run, name) {
-  const percentile = name.match(/^latency_(.+)_us$/)?.[1];
-  const value = percentile ? /** @type {any} */ (run.latency_us)?.[percentile] : /** @type {any} */ (run)[name];
+  const value = metricOf(run, name);
   return typeof value === "boolean" ? Number(value) : value;
 }
 

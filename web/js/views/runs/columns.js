@@ -49,20 +49,13 @@ const SHARED = new Set(["stale reads"]);
 
 /** @param {import("../../core/metrics.js").Metric} metric @returns {Column} */
 function ofMetric({ name, label, column }) {
-  return { name, title: column && !SHARED.has(column) ? column : label.toLowerCase(), sort: name, show: (run) => shown(name, run), value: (run) => valueOf(run, name) };
-}
-
-/** A metric of a run with all its digits; null if it has none. @param {RunHead} run @param {string} name @returns {any} */
-export function valueOf(run, name) {
-  const percentile = name.match(/^latency_(.+)_us$/);
-  const own = /** @type {any} */ (run);
-  return (percentile ? own.latency_us[percentile[1]] : own[name]) ?? null;
+  return { name, title: column && !SHARED.has(column) ? column : label.toLowerCase(), sort: name, show: (run) => shown(name, run), value: (run) => metrics.valueOf(run, name) };
 }
 
 /** @param {string} name @param {RunHead} run */
 function shown(name, run) {
   if (!metrics.isShown(name, run.scheme)) return NOTHING;
-  return text(name, valueOf(run, name));
+  return text(name, metrics.valueOf(run, name));
 }
 
 /** A value of a metric as the table shows it. @param {string} name @param {any} value */
@@ -86,7 +79,7 @@ export function available(runs) {
     const show = (/** @type {RunHead} */ run) => (value(run) == null ? NOTHING : typeof value(run) === "object" ? JSON.stringify(value(run)) : String(value(run)));
     return { name: `param:${path}`, title: path, show, value };
   });
-  const known = metrics.all().filter(({ name }) => runs.some((run) => valueOf(run, name) != null));
+  const known = metrics.all().filter(({ name }) => runs.some((run) => metrics.valueOf(run, name) != null));
   return [...FIELDS, ...params, ...known.map(ofMetric), ...EDITED];
 }
 

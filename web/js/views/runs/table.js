@@ -6,6 +6,7 @@ import { lookOf } from "../../core/looks.js";
 import * as router from "../../core/router.js";
 import { text } from "./columns.js";
 import { editable } from "./edit.js";
+import { valueOf } from "../../core/metrics.js";
 
 /** @typedef {import("../../core/api.js").Schemas["RunHead"]} RunHead */
 /** @typedef {import("./columns.js").Column} Column */
@@ -124,8 +125,7 @@ function cell(run, column, actions) {
 export function live(place, id, sample) {
   for (const cell of /** @type {NodeListOf<HTMLElement>} */ (place.querySelectorAll(`tr[data-run="${CSS.escape(id)}"] td[data-column]`))) {
     const name = cell.dataset.column ?? "";
-    const percentile = name.match(/^latency_(.+)_us$/);
-    const value = percentile ? sample.latency_us[percentile[1]] : sample[name];
+    const value = valueOf(sample, name);
     if (typeof value !== "number") continue;
     cell.textContent = text(name, value);
     cell.title = String(value);

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import logging
 import math
 import time
@@ -64,6 +65,11 @@ class Message:
     def id(self) -> str:
         """The position in the store after this message."""
         return f"{self.cursor[0]}.{self.cursor[1]}"
+
+    @functools.cached_property
+    def encoded(self) -> bytes:
+        """The message as an event stream has it; made once, however many streams send it."""
+        return f"event: {self.kind}\ndata: {self.text}\nid: {self.id}\n\n".encode()
 
 
 def parse_cursor(text: str | None) -> Cursor | None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request
-from fastapi.sse import EventSourceResponse, ServerSentEvent
+from fastapi.responses import StreamingResponse
 
 from netkv.api import feed, limits
 from netkv.api.context import Context
@@ -28,6 +28,13 @@ Wait = Annotated[
         description="Answer when the job has ended, but after so many seconds at the latest.",
     ),
 ]
+
+
+class EventStream(StreamingResponse):
+    """Messages that are encoded already: with FastAPI's own class for event streams, each message
+    would be encoded anew for each stream."""
+
+    media_type = "text/event-stream"
 
 
 def router(context: Context) -> APIRouter:
@@ -105,7 +112,7 @@ def router(context: Context) -> APIRouter:
 
     @routes.get(
         "/stream",
-        response_class=EventSourceResponse,
+        response_class=EventStream,
         responses=responses(429),
         dependencies=[Depends(room)],
     )
@@ -115,21 +122,24 @@ def router(context: Context) -> APIRouter:
             str | None, Query(max_length=40, description="The same, for a new EventSource.")
         ] = None,
         labs: Annotated[bool, Query(description="Whether to send what is new about labs.")] = False,
-    ) -> AsyncIterator[ServerSentEvent]:
+    ) -> EventStream:
         """New samples and events of all runs, and changes of jobs.
 
         The stream begins after the message `Last-Event-ID`; without this header, it begins now.
         Messages are `jobs`, `sample`, `event`, and `dropped` if the stream was not read. With
         `labs`, also `labs`: once a second the state of all labs and their new samples.
         """
-        cursor = feed.parse_cursor(last_event_id or after)
-        async for message in context.feed.follow(cursor, labs):
-            if message is None:
-                yield ServerSentEvent(comment="keep-alive")
-            else:
-                yield ServerSentEvent(raw_data=message.text, event=message.kind, id=message.id)
+        messages = context.feed.follow(feed.parse_cursor(last_event_id or after), labs)
+        # A proxy must not collect messages before it passes them on.
+        return EventStream(_encoded(messages), headers={"X-Accel-Buffering": "no"})
 
     return routes
+
+
+async def _encoded(messages: AsyncIterator[feed.Message | None]) -> AsyncIterator[bytes]:
+    """Messages as bytes, and a comment for a sign of life."""
+    async for message in messages:
+        yield b": keep-alive\n\n" if message is None else message.encoded
 
 
 def _submit(context: Context, request: ScenarioRequest) -> Job:

@@ -22,6 +22,8 @@ from typing import Any, Literal
 
 from netkv import schemes
 from netkv.errors import NetkvError
+from netkv.lab.spec import RackSpec
+from netkv.rack.nodes import client_shares
 from netkv.runs import default_store
 from netkv.runs.compare import flatten
 from netkv.runs.records import Timing
@@ -30,6 +32,7 @@ from netkv.scenarios.model import Scenario
 from netkv.scenarios.provenance import same_machine
 from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.scenarios.schedule import makespan
+from netkv.schemes.options import CardOptions
 from netkv.sim import speed
 from netkv.worker_process import cores
 
@@ -44,8 +47,11 @@ _SIM_EXTRA = {"starting": 0.3, "stopping": 0.2}
 """Seconds to compile, set up and free a simulated rack."""
 _PRELOAD_S = 6e-5
 """The same as `_LIVE_PRELOAD_S` for a simulated control plane."""
-_CARD_S = 1e-4
-"""Seconds of a simulated card for a request: its hardware design is simulated by clock cycles."""
+_CARD_S = 1.7e-4
+"""Seconds of a simulated card for a request that is alone in it: its hardware design is simulated
+by clock cycles."""
+_CYCLE_S = 1e-6
+"""Seconds of a simulated card for a clock cycle; its clock stands still while it has no request."""
 _WRITE_COST = 2.0
 """Cost of a simulated write in requests, in addition to its own: its record and its history."""
 _READ_BACK_COST = 1.0
@@ -209,17 +215,27 @@ def _estimate(item: PlannedRun) -> dict[str, float]:
         load = {"warmup": scenario.warmup, "measure": scenario.duration}
         return {**_LIVE_EXTRA, "preload": entries * _LIVE_PRELOAD_S, **load}
     writes = capacity.writes(spec)
-    cost = 1 / speed.requests_per_core_s()
-    if schemes.get(item.scheme).card is not None:
-        cost += _CARD_S
-    per_second = capacity.requests_per_s(spec) * cost
+    requests = capacity.requests_per_s(spec)
+    rack = requests / speed.requests_per_core_s()
+    each_s = rack * (1 + _WRITE_COST * writes) + _cards_s(spec, requests)
     return {
         **_SIM_EXTRA,
         "preload": entries * _PRELOAD_S,
-        "warmup": per_second * (1 + _WRITE_COST * writes) * scenario.warmup,
-        "measure": per_second * (1 + _WRITE_COST * writes) * scenario.duration,
-        "verify": per_second * _READ_BACK_COST * writes * _load_seconds(item),
+        "warmup": each_s * scenario.warmup,
+        "measure": each_s * scenario.duration,
+        "verify": rack * _READ_BACK_COST * writes * _load_seconds(item),
     }
+
+
+def _cards_s(spec: RackSpec, requests: float) -> float:
+    """Seconds of the FPGA cards of a simulated rack for a virtual second with so many requests."""
+    scheme = schemes.get(spec.scheme)
+    if scheme.card is None:
+        return 0.0
+    before_servers = scheme.card_before == "servers"
+    cards = spec.lab.servers if before_servers else len(client_shares(spec.lab))
+    cycles = CardOptions.of(spec.lab).clock_mhz * 1e6
+    return min(requests * _CARD_S, cards * cycles * _CYCLE_S)
 
 
 def _load_seconds(item: PlannedRun) -> float:

@@ -29,8 +29,9 @@ _MIX_WRITES = {"ycsb-a": 0.5, "ycsb-b": 0.05, "ycsb-d": 0.05, "ycsb-f": 0.5, "in
 _MAX_HITS = 0.98
 """Limit of the hit ratio: some requests always reach a server."""
 _REACHED = 0.4
-"""Largest share of what processor times allow that a live rack has reached: the kernel has to carry
-frames from process to process, and packets do not always come in batches."""
+"""Largest share of what processor times allow that a live rack has reached, in runs on a machine of
+two cores: the kernel has to carry frames from process to process, and packets do not always come in
+batches."""
 _UNMEASURED = 2.0
 """Factor of the bounds of a machine that was not calibrated."""
 _BEYOND = 2.0
@@ -211,8 +212,11 @@ def requests_per_s(spec: RackSpec) -> float:
     possible = min(served / (1 - _hits(spec)), asked * _fan_out(spec))
     if isinstance(arrivals, Saturate):
         return possible
-    cables = profile.client_link.delay + profile.switch.latency + profile.server_link.delay
-    round_trip = (2 * cables + work) * 1e-6 * lab.scale
+    way = profile.client_link.delay + profile.switch.latency + profile.server_link.delay
+    round_trip = 2 * (way + profile.client_delay) + client.receive.mean + client.send.mean
+    if not _answered_before_servers(spec):
+        round_trip += 2 * profile.host_delay + work
+    round_trip *= 1e-6 * lab.scale
     return min(possible, arrivals.outstanding * _fan_out(spec) / round_trip)
 
 
@@ -239,9 +243,14 @@ def _busy_servers(spec: RackSpec) -> float:
 
 def _hits(spec: RackSpec) -> float:
     """Share of requests that the switch answers if the hottest keys are cached; below 1."""
-    if not schemes.get(spec.scheme).caches:
-        return 0.0
-    return _cached(spec) * (1 - min(writes(spec), 1.0))
+    reads = 1.0 if schemes.get(spec.scheme).answers_writes else 1 - min(writes(spec), 1.0)
+    return _cached(spec) * reads
+
+
+def _answered_before_servers(spec: RackSpec) -> bool:
+    """Whether FPGA cards before the servers answer the requests that they can."""
+    scheme = schemes.get(spec.scheme)
+    return scheme.card is not None and scheme.card_before == "servers"
 
 
 def _popularity(spec: RackSpec, hottest: int) -> float:

@@ -125,6 +125,8 @@ class Scheme:
     """Its options, which users write under `lab`; their docstrings are the descriptions."""
     order: int = 1000
     """Sort key in lists and figures, ascending; the name breaks ties."""
+    answers_writes: bool = False
+    """Whether the switch also answers writes of the records that it caches (write-back)."""
     client_keeps: bool = False
     """Whether clients keep copies of records that only the switch has, until these are released."""
     stamped_requests: bool = False

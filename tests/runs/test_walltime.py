@@ -136,6 +136,32 @@ def test_estimate_depends_on_skew_and_cache(
     assert seconds("netcache", 0.99) > seconds("netcache", 0)
 
 
+def test_estimate_of_a_write_back_cache_counts_writes_that_the_switch_answers() -> None:
+    def load_s(scheme: str, writes: float) -> float:
+        options = ("sweep={}", f"schemes=[{scheme}]", f"workload.writes={writes}", "repeat=1")
+        one = scenario(*options, "expect=[]", "plots=[]", name="farreach-skew")
+        (phases,) = walltime.phases_of_runs(one, walltime.History(()))
+        return phases["measure"]
+
+    assert load_s("farreach", 0.5) > 1.2 * load_s("netcache", 0.5)
+    assert load_s("farreach", 0.0) == load_s("netcache", 0.0)
+
+
+def test_estimate_of_a_card_follows_from_its_clock_under_full_load_and_from_requests_otherwise(
+    store: Store,
+) -> None:
+    def seconds(*options: str) -> float:
+        kept = ("sweep={}", "schemes=[lake]", "repeat=1", "expect=[]", "plots=[]", "warmup=0")
+        return takes(store, scenario(*kept, "duration=1", *options, name="lake-clock")).wall_seconds
+
+    slow, fast = seconds("lab.card_clock=100"), seconds("lab.card_clock=200")
+    assert fast - slow == pytest.approx(100e6 * walltime._CYCLE_S)
+    few = seconds("workload.arrivals={rate: 10000}", "lab.card_clock=100")
+    many = seconds("workload.arrivals={rate: 20000}", "lab.card_clock=100")
+    assert few < many < slow
+    assert many == pytest.approx(2 * few, rel=0.3)
+
+
 def test_estimate_includes_the_time_to_fill_caches(store: Store) -> None:
     def seconds(entries: int) -> float:
         options = ("sweep={}", "schemes=[distreach]", "repeat=1", "expect=[]", "plots=[]")

@@ -60,6 +60,7 @@ SCHEME = Scheme(
     server_role="farreach",
     client_role="distreach",
     caches=True,
+    answers_writes=True,
     stamped_requests=True,
     paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
     summary="Write-back cache of hot records, replicated in a chain of switches.",

@@ -41,6 +41,7 @@ SCHEME = Scheme(
     client_role="farreach",
     client_keeps=True,
     caches=True,
+    answers_writes=True,
     stamped_requests=True,
     paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
     summary="Write-back cache of hot records in the switch, which survives its crash.",

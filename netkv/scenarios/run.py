@@ -58,7 +58,7 @@ class DrivenRun(ABC):
         self.spec = self._scenario.rack(planned.scheme, planned.seed)
         self._clock = clock
         self._load_part: tuple[float, float] | None = None
-        """Begin and length of the newest part of the load, on the clock of the run."""
+        """Begin and length of the newest part of the load, on the clock of the run; None before."""
 
     @property
     def filled(self) -> float | None:
@@ -67,7 +67,7 @@ class DrivenRun(ABC):
 
     @property
     def load_fraction(self) -> float | None:
-        """How far the newest part of the load is, 0 to 1; None before the warm-up."""
+        """How far the newest part of the load is, 0 to 1; None before it begins."""
         if self._load_part is None:
             return None
         begun, seconds = self._load_part
@@ -103,6 +103,9 @@ class DrivenRun(ABC):
 
     async def _load(self, phase: Phase, seconds: float, timeline: Timeline | None) -> None:
         """Runs a phase with load and the events of `timeline`, and samples it every second."""
+        # Until the client has the command, which may take seconds on a busy machine, how far the
+        # part before was says nothing about this one.
+        self._load_part = None
         self._on_phase(phase)
         await self.rack.client.command({"do": "phase", "name": phase})
         begun = self._clock.now()

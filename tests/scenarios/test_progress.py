@@ -17,6 +17,8 @@ from netkv.scenarios.results import RunStart
 from netkv.scenarios.runner import run_scenario
 from netkv.scenarios.schedule import ENDED, PHASES, State
 from netkv.sim import rack as sim_rack
+from netkv.sim.rack_nodes import SimClient
+from tests.waiting import until_async
 
 TEXT = """\
 name: progress
@@ -107,6 +109,28 @@ async def test_filling_a_cache_is_a_phase_with_a_fraction() -> None:
     assert phases == list(PHASES), "in this order"
     loads = [run.fraction for run in runs if run.phase == "measure"]
     assert any(0 < fraction < 1 for fraction in loads)
+
+
+@pytest.mark.usefixtures("often")
+async def test_measured_part_does_not_begin_as_far_as_the_warm_up_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine, the clients get the command to begin late."""
+    fast = SimClient.command
+    states: list[State] = []
+
+    def measured() -> list[float]:
+        return [run.fraction for state in states for run in state.runs if run.phase == "measure"]
+
+    async def slow(client: SimClient, command: dict[str, Any]) -> dict[str, Any]:
+        if command.get("name") == "measure":
+            await until_async(lambda: len(measured()) >= 4, "the run has reported")
+        return await fast(client, command)
+
+    monkeypatch.setattr(SimClient, "command", slow)
+    scenario = loader.loads(TEXT, "progress.yaml", ["schemes=[nocache]", "repeat=1"])
+    await run_scenario(scenario, on_state=states.append)
+    assert max(measured()[:4]) < 1
 
 
 async def test_progress_says_that_a_switch_recovers() -> None:

@@ -1,7 +1,7 @@
 """Takes a picture of each view of the dashboard into docs/screenshots: `make screenshots`.
 
-A server of its own, with a store of its own, has recorded runs, a run in progress and a lab. Each
-view is taken on a laptop with both themes, and on a phone.
+A server of its own runs scenarios for them, which takes some minutes, and has a lab. What one sees
+is what netkv did on this machine. Each view is taken on a laptop with both themes, and on a phone.
 """
 
 from __future__ import annotations
@@ -22,16 +22,19 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from netkv.api.app import create_app
-from netkv.api.jobs import requests
-from netkv.api.models.jobs import ScenarioRequest
 from netkv.api.server import bound
+from netkv.api_client import Client
 from netkv.runs import Store
-from tests.runs.recorded_runs import record_comparison
 from tests.waiting import until
 from tests.web.conftest import FLAGS
 
 TO = Path(__file__).parents[2] / "docs" / "screenshots"
 LAB = "demo"
+SCENARIOS = ("netcache-skew", "switch-crash")
+LIVE_SINCE_S = 20
+"""The last event of the second one is at 15 s."""
+LIVE_S = 150
+LAB_SAMPLES = 30
 COLOURS = 256
 """Of a stored picture: half of the size, and no difference that one sees."""
 
@@ -72,10 +75,33 @@ def served(store: Store) -> Iterator[str]:
             thread.join()
 
 
-def slow_run(request: ScenarioRequest, group: str, directory: Path) -> list[str]:  # noqa: ARG001  # as the function that it replaces
-    """A run that reports recorded samples, so that pictures do not depend on the machine."""
-    name = request.scenario or "quickstart"
-    return [sys.executable, "-m", "tests.api.slow_runner", group, name, "60"]
+def run(url: str, *names: str) -> list[str]:
+    """Runs scenarios; the ids of the runs of the last one."""
+    ids: list[str] = []
+    for name in names:
+        print(f"running {name}", flush=True)
+        ids = [each.id for each in Client(url).run(name).runs]
+    return ids
+
+
+@contextmanager
+def live_run(url: str) -> Iterator[None]:
+    """A run in progress, in which a switch has failed and recovered."""
+    client = Client(url)
+    options = [f"duration={LIVE_S}"]
+    job = client.submit("switch-crash", schemes=["farreach"], set=options)
+    try:
+        until(lambda: newest(client, job.id) >= LIVE_SINCE_S, "the switch has recovered", 0.5)
+        yield
+    finally:
+        client.cancel(job.id, wait=60)
+
+
+def newest(client: Client, job: str) -> float:
+    """The time of the newest sample of a job, in seconds of the measured part."""
+    runs = client.job(job).runs
+    times = client.series(runs[0].id).columns["time"] if runs else []
+    return times[-1] if times else -1.0
 
 
 def views(run_ids: list[str]) -> dict[str, str]:
@@ -106,7 +132,7 @@ def take(browser: Browser, url: str, name: str, address: str, screen: Screen) ->
     page.goto(f"{url}/{address}")
     if name in LATE:
         page.wait_for_selector(LATE[name], timeout=120_000)
-    settle(page)
+    settle(page, screen.width)
     file = TO / f"{name}{screen.suffix}.png"
     page.screenshot(path=file, full_page=True, timeout=120_000)
     Image.open(file).convert("RGB").quantize(COLOURS).save(file, optimize=True)
@@ -114,15 +140,17 @@ def take(browser: Browser, url: str, name: str, address: str, screen: Screen) ->
     context.close()
 
 
-def settle(page: Page) -> None:
-    """Waits until the page has drawn what it shows; charts are drawn when they come into view."""
-    top = 0
-    while top < page.evaluate("document.documentElement.scrollHeight"):
-        page.evaluate("top => window.scrollTo(0, top)", top)
-        page.wait_for_timeout(600)
-        top += 500
-    page.evaluate("window.scrollTo(0, 0)")
-    page.wait_for_timeout(1000)
+def settle(page: Page, width: int) -> None:
+    """Waits until the page has drawn what it shows.
+
+    Charts are drawn only in view, so the window gets the size of the page: then they all show the
+    same moment.
+    """
+    for _ in range(3):
+        page.wait_for_timeout(1500)
+        height = page.evaluate("document.documentElement.scrollHeight")
+        page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_timeout(1500)
 
 
 @contextmanager
@@ -134,10 +162,27 @@ def lab(url: str) -> Iterator[None]:
     try:
         load = {"running": True, "outstanding": 4}
         httpx.post(f"{address}/{LAB}/load", json=load, timeout=60).raise_for_status()
+        until(lambda: LAB_SAMPLES <= samples(f"{address}/{LAB}"), "the lab has a past", 0.5)
         yield
     finally:
         json = {"content-type": "application/json"}
         httpx.request("DELETE", f"{address}/{LAB}", headers=json, timeout=60)
+
+
+def samples(lab: str) -> int:
+    """How many samples a lab has."""
+    answer = httpx.get(f"{lab}/samples", timeout=60).raise_for_status()
+    return len(answer.json()["samples"])
+
+
+@contextmanager
+def nothing(url: str) -> Iterator[None]:  # noqa: ARG001  # as the others
+    """For views that show what is stored."""
+    yield
+
+
+AROUND = {"live": live_run, "labs": lab, "lab": lab}
+"""What must go on while pictures of a view are taken."""
 
 
 def main() -> None:
@@ -146,17 +191,16 @@ def main() -> None:
     if executable is None:
         sys.exit("The pictures need Chromium: apt install chromium.")
     TO.mkdir(parents=True, exist_ok=True)
-    requests.scenario_command = slow_run
     with tempfile.TemporaryDirectory() as home:
         os.environ["NETKV_HOME"] = home
-        with Store() as store, served(store) as url, lab(url), sync_playwright() as playwright:
-            ids = record_comparison(store)
-            job = {"scenario": "quickstart"}
-            httpx.post(f"{url}/api/v1/jobs", json=job, timeout=60).raise_for_status()
+        with Store() as store, served(store) as url, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+            ids = run(url, *SCENARIOS)
             for name, address in views(ids).items():
-                for screen in SCREENS if not wanted or name in wanted else ():
-                    take(browser, url, name, address, screen)
+                if not wanted or name in wanted:
+                    with AROUND.get(name, nothing)(url):
+                        for screen in SCREENS:
+                            take(browser, url, name, address, screen)
             browser.close()
 
 

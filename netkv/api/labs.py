@@ -53,6 +53,7 @@ def summary(lab: state.Lab) -> dict[str, Any]:
     return {
         "name": lab.name,
         "kind": lab.kind,
+        "run": lab.run,
         "state": now,
         "text": text,
         "scheme": str(lab.spec.get("scheme", "")),

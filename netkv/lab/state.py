@@ -82,6 +82,8 @@ class Lab:
     """While it starts and fills caches: how far that is, 0 to 1."""
     kind: str = "lab"
     """`lab`, or `run`: the rack of a run of a scenario, whose process is the supervisor."""
+    run: str | None = None
+    """Id of that run, once it has begun."""
     created: float = 0.0
     """Seconds since the epoch."""
     spec: dict[str, Any] = field(default_factory=dict)

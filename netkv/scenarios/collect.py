@@ -58,6 +58,11 @@ class Collector:
         self.stated: dict[str, Value] = {}
         """Metrics that the runner determines (`Stated`), by name."""
 
+    @property
+    def run_id(self) -> str:
+        """Id of the run."""
+        return self._run.id
+
     def event(self, event: RackEvent) -> RunEvent:
         """Adds an event of the rack."""
         added = RunEvent(

@@ -62,6 +62,8 @@ class LiveRun(DrivenRun):
 
     async def run(self, collector: Collector) -> None:
         """As `DrivenRun.run`; answers requests about the rack meanwhile."""
+        self._lab.run = collector.run_id
+        self._lab.save()
         async with self._requests.served(self._lab.directory):
             await super().run(collector)
 

@@ -600,6 +600,7 @@ async def test_fault_is_injected_into_a_live_run(api: Api) -> None:
 
     name = await until_async(lambda: asyncio.to_thread(sampled), "the run is measured")
     path = f"/{name}"
+    run = (await asyncio.to_thread(api.get, path))["run"]
     fault = {"kill": "switch", "duration": 0.5}
     assert await asyncio.to_thread(api.post, f"{path}/faults", fault)
     text = await asyncio.to_thread(api.ask, "DELETE", path, 409)
@@ -607,7 +608,7 @@ async def test_fault_is_injected_into_a_live_run(api: Api) -> None:
     text = await asyncio.to_thread(api.post, f"{path}/load", {"running": False}, 409)
     assert "belongs to a run" in text["detail"]
     (result,) = (await running).runs
-    assert result.status == "done"
+    assert (result.status, result.id) == ("done", run)
     texts = [event.text for event in result.events]
     assert texts.index("Injected: kill switch") < texts.index("Healed: start switch")
     assert name not in state.names()

@@ -5,8 +5,10 @@ One lab is brought up for most tests, through the form of the page. They leave i
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,8 @@ from netkv.api.app import create_app
 from netkv.api.server import HOST, bound
 from netkv.lab import daemon, state
 from netkv.runs import Store
+from netkv.scenarios import loader
+from netkv.scenarios.runner import run_scenario
 from tests.api.serving import Served
 from tests.fpga.bench import CACHE
 from tests.fpga.live_ends import Ends, running
@@ -292,16 +296,20 @@ def test_unknown_lab_and_node_are_answered_with_a_sentence(lab: Lab, page: Page)
     expect(page.locator("#side")).to_contain_text("There is no node")
 
 
-def test_fault_of_the_live_page_is_shaded_in_its_run(home: str, page: Page) -> None:
-    """The run is so long that it has not ended before the click on a busy machine."""
-    request = {
-        "scenario": "quickstart",
-        "schemes": ["netcache"],
-        "set": ["duration=600", "warmup=1", "lab.servers=4", "lab.service_rate=2000"],
-    }
+LONG = ["duration=600", "warmup=1", "lab.servers=4", "lab.service_rate=2000"]
+"""Changes of a scenario. Its runs do not end before the clicks of a test on a busy machine."""
+
+
+def long_job(home: str) -> str:
+    """Starts such a run; returns the id of its job."""
+    request = {"scenario": "quickstart", "schemes": ["netcache"], "set": LONG}
     made = httpx.post(f"{home}/api/v1/jobs", json=request, timeout=PATIENCE_S)
     assert made.is_success, made.text
-    page.goto(f"{home}/#/live/{made.json()['id']}")
+    return str(made.json()["id"])
+
+
+def test_fault_of_the_live_page_is_shaded_in_its_run(home: str, page: Page) -> None:
+    page.goto(f"{home}/#/live/{long_job(home)}")
     crash = page.locator("#fault-switch")
     expect(crash).to_be_enabled()
     page.wait_for_function(
@@ -317,6 +325,54 @@ def test_fault_of_the_live_page_is_shaded_in_its_run(home: str, page: Page) -> N
     expect(page.locator("#no-faults")).to_have_text("This run has ended.")
     expect(crash).to_be_disabled()
     assert [band for band in shapes(page, "throughput") if band["x0"] > 0]
+
+
+@contextmanager
+def other_run() -> Iterator[None]:
+    """A live run of the same scheme that is no job of the server."""
+    changes = ["schemes=[netcache]", "expect=[]", *LONG]
+    scenario = loader.load(loader.find("quickstart"), changes)
+    loop = asyncio.new_event_loop()
+    running = loop.create_task(run_scenario(scenario))
+
+    def run() -> None:
+        with suppress(asyncio.CancelledError):
+            loop.run_until_complete(running)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        loop.call_soon_threadsafe(running.cancel)
+        thread.join()
+        loop.close()
+
+
+def test_fault_hits_the_right_one_of_two_runs_of_a_scheme(home: str, page: Page) -> None:
+    """Their racks are made at almost the same time."""
+
+    def racks() -> list[dict[str, Any]]:
+        found = httpx.get(f"{home}/api/v1/labs", timeout=PATIENCE_S).json()
+        return [each for each in found if each["kind"] == "run"]
+
+    def crashed(rack: dict[str, Any]) -> bool:
+        url = f"{home}/api/v1/labs/{rack['name']}"
+        found = httpx.get(url, timeout=PATIENCE_S).json()
+        return any(event["kind"] == "killed" for event in found["events"])
+
+    job = long_job(home)
+    page.goto(f"{home}/#/live/{job}")
+    until(racks, "the rack of the job is being made")
+    with other_run():
+        until(lambda: [each["state"] for each in racks()] == ["ready"] * 2, "both are ready")
+        (run,) = httpx.get(f"{home}/api/v1/jobs/{job}", timeout=PATIENCE_S).json()["runs"]
+        expect(page.locator("#fault-switch")).to_be_enabled()
+        page.locator("#fault-switch").click()
+        expect(page.locator("#in-force")).to_contain_text("kill switch")
+        assert [each["run"] for each in racks() if crashed(each)] == [run["id"]]
+        page.locator("#cancel").click()
+        expect(page.locator("#no-faults")).to_have_text("This run has ended.")
 
 
 def test_lab_is_taken_down_after_a_question(lab: Lab) -> None:

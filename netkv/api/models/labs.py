@@ -155,6 +155,8 @@ class LabSummary(Model):
     name: str
     kind: Literal["lab", "run"]
     """`run`: it belongs to a run of a scenario and ends with it."""
+    run: str | None
+    """Id of that run; null before it has begun, and for other labs."""
     state: LabState
     """`failed`: a node has ended unexpectedly; `broken`: it did not come up; `dead`: it has no
     supervisor. `text` explains these three."""
@@ -412,6 +414,8 @@ class LabUpdate(Model):
 
     name: str
     kind: Literal["lab", "run"]
+    run: str | None
+    """Id of the run that it belongs to; null before that has begun, and for other labs."""
     state: LabState
     text: str
     scheme: str

@@ -66,7 +66,7 @@ export function overview(place) {
     });
     const place = about ? `${about.topology}, ${about.fabric}${about.target === "engine" ? "" : `, ${about.target}`}` : "";
     return [
-      make("td", { class: "strong" }, make("a", { href: router.link(["labs", name]) }, name), update.kind === "run" ? make("small", {}, "rack of a live run") : null),
+      make("td", { class: "strong" }, make("a", { href: router.link(["labs", name]) }, name), update.kind === "run" ? make("small", {}, update.run ? `rack of the run ${update.run}` : "rack of a live run") : null),
       make("td", { class: "left" }, swatch(lookOf(update.scheme)), update.scheme),
       state, place, nodes, throughput, age, make("td", {}, down),
     ];

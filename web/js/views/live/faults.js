@@ -9,12 +9,6 @@ import { inForce, injector } from "../../parts/injector.js";
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["RunHead"]} RunHead */
 
-/**
- * A rack is the one of a run if its scheme is that of the run and it was made when the run began; at most this many
- * seconds are between.
- */
-const MAX_APART_S = 60;
-
 /** @param {HTMLElement} place */
 export function faults(place) {
   const controls = make("div");
@@ -91,15 +85,7 @@ const ANY = /** @type {import("../../parts/injector.js").Node[]} */ ([
   { name: "client", kind: "client" },
 ]);
 
-/**
- * The rack of a run: of those of the same scheme, the one that was made nearest to its beginning.
- *
- * @param {RunHead} run
- * @param {Map<string, labs.Known>} known
- */
+/** The rack of a run, which names it. @param {RunHead} run @param {Map<string, labs.Known>} known */
 function rackOf(run, known) {
-  const apart = (/** @type {labs.Known} */ each) => Math.abs(each.update.created - run.started_at);
-  const found = [...known.values()].filter(({ update }) => update.kind === "run" && update.scheme === run.scheme);
-  const nearest = found.sort((a, b) => apart(a) - apart(b)).at(0);
-  return nearest && apart(nearest) < MAX_APART_S ? nearest : null;
+  return [...known.values()].find(({ update }) => update.run === run.id);
 }

@@ -78,10 +78,7 @@ def details(lab: state.Lab) -> Lab:
         **summary(lab),
         nodes=nodes(lab, drawn, answer),
         links=[LabLink.of(link) for link in drawn.links],
-        events=[
-            LabEvent(time=it["time"], kind=it["kind"], node=it["node"], text=it["text"])
-            for it in answer.get("events", [])
-        ],
+        events=[LabEvent.of(it) for it in answer.get("events", [])],
         faults=[FaultInForce(**it) for it in answer.get("faults", [])],
         answers=bool(answer),
     )

@@ -122,7 +122,7 @@ class Requests:
             case {"do": "client", "command": dict(command)}:
                 return await rack.client.command(command)
             case {"do": "start", "node": str(name)}:
-                await rack.node(name).start()
+                await self._injector.start(name)
                 self._on_start()
                 return {}
             case {"do": "stop-node", "node": str(name)}:

@@ -23,6 +23,7 @@ from netkv.lab.rack import LiveRack
 from netkv.lab.requests import Requests
 from netkv.lab.spec import RackSpec
 from netkv.rack.report import RackEvent
+from netkv.scenarios.changes import Changes
 from netkv.scenarios.injection import Injector, event_now
 
 _EVENTS_KEPT = 1000
@@ -42,7 +43,7 @@ class Supervisor:
             on_processes=self._processes,
         )
         self._feed = Feed(self._rack)
-        self._injector = Injector(self._rack)
+        self._injector = Injector(self._rack, Changes())
         self._requests = Requests(
             self._rack,
             self._feed,

@@ -11,7 +11,7 @@ from netkv.control.base import Recovered, Recovering
 from netkv.errors import UsageError, suggest
 from netkv.lab.spec import RackSpec
 from netkv.rack.nodes import Client, Controller, Coordinator, Link, Node, Servers
-from netkv.rack.report import EventKind, RackEvent, RackSample
+from netkv.rack.report import Change, EventKind, RackEvent, RackSample
 from netkv.rack.sampling import Sampler
 from netkv.schemes import Scheme
 from netkv.schemes.programs import Programs
@@ -123,10 +123,15 @@ class Rack(ABC):
         """The time of an event in seconds."""
 
     def emit(
-        self, kind: EventKind, node: str, text: str, recovered: Recovered | None = None
+        self,
+        kind: EventKind,
+        node: str,
+        text: str,
+        recovered: Recovered | None = None,
+        change: Change | None = None,
     ) -> RackEvent:
-        """Adds an event; `node` is the name of a node, or `rack`."""
-        event = RackEvent(self._now(), kind, node, text, recovered)
+        """Adds an event; `node` is the name of a node or cable, or `rack`."""
+        event = RackEvent(self._now(), kind, node, text, recovered, change)
         self.events.append(event)
         self._on_event(event)
         return event

@@ -20,17 +20,39 @@ EventKind = Literal[
     "failed",
     "started",
     "control",
-    "shift",
+    "fault",
+    "healed",
+    "load",
     "note",
     "recovering",
     "recovered",
 ]
-"""`failed`: a node has ended unexpectedly; `killed` and `stopped`: on request. `recovering`: the
-recovery of a switch that has lost its state begins; `recovered`: it is complete."""
-
+"""`failed`: a node has ended unexpectedly; `killed` and `stopped`: on request. `fault`, `healed`,
+`load`: a scenario or a user has changed something (`Change`): a fault begins, something is in order
+again, the load is another one. `recovering`: the recovery of a switch that has lost its state
+begins; `recovered`: it is complete."""
+Cause = Literal["scenario", "user", "duration"]
+"""Of a change: the scenario (random faults included), a user who injected it, or the end of the
+duration for which a user has injected a fault."""
 
 COMPILER = "p4c"
 """The `node` of events about the compilation for a target that is not netkv's own engine."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a scenario or a user has changed in a rack, beside the text of the event."""
+
+    cause: Cause
+    action: str
+    """As in a scenario: `kill`, `stop`, `start`, `crash`, `link`, `partition`, `heal`, `slow`,
+    `rate`, `outstanding` or `shift`."""
+    what: str
+    """A description for labels: `link of servers-0: loss 0.1`."""
+    begins: int | None
+    """Number of the fault that begins. Those of a rack are numbered from 1."""
+    ends: tuple[int, ...]
+    """Numbers of the faults that end, or are replaced."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +68,8 @@ class RackEvent:
     """A description for users."""
     recovered: Recovered | None = None
     """The control plane's report, for an event `recovered`."""
+    change: Change | None = None
+    """For an event `fault`, `healed` or `load`."""
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ class Band:
     start: float
     end: float
     text: str
-    kind: Literal["warmup", "down", "recovering"]
+    kind: Literal["warmup", "down", "fault", "recovering"]
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,13 @@ from netkv.scenarios.results import Interval
 from netkv.scenarios.statistics import interval
 
 Stretch: TypeAlias = tuple[str, float, float]
-"""A node, and start and end of a period."""
+"""A node or fault, and start and end of a period."""
 
 MAX_POINTS = 1200
 _DOWN = frozenset({"killed", "failed", "stopped"})
 _UP = frozenset({"started", "ready"})
-_MARKED = frozenset({"shift", "note"})
+_OF_NODES = frozenset({"kill", "stop", "start"})
+"""Changes of nodes. Outages have events of their own, also those that nobody has caused."""
 _FEW = 3
 """Lines with fewer points have markers."""
 _SAME = 0.03
@@ -58,8 +59,9 @@ def figure(plot: Plot, rows: Sequence[Row], relation: Relation, y: Axis) -> Figu
         series=tuple(series),
         bands=(
             *_warmup(runs),
-            *_stretches(runs, _down, "down"),
-            *_stretches(runs, _recovering, "recovering"),
+            *_stretches(runs, _down, "down", "{} down"),
+            *_stretches(runs, _faults, "fault", "{}"),
+            *_stretches(runs, _recovering, "recovering", "{} recovering"),
         ),
         marks=tuple(_marks(runs)),
         references=tuple(references),
@@ -139,9 +141,10 @@ def _warmup(runs: Iterable[RunRecord]) -> Iterator[Band]:
 def _stretches(
     runs: Iterable[RunRecord],
     of_run: Callable[[RunRecord], Iterator[Stretch]],
-    kind: Literal["down", "recovering"],
+    kind: Literal["down", "fault", "recovering"],
+    text: str,
 ) -> Iterator[Band]:
-    """The periods of all runs as bands; overlapping periods of a node are joined."""
+    """The periods of all runs as bands; overlapping periods of one subject are joined."""
     found: dict[str, list[tuple[float, float]]] = {}
     for run in runs:
         for node, start, end in of_run(run):
@@ -154,7 +157,7 @@ def _stretches(
             else:
                 joined.append((start, end))
         for start, end in joined:
-            yield Band(start, end, plain(f"{node} {kind}", 40), kind)
+            yield Band(start, end, plain(text.format(node), 40), kind)
 
 
 def _down(run: RunRecord) -> Iterator[Stretch]:
@@ -170,6 +173,23 @@ def _down(run: RunRecord) -> Iterator[Stretch]:
     end = max([0.0, *_times(run)])
     for node, start in since.items():
         yield node, start, max(start, end)
+
+
+def _faults(run: RunRecord) -> Iterator[Stretch]:
+    """Faults of links, servers and the control channel. Those of nodes are outages."""
+    begun: dict[int, tuple[str, float]] = {}
+    for event in run.events:
+        change = event.change
+        if change is None or change.action in _OF_NODES or not 0 < event.time < run.duration:
+            continue
+        for number in change.ends:
+            if number in begun:
+                yield *begun.pop(number), event.time
+        if change.begins is not None:
+            begun[change.begins] = change.what, event.time
+    last = max([0.0, *_times(run)])
+    for what, start in begun.values():
+        yield what, start, max(start, last)
 
 
 def _recovering(run: RunRecord) -> Iterator[Stretch]:
@@ -195,14 +215,17 @@ def _recovering(run: RunRecord) -> Iterator[Stretch]:
 
 
 def _marks(runs: Iterable[RunRecord]) -> Iterator[Mark]:
-    """Shifts and notes, each once. Outages are bands instead."""
+    """Changes of the load and notes, each once. Outages and faults are bands instead."""
     marks: list[Mark] = []
     for run in runs:
-        nodes = {node for node, _, _ in _down(run)}
         for event in run.events:
-            if event.kind not in _MARKED or not 0 < event.time < run.duration:
-                continue
-            if event.text.split(" ")[-1] in nodes:
+            change = event.change
+            if change is None:
+                marked = event.kind == "note"
+            else:
+                in_band = change.action in _OF_NODES or change.begins is not None or change.ends
+                marked = not in_band
+            if not marked or not 0 < event.time < run.duration:
                 continue
             mark = Mark(event.time, plain(event.text, 40))
             near = run.duration * _SAME

@@ -98,7 +98,12 @@ _PATTERNS = (
 )
 """For each variant: patterns of the lower and the upper part of a stack."""
 
-BANDS = {"warmup": (GREY, 0.14), "down": ("#d55e00", 0.16), "recovering": ("#e69f00", 0.18)}
+BANDS = {
+    "warmup": (GREY, 0.14),
+    "down": ("#d55e00", 0.16),
+    "fault": ("#d55e00", 0.16),
+    "recovering": ("#e69f00", 0.18),
+}
 """Kind of a band → its colour and opacity."""
 
 

@@ -6,10 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import TypeAdapter
 from sqlalchemy import Row
 
 from netkv import metrics
 from netkv.lab.state import Identity
+from netkv.rack.report import Change
 from netkv.runs.owner import Owner
 from netkv.runs.records import RunHead, RunRecord
 from netkv.runs.schema import COLUMNS, EventRow, GroupRow, RunRow, SampleRow, VerdictRow
@@ -24,6 +26,8 @@ from netkv.scenarios.results import (
     RunSample,
     Threshold,
 )
+
+_CHANGE = TypeAdapter(Change)
 
 HEAD = (
     RunRow.id,
@@ -103,7 +107,15 @@ def sample_row(run_id: str, sample: RunSample) -> SampleRow:
 def event(row: EventRow) -> RunEvent:
     """An event of a run."""
     recovery = None if row.recovery is None else RecoveryDetails.model_validate(row.recovery)
-    return RunEvent(time=row.time, kind=row.kind, node=row.node, text=row.text, recovery=recovery)
+    change = None if row.change is None else _CHANGE.validate_python(row.change)
+    return RunEvent(
+        time=row.time,
+        kind=row.kind,
+        node=row.node,
+        text=row.text,
+        recovery=recovery,
+        change=change,
+    )
 
 
 def threshold(row: VerdictRow) -> Threshold:

@@ -15,7 +15,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column,
 
 from netkv import metrics
 
-VERSION = 6
+VERSION = 7
 """Version of these tables. A store of a newer version is refused, one of an older version is
 upgraded (`netkv.runs.upgrades`)."""
 COLUMNS = (
@@ -221,11 +221,17 @@ class EventRow(Base):
         doc="Seconds since the measured part began; negative before."
     )
     kind: Mapped[str] = mapped_column(doc="Kind of the event, one word.")
-    node: Mapped[str] = mapped_column(doc="Name of the node, or `rack`.")
+    node: Mapped[str] = mapped_column(doc="Name of the node or cable, or `rack`.")
     text: Mapped[str] = mapped_column(doc="Description for users.")
     recovery: Mapped[dict[str, Any] | None] = mapped_column(
         JSON(none_as_null=True),
         doc="Details of an event `recovered`: `phases` (name and seconds) and `counts`.",
+    )
+    change: Mapped[dict[str, Any] | None] = mapped_column(
+        JSON(none_as_null=True),
+        doc="Details of an event `fault`, `healed` or `load`: `cause` (`scenario`, `user` or "
+        "`duration`), `action` (as in a scenario), `what` (a description), and the numbers of the "
+        "faults that it `begins` (NULL: none) and `ends` (a list).",
     )
 
     __table_args__ = (Index("events_of_run", "run_id", "id"), {"sqlite_autoincrement": True})

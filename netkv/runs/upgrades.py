@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 
 from sqlalchemy import (
     Connection,
@@ -27,6 +28,7 @@ _INTERRUPTED = ("Interrupted by the user.", "It was interrupted.")
 
 _SAMPLES = Base.metadata.tables["samples"]
 _RUNS = Base.metadata.tables["runs"]
+_EVENTS = Base.metadata.tables["events"]
 
 
 def _statements(*statements: str) -> Callable[[Connection], None]:
@@ -114,6 +116,25 @@ def _add_what_users_say(connection: Connection) -> None:
     )
 
 
+def _add_changes(connection: Connection) -> None:
+    """Adds to events what they have changed, which only their texts had."""
+    from netkv.runs.old_changes import OldChanges  # most stores need no upgrade
+
+    connection.execute(text("ALTER TABLE events ADD COLUMN change JSON"))
+    changes: dict[str, OldChanges] = {}
+    notes = (
+        select(_EVENTS.c.id, _EVENTS.c.run_id, _EVENTS.c.text)
+        .where(_EVENTS.c.kind == "note")
+        .order_by(_EVENTS.c.id)
+    )
+    for number, run_id, words in connection.execute(notes).all():
+        found = changes.setdefault(run_id, OldChanges()).read(words)
+        if found is not None:
+            connection.execute(
+                update(_EVENTS).where(_EVENTS.c.id == number).values(change=asdict(found))
+            )
+
+
 UPGRADES: dict[int, Callable[[Connection], None]] = {
     # Control-plane bandwidth of each switch, and the phases of recoveries.
     2: _statements(
@@ -126,5 +147,6 @@ UPGRADES: dict[int, Callable[[Connection], None]] = {
     4: _columns_into_metrics,
     5: _rename_guests,
     6: _add_what_users_say,
+    7: _add_changes,
 }
 """Version → upgrade from the previous version to this one."""

@@ -19,7 +19,6 @@ from netkv.scenarios.results import (
     Phase,
     Recovery,
     RecoveryDetails,
-    RecoveryPhase,
     RunEvent,
     RunResult,
     RunSample,
@@ -71,6 +70,7 @@ class Collector:
             node=event.node,
             text=event.text,
             recovery=_details(event),
+            change=event.change,
         )
         self._events.append((event.time, added))
         return added
@@ -161,10 +161,7 @@ def _status(reason: str | None) -> Status:
 
 def _details(event: RackEvent) -> RecoveryDetails | None:
     found = event.recovered
-    if found is None:
-        return None
-    phases = [RecoveryPhase(name=name, seconds=seconds) for name, seconds in found.phases]
-    return RecoveryDetails(phases=phases, counts=dict(found.counts))
+    return None if found is None else RecoveryDetails.reported(found.phases, found.counts)
 
 
 def _rates(count: Mapping[str, int], seconds: float) -> dict[str, float]:

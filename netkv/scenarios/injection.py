@@ -5,34 +5,31 @@ Rules
 1. A fault is an event of a timeline (`netkv.scenarios.events`) that is carried out at once, with
    the same code. It is checked against the present state of the rack.
 2. With a duration, the fault is healed after this time, unless it was healed or replaced before.
-3. A fault and its end are events of the rack, so a run stores them.
+3. A fault and its end are events of the rack (`netkv.scenarios.changes`), so a run stores them.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from pydantic import ValidationError
 
 from netkv.errors import FieldError, NetkvError
 from netkv.lab.rack import LiveRack
+from netkv.rack.report import Change
 from netkv.scenarios import event_validation
-from netkv.scenarios.events import LinkFault, SlowFault, TimelineEvent
+from netkv.scenarios.changes import Changes, Target, cures, targets
+from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.timeline import carry_out
-
-Target: TypeAlias = tuple[str, ...]
-"""What a fault hits: `("node", "switch")`, `("link", "client", "to")`, `("slow", "servers-0")`,
-`("channel", "controller")`."""
 
 
 @dataclass
 class _Injected:
     """A fault in force."""
 
-    text: str
+    change: Change
     begin: float
     """Seconds since the epoch."""
     duration: float | None
@@ -42,8 +39,10 @@ class _Injected:
 
     def to_json(self) -> dict[str, Any]:
         return {
+            "id": self.change.begins,
+            "action": self.change.action,
             "node": next(iter(self.ends))[1],
-            "text": self.text,
+            "text": self.change.what,
             "begin": self.begin,
             "end": None if self.duration is None else self.begin + self.duration,
             "heal": [
@@ -56,8 +55,9 @@ class _Injected:
 class Injector:
     """Carries out faults, and heals them."""
 
-    def __init__(self, rack: LiveRack) -> None:
+    def __init__(self, rack: LiveRack, changes: Changes) -> None:
         self._rack = rack
+        self._changes = changes
         self._faults: list[_Injected] = []
         self._tasks: set[asyncio.Task[None]] = set()
         """All that heal a fault, also those that are about to."""
@@ -68,23 +68,28 @@ class Injector:
         Raises `FieldError` if it contradicts the state of the rack, and `NetkvError` if the rack
         does not support it.
         """
-        ends = _ends(event)
+        ends = cures(event)
         self._check(event, duration, ends)
         await self._carry_out(event)
-        hit = _targets(event)
-        node = next(iter(hit))[1] if hit else "rack"
-        self._rack.emit("note", node, f"Injected: {event.describe()}")
+        emitted = self._rack.emit(**self._changes.fields(event, "user"))
         for fault in self._faults:
-            for target in hit:
+            for target in targets(event):
                 fault.ends.pop(target, None)
         if ends:
-            fault = _Injected(event.describe(), time.time(), duration, ends)
+            assert emitted.change is not None
+            fault = _Injected(emitted.change, emitted.time, duration, ends)
             self._faults.append(fault)
             if duration is not None:
                 fault.healing = asyncio.create_task(self._heal(fault, duration))
                 self._tasks.add(fault.healing)
                 fault.healing.add_done_callback(self._tasks.discard)
         self._forget_ended()
+
+    async def start(self, node: str) -> None:
+        """Starts a node; if it was down by a fault, this is the end of the fault."""
+        await self._rack.node(node).start()
+        if self._changes.impaired(("node", node)):
+            self._rack.emit(**self._changes.fields(TimelineEvent(at=0, start=node), "user"))
 
     def in_force(self) -> list[dict[str, Any]]:
         """The faults in force, as JSON objects."""
@@ -139,7 +144,7 @@ class Injector:
             for target, end in list(fault.ends.items()):
                 try:
                     await self._carry_out(end)
-                    self._rack.emit("note", target[1], f"Healed: {end.describe()}")
+                    self._rack.emit(**self._changes.fields(end, "duration"))
                 except NetkvError as error:
                     self._rack.emit("note", target[1], f"Not healed: {error}")
         finally:
@@ -163,38 +168,3 @@ def event_now(fields: dict[str, Any]) -> TimelineEvent:
         if isinstance(cause, FieldError):
             raise cause.below(*path) from None
         raise FieldError(first["msg"].replace("Input should be", "it should be"), *path) from None
-
-
-def _targets(event: TimelineEvent) -> list[Target]:
-    """What an event changes."""
-    if event.node is not None:
-        return [("node", event.node)]
-    if event.link is not None:
-        return [("link", event.link.node, direction) for direction in event.link.directions]
-    if event.slow is not None:
-        return [("slow", event.slow.node)]
-    channel = event.partition or event.heal
-    return [] if channel is None else [("channel", channel)]
-
-
-def _ends(event: TimelineEvent) -> dict[Target, TimelineEvent]:
-    """The event that heals each target of a fault; none if the event is no fault with an end."""
-
-    def end(target: Target) -> TimelineEvent:
-        match target:
-            case ("node", node):
-                return TimelineEvent(at=0, start=node)
-            case ("link", node, direction):
-                link = LinkFault.model_validate({"node": node, "direction": direction})
-                return TimelineEvent(at=0, link=link)
-            case ("slow", node):
-                return TimelineEvent(at=0, slow=SlowFault(node=node, factor=1))
-        return TimelineEvent(at=0, heal="controller")
-
-    healthy = (
-        event.start is not None
-        or event.heal is not None
-        or (event.link is not None and event.link.heals)
-        or (event.slow is not None and event.slow.factor == 1)
-    )
-    return {} if healthy else {target: end(target) for target in _targets(event)}

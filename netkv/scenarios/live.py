@@ -57,7 +57,7 @@ class LiveRun(DrivenRun):
             self._remove()
             raise
         self._feed = Feed(rack)
-        self._injector = Injector(rack)
+        self._injector = Injector(rack, self._changes)
         self._requests = Requests(rack, self._feed, self._injector, event_now)
 
     async def run(self, collector: Collector) -> None:

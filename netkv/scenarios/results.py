@@ -6,13 +6,14 @@ are not declared as fields; documents contain them by their names, beside the de
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from netkv import metrics
 from netkv.metrics import Value
+from netkv.rack.report import Change
 
 Status = Literal["done", "failed", "cancelled"]
 Phase = Literal["warmup", "measure", "drain", "verify"]
@@ -117,6 +118,14 @@ class RecoveryDetails(Result):
     counts: dict[str, int] = {}
     """Numbers of records, keys and bytes that it moved."""
 
+    @classmethod
+    def reported(
+        cls, phases: Iterable[Sequence[Any]], counts: Mapping[str, int]
+    ) -> RecoveryDetails:
+        """The details of a control plane's report; a phase is a name and seconds."""
+        found = [RecoveryPhase(name=name, seconds=seconds) for name, seconds in phases]
+        return RecoveryDetails(phases=found, counts=dict(counts))
+
 
 class RunEvent(Result):
     """An event of a run."""
@@ -124,10 +133,13 @@ class RunEvent(Result):
     time: float
     """Seconds since the measured part began; negative before."""
     kind: str
+    """`netkv.rack.report.EventKind`."""
     node: str
     text: str
     recovery: RecoveryDetails | None = None
     """Details of an event `recovered`."""
+    change: Change | None = None
+    """Details of an event `fault`, `healed` or `load`."""
 
 
 class Recovery(RecoveryDetails):

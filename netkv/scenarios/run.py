@@ -14,6 +14,7 @@ from netkv.errors import NetkvError
 from netkv.rack.base import Rack
 from netkv.rack.nodes import NodeError
 from netkv.rack.report import RackEvent, RackSample
+from netkv.scenarios.changes import Changes
 from netkv.scenarios.clock import Clock
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.popularity import predicted_hit_ratio
@@ -57,6 +58,7 @@ class DrivenRun(ABC):
         self._on_phase = on_phase
         self.spec = self._scenario.rack(planned.scheme, planned.seed)
         self._clock = clock
+        self._changes = Changes()
         self._load_part: tuple[float, float] | None = None
         """Begin and length of the newest part of the load, on the clock of the run; None before."""
 
@@ -120,7 +122,7 @@ class DrivenRun(ABC):
             if timeline is not None:
                 # `now - begun` may be below the time of the event by a rounding error.
                 for event in timeline.take(now - begun + _ROUNDING):
-                    self._note(event.describe())
+                    self.rack.emit(**self._changes.fields(event, "scenario"))
                     await timeline.perform(event, self.rack, phase)
             # A remainder shorter than half an interval is part of the previous sample.
             if now >= end or (now >= next_sample and end - now > SAMPLE_INTERVAL / 2):
@@ -230,4 +232,4 @@ class DrivenRun(ABC):
         return now + min(max(_SHORT_INTERVAL, (now - begun) / 10), SAMPLE_INTERVAL)
 
     def _note(self, text: str) -> None:
-        self._on_event(RackEvent(self._clock.time(), "note", "rack", text))
+        self.rack.emit("note", "rack", text)

@@ -388,6 +388,20 @@ def test_gateway_and_its_frames_are_seen(api: Api, lab: str) -> None:
 # ----------------------------------------------------------------------------- faults
 
 
+def of_fault(api: Api, lab: str, number: int) -> list[dict[str, Any]]:
+    """The changes with which a fault begins and ends."""
+    changes = [event["change"] for event in api.get(lab)["events"] if event["change"]]
+    return [each for each in changes if number in (each["begins"], *each["ends"])]
+
+
+def test_fault_ends_when_its_node_is_started(api: Api, lab: str) -> None:
+    (fault,) = api.post(f"{lab}/faults", {"stop": "servers-1"})
+    api.post(f"{lab}/nodes/servers-1/start", {})
+    assert api.get(lab)["faults"] == []
+    begun, ended = of_fault(api, lab, fault["id"])
+    assert (begun["action"], ended["action"]) == ("stop", "start")
+
+
 @pytest.mark.usefixtures("load")
 def test_killed_switch_heals_by_itself(api: Api, lab: str) -> None:
     faults = api.post(f"{lab}/faults", {"kill": "switch", "duration": 1})
@@ -397,9 +411,23 @@ def test_killed_switch_heals_by_itself(api: Api, lab: str) -> None:
     assert fault["heal"] == [{"start": "switch"}]
     until(lambda: state_of(api, lab, "switch"), "the switch was started again")
     until(lambda: not api.get(lab)["faults"], "no fault is in force")
-    texts = [event["text"] for event in api.get(lab)["events"]]
-    assert "Injected: kill switch" in texts
-    assert "Healed: start switch" in texts
+    assert until(lambda: of_fault(api, lab, fault["id"])[1:], "its end is an event")
+    assert of_fault(api, lab, fault["id"]) == [
+        {
+            "cause": "user",
+            "action": "kill",
+            "what": "kill switch",
+            "begins": fault["id"],
+            "ends": [],
+        },
+        {
+            "cause": "duration",
+            "action": "start",
+            "what": "start switch",
+            "begins": None,
+            "ends": [fault["id"]],
+        },
+    ]
     until(lambda: api.get(lab)["nodes"][3]["running"], "the lab works")
 
     def answered() -> bool:
@@ -419,6 +447,7 @@ def test_lossy_link_loses_frames_until_it_heals(api: Api, lab: str) -> None:
     api.post(f"{lab}/faults", {"link": link, "duration": 600})
     until(lost, "frames are lost")
     (fault,) = api.get(lab)["faults"]
+    assert (fault["action"], fault["node"]) == ("link", "client")
     assert fault["text"] == "link to client: loss 0.5"
     # A later fault in the other direction does not heal the first one.
     api.post(f"{lab}/faults", {"link": {"node": "client", "loss": 0.1, "direction": "from"}})
@@ -609,8 +638,9 @@ async def test_fault_is_injected_into_a_live_run(api: Api) -> None:
     assert "belongs to a run" in text["detail"]
     (result,) = (await running).runs
     assert (result.status, result.id) == ("done", run)
-    texts = [event.text for event in result.events]
-    assert texts.index("Injected: kill switch") < texts.index("Healed: start switch")
+    begun, healed = (event.change for event in result.events if event.change is not None)
+    assert (begun.action, begun.ends) == ("kill", ())
+    assert (healed.action, healed.ends) == ("start", (begun.begins,))
     assert name not in state.names()
 
 

@@ -10,6 +10,8 @@ from netkv.metrics.common import MIB
 from netkv.report import plots, style
 from netkv.report.figure import Figure, Series
 from netkv.runs import RunRecord, Store, StoreSink
+from netkv.scenarios.changes import Changes
+from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.plot import Plot
 from netkv.scenarios.results import Recovery, RunEvent
 from tests.report.sweeps import sweep
@@ -221,15 +223,27 @@ def test_events_are_marked_with_their_text(store: Store) -> None:
             record(sink, run)
             for time, kind, node, text in (
                 (-3.0, "starting", "rack", "Bringing up."),
-                (5.0, "note", "rack", "shift hot-in of 200 keys"),
-                (9.99, "note", "rack", "kill servers-0"),
                 (25.0, "stopped", "switch", "after the end"),
             ):
                 sink.event(run.id, RunEvent(time=time + late, kind=kind, node=node, text=text))
+            changes = Changes()
+            loss = {"node": "client", "loss": 0.1}
+            for at, action in (
+                (5.0, {"shift": {"kind": "hot-in"}}),
+                (9.99, {"kill": "servers-0"}),
+                (14.0, {"link": loss}),
+                (15.0, {"link": {**loss, "loss": 0}}),
+            ):
+                done = changes.fields(TimelineEvent(at=at, **action), "scenario")
+                sink.event(run.id, RunEvent(time=at + late, **done))
     figure = plots.draw(plot(x="time"), store.records(["e-nocache", "e-netcache"]))
     assert [(mark.text, mark.at) for mark in figure.marks] == [("shift hot-in of 200 keys", 5.0)]
     bands = [(band.text, band.start, band.end) for band in figure.bands]
-    assert bands == [("warm-up", -3, 0), ("servers-0 down", 10, 12)]
+    assert bands == [
+        ("warm-up", -3, 0),
+        ("servers-0 down", 10, 12),
+        ("link of client: loss 0.1", 14.0, 15.1),
+    ]
 
 
 def test_recovery_is_shaded_from_the_switchs_start(store: Store) -> None:

@@ -156,6 +156,55 @@ def test_interrupted_runs_of_older_stores_are_cancelled(file: Path, before: dict
         assert store.head(third).status == "failed", "it was not stopped by the user"
 
 
+def test_notes_of_older_stores_have_the_faults_that_begin_and_end(
+    file: Path, before: dict[str, Any]
+) -> None:
+    run_id = before["runs"][0]["id"]
+    notes = [
+        "link of servers-0: loss 0.1, delay 0.002 s",
+        "Injected: partition controller",
+        "link of servers-0: in order",
+        "shift hot-in of 200 keys",
+        "Healed: heal controller",
+        "Injected: slow servers-1: factor 2.5",
+        "kill switch",
+        "Injected: slow servers-1: factor 1",
+        "start servers-0, storage lost",
+        "rate 5e+04",
+        "not verified: switch down at the end",
+        "kill controller after 3 more actions",
+    ]
+    with sqlite3.connect(file) as raw:
+        raw.execute("DELETE FROM events WHERE run_id = ?", (run_id,))
+        for note in notes:
+            statement = "INSERT INTO events (run_id, time, kind, node, text) VALUES (?, 1, ?, ?, ?)"
+            raw.execute(statement, (run_id, "note", "rack", note))
+    raw.close()
+    with Store(f"sqlite:///{file}") as store:
+        events = store.events(run_id)
+    assert [(event.kind, event.node, event.text) for event in events] == [
+        ("note", "rack", note) for note in notes
+    ]
+    changes = [event.change for event in events]
+    found = [each and (each.cause, each.action, each.begins, each.ends) for each in changes]
+    assert found == [
+        ("scenario", "link", 1, ()),
+        ("user", "partition", 2, ()),
+        ("scenario", "link", None, (1,)),
+        ("scenario", "shift", None, ()),
+        ("duration", "heal", None, (2,)),
+        ("user", "slow", 3, ()),
+        ("scenario", "kill", 4, ()),
+        ("user", "slow", None, (3,)),
+        ("scenario", "start", None, ()),
+        ("scenario", "rate", None, ()),
+        None,
+        ("scenario", "kill", 5, ()),
+    ]
+    assert changes[1] is not None
+    assert changes[1].what == "partition controller", "without the prefix"
+
+
 def test_runs_of_older_stores_can_be_tagged_and_pinned(file: Path, before: dict[str, Any]) -> None:
     run_id = before["runs"][0]["id"]
     with Store(f"sqlite:///{file}") as store:

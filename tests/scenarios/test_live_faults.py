@@ -48,8 +48,7 @@ async def test_impaired_links_cause_no_loss(fault: str) -> None:
     for run in result.runs:
         assert_no_loss(run)
         assert run.retries > 0 or not fault.startswith("loss")
-        notes = [event.text for event in run.events if event.kind == "note"]
-        assert len([text for text in notes if text.startswith("link of ")]) == 3
+        assert [event.node for event in run.events if event.kind == "fault"] == list(nodes)
 
 
 async def test_cut_link_stops_the_load_until_it_heals() -> None:
@@ -106,12 +105,14 @@ async def test_random_faults_are_events_and_lose_no_write() -> None:
 random_faults: {every: 0.3, last: 0.5}
 """
     result = await run_scenario(scenario(text, "duration=5", "seed=3"))
-    notes = []
+    changes = []
     for run in result.runs:
         assert_no_loss(run)
-        notes.append([event.text for event in run.events if event.kind == "note"])
-    assert notes[0] == notes[1]
-    assert len(notes[0]) >= 10
+        changes.append([event.change for event in run.events if event.change is not None])
+    assert changes[0] == changes[1]
+    begun = {change.begins for change in changes[0]} - {None}
+    assert begun == {number for change in changes[0] for number in change.ends}, "each fault ends"
+    assert len(begun) >= 5
 
 
 async def test_simulator_only_event_is_refused_before_the_run() -> None:

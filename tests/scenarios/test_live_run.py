@@ -219,7 +219,7 @@ async def test_rate_and_shift_events_change_the_load() -> None:
     before, after = run.series["throughput_ops"][1], run.series["throughput_ops"][3]
     assert before > 3 * after
     assert 25 < after < 100
-    assert [e.text for e in run.events if e.kind == "note"] == [
+    assert [e.text for e in run.events if e.kind == "load"] == [
         "rate 50",
         "shift hot-in of 100 keys",
     ]

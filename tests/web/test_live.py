@@ -16,8 +16,11 @@ from playwright.sync_api import Browser, Page, expect
 
 from netkv.api.server import bound
 from netkv.runs import Store, StoreSink
+from netkv.scenarios.changes import Changes
+from netkv.scenarios.events import TimelineEvent
+from netkv.scenarios.results import RunEvent
 from tests.api.serving import Served
-from tests.runs.recorded_runs import record_comparison, result, samples, start
+from tests.runs.recorded_runs import record, record_comparison, result, samples, start
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
@@ -134,6 +137,34 @@ def test_outage_is_shaded_and_named(served: Served, page: Page) -> None:
     assert [(shape["x0"], shape["x1"]) for shape in layout["shapes"]] == [(-3, 0), (10, 12)]
     assert [each["text"] for each in layout["annotations"]] == ["servers-0 down"]
     expect(page.locator("#events")).to_contain_text("servers-0 was killed.")
+
+
+def test_fault_of_a_scenario_is_shaded_until_it_is_healed(served: Served, page: Page) -> None:
+    slow = {"node": "servers-1", "factor": 4}
+    with StoreSink(served.store, group="gslow") as sink:
+        run = start("slow", "netcache")
+        record(sink, run)
+        changes = Changes()
+        for at, action in (
+            (4, {"slow": slow}),
+            (5, {"shift": {"kind": "hot-in"}}),
+            (7, {"slow": {**slow, "factor": 1}}),
+            (9, {"kill": "servers-0"}),
+            (15, {"partition": "controller"}),
+        ):
+            done = changes.fields(TimelineEvent(at=at, **action), "scenario")
+            sink.event(run.id, RunEvent(time=at, **done))
+    page.goto(f"{served.url}/#/live/gslow?run=slow")
+    wait_for_points(page, 20)
+    layout = page.evaluate("document.getElementById('throughput').layout")
+    shapes = [(shape["type"], shape["x0"], shape["x1"]) for shape in layout["shapes"]]
+    bands = [(-3, 0), (4, 7), (10, 12), (15, 20)]
+    assert shapes == [*(("rect", *band) for band in bands), ("line", 5, 5)]
+    assert [each["text"] for each in layout["annotations"]] == [
+        "slow servers-1: factor 4",
+        "servers-0 down",
+        "partition controller",
+    ]
 
 
 def test_unknown_job_is_a_sentence(served: Served, page: Page) -> None:

@@ -13,8 +13,10 @@ from netkv.lab.picture import Kind, PictureLink, PictureNode
 from netkv.lab.spec import Shift
 from netkv.p4rt.inspection import CounterInfo, TableInfo
 from netkv.rack.nodes import Storage
+from netkv.rack.report import Change
 from netkv.scenarios.events import LinkFault, SlowFault
 from netkv.scenarios.lab_options import LabOptions
+from netkv.scenarios.results import RecoveryDetails
 
 MAX_WAIT_S = 120.0
 
@@ -130,16 +132,32 @@ class LabEvent(Model):
     time: float
     """Seconds since the epoch."""
     kind: str
-    """`starting`, `ready`, `stopped`, `killed`, `failed`, `started`, `control`, `note`,
-    `recovering`, `recovered`, ..."""
+    """`starting`, `ready`, `stopped`, `killed`, `failed`, `started`, `control`, `note`, `fault`,
+    `healed`, `load`, `recovering`, `recovered`, ..."""
     node: str
     text: str
+    recovery: RecoveryDetails | None
+    """Details of an event `recovered`."""
+    change: Change | None
+    """Details of an event `fault`, `healed` or `load`."""
+
+    @classmethod
+    def of(cls, event: dict[str, Any]) -> LabEvent:
+        """An event as its supervisor reports it."""
+        recovered = event.pop("recovered", None)
+        recovery = recovered and RecoveryDetails.reported(recovered["phases"], recovered["counts"])
+        return cls(**event, recovery=recovery)
 
 
 class FaultInForce(Model):
     """A fault that was injected and is not healed."""
 
+    id: int
+    """Its number, as in `change.begins` of the event with which it began."""
+    action: str
+    """As in a request: `kill`, `stop`, `link`, `partition` or `slow`."""
     node: str
+    """The node or cable."""
     text: str
     begin: float
     """Seconds since the epoch."""

@@ -10,10 +10,11 @@ import { colour } from "../core/theme.js";
 /** Events that begin and end an outage of a node, which is shaded. */
 const DOWN = new Set(["killed", "failed", "stopped", "stopping"]);
 const UP = new Set(["started", "ready"]);
+/** Names of what overlaps, in the label of a band; with random faults it may be dozens. */
+const MAX_NAMED = 2;
 
-/** Notes of faults that last without an outage of a node, and of their ends (netkv/scenarios/injection.py). */
-const LASTING = /^Injected: (link (?!.*: in order$)|partition |slow (?!.*factor 1$))/;
-const HEALED = /^(Injected|Healed): (link .*: in order|heal .*|slow .*factor 1)$/;
+/** Changes of nodes: the events of their outages follow, and show also the outages that nobody has caused. */
+const OF_NODES = new Set(["kill", "stop", "start"]);
 
 /**
  * Shaded bands with labels for outages, faults of links and recoveries, thin lines for popularity shifts and notes.
@@ -32,7 +33,8 @@ export function disturbances(shown) {
     const down = new Map();
     const up = new Map();
     const begun = new Map();
-    const injected = new Map();
+    /** @type {Map<number, { time: number, text: string }>} */
+    const faults = new Map();
     const end = series.columns.time.at(-1) ?? 0;
     for (const event of series.events) {
       if (event.time <= 0 || event.time > run.duration + 1) continue;
@@ -50,17 +52,20 @@ export function disturbances(shown) {
         recovering.push([up.get(event.node) ?? event.time - seconds, event.time, "recovery"]);
         up.delete(event.node);
         begun.delete(event.node);
-      } else if (event.kind === "note" && LASTING.test(event.text)) {
-        injected.set(event.node, { time: event.time, text: event.text.replace("Injected: ", "") });
-      } else if (event.kind === "note" && HEALED.test(event.text)) {
-        const fault = injected.get(event.node);
-        if (fault) bands.push([fault.time, event.time, fault.text]);
-        injected.delete(event.node);
-      } else if (event.kind === "shift" || (event.kind === "note" && !/^(Injected|Healed): (kill|stop|start) /.test(event.text))) {
+      } else if (event.change && OF_NODES.has(event.change.action)) {
+        continue;
+      } else if (event.change && (event.change.begins != null || event.change.ends.length)) {
+        for (const number of event.change.ends) {
+          const fault = faults.get(number);
+          if (fault) bands.push([fault.time, event.time, fault.text]);
+          faults.delete(number);
+        }
+        if (event.change.begins != null) faults.set(event.change.begins, { time: event.time, text: event.change.what });
+      } else if (event.change || event.kind === "note") {
         shapes.push({ type: "line", yref: "paper", y0: 0, y1: 1, x0: event.time, x1: event.time, line: { color: line ?? colour("--soft"), width: 1, dash: "dot" } });
       }
     }
-    for (const { time, text } of injected.values()) bands.push([time, end, text]);
+    for (const { time, text } of faults.values()) bands.push([time, end, text]);
     for (const start of begun.values()) recovering.push([start, end, "recovery"]);
     // Every rack is taken down at its end; only earlier outages are shown.
     for (const [node, start] of down) if (start < run.duration - Math.min(0.5, run.duration / 20)) bands.push([start, end, `${node} down`]);
@@ -85,16 +90,21 @@ export function warmup(runs) {
 
 /** Joins overlapping bands: runs of one scenario have outages at the same times. @param {Band[]} bands @returns {Band[]} */
 function union(bands) {
-  /** @type {Band[]} */
+  /** @type {{ from: number, to: number, texts: Set<string> }[]} */
   const joined = [];
   for (const [from, to, text] of bands.sort((a, b) => a[0] - b[0])) {
     const last = joined.at(-1);
-    if (last && from <= last[1]) {
-      last[1] = Math.max(last[1], to);
-      if (!last[2].includes(text)) last[2] = `${last[2]}, ${text}`;
-    } else joined.push([from, to, text]);
+    if (last && from <= last.to) {
+      last.to = Math.max(last.to, to);
+      last.texts.add(text);
+    } else joined.push({ from, to, texts: new Set([text]) });
   }
-  return joined;
+  return joined.map(({ from, to, texts }) => [from, to, listed([...texts])]);
+}
+
+/** @param {string[]} texts */
+function listed(texts) {
+  return texts.length > MAX_NAMED ? `${texts.slice(0, MAX_NAMED).join(", ")} and ${texts.length - MAX_NAMED} more` : texts.join(", ");
 }
 
 /** @param {number} from @param {number} to @param {string} fill @param {number} opacity */

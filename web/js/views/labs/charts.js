@@ -95,8 +95,7 @@ function heat(samples, x) {
 
 /** Outages, recoveries and link faults, as they are shaded for runs. @param {Schemas["Lab"]} lab @param {number[]} x */
 export function shaded(lab, x) {
-  // The last event of a recovery of a lab has no phases; its length is not known, only its end.
-  const events = lab.events.map((event) => ({ ...event, time: event.time - lab.created, recovery: event.kind === "recovered" ? { phases: [], counts: {} } : null }));
+  const events = lab.events.map((event) => ({ ...event, time: event.time - lab.created }));
   const duration = (x.at(-1) ?? 0) + 1e9;
   const series = /** @type {any} */ ({ columns: { time: x }, events });
   return disturbances([{ run: /** @type {any} */ ({ duration }), series }]);

@@ -80,8 +80,8 @@ function link({ kind, from, to, ends, nodes }, labelled, updates) {
   updates.push((known, chosen) => {
     const sample = known?.samples.at(-1);
     const rates = host ? linkRates(nodes, sample) : null;
-    const faulty = (known?.update.faults ?? []).some((fault) => fault.text.startsWith("link ") && (nodes.includes(fault.node) || fault.node === ends.join(":")));
-    const partitioned = kind === "control" && (known?.update.faults ?? []).some((fault) => fault.text.startsWith("partition"));
+    const faulty = (known?.update.faults ?? []).some((fault) => fault.action === "link" && (nodes.includes(fault.node) || fault.node === ends.join(":")));
+    const partitioned = kind === "control" && (known?.update.faults ?? []).some((fault) => fault.action === "partition");
     group.classList.toggle("faulty", faulty || partitioned);
     group.classList.toggle("chosen", ends.includes(chosen) || nodes.includes(chosen));
     const both = rates ? rates.to + rates.from : 0;

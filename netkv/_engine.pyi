@@ -1247,6 +1247,10 @@ class SwitchNode:
         loaded, or at a `pause`). Datagrams of other senders than the peer are not counted.
         """
 
+    def port_statistics(self) -> dict[int, dict[str, int]]:
+        """The counts of each port, by its number: "received", "received_bytes", "sent",
+        "sent_bytes". Empty once the node is stopped."""
+
     def pipeline_statistics(self) -> list[dict[str, int]]:
         """The counts of each pipeline."""
 

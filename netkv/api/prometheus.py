@@ -109,6 +109,9 @@ class Snapshot(Collector):
         refused = _counter("server_dropped", "Requests that a server's queue refused.", "server")
         frames = _counter("frames", "Frames of a node, by direction.", "node", "direction")
         octets = _counter("bytes", "Bytes of a switch, by direction.", "node", "direction")
+        at_port = ("node", "port", "direction")
+        port_frames = _counter("port_frames", "Frames at a port of a switch.", *at_port)
+        port_bytes = _counter("port_bytes", "Bytes at a port of a switch.", *at_port)
         drops = _counter("drops", "Frames and messages that a node dropped.", "node", "reason")
         control = _counter("control_plane_bytes", "Bytes between controller and switch.", "node")
         for lab, totals in self.labs:
@@ -132,10 +135,16 @@ class Snapshot(Collector):
                 for reason in _DROPS:
                     if reason in counts:
                         drops.add_metric([*_of(lab), node, reason], counts[reason])
+            for node, ports in totals["ports"].items():
+                for port, counts in ports.items():
+                    for direction in ("received", "sent"):
+                        place = [*_of(lab), node, port, direction]
+                        port_frames.add_metric(place, counts[direction])
+                        port_bytes.add_metric(place, counts[f"{direction}_bytes"])
             for switch, count in totals["control_plane_bytes"].items():
                 control.add_metric([*_of(lab), switch], count)
         yield from (operations, hits, lost, retries, served, refused)
-        yield from (frames, octets, drops, control)
+        yield from (frames, octets, port_frames, port_bytes, drops, control)
 
 
 def _of(lab: LabUpdate) -> list[str]:

@@ -28,6 +28,9 @@ Direction = str
 
 MAX_LATE = 65_536
 """Maximum of frames that impaired links delay, over all links."""
+_OF_PORT = ("received", "received_bytes", "sent", "sent_bytes")
+_LINKS = ("links_lost", "links_duplicated", "links_delayed", "links_dropped")
+_OF_ALL = ("malformed", "unrouted", "send_drops", *_LINKS)
 MIN_FRAME, MAX_FRAME = 14, 2048
 """Bytes of a frame: an Ethernet header, and what netkv's own switch takes."""
 _BATCH = 64
@@ -110,6 +113,7 @@ class Bridge:
         self._late: list[tuple[float, int, int, Direction, bytes]] = []
         self._order = itertools.count()
         self._counts: Counter[str] = Counter()
+        self._port_counts = {port: Counter(dict.fromkeys(_OF_PORT, 0)) for port, _, _ in cables}
         self._failure: str | None = None
         self._stop = threading.Event()
         self._wake, self._woken = socket.socketpair()
@@ -154,13 +158,17 @@ class Bridge:
 
     def statistics(self) -> dict[str, int]:
         """Counters since the start, named as those of netkv's own switch, and those of far ends."""
-        names = ("received", "received_bytes", "sent", "sent_bytes", "malformed", "unrouted")
-        links = ("links_lost", "links_duplicated", "links_delayed", "links_dropped")
-        counts = {name: self._counts[name] for name in (*names, "send_drops", *links)}
+        ports = self._port_counts.values()
+        counts = {name: sum(each[name] for each in ports) for name in _OF_PORT}
+        counts |= {name: self._counts[name] for name in _OF_ALL}
         for end in self._ends:
             for name, count in end.statistics().items():
                 counts[name] = counts.get(name, 0) + count
         return counts
+
+    def port_statistics(self) -> dict[int, dict[str, int]]:
+        """Frames and bytes of each port since the start, as `SwitchNode.port_statistics`."""
+        return {port: dict(counts) for port, counts in self._port_counts.items()}
 
     # ------------------------------------------------------------------------ the bridge's thread
 
@@ -266,13 +274,13 @@ class Bridge:
     def _deliver(self, port: int, direction: Direction, frame: bytes) -> None:
         if direction == "from":
             if self._far_ends[port].send(port, frame):
-                self._counts["received"] += 1
-                self._counts["received_bytes"] += len(frame)
+                self._port_counts[port]["received"] += 1
+                self._port_counts[port]["received_bytes"] += len(frame)
             return
         try:
             self._sockets[port].send(frame)
-            self._counts["sent"] += 1
-            self._counts["sent_bytes"] += len(frame)
+            self._port_counts[port]["sent"] += 1
+            self._port_counts[port]["sent_bytes"] += len(frame)
         except (BlockingIOError, ConnectionRefusedError):
             self._counts["send_drops"] += 1
 

@@ -32,7 +32,7 @@ class ExternalSwitch:
     def handle(self, command: dict[str, Any]) -> Any:
         assert self._bridge is not None
         if command["do"] == "statistics":
-            return self._bridge.statistics()
+            return {**self._bridge.statistics(), "ports": self._bridge.port_statistics()}
         if command["do"] == "impair":
             return self._bridge.impair(command["port"], command["direction"], command["impairment"])
         raise ValueError(f"this switch does not know the command '{command['do']}'")

@@ -19,6 +19,7 @@ import traceback
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from netkv.lab import picture
 from netkv.lab.rates import Rates
 from netkv.lab.totals import Totals
 from netkv.rack.report import RackSample
@@ -41,7 +42,7 @@ class Feed:
         self._rack = rack
         self._samples: deque[dict[str, Any]] = deque(maxlen=KEPT)
         self._number = 0
-        self._rates = Rates()
+        self._rates = Rates(picture.of_rack(rack.spec).links)
         self._totals = Totals()
         self._asked = asyncio.Event()
         self._asked_at = 0.0

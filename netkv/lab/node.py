@@ -70,7 +70,8 @@ class SwitchProcess:
 
     def handle(self, command: dict[str, Any]) -> Any:
         if command["do"] == "statistics":
-            return {**self._node.statistics(), **self._server.statistics()}
+            counts = {**self._node.statistics(), **self._server.statistics()}
+            return {**counts, "ports": self._node.port_statistics()}
         if command["do"] == "impair":
             return self._impair(command)
         if command["do"] == "pause":

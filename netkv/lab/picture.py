@@ -54,6 +54,11 @@ class PictureLink:
     a_port: int | None = None
     b_port: int | None = None
 
+    @property
+    def name(self) -> str:
+        """Its name in faults and samples: the node at its end, or both switches of a cable."""
+        return layout.cable_name(self.a, self.b) if self.kind == "cable" else self.b
+
 
 @dataclass
 class Picture:

@@ -3,14 +3,18 @@
 The load of servers and the figures of the load generator come from `RackSample`. Those of switches,
 links and external clients are differences of counters that `LiveRack.sample` has read. A counter
 that became smaller is that of a node that was started again, so it has counted since then.
+
+A switch counts frames and bytes at each port. The rates of a link are those of its port at the
+switch; while the switch does not answer, they are the frames that the node at the end has counted.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from netkv.lab.picture import PictureLink
 from netkv.rack.report import ClientSample, RackSample
 
 if TYPE_CHECKING:
@@ -34,7 +38,9 @@ SWITCH_DROPS = (
 class Rates:
     """Counters at the last sample."""
 
-    def __init__(self) -> None:
+    def __init__(self, links: Sequence[PictureLink]) -> None:
+        """`links`: of the rack (`picture.of_rack`)."""
+        self._links = [link for link in links if link.a_port is not None]
         self._before: dict[str, dict[str, Any]] = {}
         self._at: float | None = None
 
@@ -71,11 +77,7 @@ class Rates:
             "control_dropped": sample.control_dropped,
             "reports_dropped": sample.reports_dropped,
             "switches": {it.name: _switch(rises(it.name)) for it in rack.switch_nodes},
-            "links": {
-                name: {"to_per_s": rise["received"], "from_per_s": rise["sent"]}
-                for name in rack.counters
-                if "received" in (rise := rises(name)) and not _is_switch(rack, name)
-            },
+            "links": {**_of_hosts(rack, rises), **self._of_ports(rack, before, seconds)},
             "programs": {
                 name: {"to_per_s": each.received_per_s, "from_per_s": each.sent_per_s}
                 for name, each in rack.programs.items()
@@ -83,9 +85,43 @@ class Rates:
             "running": {**rack.running, rack.controller.name: rack.controller.running},
         }
 
+    def _of_ports(
+        self, rack: LiveRack, before: Mapping[str, Any], seconds: float
+    ) -> dict[str, dict[str, float | None]]:
+        """Rates of links as the switches at their ends have counted them."""
 
-def _is_switch(rack: LiveRack, name: str) -> bool:
-    return any(name == it.name for it in rack.switch_nodes)
+        def counts(all_counts: Mapping[str, Any], link: PictureLink) -> dict[str, int]:
+            ports: Mapping[str, Any] = all_counts.get(link.a, {}).get("ports", {})
+            return dict(ports.get(str(link.a_port), {}))
+
+        return {
+            link.name: {
+                "to_per_s": rise["sent"],
+                "from_per_s": rise["received"],
+                "to_bytes_per_s": rise["sent_bytes"],
+                "from_bytes_per_s": rise["received_bytes"],
+            }
+            for link in self._links
+            if (rise := _rises(counts(rack.counters, link), counts(before, link), seconds))
+        }
+
+
+def _of_hosts(
+    rack: LiveRack, rises: Callable[[str], dict[str, float]]
+) -> dict[str, dict[str, float | None]]:
+    """Rates of links as the nodes at their ends have counted them, without bytes."""
+    switches = {it.name for it in rack.switch_nodes}
+    found = {name: rises(name) for name in rack.counters if name not in switches}
+    return {
+        name: {
+            "to_per_s": rise["received"],
+            "from_per_s": rise["sent"],
+            "to_bytes_per_s": None,
+            "from_bytes_per_s": None,
+        }
+        for name, rise in found.items()
+        if "received" in rise
+    }
 
 
 def _load(sample: RackSample) -> dict[str, Any]:

@@ -22,11 +22,13 @@ class Totals:
     """Sums over the samples of a rack."""
 
     def __init__(self) -> None:
-        self._before: dict[tuple[str, str], int] = {}
+        self._before: dict[tuple[str, ...], int] = {}
         self._client: Counter[str] = Counter()
         self._control_bytes: Counter[str] = Counter()
         self._servers: dict[str, Counter[str]] = {}
         self._nodes: dict[str, Counter[str]] = {}
+        self._ports: dict[str, dict[str, Counter[str]]] = {}
+        """Of each switch."""
 
     def add(self, rack: LiveRack, sample: RackSample) -> None:
         """Adds the sample that was just taken; to be called for every sample."""
@@ -38,22 +40,31 @@ class Totals:
             self._rise(self._servers, str(server), known)
         for node, counts in rack.counters.items():
             self._rise(self._nodes, node, counts)
+            for port, of_port in counts.get("ports", {}).items():
+                self._rise(self._ports.setdefault(node, {}), port, of_port, node)
         for node, program in rack.programs.items():
             self._rise(self._nodes, node, {"received": program.received, "sent": program.sent})
 
     def to_json(self) -> dict[str, Any]:
-        """The sums: `client`, `servers`, `nodes`, `control_plane_bytes`."""
+        """The sums: `client`, `servers`, `nodes`, `ports`, `control_plane_bytes`."""
         return {
             "client": dict(self._client),
             "servers": {name: dict(counts) for name, counts in self._servers.items()},
             "nodes": {name: dict(counts) for name, counts in self._nodes.items()},
+            "ports": {
+                node: {port: dict(counts) for port, counts in ports.items()}
+                for node, ports in self._ports.items()
+            },
             "control_plane_bytes": dict(self._control_bytes),
         }
 
-    def _rise(self, sums: dict[str, Counter[str]], node: str, counts: Mapping[str, Any]) -> None:
-        total = sums.setdefault(node, Counter())
+    def _rise(
+        self, sums: dict[str, Counter[str]], owner: str, counts: Mapping[str, Any], *within: str
+    ) -> None:
+        total = sums.setdefault(owner, Counter())
         for name, value in counts.items():
             if type(value) is int:
-                before = self._before.get((node, name), 0)
+                key = (*within, owner, name)
+                before = self._before.get(key, 0)
                 total[name] += value - before if value >= before else value
-                self._before[node, name] = value
+                self._before[key] = value

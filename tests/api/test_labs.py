@@ -225,10 +225,13 @@ def test_sample_has_the_rates_of_the_whole_lab(api: Api, lab: str) -> None:
     assert 0 < sample["hit_ratio"] < 1
     assert sample["latency_us"]["p50"] <= sample["latency_us"]["p99"]
     assert sample["switches"]["switch"]["received_bytes_per_s"] > sample["throughput"]
-    assert sample["links"].keys() == {"client", "servers-0", "servers-1"}
+    links = sample["links"]
+    assert links.keys() == {"client", "external-1", "external-2", "servers-0", "servers-1"}
     # Each operation is a frame to the client.
-    frames = sample["links"]["client"]["to_per_s"]
-    assert frames == pytest.approx(sample["throughput"], rel=0.2)
+    assert links["client"]["to_per_s"] == pytest.approx(sample["throughput"], rel=0.2)
+    for direction, name in (("to", "sent"), ("from", "received")):
+        whole = sum(each[f"{direction}_bytes_per_s"] for each in links.values())
+        assert whole == pytest.approx(sample["switches"]["switch"][f"{name}_bytes_per_s"])
     assert all(sample["running"].values())
 
 
@@ -529,6 +532,10 @@ def test_metrics_have_counters_and_gauges_of_a_lab(api: Api) -> None:
     for node in NODES - {"external-1", "external-2"}:
         assert of(first["netkv_lab_node_up"], node=node, scheme="netcache") == 1
     assert 0 < of(first["netkv_lab_hit_ratio"], lab="one") < 1
+    port = {"node": "switch", "port": "100", "direction": "sent"}
+    assert of(first["netkv_lab_port_bytes_total"], **port) > of(
+        first["netkv_lab_port_frames_total"], **port
+    )
     quantiles = {labels["quantile"] for labels, _ in first["netkv_lab_latency_seconds"]}
     assert quantiles == {"0.5", "0.95", "0.99", "0.999"}
 

@@ -90,6 +90,8 @@ def test_frame_crosses_and_is_counted(host: Host) -> None:
     counts = host.bridge.statistics()
     assert counts["received"] == 1
     assert (counts["received_bytes"], counts["sent_bytes"]) == (60, 60)
+    names = ("received", "received_bytes", "sent", "sent_bytes")
+    assert host.bridge.port_statistics() == {3: {name: counts[name] for name in names}}
 
 
 def test_frames_of_wrong_size_are_dropped(host: Host) -> None:

@@ -13,6 +13,7 @@ from netkv.lab import feed as feeds
 from netkv.lab.feed import Feed
 from netkv.lab.rack import LiveRack
 from netkv.rack.report import ClientSample, RackSample
+from tests.lab.racks import spec
 from tests.waiting import until_async
 
 
@@ -20,6 +21,7 @@ class CountingRack:
     """A rack whose samples report how often it was sampled."""
 
     def __init__(self) -> None:
+        self.spec = spec()
         self.taken = 0
         self.counters: dict[str, dict[str, Any]] = {}
         self.programs: dict[str, Any] = {}
@@ -92,6 +94,40 @@ async def test_newest_samples_are_kept_with_their_numbers(
     assert [each["number"] for each in feed.after(-3)] == [38, 39, 40]
     assert [each["number"] for each in feed.after(-1000)] == list(range(31, 41))
     assert feed.after(40) == feed.after(99) == []
+
+
+def port(frames: int) -> dict[str, int]:
+    """The counts of a port that has received frames of 100 bytes, and sent twice as many of 50."""
+    counts = {"received": frames, "received_bytes": 100 * frames}
+    return {**counts, "sent": 2 * frames, "sent_bytes": 2 * 50 * frames}
+
+
+async def test_rates_of_links_are_those_of_the_ports_of_switches(rack: CountingRack) -> None:
+    rack.spec = spec(topology={"kind": "racks", "racks": 2})
+    rack.switch_nodes = [SimpleNamespace(name=name) for name in ("core", "tor-0", "tor-1")]
+    feed, taken = of(rack), await rack.sample()
+    for frames in (0, 1000):
+        rack.counters = {
+            "core": {"ports": {"301": port(7)}},
+            "tor-0": {"ports": {"1": port(frames), "301": port(3 * frames)}},
+            "tor-1": {},
+            "client": {"received": 5, "sent": 5},
+            "servers-0": {"received": frames, "sent": frames},
+        }
+        feed.add(taken)
+    newest = feed.newest
+    assert newest is not None
+    found = newest["links"]
+    assert found.keys() == {"client", "servers-0", "tor-0:core"}
+    client, cable = found["client"], found["tor-0:core"]
+    assert client["to_per_s"] == pytest.approx(2 * client["from_per_s"])
+    assert client["from_bytes_per_s"] == pytest.approx(100 * client["from_per_s"])
+    assert client["to_bytes_per_s"] == pytest.approx(50 * client["to_per_s"])
+    assert cable["from_per_s"] == pytest.approx(3 * client["from_per_s"])
+    assert feed.totals["ports"]["tor-0"]["301"] == port(3000)
+    # Its switch does not answer: the server has counted frames, and nobody the bytes.
+    assert found["servers-0"]["to_per_s"] > 0
+    assert found["servers-0"]["to_bytes_per_s"] is None
 
 
 async def test_sums_continue_over_restarts_of_nodes(rack: CountingRack) -> None:

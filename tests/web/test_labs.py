@@ -6,6 +6,7 @@ One lab is brought up for most tests, through the form of the page. They leave i
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -165,6 +166,7 @@ def test_topology_has_the_nodes_with_state_and_load(lab: Lab, page: Page) -> Non
     links = page.locator("#topology .link.host")
     expect(links).to_have_count(4)
     expect(page.locator("#topology .link.host .rates", has_text="↑")).not_to_have_count(0)
+    expect(page.locator("#topology .link.host .rates", has_text="bit/s")).not_to_have_count(0)
     page.locator("#topology-table summary").click()
     row = page.locator("#topology-table tr", has_text="switch port 100")
     expect(row).to_contain_text("servers-0")
@@ -248,6 +250,8 @@ def test_switch_has_its_address_keys_and_log(lab: Lab, page: Page) -> None:
     address = next(it for it in lab.get()["nodes"] if it["name"] == "switch")["arbitration"]
     expect(page.locator("#node-content")).to_contain_text(address["p4runtime"])
     expect(page.locator("#node-content")).to_contain_text("primary, election id")
+    client = page.locator("#node-content tr", has_text="client").first
+    expect(client).to_contain_text(re.compile(r"[kM]bit/s.*[kM]bit/s", re.DOTALL))
     page.locator("#tab-keys").click()
     hottest = lab.get("/hottest?limit=1")[0]["key"]
     expect(page.locator("#node-content")).to_contain_text(hottest)
@@ -258,6 +262,24 @@ def test_switch_has_its_address_keys_and_log(lab: Lab, page: Page) -> None:
     expect(page).to_have_url(lab.address("?node=controller&tab=log"))
     line = lab.get("/nodes/controller/log?lines=1")["lines"][0]["text"]
     expect(page.get_by_role("log")).to_contain_text(line)
+
+
+def test_rates_of_links_are_bits_with_si_prefixes(lab: Lab, page: Page) -> None:
+    page.goto(lab.address())
+    shown = page.evaluate(
+        "import('/js/views/labs/figures.js').then(({ bits, flow }) => "
+        "[...[0, 12.4, 125, 15432100, 2.5e9, null].map(bits), flow(1234.4, 1e6), flow(1, null)])"
+    )
+    assert shown == [
+        "0 bit/s",
+        "99.2 bit/s",
+        "1 kbit/s",
+        "123 Mbit/s",
+        "20 Gbit/s",
+        "\N{EN DASH}",
+        "1,234 frames/s, 8 Mbit/s",
+        "1 frames/s, bit/s not known",
+    ]
 
 
 def test_lab_is_used_by_keyboard(lab: Lab, page: Page) -> None:
@@ -368,9 +390,11 @@ def test_fault_hits_the_right_one_of_two_runs_of_a_scheme(home: str, page: Page)
         until(lambda: [each["state"] for each in racks()] == ["ready"] * 2, "both are ready")
         (run,) = httpx.get(f"{home}/api/v1/jobs/{job}", timeout=PATIENCE_S).json()["runs"]
         expect(page.locator("#fault-switch")).to_be_enabled()
+        page.locator("#fault-duration").fill("")  # it lasts
         page.locator("#fault-switch").click()
         expect(page.locator("#in-force")).to_contain_text("kill switch")
-        assert [each["run"] for each in racks() if crashed(each)] == [run["id"]]
+        hit = until(lambda: [each["run"] for each in racks() if crashed(each)], "one has crashed")
+        assert hit == [run["id"]]
         page.locator("#cancel").click()
         expect(page.locator("#no-faults")).to_have_text("This run has ended.")
 

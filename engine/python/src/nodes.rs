@@ -156,6 +156,14 @@ impl SwitchNode {
         self.0.threads()
     }
 
+    fn port_statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (port, found) in self.0.port_statistics() {
+            dict.set_item(port, counts(py, found)?)?;
+        }
+        Ok(dict)
+    }
+
     fn pipeline_statistics<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         self.0.pipeline_statistics().into_iter().map(|lane| counts(py, lane)).collect()
     }

@@ -24,7 +24,7 @@ use std::io;
 use std::net::SocketAddrV4;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use netkv_dataplane::{CrossingQueues, DigestMessage, SharedSwitch, pipeline_of};
@@ -67,20 +67,28 @@ impl PortConfig {
     }
 }
 
+/// Counts by name.
+pub type Counts = Vec<(&'static str, u64)>;
+
 counters! {
-    /// Counts since the node was started.
+    /// Counts of a pipeline since the node was started; its ports have others.
     pub struct Counters {
-        received, received_bytes, sent, sent_bytes, batches, malformed, unrouted, send_drops,
+        batches, malformed, unrouted, send_drops,
         packet_ins, packet_outs, digests, cpu_queue_drops, report_drops, digest_drops,
-        packet_out_drops, receive_drops, cpu_ns,
-        links_lost, links_duplicated, links_delayed, links_dropped, unrecorded, unsummed,
+        packet_out_drops, links_lost, links_duplicated, links_delayed, links_dropped, unrecorded,
         crossings, crossing_drops, crossing_losses,
     }
+}
+
+counters! {
+    /// Counts of a port since the node was started.
+    pub struct PortCounters { received, received_bytes, sent, sent_bytes }
 }
 
 struct Port {
     number: u16,
     link: Link,
+    counters: PortCounters,
 }
 
 /// Frames and digests that wait for the control plane.
@@ -109,6 +117,8 @@ struct Shared<P> {
 #[repr(align(128))]
 struct Lane {
     counters: Counters,
+    /// The counts of the ports and the thread, once the node is stopped.
+    last: OnceLock<Counts>,
     /// Changes of the links' impairments; `ordered` is true if there are some.
     orders: Mutex<Vec<Order>>,
     ordered: AtomicBool,
@@ -124,6 +134,7 @@ impl Lane {
     fn new(signals: &Arc<Signals>) -> Self {
         Self {
             counters: Counters::default(),
+            last: OnceLock::new(),
             orders: Mutex::default(),
             ordered: AtomicBool::new(false),
             recorder: Mutex::default(),
@@ -180,7 +191,7 @@ impl<P: Pipelines> Node<P> {
             }
             let owner = format!("switch port {number}");
             let link = Link::open(&owner, &config.plug)?;
-            own.push(Port { number, link });
+            own.push(Port { number, link, counters: PortCounters::default() });
         }
         let workers = (0..count).map(|_| Worker::new()).collect::<io::Result<Vec<_>>>()?;
         let shared = Shared {
@@ -255,9 +266,7 @@ impl<P: Pipelines> Node<P> {
         }
         if let Some(ports) = lock(&self.ports).take() {
             for ((lane, ports), cpu) in self.shared.lanes.iter().zip(&*ports).zip(cpu) {
-                lane.counters.receive_drops.add(receive_drops(ports));
-                lane.counters.unsummed.add(unsummed(ports));
-                lane.counters.cpu_ns.add(cpu.as_nanos() as u64);
+                lane.last.get_or_init(|| counts_of(ports, cpu));
             }
         }
     }
@@ -340,36 +349,31 @@ impl<P: Pipelines> Node<P> {
 
     /// Counts by name, as sums over the pipelines. "receive_drops" are frames that the kernel
     /// dropped because a receive buffer was full; "cpu_ns" is the processor time of the threads.
-    pub fn statistics(&self) -> Vec<(&'static str, u64)> {
+    pub fn statistics(&self) -> Counts {
         let mut lanes = self.pipeline_statistics().into_iter();
         let mut sums = lanes.next().unwrap_or_default();
         for lane in lanes {
-            for ((_, sum), (_, count)) in sums.iter_mut().zip(lane) {
-                *sum += count;
-            }
+            add(&mut sums, lane);
         }
         sums
     }
 
+    /// The counts of each port, with its number; none once the node is stopped.
+    pub fn port_statistics(&self) -> Vec<(u16, Counts)> {
+        self.bound().iter().flatten().map(|port| (port.number, port.counters.read())).collect()
+    }
+
     /// The counts of each pipeline.
-    pub fn pipeline_statistics(&self) -> Vec<Vec<(&'static str, u64)>> {
+    pub fn pipeline_statistics(&self) -> Vec<Counts> {
         let ports = lock(&self.ports);
         let lanes = self.shared.lanes.iter().zip(&self.workers).enumerate();
         lanes
             .map(|(pipeline, (lane, worker))| {
-                let mut counts = lane.counters.read();
-                if let Some(ports) = &*ports {
-                    let ports = &ports[pipeline];
-                    let cpu = worker.cpu_time().as_nanos() as u64;
-                    counts.retain(|(name, _)| {
-                        !["receive_drops", "unsummed", "cpu_ns"].contains(name)
-                    });
-                    counts.extend([
-                        ("receive_drops", receive_drops(ports)),
-                        ("unsummed", unsummed(ports)),
-                        ("cpu_ns", cpu),
-                    ]);
-                }
+                let mut counts = match &*ports {
+                    Some(ports) => counts_of(&ports[pipeline], worker.cpu_time()),
+                    None => lane.last.get().cloned().unwrap_or_default(),
+                };
+                counts.extend(lane.counters.read());
                 counts
             })
             .collect()
@@ -398,10 +402,23 @@ impl<P> Shared<P> {
     }
 }
 
-fn unsummed(ports: &[Port]) -> u64 {
-    ports.iter().map(|port| port.link.unsummed()).sum()
+/// The counts that the ports of a pipeline and its thread have.
+fn counts_of(ports: &[Port], cpu: Duration) -> Counts {
+    let mut counts = PortCounters::default().read();
+    for port in ports {
+        add(&mut counts, port.counters.read());
+    }
+    counts.extend([
+        ("receive_drops", ports.iter().map(|port| port.link.receive_drops()).sum()),
+        ("unsummed", ports.iter().map(|port| port.link.unsummed()).sum()),
+        ("cpu_ns", cpu.as_nanos() as u64),
+    ]);
+    counts
 }
 
-fn receive_drops(ports: &[Port]) -> u64 {
-    ports.iter().map(|port| port.link.receive_drops()).sum()
+/// Adds counts with the same names in the same order.
+fn add(sums: &mut [(&'static str, u64)], counts: Counts) {
+    for ((_, sum), (_, count)) in sums.iter_mut().zip(counts) {
+        *sum += count;
+    }
 }

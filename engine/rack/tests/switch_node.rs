@@ -32,6 +32,29 @@ fn frames_cross_the_switch_both_ways_in_order() {
 }
 
 #[test]
+fn each_port_counts_its_own_frames_and_bytes() {
+    let bench = bench();
+    let [one, two] = &bench.peers;
+    let mut buffer = [0; 100];
+    for number in 0..50 {
+        one.send(&frame(0x0800, number)).unwrap();
+        two.recv(&mut buffer).unwrap();
+    }
+    one.send(&[0; 5]).unwrap();
+    bench.reach("malformed", 1);
+    bench.reach("sent", 50);
+    let counts = |port: usize| -> HashMap<_, _> {
+        bench.node.port_statistics().swap_remove(port).1.into_iter().collect()
+    };
+    let names = ["received", "received_bytes", "sent", "sent_bytes"];
+    assert_eq!(names.map(|name| counts(0)[name]), [51, 50 * 18, 0, 0], "five bytes are no frame");
+    assert_eq!(names.map(|name| counts(1)[name]), [0, 0, 50, 50 * 18]);
+    bench.node.stop();
+    assert_eq!(names.map(|name| bench.count(name)), [51, 50 * 18, 50, 50 * 18]);
+    assert!(bench.node.port_statistics().is_empty());
+}
+
+#[test]
 fn the_control_plane_exchanges_frames_and_receives_digests() {
     let bench = bench();
     bench.node.packet_out(frame(0x0800, 7));

@@ -223,11 +223,23 @@ class SwitchRates(Model):
     """Frames and messages that it dropped at full queues or as invalid."""
 
 
-class LinkRates(Model):
-    """Frames on the link of a node, per second, as the node has counted them."""
+class FrameRates(Model):
+    """Frames to and from a node, per second."""
 
     to_per_s: float
     from_per_s: float
+
+
+class LinkRates(FrameRates):
+    """What crosses a link, per second, as the port of the switch has counted it.
+
+    Of a cable: to the second switch, and from it.
+    """
+
+    to_bytes_per_s: float | None
+    """Bytes of frames, without preamble, checksum and gaps. Null while the switch does not answer:
+    then the frames are those that the node has counted."""
+    from_bytes_per_s: float | None
 
 
 class SampleLatency(Model):
@@ -280,8 +292,8 @@ class LabSample(Model):
     """Reports of hot records that were dropped at a full queue."""
     switches: dict[str, SwitchRates]
     links: dict[str, LinkRates]
-    """By the name of the node at the end of the link."""
-    programs: dict[str, LinkRates]
+    """By the name of the node at the end of the link, or of both switches: `edge-0:spine-0`."""
+    programs: dict[str, FrameRates]
     """Frames of each program that uses the lab (gateway, client library), by the name of its node,
     as it has counted them. An operation is a request and a reply, without retransmissions."""
     running: dict[str, bool]

@@ -254,10 +254,9 @@ impl<'a, P: Pipelines> Loop<'a, P> {
         }
         finish(pipeline, &mut self.digests, &mut self.crossing);
         self.hand_over();
-        let counters = &self.lane.counters;
-        counters.received.add(received as u64);
-        counters.received_bytes.add(bytes);
-        counters.malformed.add(malformed);
+        port.counters.received.add(received as u64);
+        port.counters.received_bytes.add(bytes);
+        self.lane.counters.malformed.add(malformed);
         if self.fabric.impairs_from(index) {
             self.count_links();
         }
@@ -357,8 +356,8 @@ impl<'a, P: Pipelines> Loop<'a, P> {
                 }
                 let sent = self.sender.send(&port.link, self.output.bytes(), leaving);
                 leaving.clear();
-                counters.sent.add(sent.frames);
-                counters.sent_bytes.add(sent.bytes);
+                port.counters.sent.add(sent.frames);
+                port.counters.sent_bytes.add(sent.bytes);
                 counters.send_drops.add(sent.dropped);
             }
         }

@@ -6,7 +6,7 @@ import { NOTHING, count, latency, rate, share } from "../../core/format.js";
 import { confirm } from "../../parts/confirm.js";
 import { injector } from "../../parts/injector.js";
 import { keys, tables } from "./contents.js";
-import { MARKS, WORDS, bytes, linkRates, loads, stateOf } from "./figures.js";
+import { MARKS, WORDS, bits, flow, linkName, linkRates, loads, stateOf } from "./figures.js";
 import { log } from "./log.js";
 import { sentenceOf } from "../../parts/problem.js";
 
@@ -190,7 +190,7 @@ function stateContent(node, found, known, lab) {
   }
   if (node.kind === "switch" && sample?.switches[node.name]) {
     const rates = sample.switches[node.name];
-    facts.push(["received", `${rate(rates.received_per_s)} frames/s, ${bytes(rates.received_bytes_per_s)}`], ["sent", `${rate(rates.sent_per_s)} frames/s, ${bytes(rates.sent_bytes_per_s)}`]);
+    facts.push(["received", flow(rates.received_per_s, rates.received_bytes_per_s)], ["sent", flow(rates.sent_per_s, rates.sent_bytes_per_s)]);
     facts.push(["packet-ins, packet-outs", `${rate(rates.packet_ins_per_s)}/s, ${rate(rates.packet_outs_per_s)}/s`], ["digests", `${rate(rates.digests_per_s)}/s`], ["dropped", `${rate(rates.drops_per_s)}/s`]);
   }
   if (node.kind === "client" && sample) {
@@ -199,7 +199,7 @@ function stateContent(node, found, known, lab) {
     facts.push(["linearizable", sample.linearizable == null ? "unknown: some reads could not be checked" : sample.linearizable ? "yes" : "no"]);
   }
   const link = linkRates([node.name], sample);
-  if (link) facts.push(["link", `${rate(link.to)} frames/s to it, ${rate(link.from)} frames/s from it`]);
+  if (link) facts.push(["link to it", flow(link.to, link.toBytes)], ["link from it", flow(link.from, link.fromBytes)]);
   /** @type {HTMLElement[]} */
   const parts = [make("dl", { class: "facts" }, ...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))))];
   if (node.servers.length && node.kind === "servers") parts.push(serversTable(node, found, sample));
@@ -232,10 +232,11 @@ function portsTable(node, lab, known) {
     .filter((link) => link.kind !== "control" && (link.a === node.name || link.b === node.name))
     .map((link) => {
       const [port, other] = link.a === node.name ? [link.a_port, link.b] : [link.b_port, link.a];
-      // Behind a card, the host has the counts of the link.
-      const behind = lab.links.find((each) => each.kind === "card" && each.a === other)?.b;
-      const rates = link.kind === "host" ? (linkRates([other], sample) ?? (behind ? linkRates([behind], sample) : null)) : null;
-      return [String(port ?? ""), make("td", { class: "left" }, other), rate(rates?.from), rate(rates?.to)];
+      const rates = linkRates([linkName(link)], sample);
+      const cell = (/** @type {number | undefined} */ frames, /** @type {number | null | undefined} */ bytes) => make("td", {}, rate(frames), make("small", {}, bits(bytes ?? null)));
+      const [to, from] = [cell(rates?.to, rates?.toBytes), cell(rates?.from, rates?.fromBytes)];
+      // The second switch of a cable receives what goes to it.
+      return [String(port ?? ""), make("td", { class: "left" }, other), ...(link.a === node.name ? [from, to] : [to, from])];
     });
   return make("div", { class: "scroll" }, table(["port", "to", "frames/s in", "frames/s out"], rows));
 }

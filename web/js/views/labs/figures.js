@@ -1,6 +1,6 @@
 // What a sample says about a node and a link, for drawing, table and details.
 
-import { count, rate } from "../../core/format.js";
+import { NOTHING, count, rate } from "../../core/format.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["LabNode"]} Node */
@@ -56,12 +56,51 @@ export function loads(node, sample) {
   return node.servers.map((server) => sample?.server_load[server] ?? 0);
 }
 
-/** Frames per second on the links of these nodes, away from the switch and towards it. @param {string[]} nodes @param {Schemas["LabSample"] | undefined} sample */
-export function linkRates(nodes, sample) {
-  const found = nodes.map((name) => sample?.links[name] ?? sample?.programs[name]).filter((each) => each !== undefined);
+/** @typedef {{ to: number, from: number, toBytes: number | null, fromBytes: number | null }} Rates */
+
+/**
+ * What crosses these links together, away from the switch and towards it; `null` bytes: not counted.
+ *
+ * @param {string[]} names of the nodes at their ends, `a:b` of a cable
+ * @param {Schemas["LabSample"] | undefined} sample
+ * @returns {Rates | null}
+ */
+export function linkRates(names, sample) {
+  const found = names.map((name) => sample?.links[name]).filter((each) => each !== undefined);
   if (!found.length) return null;
-  return { to: found.reduce((sum, each) => sum + each.to_per_s, 0), from: found.reduce((sum, each) => sum + each.from_per_s, 0) };
+  const sum = (/** @type {(number | null)[]} */ values) => (values.includes(null) ? null : values.reduce((all, each) => (all ?? 0) + (each ?? 0), 0));
+  return {
+    to: found.reduce((all, each) => all + each.to_per_s, 0),
+    from: found.reduce((all, each) => all + each.from_per_s, 0),
+    toBytes: sum(found.map((each) => each.to_bytes_per_s)),
+    fromBytes: sum(found.map((each) => each.from_bytes_per_s)),
+  };
 }
+
+/** The name of a link in samples. @param {{ kind: string, a: string, b: string }} link */
+export function linkName({ kind, a, b }) {
+  return kind === "cable" ? `${a}:${b}` : b;
+}
+
+/** `12,345 frames/s, 9.88 Mbit/s`. @param {number} frames @param {number | null} bytes per second */
+export function flow(frames, bytes) {
+  return `${rate(frames)} frames/s, ${bytes == null ? "bit/s not known" : bits(bytes)}`;
+}
+
+/** A rate in bit/s, with SI prefixes as usual for links. @param {number | null} bytes per second */
+export function bits(bytes) {
+  return bytes == null ? NOTHING : `${scaled(8 * bytes)}bit/s`;
+}
+
+/** `12.3 M`: three digits and a prefix. @param {number} value */
+function scaled(value) {
+  const at = PREFIXES.findLastIndex(([least]) => value >= least);
+  const [unit, prefix] = PREFIXES[Math.max(at, 0)];
+  return `${Number((value / unit).toPrecision(3))} ${prefix}`;
+}
+
+/** @type {[number, string][]} */
+const PREFIXES = [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"]];
 
 /** `12.5 k`: three digits. @param {number} value */
 export function short(value) {

@@ -4,7 +4,7 @@
 /** @typedef {Schemas["LabNode"]} Node */
 /** @typedef {{ node: Node, x: number, y: number, width: number, height: number, small: boolean }} Box */
 /** @typedef {{ id: string, x: number, y: number, width: number, height: number, nodes: string[], parent: string }} Group */
-/** @typedef {{ id: string, kind: string, from: [number, number], to: [number, number], ends: [string, string], nodes: string[] }} Line */
+/** @typedef {{ id: string, kind: string, from: [number, number], to: [number, number], ends: [string, string], down: boolean, nodes: string[] }} Line the second end is below the first if `down` */
 /** @typedef {{ width: number, height: number, boxes: Box[], groups: Group[], lines: Line[] }} Layout */
 
 export const WIDTH = 840;
@@ -110,7 +110,7 @@ function lines(links, boxes, groups) {
     const id = `${kind} ${from.id} ${to.id}`;
     const line = found.get(id);
     if (line) line.nodes.push(b);
-    else found.set(id, { id, kind, ...ends(kind, from, to), ends: [a, b], nodes: [b] });
+    else found.set(id, { id, kind, ...ends(kind, from, to), ends: [a, b], down: from.y <= to.y, nodes: [b] });
   }
   return [...found.values()];
 }

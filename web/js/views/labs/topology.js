@@ -2,7 +2,7 @@
 
 import { draw, fill, make, table } from "../../core/dom.js";
 import { rate } from "../../core/format.js";
-import { MARKS, WORDS, bytes, figureOf, linkRates, loads, short, stateOf } from "./figures.js";
+import { MARKS, WORDS, bits, bytes, figureOf, flow, linkName, linkRates, loads, short, stateOf } from "./figures.js";
 import { layout } from "./layout.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
@@ -71,15 +71,19 @@ function hatch() {
  * @param {boolean} labelled whether its rates are always shown
  * @param {((known: Known | null, chosen: string) => void)[]} updates
  */
-function link({ kind, from, to, ends, nodes }, labelled, updates) {
+function link({ kind, from, to, ends, down, nodes }, labelled, updates) {
   const path = draw("line", { class: "line", x1: from[0], y1: from[1], x2: to[0], y2: to[1] });
   const wide = draw("line", { class: "reach", x1: from[0], y1: from[1], x2: to[0], y2: to[1] });
   const title = draw("title");
-  const text = draw("text", { class: "rates", x: (from[0] + to[0]) / 2, y: (from[1] + to[1]) / 2 + 4 });
-  const host = kind === "host" || kind === "card";
+  const [x, y] = [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2];
+  const first = draw("tspan", { x, y: y - 3 });
+  const second = draw("tspan", { x, y: y + 12 });
+  const text = draw("text", { class: "rates" }, first, second);
+  const names = kind === "cable" ? [linkName({ kind, a: ends[0], b: ends[1] })] : nodes;
+  const counted = kind === "host" || kind === "card" || kind === "cable";
   updates.push((known, chosen) => {
     const sample = known?.samples.at(-1);
-    const rates = host ? linkRates(nodes, sample) : null;
+    const rates = counted ? linkRates(names, sample) : null;
     const faulty = (known?.update.faults ?? []).some((fault) => fault.action === "link" && (nodes.includes(fault.node) || fault.node === ends.join(":")));
     const partitioned = kind === "control" && (known?.update.faults ?? []).some((fault) => fault.action === "partition");
     group.classList.toggle("faulty", faulty || partitioned);
@@ -87,9 +91,12 @@ function link({ kind, from, to, ends, nodes }, labelled, updates) {
     const both = rates ? rates.to + rates.from : 0;
     path.style.strokeWidth = String(both > 0 ? 1.2 + Math.min(5, Math.log10(1 + both)) : 1.2);
     const control = kind === "control" ? sample?.control_plane_bytes_per_s[ends[1]] : null;
-    text.textContent = faulty || partitioned ? "✕ fault" : rates ? `↑${short(rates.from)} ↓${short(rates.to)}` : control != null ? bytes(control) : "";
+    const arrows = (/** @type {number} */ to, /** @type {number} */ from) => (down ? `↑${short(from)} ↓${short(to)}` : `↑${short(to)} ↓${short(from)}`);
+    first.textContent = faulty || partitioned ? "✕ fault" : rates && both ? arrows(rates.to, rates.from) : control != null ? bytes(control) : "";
+    second.textContent = rates && both && rates.toBytes != null && rates.fromBytes != null && !faulty ? `${arrows(8 * rates.toBytes, 8 * rates.fromBytes)} bit/s` : "";
+    first.setAttribute("y", String(second.textContent ? y - 3 : y + 4));
     const named = nodes.length > 1 ? `${ends[0]} – ${nodes.length} nodes` : `${ends[0]} – ${ends[1]}`;
-    title.textContent = rates ? `${named}: ${rate(rates.to)} frames/s down, ${rate(rates.from)} frames/s up` : control != null ? `${named}: ${bytes(control)}, both directions` : named;
+    title.textContent = rates ? `${named}: ${flow(rates.to, rates.toBytes)}; back ${flow(rates.from, rates.fromBytes)}` : control != null ? `${named}: ${bytes(control)}, both directions` : named;
   });
   const group = draw("g", { class: `link ${kind}${labelled ? " labelled" : ""}` }, title, path, wide, text);
   return group;
@@ -168,7 +175,7 @@ function shape({ node: { kind }, x, y, width, height, small }) {
 
 function legend() {
   const entry = (/** @type {import("./figures.js").State} */ state) => make("span", { class: `key key-${state}` }, `${MARKS[state]} ${WORDS[state]}`);
-  return make("p", { class: "hint legend" }, entry("up"), entry("down"), entry("free"), make("span", {}, "Bars: load of each storage server, relative to the busiest. Links: frames/s to the switch ↑ and from it ↓."));
+  return make("p", { class: "hint legend" }, entry("up"), entry("down"), entry("free"), make("span", {}, "Bars: load of each storage server, relative to the busiest. Links: frames/s and bit/s, upwards ↑ and downwards ↓."));
 }
 
 /** @param {Schemas["Lab"]} lab @param {Known | null} known */
@@ -186,8 +193,8 @@ function linksTable(lab, known) {
   const sample = known?.samples.at(-1);
   const end = (/** @type {string} */ name, /** @type {number | null} */ port) => (port == null ? name : `${name} port ${port}`);
   const rows = lab.links.map((each) => {
-    const rates = each.kind === "host" ? linkRates([each.b], sample) : null;
-    return [`${end(each.a, each.a_port)} – ${end(each.b, each.b_port)}`, each.kind, rate(rates?.to), rate(rates?.from)];
+    const rates = each.kind === "control" ? null : linkRates([linkName(each)], sample);
+    return [`${end(each.a, each.a_port)} – ${end(each.b, each.b_port)}`, each.kind, rate(rates?.to), bits(rates?.toBytes ?? null), rate(rates?.from), bits(rates?.fromBytes ?? null)];
   });
-  return table(["link", "kind", "frames/s to the host", "frames/s from the host"], rows);
+  return table(["link", "kind", "frames/s to the second", "bit/s", "frames/s to the first", "bit/s"], rows);
 }

@@ -81,7 +81,7 @@ def list_runs(
         str,
         typer.Option(
             metavar="NAME",
-            help="Order by a field or metric, highest first.",
+            help="Order by a field, metric or option (workload.zipf), highest first.",
             autocompletion=completion.sort_keys,
         ),
     ] = "started_at",

@@ -1,8 +1,8 @@
 """Queries of the run store: filters, a search in texts, the order, and pages.
 
 The database applies the filters of plain columns and the order, also by figures, which are JSON.
-Texts and parameters are compared here, because databases compare JSON values differently; and
-metrics that are derived from figures are computed here.
+Texts and options are compared here (`option_values`), because databases compare JSON values
+differently; and metrics that are derived from figures are computed here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, get_args
@@ -23,7 +23,7 @@ from netkv import metrics
 from netkv.errors import UsageError, suggest
 from netkv.metrics import Metric
 from netkv.metrics.sources import Derived
-from netkv.runs import mapping
+from netkv.runs import mapping, option_values
 from netkv.runs.records import RunHead, StoredStatus
 from netkv.runs.schema import COLUMNS, RunRow, SampleRow
 from netkv.scenarios.results import Latency
@@ -92,6 +92,10 @@ class Condition:
         return _equal(own, self.value) == (self.compare == "=")
 
 
+class OrderError(UsageError):
+    """Runs cannot be sorted by what was asked for."""
+
+
 @dataclass(frozen=True)
 class RunQuery:
     """Which runs, in which order. Empty filters are met by all runs; runs meet all filters.
@@ -120,8 +124,8 @@ class RunQuery:
     """Seconds since the epoch; that moment included."""
     started_before: float | None = None
     sort: str = "started_at"
-    """A field of `RunHead` or the name of a metric. Runs without a value are last, and equal ones
-    are ordered by their start, newest first."""
+    """A field of `RunHead`, the name of a metric, or the path of an option as `workload.zipf`. Runs
+    without a value are last, and equal ones are ordered by their start, newest first."""
     descending: bool = True
     offset: int = 0
     limit: int | None = None
@@ -137,16 +141,24 @@ class RunQuery:
             raise UsageError(
                 f"'{self.mode}' is not a mode. {suggest(self.mode, MODES, label='Modes')}"
             )
-        if self.sort not in sortable():
+        if not self.sorts_by_option and self.sort not in sortable():
             near = get_close_matches(self.sort, sortable(), n=1)
             hint = f" Did you mean '{near[0]}'?" if near else ""
-            raise UsageError(
+            raise OrderError(
                 f"Runs cannot be sorted by '{self.sort}'.{hint} Possible are "
-                f"{', '.join(_COLUMNS)} and the names of metrics."
+                f"{', '.join(_COLUMNS)}, the names of metrics, and paths of options such as "
+                f"workload.zipf."
             )
         if self.offset < 0 or (self.limit is not None and self.limit < 0):
             raise UsageError("The number of runs to show or to skip cannot be negative.")
         self.conditions()
+
+    @property
+    def sorts_by_option(self) -> bool:
+        """Whether the order is that of an option."""
+        return self.sort not in sortable() and (
+            "." in self.sort or option_values.problem(self.sort) is None
+        )
 
     def conditions(self) -> list[Condition]:
         """The parsed conditions of `where`."""
@@ -163,7 +175,7 @@ class Page:
 
 
 def sortable() -> list[str]:
-    """The names that runs can be sorted by."""
+    """The fields and metrics that runs can be sorted by."""
     return [*_COLUMNS, *(metric.name for metric in metrics.all_metrics())]
 
 
@@ -176,17 +188,22 @@ def search(session: Session, query: RunQuery) -> Page:
     """The runs of a query."""
     found = statement(query)
     tests = [test for test in (_texts(query), _tags(query)) if test is not None]
-    derived = _derived(query.sort)
+    by_option = query.sorts_by_option
+    derived = None if by_option else _derived(query.sort)
     conditions = query.conditions()
-    if not tests and not conditions and derived is None:
+    if not tests and not conditions and derived is None and not by_option:
         count = select(func.count()).select_from(RunRow).where(*_filters(query))
         # Databases count with 64 bits.
         limit = None if query.limit is None else min(query.limit, _MAX_ROWS)
         found = found.limit(limit).offset(min(query.offset, _MAX_ROWS))
         total = session.scalar(count) or 0
         return Page([mapping.head(row) for row in session.execute(found)], total)
-    rows = _meeting(session, found, conditions)
+    if conditions or by_option:
+        found = found.add_columns(RunRow.parameters)
+    rows = _meeting(session.execute(found).all(), conditions)
     rows = [row for row in rows if all(test(row) for test in tests)]
+    if by_option:
+        rows = _by_option(rows, query)
     last = None if query.limit is None else query.offset + query.limit
     page = slice(query.offset, last)
     if derived is None:
@@ -226,7 +243,8 @@ def _order(query: RunQuery) -> Iterator[Any]:
         yield RunRow.started_at
         yield RunRow.id
         return
-    if query.sort != "started_at" and _derived(query.sort) is None:
+    by_database = not query.sorts_by_option and _derived(query.sort) is None
+    if query.sort != "started_at" and by_database:
         value = _value(query.sort)
         # Databases differ in where they sort NULL.
         yield value.is_(None)
@@ -286,47 +304,28 @@ def _sorted(heads: Sequence[RunHead], metric: Metric, *, descending: bool) -> li
     return [head for _, head in known] + [head for value, head in values if value is None]
 
 
-# Filters of texts and parameters
+def _by_option(rows: Sequence[Row[Any]], query: RunQuery) -> Sequence[Row[Any]]:
+    try:
+        return option_values.order(rows, query.sort, descending=query.descending)
+    except UsageError as error:
+        raise OrderError(str(error)) from error
 
 
-def _meeting(
-    session: Session, found: Select[Any], conditions: Sequence[Condition]
-) -> Sequence[Row[Any]]:
+# Filters of texts and options
+
+
+def _meeting(rows: Sequence[Row[Any]], conditions: Sequence[Condition]) -> Sequence[Row[Any]]:
     """The rows that meet conditions on options."""
-    if not conditions:
-        return session.execute(found).all()
-    rows = session.execute(found.add_columns(RunRow.parameters)).all()
     met = rows
     for condition in conditions:
-        values = [(row, _option(row, condition.path)) for row in rows]
-        if rows and all(value is _MISSING for _, value in values):
-            _check(condition.path)
-        holding = {row.id for row, own in values if own is not _MISSING and condition.holds(own)}
+        values = option_values.values(rows, condition.path)
+        holding = {
+            row.id
+            for row, own in zip(rows, values, strict=True)
+            if own is not option_values.MISSING and condition.holds(own)
+        }
         met = [row for row in met if row.id in holding]
     return met
-
-
-_MISSING = object()
-
-
-def _option(row: Row[Any], path: str) -> Any:
-    """An option of a run; `_MISSING` if it does not have it."""
-    if path in row.params:
-        return row.params[path]
-    here: Any = row.parameters
-    for name in path.split("."):
-        if not isinstance(here, Mapping) or name not in here:
-            return _MISSING
-        here = here[name]
-    return here
-
-
-def _check(path: str) -> None:
-    """Raises `UsageError` if this netkv has no such option either."""
-    from netkv.scenarios import option_paths
-
-    if (error := option_paths.check(option_paths.parse(path))) is not None:
-        raise UsageError(error)
 
 
 def _texts(query: RunQuery) -> Callable[[Row[Any]], bool] | None:

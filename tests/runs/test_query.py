@@ -111,6 +111,9 @@ def test_filter_selects_its_runs(store: Store, query: dict[str, Any], expected: 
         ("throughput_ops", "bcdae"),
         ("latency_p99_us", "cadbe"),
         ("load_imbalance", "cadbe"),
+        ("workload.zipf", "cbade"),
+        ("lab.servers", "dcbae"),
+        ("lab.service_rate", "edcba"),
     ],
 )
 def test_order_is_that_of_the_values(store: Store, sort: str, expected: str) -> None:
@@ -166,6 +169,7 @@ def test_pages_are_parts_of_the_whole(store: Store, query: dict[str, Any]) -> No
         ({"sort": "throughput"}, "cannot be sorted by 'throughput'. Did you mean 'throughput_ops'"),
         ({"where": ["workload.zipf"]}, "'workload.zipf' is not a condition on an option."),
         ({"where": ["=0.99"]}, "'=0.99' is not a condition"),
+        ({"sort": "workload.zipff"}, "Did you mean 'zipf'?"),
         ({"where": ["workload.zipf="]}, "is not a condition"),
         ({"where": ["lab.servers=>8"]}, "look like workload.zipf=0.99, lab.servers>=8"),
         ({"where": ["workload.mix>b"]}, "compares with 'b', which is not a number"),

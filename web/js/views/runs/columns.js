@@ -77,7 +77,7 @@ export function available(runs) {
   const params = paths.map((path) => {
     const value = (/** @type {RunHead} */ run) => run.params[path];
     const show = (/** @type {RunHead} */ run) => (value(run) == null ? NOTHING : typeof value(run) === "object" ? JSON.stringify(value(run)) : String(value(run)));
-    return { name: `param:${path}`, title: path, show, value };
+    return { name: `param:${path}`, title: path, sort: path, show, value };
   });
   const known = metrics.all().filter(({ name }) => runs.some((run) => metrics.valueOf(run, name) != null));
   return [...FIELDS, ...params, ...known.map(ofMetric), ...EDITED];

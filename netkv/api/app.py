@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.responses import Response
+from starlette.routing import Match, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
 
@@ -21,7 +22,6 @@ from netkv.api.feed import Feed
 from netkv.api.guard import Guard
 from netkv.api.jobs.queue import Queue
 from netkv.api.labs_feed import LabsFeed
-from netkv.api.problems import NotFoundError
 from netkv.api.routes import (
     benchmarks,
     comparisons,
@@ -56,7 +56,21 @@ _ROUTES = (
 )
 
 
-class _Page(StaticFiles):
+_OF_API = ("/api", "/metrics")
+
+
+class _Pages(Mount):
+    """The mount of the dashboard. It leaves the paths of the API to the API, and refuses changes:
+    otherwise it would answer 404 where a path exists, and the method does not."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, found = super().matches(scope)
+        if match is Match.NONE or scope["path"].startswith(_OF_API):
+            return Match.NONE, {}
+        return (match if scope["method"] in ("GET", "HEAD") else Match.PARTIAL), found
+
+
+class _Files(StaticFiles):
     """The dashboard's files; the browser revalidates its cached copies at each request."""
 
     def file_response(self, *arguments: Any, **options: Any) -> Response:
@@ -65,8 +79,6 @@ class _Page(StaticFiles):
         return response
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        if scope["path"].startswith("/api"):
-            raise NotFoundError(f"There is nothing at {scope['path']}.")
         return await super().get_response("docs.html" if path == "docs" else path, scope)
 
 
@@ -76,7 +88,11 @@ class _Application(FastAPI):
     access = Access()
 
     def build_middleware_stack(self) -> ASGIApp:
-        return Guard(super().build_middleware_stack(), self.access)
+        return Guard(super().build_middleware_stack(), self.access, self._serves)
+
+    def _serves(self, scope: Scope) -> bool:
+        """Whether there is this method of this path."""
+        return any(route.matches(scope)[0] is Match.FULL for route in self.routes)
 
 
 def create_app(
@@ -87,9 +103,12 @@ def create_app(
     `access`: which requests are accepted; by default those of a server on 127.0.0.1.
     """
     closing = closing or asyncio.Event()
+    access = access or Access()
     queue = Queue(store)
     labs_feed = LabsFeed()
-    context = Context(store, queue, Feed(store, queue, labs_feed, closing), labs_feed, closing)
+    feed = Feed(store, queue, labs_feed, closing)
+    guarded = access.token is not None
+    context = Context(store, queue, feed, labs_feed, closing, guarded)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -112,13 +131,15 @@ def create_app(
         generate_unique_id_function=_operation,
         responses=problems.responses(422),
     )
-    app.access = access or Access()
+    app.access = access
     problems.install(app)
     for module in _ROUTES:
         app.include_router(module.router(context), prefix=PREFIX)
     app.include_router(metrics.router(context))
     description.install(app)
-    app.mount("/", _Page(directory=resources.path("web"), html=True), name="page")
+    app.router.routes.append(
+        _Pages("/", _Files(directory=resources.path("web"), html=True), name="page")
+    )
     return app
 
 

@@ -22,5 +22,7 @@ class Context:
     labs: LabsFeed
     closing: asyncio.Event
     """Set when the server ends; event streams end then."""
+    guarded: bool
+    """Whether requests need the token."""
     started: float = field(default_factory=time.monotonic)
     """When the server was started, on the monotonic clock."""

@@ -20,7 +20,7 @@ Runs, scenarios, jobs, labs, programs and designs of netkv.
 - Rates are operations per second, latencies microseconds, times seconds.
 - Every error is a problem document (RFC 9457). Its `detail` is a sentence, `errors` has the wrong
   fields of a request.
-- A request that changes something has `Content-Type: application/json`.
+- A request with a body, and every POST, has `Content-Type: application/json`.
 - On 127.0.0.1 there is no token. On other addresses every request needs it: as
   `Authorization: Bearer TOKEN`, or in the cookie that the form of `POST /login` sets. `netkv token`
   prints it.
@@ -40,7 +40,7 @@ TAGS = {
 }
 
 _SHARED = {
-    "400": ("BadRequest", "The body is no JSON document."),
+    "400": ("BadRequest", "The body is no JSON document, or the header is malformed or too large."),
     "401": ("Unauthorized", "The server needs its token."),
     "403": ("Forbidden", "The request is of another web page."),
     "408": ("RequestTimeout", f"The body needs more than {limits.BODY_SECONDS:.0f} seconds."),
@@ -49,7 +49,7 @@ _SHARED = {
     "421": ("MisdirectedRequest", "The Host header names another server."),
     "503": ("ServiceUnavailable", "Too many requests are in progress."),
 }
-_OF_CHANGES = frozenset({"400", "408", "413", "415"})
+_OF_CHANGES = frozenset({"408", "413", "415"})
 """Those of requests that change something."""
 
 
@@ -97,6 +97,13 @@ def _described(app: FastAPI) -> dict[str, Any]:
                 if method != "get" or status not in _OF_CHANGES:
                     reference = {"$ref": f"#/components/responses/{name}"}
                     operation["responses"].setdefault(status, reference)
+            if method == "post":
+                # Also if it may be empty: otherwise a client would not send its type.
+                operation["requestBody"]["required"] = True
+            for status, response in operation["responses"].items():
+                if int(status) >= 400 and "content" in response:
+                    # FastAPI adds its own type of every model.
+                    response["content"].pop("application/json", None)
             operation["responses"] = dict(sorted(operation["responses"].items()))
     return document
 
@@ -112,8 +119,13 @@ def _add_stream(document: dict[str, Any]) -> None:
     references = [{"$ref": f"#/components/schemas/{model.__name__}"} for model in MESSAGES]
     for path, operations in document["paths"].items():
         if path.endswith("/stream"):
-            content = operations["get"]["responses"]["200"]["content"]
-            content["text/event-stream"] = {"schema": {"oneOf": references}}
+            content = operations["get"]["responses"]["200"]["content"]["text/event-stream"]
+            content["itemSchema"]["required"] = ["data"]
+            content["itemSchema"]["properties"]["data"] = {
+                "type": "string",
+                "contentMediaType": "application/json",
+                "contentSchema": {"oneOf": references},
+            }
 
 
 def _problem(status: int, text: str) -> dict[str, Any]:

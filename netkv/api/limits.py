@@ -14,8 +14,9 @@ in 30 s is 70 KB/s, which every link of a laboratory has."""
 HEADER_SECONDS = 15.0
 """Time from the opening of a connection, or from the first byte of a later request, to the end of
 the header; then the connection is closed. The HTTP server itself has no such limit."""
-MAX_HEADER = 32 * 1024
-"""Bytes of request line and headers (400). 500 ids of runs in a query have 20 KB."""
+MAX_HEADER = 128 * 1024
+"""Bytes of request line and headers (400). 500 ids of runs in a query (`parameters.RunIds`) have
+at most 53 KB, the conditions and tags of `GET /runs` 20 KB."""
 KEEP_ALIVE_SECONDS = 5
 """Time for which an idle connection stays open."""
 DRAIN_SECONDS = 1.0

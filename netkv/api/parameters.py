@@ -12,8 +12,9 @@ MAX_RUNS = 500
 """Limit of the runs in one comparison."""
 
 RunId = Annotated[str, Path(max_length=200, description="Whole id of a run.")]
-_AnyRunId = Annotated[str, StringConstraints(max_length=200)]
-RunIds = Annotated[list[_AnyRunId], Query(max_length=MAX_RUNS, description="Ids of runs.")]
+# `MAX_RUNS` of them, each behind `&run=`, must fit into `limits.MAX_HEADER`.
+AnyRunId = Annotated[str, StringConstraints(max_length=100)]
+RunIds = Annotated[list[AnyRunId], Query(max_length=MAX_RUNS, description="Ids of runs.")]
 Name = Annotated[
     str, Path(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100, description="Its name.")
 ]

@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
+from starlette.routing import compile_path
 
 from netkv.api.models.base import Model
 from netkv.errors import NetkvError, OptionsError, UsageError
@@ -171,9 +172,22 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
     text = str(error.detail)
     if error.status_code == 404:
         text = f"There is nothing at {request.url.path}."
+    headers = error.headers
     if error.status_code == 405:
         text = f"{request.method} is not possible at {request.url.path}."
-    return document(error.status_code, text, headers=error.headers)
+        headers = _allow(request) or headers
+    return document(error.status_code, text, headers=headers)
+
+
+def _allow(request: Request) -> dict[str, str] | None:
+    """The methods of a path. Each has a route of its own, so no route knows the others."""
+    paths = request.app.openapi()["paths"]
+    matching = [each for each in paths if compile_path(each)[0].match(request.url.path)]
+    if not matching:
+        return None
+    # `/runs/tag` is a path of its own, and not a run.
+    path = min(matching, key=lambda each: each.count("{"))
+    return {"allow": ", ".join(sorted(method.upper() for method in paths[path]))}
 
 
 async def _validation(_request: Request, error: Exception) -> JSONResponse:

@@ -8,13 +8,15 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from netkv.api import problems
-from netkv.api.limits import HEADER_SECONDS
+from netkv.api.limits import DRAIN_SECONDS, HEADER_SECONDS
 
 
 class Protocol(H11Protocol):
     """Closes a connection whose request does not arrive, and answers malformed ones in JSON."""
 
     _header_limit: asyncio.TimerHandle | None = None
+    _refused = False
+    """Whether a malformed request was answered; what comes behind it is not read as HTTP."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has connected: its first header must come."""
@@ -23,6 +25,8 @@ class Protocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes of the client have arrived."""
+        if self._refused:
+            return
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._cancel_limit()
@@ -42,7 +46,9 @@ class Protocol(H11Protocol):
         body = bytes(response.body)
         for event in (head, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
+        self._refused = True
+        # A connection that is closed with unread data is reset, and the answer is lost.
+        self.loop.call_later(DRAIN_SECONDS, self.transport.close)
 
     def _unsupported_upgrade_warning(self) -> None:
         """A request to upgrade is answered without it; a client must not fill the log."""

@@ -13,7 +13,9 @@ MAX_TAG = 40
 """Characters of a tag."""
 MAX_NOTE = 10_000
 """Characters of a note."""
-_TAG = re.compile(rf"[\w\-.:/]{{1,{MAX_TAG}}}")
+TAG = rf"^[\w\-.:/]{{1,{MAX_TAG}}}$"
+"""Pattern of a tag."""
+_TAG = re.compile(TAG)
 
 
 def tagged(tags: Sequence[str], add: Iterable[str], remove: Iterable[str]) -> list[str]:

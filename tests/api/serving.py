@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import threading
 from collections.abc import Iterator
@@ -45,11 +46,14 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
 
 @contextmanager
 def serving(
-    store: Store, access: Access | None = None, certificate: Certificate | None = None
+    store: Store,
+    access: Access | None = None,
+    certificate: Certificate | None = None,
+    closing: asyncio.Event | None = None,
 ) -> Iterator[Served]:
-    """The API in a thread, as `netkv serve` runs it."""
+    """The API in a thread, as `netkv serve` runs it. `closing`: as of `create_app`."""
     with bound(0, access) as listener:
-        config = configuration(create_app(store, access=access), certificate)
+        config = configuration(create_app(store, closing, access), certificate)
         config.timeout_graceful_shutdown = 1
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

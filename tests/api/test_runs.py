@@ -112,6 +112,7 @@ def test_runs_are_filtered_sorted_and_paged(served: Served) -> None:
     ("query", "field", "reason"),
     [
         ({"sort": "throughput"}, "sort", "Did you mean 'throughput_ops'?"),
+        ({"sort": "workload.zipff"}, "sort", "Did you mean 'zipf'?"),
         ({"where": "workload.zipff=1"}, "where", "zipf"),
         ({"where": "zipf"}, "where", "is not a condition"),
         ({"status": "ended"}, "status.0", "'failed'"),

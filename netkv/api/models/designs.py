@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netkv.api.models.base import Model
+from netkv.api.models.base import Model, RequestModel
 
 
 class DesignSummary(Model):
@@ -134,7 +134,7 @@ class DesignRegisters(Model):
     registers: list[RegisterValue]
 
 
-class RegisterWrite(Model):
+class RegisterWrite(RequestModel):
     """A new value of a register."""
 
     value: Annotated[int, Field(ge=0, lt=1 << 32)] | Annotated[str, Field(max_length=100)]

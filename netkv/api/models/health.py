@@ -25,6 +25,8 @@ class Health(Model):
     """Id of the job in progress."""
     labs: int
     """Labs that are up, racks of live runs included."""
+    token: bool
+    """Whether requests need the token. A browser has it in a cookie; `POST /logout` clears it."""
 
 
 class MachineCheck(Model):

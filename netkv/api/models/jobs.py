@@ -1,4 +1,4 @@
-"""Models of jobs: requested scenarios, queued, in progress or ended."""
+"""Models of jobs: requested scenarios and benchmarks, queued, in progress or ended."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from netkv.api.models.base import Model
+from netkv.api.models.base import Model, RequestModel
 from netkv.api.models.fields import Changes, PlainName, Seed
 from netkv.runs.records import RunHead
 
 JobState = Literal["queued", "starting", "running", "stopping", "done", "failed", "cancelled"]
+JobKind = Literal["scenario", "benchmark"]
 ACTIVE: frozenset[JobState] = frozenset({"queued", "starting", "running", "stopping"})
 
 
-class ScenarioRequest(Model):
+class ScenarioRequest(RequestModel):
     """A scenario with changes: one that ships with netkv, or one of the user."""
 
     model_config = ConfigDict(
@@ -61,7 +62,9 @@ class ScenarioRequest(Model):
 
     @model_validator(mode="after")
     def _one_source(self) -> ScenarioRequest:
-        given = [name for name in ("scenario", "yaml", "document") if getattr(self, name)]
+        given = [
+            name for name in ("scenario", "yaml", "document") if getattr(self, name) is not None
+        ]
         if len(given) != 1:
             found = "both " + " and ".join(given) if given else "none of them"
             raise ValueError(
@@ -92,14 +95,15 @@ class JobProgress(Model):
     """Progress of a job."""
 
     done: int
-    """Runs that have ended."""
+    """Runs, or steps of a benchmark, that have ended."""
     total: int
-    """Planned runs."""
+    """Planned runs or steps."""
     fraction: float
     """Completed share of the expected work, 0 to 1."""
     left_seconds: float | None
     """Estimated time left; null if it is not known."""
     phase: str
+    """Of the runs in progress; of a benchmark, the step that it is at."""
     runs: list[RunProgress] = Field(default_factory=list)
     """The runs in progress."""
     updated_at: float
@@ -116,13 +120,14 @@ class PlannedCell(Model):
 
 
 class Job(Model):
-    """A scenario that was requested here or in a terminal."""
+    """A scenario that was requested here or in a terminal, or a benchmark."""
 
     model_config = ConfigDict(
         json_schema_extra={
             "examples": [
                 {
                     "id": "g4f1c2a9be0",
+                    "kind": "scenario",
                     "source": "api",
                     "title": "quickstart",
                     "request": {"scenario": "quickstart"},
@@ -139,10 +144,12 @@ class Job(Model):
 
     id: str
     """Also the id of the group of its runs."""
+    kind: JobKind = "scenario"
+    """A benchmark has no plan and no runs."""
     source: Literal["api", "terminal"]
     """Where it was requested. A job of a terminal is here while it runs."""
     title: str
-    """Name of its scenario."""
+    """Name of its scenario, or command of its benchmark."""
     request: dict[str, Any] | None
     """The request as it came; null for a job of a terminal."""
     state: JobState
@@ -161,7 +168,8 @@ class Job(Model):
     runs: list[RunHead] = Field(default_factory=list)
     """Its runs so far; in lists of jobs only those in progress."""
     ok: bool | None = None
-    """Whether all its runs succeeded and all thresholds were met; null before its end."""
+    """Whether all its runs succeeded and all thresholds were met, or no part of its benchmark
+    failed; null before its end."""
     error: str | None = None
     """Why it failed, as a sentence."""
 

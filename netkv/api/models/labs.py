@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from netkv.api.models.base import Model
+from netkv.api.models.base import Model, RequestModel
 from netkv.api.models.fields import Changes, PlainName, Seed
 from netkv.lab.hardware import Executor, Fabric, Target
 from netkv.lab.picture import Kind, PictureLink, PictureNode
@@ -24,7 +24,7 @@ LabState = Literal["starting", "ready", "failed", "broken", "dead"]
 Text = Annotated[str, Field(max_length=200)]
 
 
-class LabRequest(Model):
+class LabRequest(RequestModel):
     """A request to bring a lab up; what is left out is as in `netkv up`."""
 
     model_config = ConfigDict(
@@ -308,7 +308,7 @@ class LabSamples(Model):
     samples: list[LabSample]
 
 
-class FaultRequest(Model):
+class FaultRequest(RequestModel):
     """A fault to inject now; it has exactly one action.
 
     Actions are those of the events of a scenario (docs/scenarios.md).
@@ -354,7 +354,7 @@ class FaultRequest(Model):
     restored, the servers as fast as before. Left out: it lasts."""
 
 
-class LoadRequest(Model):
+class LoadRequest(RequestModel):
     """A change of the load of a lab."""
 
     model_config = ConfigDict(

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from netkv.api.models.base import Model
+from netkv.api.models.base import Model, RequestModel
 
 MAX_SOURCE = 1 << 20
 """Limit of the characters of a program and all its files."""
@@ -23,10 +23,18 @@ MAX_ENTRIES = 10_000
 
 Number = Annotated[int, Field(ge=0)] | Annotated[str, Field(max_length=1000)]
 Name = Annotated[str, Field(max_length=200)]
-Macros = dict[
-    Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z_0-9]*$", max_length=100)],
-    Annotated[str, Field(max_length=1000)],
+Macros = Annotated[
+    dict[
+        Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z_0-9]*$", max_length=100)],
+        Annotated[str, Field(max_length=1000)],
+    ],
+    # pydantic describes the names that match the pattern, and not that there are no others.
+    Field(max_length=100, json_schema_extra={"additionalProperties": False}),
 ]
+
+
+_WITHOUT_NULLS = ConfigDict(json_schema_serialization_defaults_required=False)
+"""Of models in a trace: their fields that are null are left out, as there are thousands."""
 
 
 # ------------------------------------------------------------------------------------- programs
@@ -149,7 +157,7 @@ class ProgramDetails(ProgramSummary):
 # ---------------------------------------------------------------------------------- compilation
 
 
-class SourceText(Model):
+class SourceText(RequestModel):
     """A P4_16 program for v1model, as text. It may include `files` and programs that ship."""
 
     model_config = ConfigDict(
@@ -164,7 +172,7 @@ class SourceText(Model):
     """The program; in messages its name is `program.p4`."""
     files: Annotated[dict[Name, str], Field(max_length=MAX_FILES)] = Field(default_factory=dict)
     """Further files that it includes, by their paths."""
-    defines: Annotated[Macros, Field(max_length=100)] = Field(default_factory=dict)
+    defines: Macros = Field(default_factory=dict)
     """Macros."""
 
 
@@ -197,7 +205,7 @@ class ProgramCheck(Model):
 # ---------------------------------------------------------------------------------------- traces
 
 
-class Entry(Model):
+class Entry(RequestModel):
     """An entry of a table."""
 
     table: Name
@@ -211,7 +219,7 @@ class Entry(Model):
     """Above 0 for tables with ternary, range or optional keys; the largest has precedence."""
 
 
-class DefaultAction(Model):
+class DefaultAction(RequestModel):
     """The action of a table for packets that match no entry."""
 
     table: Name
@@ -219,7 +227,7 @@ class DefaultAction(Model):
     params: Annotated[dict[Name, Number], Field(max_length=100)] = Field(default_factory=dict)
 
 
-class RegisterCell(Model):
+class RegisterCell(RequestModel):
     """A cell of a register."""
 
     register_name: Annotated[Name, Field(alias="register")]
@@ -229,7 +237,7 @@ class RegisterCell(Model):
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
 
 
-class Replica(Model):
+class Replica(RequestModel):
     """A copy of a packet."""
 
     port: Annotated[int, Field(ge=0, le=511)]
@@ -237,14 +245,14 @@ class Replica(Model):
     """Its replication id."""
 
 
-class MulticastGroup(Model):
+class MulticastGroup(RequestModel):
     """The copies of a packet that is sent to a multicast group."""
 
     group: Annotated[int, Field(ge=1, le=65_535)]
     replicas: Annotated[list[Replica], Field(max_length=512)]
 
 
-class CloneSession(Model):
+class CloneSession(RequestModel):
     """The clones of a packet that a program clones to a session."""
 
     session: Annotated[int, Field(ge=1, le=32_767)]
@@ -253,7 +261,7 @@ class CloneSession(Model):
     """Limit of the length of a clone in bytes; 0: none."""
 
 
-class Setup(Model):
+class Setup(RequestModel):
     """The state of a switch before the first packet."""
 
     entries: Annotated[list[Entry], Field(max_length=MAX_ENTRIES)] = Field(default_factory=list)
@@ -271,7 +279,7 @@ class Setup(Model):
     )
 
 
-class Stamp(Model):
+class Stamp(RequestModel):
     """The version of a cached record that a message has."""
 
     incarnation: int
@@ -280,14 +288,14 @@ class Stamp(Model):
     bits: int
 
 
-class Slot(Model):
+class Slot(RequestModel):
     """The place of a cached record: its entry, and the number of the slot."""
 
     entry: int
     number: int
 
 
-class Load(Model):
+class Load(RequestModel):
     """The load of a switch, which messages report in networks of several layers."""
 
     layer: int
@@ -295,7 +303,7 @@ class Load(Model):
     reads: int
 
 
-class CacheMetadata(Model):
+class CacheMetadata(RequestModel):
     """The generation, version and bitmap of a message with cache metadata."""
 
     generation: int
@@ -303,8 +311,10 @@ class CacheMetadata(Model):
     bitmap: int
 
 
-class KvMessage(Model):
+class KvMessage(RequestModel):
     """A message of netkv (docs/wire-format.md, port 5008)."""
+
+    model_config = _WITHOUT_NULLS
 
     op: Annotated[str, Field(max_length=40)]
     """Name of the operation: `GET`, `PUT`, `GET_REPLY`, …"""
@@ -332,7 +342,7 @@ class KvMessage(Model):
     load: Load | None = None
 
 
-class Packet(Model):
+class Packet(RequestModel):
     """A packet that arrives at a switch: bytes, or a message of netkv."""
 
     port: Annotated[int, Field(ge=0, le=511)]
@@ -345,7 +355,7 @@ class Packet(Model):
     """Shown with the result."""
 
 
-class TraceRequest(Model):
+class TraceRequest(RequestModel):
     """Packets, the state of the switch before them, and for the name `source` the program."""
 
     model_config = ConfigDict(
@@ -372,13 +382,13 @@ class TraceRequest(Model):
     """The text of the program; only for the name `source`."""
     files: Annotated[dict[Name, str], Field(max_length=MAX_FILES)] = Field(default_factory=dict)
     """Files that `source` includes, by their paths."""
-    defines: Annotated[Macros, Field(max_length=100)] | None = None
+    defines: Macros | None = None
     """Macros; null: those of a lab with the default options."""
     setup: Setup = Field(default_factory=Setup)
     packets: Annotated[list[Packet], Field(min_length=1, max_length=MAX_PACKETS)]
     """In order. The state of the switch persists between them."""
-    seed: Annotated[int, Field(ge=0, lt=1 << 64)] = 0
-    """Seed of `random()`."""
+    seed: Annotated[int, Field(ge=0, lt=1 << 53)] = 0
+    """Seed of `random()`; JSON numbers are exact up to here."""
     pipelines: Literal[1, 2, 4] = 1
     """Pipelines of the switch; each has state of its own, and all have the same set-up."""
 
@@ -448,11 +458,13 @@ class Step(Model):
     copies: int | None = None
     passes: int | None = None
 
-    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True, **_WITHOUT_NULLS)
 
 
 class Frame(Model):
     """A frame at a port of the switch."""
+
+    model_config = _WITHOUT_NULLS
 
     port: int
     bytes: str

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from netkv.api.models.base import Model
+from netkv.api.models.base import Model, RequestModel
 from netkv.runs.compare import Comparison
 from netkv.runs.records import RunHead
+from netkv.runs.remarks import MAX_NOTE, TAG
 from netkv.scenarios.results import RunEvent, Threshold
 
 MAX_CHANGED = 5000
@@ -16,6 +17,8 @@ MAX_CHANGED = 5000
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Ids = Annotated[list[Id], Field(min_length=1, max_length=MAX_CHANGED)]
+Tag = Annotated[str, Field(json_schema_extra={"pattern": TAG})]
+"""The store checks it, and has a sentence for wrong ones."""
 
 
 class Runs(Model):
@@ -34,26 +37,26 @@ class StoredValues(Model):
     tags: dict[str, int]
 
 
-class RunRemarks(Model):
+class RunRemarks(RequestModel):
     """Changes of a run. What is left out stays as it is."""
 
-    tags: list[str] | None = None
+    tags: list[Tag] | None = None
     """All tags of the run."""
-    note: str | None = None
+    note: Annotated[str, Field(json_schema_extra={"maxLength": MAX_NOTE})] | None = None
     """An empty text deletes the note."""
     pinned: bool | None = None
     """A pinned run cannot be deleted."""
 
 
-class RunTags(Model):
+class RunTags(RequestModel):
     """Changes of the tags of runs."""
 
     runs: Ids
-    add: list[str] = Field(default_factory=list)
+    add: list[Tag] = Field(default_factory=list)
     remove: list[str] = Field(default_factory=list)
 
 
-class RunSelection(Model):
+class RunSelection(RequestModel):
     """Runs, by their ids."""
 
     runs: Ids

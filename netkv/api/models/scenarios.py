@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from netkv.api.models.base import Model
+from netkv.api.models.base import Model, RequestModel
 from netkv.api.models.fields import Changes, PlainName
 from netkv.api.models.jobs import PlannedCell
 from netkv.lab.hardware import TopologySpec
@@ -48,7 +48,7 @@ class ScenarioCheck(ScenarioSummary):
     """All its options, defaults included."""
 
 
-class OptionChange(Model):
+class OptionChange(RequestModel):
     """A change of one option in the text of a scenario."""
 
     path: Annotated[
@@ -61,7 +61,7 @@ class OptionChange(Model):
     """Remove the option instead."""
 
 
-class EditRequest(Model):
+class EditRequest(RequestModel):
     """Changes of a scenario's text."""
 
     scenario: Annotated[

@@ -41,6 +41,7 @@ def router(context: Context) -> APIRouter:
             jobs=counts,
             job=current,
             labs=sum(lab.alive for lab in labs.every()),
+            token=context.guarded,
         )
 
     @routes.get("/doctor")

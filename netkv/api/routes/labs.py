@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
 from netkv.api import files, labs
 from netkv.api.context import Context
+from netkv.api.models.base import Empty
 from netkv.api.models.labs import (
     MAX_WAIT_S,
     CachedKeys,
@@ -164,17 +165,20 @@ def _add_nodes(routes: APIRouter) -> None:
         lab = await asyncio.to_thread(labs.find, name)
         return await labs.node_details(lab, node)
 
-    @routes.post("/labs/{name}/nodes/{node}/{action}", responses=responses(404, 409))
-    def change_node(name: Name, node: Name, action: Literal["start", "stop", "kill"]) -> LabNode:
-        """Start, stop or kill a node, as `netkv node` does."""
-        lab = labs.find(name)
-        labs.check_node(lab, node)
-        do = "stop-node" if action == "stop" else action
-        try:
-            labs.request(lab, {"do": do, "node": node}, _START_S)
-        except RequestFieldError as error:
-            raise ConflictError(str(error)) from error
-        return labs.find_node(labs.find(name), node)
+    @routes.post("/labs/{name}/nodes/{node}/start", responses=responses(404, 409))
+    def start_node(name: Name, node: Name, _nothing: Empty | None = None) -> LabNode:
+        """Start a node, as `netkv node start` does."""
+        return _changed(name, node, "start")
+
+    @routes.post("/labs/{name}/nodes/{node}/stop", responses=responses(404, 409))
+    def stop_node(name: Name, node: Name, _nothing: Empty | None = None) -> LabNode:
+        """Stop a node in order, as `netkv node stop` does."""
+        return _changed(name, node, "stop-node")
+
+    @routes.post("/labs/{name}/nodes/{node}/kill", responses=responses(404, 409))
+    def kill_node(name: Name, node: Name, _nothing: Empty | None = None) -> LabNode:
+        """Kill a node, as `netkv node kill` does."""
+        return _changed(name, node, "kill")
 
     @routes.get("/labs/{name}/nodes/{node}/tables/{table}", responses=responses(404, 409))
     async def show_table(
@@ -228,6 +232,17 @@ def _add_nodes(routes: APIRouter) -> None:
 
 
 def _node(name: str, node: str) -> LabNode:
+    return labs.find_node(labs.find(name), node)
+
+
+def _changed(name: str, node: str, do: str) -> LabNode:
+    """The node after a request to the supervisor."""
+    lab = labs.find(name)
+    labs.check_node(lab, node)
+    try:
+        labs.request(lab, {"do": do, "node": node}, _START_S)
+    except RequestFieldError as error:
+        raise ConflictError(str(error)) from error
     return labs.find_node(labs.find(name), node)
 
 

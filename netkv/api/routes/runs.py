@@ -22,12 +22,12 @@ from netkv.api.models.runs import (
     Series,
     StoredValues,
 )
-from netkv.api.parameters import MAX_RUNS, RunId
+from netkv.api.parameters import MAX_RUNS, AnyRunId, RunId
 from netkv.api.problems import NotFoundError, RequestFieldError, found, permitted, responses
 from netkv.errors import UsageError
 from netkv.runs import RunHead, RunRecord, histograms
 from netkv.runs.downsample import MAX_POINTS, downsample
-from netkv.runs.query import RunQuery, sortable
+from netkv.runs.query import OrderError, RunQuery
 from netkv.runs.records import StoredStatus
 from netkv.scenarios.results import RunEvent
 from netkv.schemes import all_schemes
@@ -35,7 +35,9 @@ from netkv.schemes import all_schemes
 _ALWAYS = ("time", "phase", "interval")
 """Columns that every series has."""
 _Text = Annotated[str, StringConstraints(max_length=500)]
-_Texts = Annotated[Sequence[_Text], Query(max_length=100)]
+_Names = Annotated[
+    Sequence[Annotated[str, StringConstraints(max_length=100)]], Query(max_length=50)
+]
 _Seconds = Annotated[float | None, Query(description="Seconds since the measured part began.")]
 
 
@@ -47,16 +49,16 @@ def router(context: Context) -> APIRouter:
     @routes.get("/runs")
     def list_runs(
         scenario: Annotated[_Text | None, Query(description="Only runs of this scenario.")] = None,
-        scheme: Annotated[_Texts, Query(description="Only runs of any of these schemes.")] = (),
+        scheme: Annotated[_Names, Query(description="Only runs of any of these schemes.")] = (),
         mode: Literal["live", "sim"] | None = None,
         status: Annotated[
             Sequence[StoredStatus], Query(max_length=10, description="Only runs with any of these.")
         ] = (),
         group: Annotated[_Text | None, Query(description="Only runs of this group.")] = None,
         id: Annotated[
-            Sequence[_Text], Query(max_length=MAX_RUNS, description="Only these runs.")
+            Sequence[AnyRunId], Query(max_length=MAX_RUNS, description="Only these runs.")
         ] = (),
-        tag: Annotated[_Texts, Query(description="Only runs with all of these tags.")] = (),
+        tag: Annotated[_Names, Query(description="Only runs with all of these tags.")] = (),
         pinned: bool | None = None,
         search: Annotated[
             str,
@@ -67,10 +69,11 @@ def router(context: Context) -> APIRouter:
             ),
         ] = "",
         where: Annotated[
-            _Texts,
+            Sequence[_Text],
             Query(
+                max_length=20,
                 description="Only runs whose option meets this condition, such as "
-                "`workload.zipf=0.99`; also `!=`, `<`, `<=`, `>` and `>=`."
+                "`workload.zipf=0.99`; also `!=`, `<`, `<=`, `>` and `>=`.",
             ),
         ] = (),
         started_after: Annotated[
@@ -80,7 +83,12 @@ def router(context: Context) -> APIRouter:
             float | None, Query(description="Seconds since the epoch.")
         ] = None,
         sort: Annotated[
-            str, Query(max_length=100, description="A field of a run or the name of a metric.")
+            str,
+            Query(
+                max_length=100,
+                description="A field of a run, the name of a metric, or the path of an option such "
+                "as `workload.zipf`.",
+            ),
         ] = "started_at",
         order: Literal["descending", "ascending"] = "descending",
         limit: Annotated[int, Query(ge=0, le=5000)] = 200,
@@ -107,9 +115,10 @@ def router(context: Context) -> APIRouter:
                 offset=offset,
             )
             page = store.search(query)
+        except OrderError as error:
+            raise RequestFieldError(str(error), "sort") from error
         except UsageError as error:
-            field = "where" if sort in sortable() else "sort"
-            raise RequestFieldError(str(error), field) from error
+            raise RequestFieldError(str(error), "where") from error
         return Runs(runs=page.runs, total=page.total)
 
     @routes.get("/runs/values")
@@ -165,7 +174,7 @@ def router(context: Context) -> APIRouter:
             int, Query(ge=10, le=MAX_POINTS, description="Maximum number of points.")
         ] = MAX_POINTS,
         columns: Annotated[
-            _Texts, Query(description="Only these columns, and `time`, `phase`, `interval`.")
+            _Names, Query(description="Only these columns, and `time`, `phase`, `interval`.")
         ] = (),
     ) -> Series:
         """A run over time. In long runs, neighbouring intervals are joined to at most `limit`."""

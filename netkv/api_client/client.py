@@ -154,10 +154,33 @@ class Client:
         """The result of a scenario that has ended; raises `JobError` if there is none."""
         from netkv.scenarios.results import ScenarioResult
 
+        return _parsed(ScenarioResult, self.document(job))
+
+    def document(self, job: Job) -> dict[str, Any]:
+        """What the command of a job that has ended has printed, a benchmark's for example; raises
+        `JobError` if there is nothing."""
         if job.state != "done":
             reason = f": {job.error}" if job.error else "."
             raise JobError(f"Job {job.id} is {job.state}{reason}", job)
-        return _parsed(ScenarioResult, self.get(f"/jobs/{_id(job.id)}/result"))
+        found: dict[str, Any] = self.get(f"/jobs/{_id(job.id)}/result")
+        return found
+
+    def submit_benchmark(self, name: str, **options: Any) -> Job:
+        """Queue a benchmark and return at once. Its options are those of its command, with `_` for
+        `-`: `submit_benchmark("e2e", value_size=[64])`."""
+        from netkv.api.models.jobs import Job
+
+        return _parsed(Job, self.post(f"/benchmarks/{_id(name)}", {"options": options}))
+
+    def benchmark(
+        self, name: str, on_progress: Callable[[Job], object] | None = None, **options: Any
+    ) -> dict[str, Any]:
+        """Run a benchmark and return the document that its command prints with `--json`.
+
+        `on_progress` and errors are as of `run`.
+        """
+        job = self.submit_benchmark(name, **options)
+        return self.document(self.follow(job.id, on_progress))
 
     def jobs(self) -> Jobs:
         """The jobs that run or wait, and the newest that have ended."""

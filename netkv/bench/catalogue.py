@@ -23,12 +23,25 @@ class Entry:
     """Programs and rights that it needs beside netkv."""
 
     @property
+    def id(self) -> str:
+        """Its name in the API: its command without the word `bench`."""
+        return self.name.replace("bench", "").strip() or "all"
+
+    @property
     def in_suite(self) -> bool:
         """Whether `netkv bench` runs it."""
         return self.name in suite.BENCHMARKS
 
 
 ENTRIES = (
+    Entry(
+        "bench",
+        "All main benchmarks",
+        "the main figures of the data plane, end to end, simulator, gateway, Redis, RocksDB and "
+        "commands, one after the other",
+        "the goals of the project",
+        900,
+    ),
     Entry(
         "p4 bench",
         "Data plane",
@@ -113,4 +126,4 @@ ENTRIES = (
         ("Verilator and a C++ compiler",),
     ),
 )
-"""In the order of a page: the data plane first, then what is built on it."""
+"""In the order of a page: all at once, then the data plane, then what is built on it."""

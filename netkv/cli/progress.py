@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
+from netkv.bench.steps import Steps, time_left
 from netkv.cli.output import notify, stderr
 from netkv.metrics import is_shown
 from netkv.report import text
@@ -58,11 +59,13 @@ def steps() -> Iterator[Callable[[int, int, str], None]]:
     If interrupted, it prints the step that was reached.
     """
     reached = ""
+    written = Steps()
 
     def remember(at: int, count: int, label: str) -> None:
         nonlocal reached
         if at < count:
             reached = f" at step {at + 1} of {count} ({label})"
+        written(at, count, label)
         show(at, count, label)
 
     try:
@@ -92,11 +95,6 @@ def how_far(fraction: float, left_seconds: float | None) -> str:
     left = "" if left_seconds is None else f", about {text.duration(left_seconds)} left"
     # 100% would say that it is over.
     return f"{int(min(fraction, 0.99) * 100)}%{left}"
-
-
-def time_left(fraction: float, passed: float) -> float | None:
-    """Seconds left of work that proceeds at one speed; None before it has begun."""
-    return passed * (1 - fraction) / fraction if fraction > 0 else None
 
 
 @contextmanager

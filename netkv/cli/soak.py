@@ -330,7 +330,8 @@ def _interrupted(wanted: Search, tally: Tally) -> str:
 @contextmanager
 def _progress(wanted: Search) -> Iterator[Callable[[Tally], None]]:
     """A bar on a terminal, a line every `EVERY_S` elsewhere."""
-    from netkv.cli.progress import EVERY_S, bars, how_far, left_text, time_left
+    from netkv.bench.steps import time_left
+    from netkv.cli.progress import EVERY_S, bars, how_far, left_text
 
     if not sys.stderr.isatty():
         shown_at = time.monotonic()

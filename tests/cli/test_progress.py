@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from netkv.bench import steps
 from netkv.cli import progress
 from netkv.scenarios.schedule import Schedule, Step
 from tests.cli.commands import NETKV, ROOT
@@ -107,8 +108,8 @@ def test_waiting_is_shown_after_some_seconds(
 def test_percentage_is_below_100_until_the_end() -> None:
     assert progress.how_far(0.9999, 0.2) == "99%, about 0 s left"
     assert progress.how_far(0.5, None) == "50%"
-    assert progress.time_left(0.0, 5.0) is None
-    assert progress.time_left(0.25, 5.0) == 15
+    assert steps.time_left(0.0, 5.0) is None
+    assert steps.time_left(0.25, 5.0) == 15
 
 
 def test_terminal_has_bars_with_percentage_and_time_left(home: Path) -> None:

@@ -30,8 +30,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from netkv.api.jobs import record
 from netkv.api.jobs.record import Record
-from netkv.api.models.jobs import Job, JobProgress, Jobs, PlannedCell
+from netkv.api.models.jobs import Job, JobKind, JobProgress, Jobs, PlannedCell
 from netkv.api.problems import ConflictError, LimitError, NotFoundError
+from netkv.bench import steps
 from netkv.errors import NetkvError
 from netkv.lab import state
 from netkv.runs import RunHead, Store
@@ -77,6 +78,7 @@ class Queue:
         command: Command,
         files: Mapping[str, str] | None = None,
         expected_seconds: float | None = None,
+        kind: JobKind = "scenario",
     ) -> Job:
         """Adds a job to the queue; `files` are written into its directory.
 
@@ -97,6 +99,7 @@ class Queue:
                 store=self._store.url,
                 created_at=time.time(),
                 expected_seconds=expected_seconds,
+                kind=kind,
             )
             job.save()
             for name, text in (files or {}).items():
@@ -257,7 +260,11 @@ class Queue:
                     stdin=subprocess.DEVNULL,
                     stdout=result,
                     stderr=log,
-                    env={**os.environ, "NETKV_STORE": job.store},
+                    env={
+                        **os.environ,
+                        "NETKV_STORE": job.store,
+                        steps.VARIABLE: str(job.steps_file),
+                    },
                     # Ctrl-C in the server's terminal must not reach it.
                     start_new_session=True,
                 )
@@ -266,6 +273,9 @@ class Queue:
             return
         self._children[job.id] = child
         job.process = state.identity(child.pid)
+        if job.kind == "benchmark":
+            # It has no runs in the store that would show that it has begun.
+            job.state = "running"
         job.save()
 
     def _finish(self, job: Record) -> None:
@@ -274,7 +284,7 @@ class Queue:
         self._store.fail_abandoned()
         result = job.result()
         if result is not None:
-            job.ok = _succeeded(result)
+            job.ok = _succeeded(job, result)
             _ended(job, "done")
         elif job.stopping_since is not None or any(
             run.status == "cancelled" for run in self._store.heads(group=job.id)
@@ -289,6 +299,7 @@ class Queue:
         runs = [] if job.state == "queued" or not (whole or job.active) else self._heads(job.id)
         return Job(
             id=job.id,
+            kind=job.kind,
             source="api",
             title=job.title,
             request=job.request,
@@ -298,7 +309,7 @@ class Queue:
             started_at=job.started_at,
             finished_at=job.finished_at,
             expected_seconds=job.expected_seconds,
-            progress=self._progress(job.id) if job.active else None,
+            progress=self._progress(job) if job.active else None,
             plan=self._plan(job.id) if whole else [],
             runs=runs if whole else [run for run in runs if run.status == "running"],
             ok=job.ok,
@@ -319,7 +330,7 @@ class Queue:
             created_at=first,
             started_at=first,
             finished_at=None if running else max(run.finished_at or 0.0 for run in heads),
-            progress=self._progress(group) if running else None,
+            progress=self._stored_progress(group) if running else None,
             plan=self._plan(group) if whole else [],
             runs=list(heads),
             ok=None if running else all(run.status == "done" for run in heads),
@@ -329,7 +340,10 @@ class Queue:
         """The runs of a group in the order in which they began."""
         return self._store.heads(group=group)[::-1]
 
-    def _progress(self, group: str) -> JobProgress | None:
+    def _progress(self, job: Record) -> JobProgress | None:
+        return _steps(job) if job.kind == "benchmark" else self._stored_progress(job.id)
+
+    def _stored_progress(self, group: str) -> JobProgress | None:
         progress = self._store.progress(group)
         return None if progress is None else JobProgress.model_validate(progress)
 
@@ -384,7 +398,26 @@ def _ended(job: Record, how: Any, error: str | None = None) -> None:
     job.save()
 
 
-def _succeeded(result: Mapping[str, Any]) -> bool:
-    """Whether all runs of a result are done and all thresholds were met."""
+def _steps(job: Record) -> JobProgress | None:
+    """The progress of a benchmark."""
+    found = steps.read(job.steps_file)
+    if found is None:
+        return None
+    fraction = found["at"] / max(found["count"], 1)
+    return JobProgress(
+        done=found["at"],
+        total=found["count"],
+        fraction=fraction,
+        left_seconds=steps.time_left(fraction, time.time() - found["began"]),
+        phase=found["label"],
+        updated_at=found["written"],
+    )
+
+
+def _succeeded(job: Record, result: Mapping[str, Any]) -> bool:
+    """Whether all runs of a result are done and all thresholds were met; of several benchmarks,
+    whether none failed."""
+    if job.kind == "benchmark":
+        return all(part["failed"] is None for part in result.get("parts", []))
     runs, thresholds = result.get("runs", []), result.get("thresholds", [])
     return all(run["status"] == "done" for run in runs) and all(each["ok"] for each in thresholds)

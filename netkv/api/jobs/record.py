@@ -1,6 +1,7 @@
 """A job on disk.
 
-    $NETKV_HOME/jobs/ID/job.json, scenario.yaml (of an own scenario), log, result.json
+    $NETKV_HOME/jobs/ID/job.json, scenario.yaml (of an own scenario), log, result.json,
+                        steps.json (of a benchmark)
 
 A job survives its server: the process runs in a session of its own, and the next server finds it by
 pid, start time and boot. Changes are made under one lock, since several servers may have the same
@@ -19,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from netkv.api.models.jobs import ACTIVE, JobState
+from netkv.api.models.jobs import ACTIVE, JobKind, JobState
 from netkv.errors import NetkvError
 from netkv.lab import state
 from netkv.lab.state import Identity
@@ -43,6 +44,7 @@ class Record:
     created_at: float
     """Seconds since the epoch, in increasing order: the order of the queue."""
     expected_seconds: float | None = None
+    kind: JobKind = "scenario"
     state: JobState = "queued"
     started_at: float | None = None
     finished_at: float | None = None
@@ -78,6 +80,11 @@ class Record:
         except (OSError, ValueError):
             return None
         return found if isinstance(found, dict) else None
+
+    @property
+    def steps_file(self) -> Path:
+        """Where a benchmark writes its steps (`netkv.bench.steps`)."""
+        return self.directory / "steps.json"
 
     def log(self, most_bytes: int = _TAIL_BYTES) -> str:
         """The end of what the command printed on stderr."""

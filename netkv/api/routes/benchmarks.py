@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from fastapi import APIRouter
 
 from netkv.api.context import Context
-from netkv.api.models.benchmarks import Benchmark
+from netkv.api.models.benchmarks import Benchmark, BenchmarkRequest
+from netkv.api.models.jobs import Job
+from netkv.api.parameters import Name
+from netkv.api.problems import responses
 
 
-def router(_context: Context) -> APIRouter:
+def router(context: Context) -> APIRouter:
     """The routes of benchmarks."""
     routes = APIRouter(tags=["benchmarks"])
 
     @routes.get("/benchmarks")
     def list_benchmarks() -> list[Benchmark]:
         """The benchmarks of netkv itself, each a command."""
+        from netkv.api.jobs import benchmarks
         from netkv.bench import catalogue
 
         return [
             Benchmark(
+                id=each.id,
                 name=each.name,
                 title=each.title,
                 measures=each.measures,
@@ -26,8 +33,30 @@ def router(_context: Context) -> APIRouter:
                 seconds=each.seconds,
                 in_suite=each.in_suite,
                 needs=list(each.needs),
+                options_schema=benchmarks.schema(each),
             )
             for each in catalogue.ENTRIES
         ]
 
+    @routes.post("/benchmarks/{name}", status_code=202, responses=responses(404, 422, 429))
+    async def start_benchmark(name: Name, request: BenchmarkRequest) -> Job:
+        """Run a benchmark as a job, as its command does with `--json`. Its result is the document
+        that the command prints."""
+        return await asyncio.to_thread(_submit, context, name, request)
+
     return routes
+
+
+def _submit(context: Context, name: str, request: BenchmarkRequest) -> Job:
+    from netkv.api.jobs import benchmarks
+
+    entry = benchmarks.find(name)
+    command = benchmarks.command(entry, request.options)
+    return context.jobs.submit(
+        kind="benchmark",
+        title=entry.name,
+        request={"benchmark": entry.id, "options": request.options},
+        command=lambda _id, _directory: command,
+        # The estimate is for the options of the benchmark itself.
+        expected_seconds=None if request.options else entry.seconds,
+    )

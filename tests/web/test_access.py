@@ -41,6 +41,25 @@ def test_dashboard_works_with_the_token_of_the_form(guarded: Served, page: Page)
     assert page.evaluate("document.cookie") == "", "scripts cannot read the token"
 
 
+def test_log_out_forgets_the_token(guarded: Served, page: Page) -> None:
+    page.goto(guarded.url)
+    page.get_by_label("Token").fill(token.read())
+    page.get_by_role("button").click()
+    page.get_by_role("link", name="Runs", exact=True).click()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_label("Token")).to_be_visible()
+    assert page.context.cookies() == []
+    page.goto(f"{guarded.url}/#/runs")
+    expect(page.get_by_label("Token")).to_be_visible()
+
+
+def test_without_a_token_there_is_no_log_out(served: Served, page: Page) -> None:
+    with page.expect_response("**/api/v1/health"):
+        page.goto(served.url)
+    expect(page.locator("#activity")).to_contain_text("Nothing is running.")
+    expect(page.locator("#log-out")).to_be_hidden()
+
+
 def test_figures_are_drawn_under_the_policy(served: Served, page: Page) -> None:
     with StoreSink(served.store) as sink:
         record(sink, start("r1", "netcache"))

@@ -3,6 +3,7 @@
 import { byId, fill, make } from "./core/dom.js";
 import { duration } from "./core/format.js";
 import * as jobs from "./core/jobs.js";
+import * as logout from "./core/logout.js";
 import * as looks from "./core/looks.js";
 import * as metrics from "./core/metrics.js";
 import * as router from "./core/router.js";
@@ -112,3 +113,4 @@ stream.on("connection", (there) => {
 });
 stream.start();
 router.start(show);
+logout.start();

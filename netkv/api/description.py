@@ -119,12 +119,18 @@ def _add_stream(document: dict[str, Any]) -> None:
     references = [{"$ref": f"#/components/schemas/{model.__name__}"} for model in MESSAGES]
     for path, operations in document["paths"].items():
         if path.endswith("/stream"):
-            content = operations["get"]["responses"]["200"]["content"]["text/event-stream"]
-            content["itemSchema"]["required"] = ["data"]
-            content["itemSchema"]["properties"]["data"] = {
-                "type": "string",
-                "contentMediaType": "application/json",
-                "contentSchema": {"oneOf": references},
+            properties = {
+                "event": {"type": "string"},
+                "id": {"type": "string"},
+                "data": {
+                    "type": "string",
+                    "contentMediaType": "application/json",
+                    "contentSchema": {"oneOf": references},
+                },
+            }
+            content = operations["get"]["responses"]["200"]["content"]
+            content["text/event-stream"] = {
+                "itemSchema": {"type": "object", "properties": properties, "required": ["data"]}
             }
 
 

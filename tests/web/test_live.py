@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
 from netkv.api.server import bound
 from netkv.runs import Store, StoreSink
@@ -24,6 +24,21 @@ from tests.runs.recorded_runs import record, record_comparison, result, samples,
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
+COUNT_SAMPLES = """async () => {
+    const stream = await import("/js/core/stream.js");
+    window.samples = 0;
+    stream.on("sample", () => { window.samples += 1; });
+}"""
+"""Counts the samples that the page gets through its stream."""
+WATCH_ARRAYS = """() => {
+    const { push } = Array.prototype;
+    window.longest = 0;
+    Array.prototype.push = function (...items) {
+        window.longest = Math.max(window.longest, this.length);
+        if (this.length > 100_000) throw new Error("This array does not end.");
+        return push.apply(this, items);
+    };
+}"""
 
 
 def points(page: Page, chart: str = "throughput") -> int:
@@ -75,6 +90,31 @@ def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> Non
         sink.finish(result(run, [each for each in feed if each.phase == "measure"]))
     expect(page.locator("#job .state")).to_have_text("done")
     assert points(page) == len(feed)
+
+
+def test_samples_that_arrive_while_a_series_is_loaded_are_shown(served: Served, page: Page) -> None:
+    run = start("live", "netcache")
+    feed = list(samples(run))
+    held: list[tuple[Route, APIResponse]] = []
+    page.route("**/series?*", lambda route: held.append((route, route.fetch())))
+    with StoreSink(served.store, group="glive") as sink:
+        sink.begin(run)
+        for sample in feed[:4]:
+            sink.sample(run.id, sample)
+        with page.expect_request("**/series?*"):
+            page.goto(served.url)
+        page.evaluate(COUNT_SAMPLES)
+        page.evaluate(WATCH_ARRAYS)
+        for sample in feed[4:8]:
+            sink.sample(run.id, sample)
+        page.wait_for_function("() => window.samples === 4")
+        for route, answer in held:
+            route.fulfill(response=answer)
+        wait_for_points(page, 8)
+        sink.sample(run.id, feed[8])
+        wait_for_points(page, 9)
+    assert points(page) == 9
+    assert page.evaluate("longest") < 1000
 
 
 def test_second_run_does_not_push_the_charts_away(served: Served, page: Page) -> None:

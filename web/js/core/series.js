@@ -57,19 +57,22 @@ export function reload(id) {
 
 /** @param {string} id */
 async function load(id) {
-  loading.set(id, []);
+  /** @type {any[]} */
+  const meanwhile = [];
+  loading.set(id, meanwhile);
   try {
     const found = await get(`/runs/${encodeURIComponent(id)}/series`, { limit: MAX_POINTS });
     loaded.set(id, { columns: found.columns, events: found.events, last: found.last_sample, stale: false });
-    for (const message of loading.get(id) ?? []) "event" in message ? addEvent(message) : addSample(message);
   } catch {
     // The run was deleted, or the server does not answer. Nobody is notified: the view would ask again at once.
     loading.delete(id);
     missing.add(id);
     return;
   }
+  // From here on, messages are not collected any more.
   loading.delete(id);
   missing.delete(id);
+  for (const message of meanwhile) "event" in message ? addEvent(message) : addSample(message);
   changed(id);
 }
 

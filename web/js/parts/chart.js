@@ -11,8 +11,10 @@ import { save, saveUrl } from "./files.js";
 const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
 /** Size of a downloaded picture: a column of a paper, 3.5 inches at 300 dots per inch. */
 const FILE = { width: 525, height: 315, scale: 2 };
-/** Milliseconds between two drawings of one chart. */
-const PAUSE_MS = 500;
+/** Milliseconds between two drawings of one chart: a rack gives a sample each second. */
+const PAUSE_MS = 1000;
+/** A chart is drawn when it is so near to what is visible; drawn again only when it is visible. */
+const NEAR = "200px";
 
 /** One chart. `update` may be called at any rate; it is drawn when it is visible. */
 export class Chart {
@@ -33,8 +35,9 @@ export class Chart {
     this.source = null;
     /** @type {Drawing | null} */
     this.drawing = null;
+    this.near = false;
     this.visible = false;
-    this.drawnAt = 0;
+    this.drawnAt = -Infinity;
     this.timer = 0;
     this.place = make("div", { id, class: "chart", role: "img", "aria-labelledby": `${id}-title` });
     this.numbers = make("details", { class: "numbers", toggle: () => this.fillTable() }, make("summary", {}, "Numbers"), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title} as a table` }));
@@ -45,11 +48,15 @@ export class Chart {
       this.place,
       this.numbers,
     );
-    this.observer = new IntersectionObserver((entries) => {
-      this.visible = entries.some((entry) => entry.isIntersecting);
-      if (this.visible) this.soon();
-    }, { rootMargin: "200px" });
-    this.observer.observe(this.place);
+    const observe = (/** @type {(there: boolean) => void} */ set, /** @type {string} */ rootMargin) => {
+      const observer = new IntersectionObserver((entries) => {
+        set(entries.at(-1)?.isIntersecting ?? false);
+        this.soon();
+      }, { rootMargin });
+      observer.observe(this.place);
+      return observer;
+    };
+    this.observers = [observe((there) => (this.near = there), NEAR), observe((there) => (this.visible = there), "0px")];
     this.unwatch = theme.watch(() => this.soon());
   }
 
@@ -62,14 +69,15 @@ export class Chart {
   /** Removes the chart. */
   close() {
     clearTimeout(this.timer);
-    this.observer.disconnect();
+    for (const each of this.observers) each.disconnect();
     this.unwatch();
     window.Plotly.purge(this.place);
     this.element.remove();
   }
 
   soon() {
-    if (!this.visible || this.timer || !this.source) return;
+    const due = this.visible || (this.near && !this.drawing);
+    if (!due || this.timer || !this.source) return;
     const wait = Math.max(0, this.drawnAt + PAUSE_MS - performance.now());
     this.timer = window.setTimeout(() => requestAnimationFrame(() => this.now()), wait);
   }

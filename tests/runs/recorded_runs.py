@@ -76,11 +76,11 @@ def samples(run: RunStart, base: float = 2000.0) -> Iterator[RunSample]:
                 "throughput_ops": rate,
                 "hit_ratio": HITS[run.scheme] + chance.uniform(-0.01, 0.01) if caches else 0.0,
                 "latency_us": Latency(
-                    mean=900 / FACTOR[run.scheme],
-                    p50=700 / FACTOR[run.scheme],
-                    p95=1500 / FACTOR[run.scheme],
-                    p99=2400 * (1 + chance.uniform(-0.1, 0.3)) / FACTOR[run.scheme],
-                    p999=4000 / FACTOR[run.scheme],
+                    mean=900 / FACTOR.get(run.scheme, 1.0),
+                    p50=700 / FACTOR.get(run.scheme, 1.0),
+                    p95=1500 / FACTOR.get(run.scheme, 1.0),
+                    p99=2400 * (1 + chance.uniform(-0.1, 0.3)) / FACTOR.get(run.scheme, 1.0),
+                    p999=4000 / FACTOR.get(run.scheme, 1.0),
                 ),
                 "server_load": [served * share / sum(skew) for share in skew],
                 "lost_ops": 3 if second == 10 else 0,
@@ -125,7 +125,7 @@ def result(run: RunStart, measured: list[RunSample]) -> RunResult:
             "control_plane_bytes_per_s": CONTROL if caches else 0.0,
             "control_plane_mib_per_s": CONTROL / MIB if caches else 0.0,
             "control_plane_mib_per_s_by_switch": {"switch": CONTROL / MIB if caches else 0.0},
-            "latency_histogram": histogram(900 / FACTOR[run.scheme]),
+            "latency_histogram": histogram(900 / FACTOR.get(run.scheme, 1.0)),
             "finished_at": run.started_at + run.warmup + run.duration,
         }
     )

@@ -19,6 +19,10 @@ const loading = new Map();
 const missing = new Set();
 /** @type {Set<(id: string) => void>} */
 const listeners = new Set();
+/** @type {Set<string>} runs whose change is not notified yet */
+const changes = new Set();
+/** @type {WeakMap<any[], Map<string, any[]>>} what `mapped` has computed of a column */
+const computed = new WeakMap();
 
 /** Begins to extend series by the event stream. */
 export function start() {
@@ -31,7 +35,8 @@ export function start() {
 }
 
 /**
- * Calls `listener` with the id of a run after each change of its series.
+ * Calls `listener` with the id of a run after changes of its series, at most once in a frame: samples of several runs
+ * arrive together. A page that is not visible has no frames.
  *
  * @param {(id: string) => void} listener
  * @returns {() => void} ends it
@@ -97,7 +102,31 @@ function addEvent(happened) {
   changed(happened.run);
 }
 
+/**
+ * A value for each value of a column. A column only grows, so only those of new intervals are computed.
+ *
+ * @template Value
+ * @param {any[]} column
+ * @param {string} name of what is computed
+ * @param {(value: any) => Value} compute
+ * @returns {Value[]}
+ */
+export function mapped(column, name, compute) {
+  const own = computed.get(column) ?? new Map();
+  const values = own.get(name) ?? [];
+  for (let at = values.length; at < column.length; at += 1) values.push(compute(column[at]));
+  computed.set(column, own.set(name, values));
+  return values;
+}
+
 /** @param {string} id */
 function changed(id) {
-  for (const each of listeners) each(id);
+  if (!changes.size) requestAnimationFrame(notify);
+  changes.add(id);
+}
+
+function notify() {
+  const ids = [...changes];
+  changes.clear();
+  for (const id of ids) for (const each of listeners) each(id);
 }

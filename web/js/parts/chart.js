@@ -11,8 +11,10 @@ import { save, saveUrl } from "./files.js";
 const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
 /** Size of a downloaded picture: a column of a paper, 3.5 inches at 300 dots per inch. */
 const FILE = { width: 525, height: 315, scale: 2 };
-/** Milliseconds between two drawings of one chart: a rack gives a sample each second. */
-const PAUSE_MS = 1000;
+/** Milliseconds between two drawings of one chart, at least and at most; a rack gives a sample each second. */
+const PAUSE_MS = [1000, 4000];
+/** The pause is so many times the time of a drawing: a chart takes at most 2% of the time, on slow machines, too. */
+const SHARE = 50;
 /** A chart is drawn when it is so near to what is visible; drawn again only when it is visible. */
 const NEAR = "200px";
 
@@ -37,7 +39,7 @@ export class Chart {
     this.drawing = null;
     this.near = false;
     this.visible = false;
-    this.drawnAt = -Infinity;
+    this.nextAt = 0;
     this.timer = 0;
     this.place = make("div", { id, class: "chart", role: "img", "aria-labelledby": `${id}-title` });
     this.numbers = make("details", { class: "numbers", toggle: () => this.fillTable() }, make("summary", {}, "Numbers"), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title} as a table` }));
@@ -57,12 +59,27 @@ export class Chart {
       return observer;
     };
     this.observers = [observe((there) => (this.near = there), NEAR), observe((there) => (this.visible = there), "0px")];
-    this.unwatch = theme.watch(() => this.soon());
+    this.about = "";
+    this.unwatch = theme.watch(() => this.atOnce());
   }
 
-  /** Draws what `source` returns, at the next possible moment. @param {() => Drawing} source */
-  update(source) {
+  /**
+   * Draws what `source` returns: at once if it is about something else than before, else after a pause.
+   *
+   * @param {() => Drawing} source
+   * @param {string} [about] names what is drawn: a selection, a run
+   */
+  update(source, about = "") {
     this.source = source;
+    if (about === this.about) return this.soon();
+    this.about = about;
+    this.atOnce();
+  }
+
+  atOnce() {
+    this.nextAt = 0;
+    clearTimeout(this.timer);
+    this.timer = 0;
     this.soon();
   }
 
@@ -78,17 +95,19 @@ export class Chart {
   soon() {
     const due = this.visible || (this.near && !this.drawing);
     if (!due || this.timer || !this.source) return;
-    const wait = Math.max(0, this.drawnAt + PAUSE_MS - performance.now());
+    const wait = Math.max(0, this.nextAt - performance.now());
     this.timer = window.setTimeout(() => requestAnimationFrame(() => this.now()), wait);
   }
 
   now() {
     this.timer = 0;
     if (!this.source || !this.place.isConnected) return;
-    this.drawnAt = performance.now();
+    const begun = performance.now();
     this.drawing = this.source();
     window.Plotly.react(this.place, this.drawing.traces, layoutOf(this.id, this.drawing), CONFIG);
     if (this.numbers.open) this.fillTable();
+    const [shortest, longest] = PAUSE_MS;
+    this.nextAt = begun + Math.min(longest, Math.max(shortest, SHARE * (performance.now() - begun)));
   }
 
   fillTable() {

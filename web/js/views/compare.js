@@ -201,7 +201,7 @@ export function mount(place) {
       const look = looks.get(run.id);
       return found && look ? [{ run, look, series: found }] : [];
     });
-    pictures.update(shown, chosen, histograms);
+    pictures.update(shown, chosen, histograms, shown.length === runs.length);
     const key = shown.map(({ run, series: own }) => `${run.id} ${own.events.length}`).join();
     if (key === drawnEvents) return;
     drawnEvents = key;

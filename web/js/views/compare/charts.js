@@ -3,6 +3,7 @@
 import { make } from "../../core/dom.js";
 import { label } from "../../core/format.js";
 import { all as allMetrics, described, isShown, metric } from "../../core/metrics.js";
+import { mapped } from "../../core/series.js";
 import { Chart } from "../../parts/chart.js";
 import { disturbances, warmup } from "../../parts/disturbances.js";
 
@@ -30,23 +31,26 @@ export function charts(choose) {
      * @param {Shown[]} shown
      * @param {string} name the metric over time
      * @param {Schemas["LatencyHistogram"][] | null} histograms null: they are being loaded
+     * @param {boolean} complete whether the series of all runs are loaded
      */
-    update(shown, name, histograms) {
+    update(shown, name, histograms, complete) {
       const runs = shown.map(({ run }) => run);
       options(select, shown, name);
+      // Series arrive one after another: the charts are drawn with the first one and with the last one.
+      const about = JSON.stringify([name, complete && runs.map((run) => run.id)]);
       const x = { title: { text: runs.length && runs.every((run) => run.mode === "sim") ? "virtual seconds" : "seconds" } };
       const shades = () => disturbances(shown.map(({ run, series, look }) => ({ run, series, colour: look.line.color })));
       over.update(() => {
         const found = shades();
         return { x, y: axis(name), traces: lines(shown, name), shapes: [...warmup(runs), ...found.shapes], annotations: found.annotations, layout: legend(shown.length) };
-      });
+      }, about);
       const caching = shown.filter(({ run }) => isShown("hit_ratio", run.scheme));
       hits.update(() => ({
         x, y: { range: [0, 1], tickformat: ".0%" }, traces: lines(caching, "hit_ratio").filter((trace) => trace.y.some((value) => value != null)), shapes: [...warmup(runs), ...shades().shapes, ...predictions(shown)],
         empty: shown.length ? "No caching scheme among these runs" : "", layout: legend(0),
-      }));
-      load.update(() => ({ traces: loads(shown), x: { title: { text: "server" }, tickformat: "d" }, y: { rangemode: "tozero", tickformat: "~s" }, layout: { ...legend(0), hovermode: "closest" } }));
-      ccdf.update(() => ({ traces: distributions(shown, histograms ?? []), x: { type: "log", title: { text: "latency (ms)" } }, y: { type: "log", tickformat: "~%", dtick: 1 }, empty: histograms ? "No finished run" : "", layout: { ...legend(0), hovermode: "closest" } }));
+      }), about);
+      load.update(() => ({ traces: loads(shown), x: { title: { text: "server" }, tickformat: "d" }, y: { rangemode: "tozero", tickformat: "~s" }, layout: { ...legend(0), hovermode: "closest" } }), about);
+      ccdf.update(() => ({ traces: distributions(shown, histograms ?? []), x: { type: "log", title: { text: "latency (ms)" } }, y: { type: "log", tickformat: "~%", dtick: 1 }, empty: histograms ? "No finished run" : "", layout: { ...legend(0), hovermode: "closest" } }), `${about} ${histograms?.length}`);
     },
   };
 }
@@ -82,8 +86,8 @@ function lines(shown, name) {
     const values = series.columns[name];
     return {
       type: "scatter", mode: values.length > 1 ? "lines" : "markers", name: label(run), x: series.columns.time,
-      y: values.map((value) => (value == null ? null : value / scale)),
-      text: values.map((value) => described(name, value)), hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
+      y: mapped(values, `1/${scale}`, (value) => (value == null ? null : value / scale)),
+      text: mapped(values, name, (value) => described(name, value)), hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
       line: look.line, marker: look.marker,
     };
   });

@@ -32,15 +32,15 @@ export function charts() {
         const from = x.at(0);
         return { shapes, annotations, x: { title: { text: "seconds since the lab was brought up" }, ...(from === undefined ? {} : { range: [from, Math.max(from + 30, x.at(-1) ?? 0)] }) } };
       };
-      throughput.update(() => ({ ...over(), traces: answers(lab, samples, x), y: { rangemode: "tozero", tickformat: "~s" }, empty: "No samples yet" }));
-      hits.update(() => ({ ...over(), annotations: [], traces: samples.length ? [line(lab, "hit ratio", x, samples.map((sample) => sample.hit_ratio))] : [], y: { range: [0, 1], tickformat: ".0%" } }));
+      throughput.update(() => ({ ...over(), traces: answers(lab, samples, x), y: { rangemode: "tozero", tickformat: "~s" }, empty: "No samples yet" }), lab.name);
+      hits.update(() => ({ ...over(), annotations: [], traces: samples.length ? [line(lab, "hit ratio", x, samples.map((sample) => sample.hit_ratio))] : [], y: { range: [0, 1], tickformat: ".0%" } }), lab.name);
       latency.update(() => ({
         ...over(),
         annotations: [],
         traces: samples.length ? PERCENTILES.map(([name, dash]) => line(lab, name, x, samples.map((sample) => (sample.latency_us ? sample.latency_us[name] / 1000 : null)), dash)) : [],
         y: { rangemode: "tozero" },
-      }));
-      load.update(() => ({ traces: heat(samples, x), x: over().x, y: { title: { text: "server" }, tickformat: "d" }, empty: "No samples yet" }));
+      }), lab.name);
+      load.update(() => ({ traces: heat(samples, x), x: over().x, y: { title: { text: "server" }, tickformat: "d" }, empty: "No samples yet" }), lab.name);
     },
   };
 }

@@ -4,6 +4,7 @@ import { make } from "../../core/dom.js";
 import { count, rate } from "../../core/format.js";
 import { lookOf } from "../../core/looks.js";
 import { described, isShown, metric } from "../../core/metrics.js";
+import { mapped } from "../../core/series.js";
 import { colour } from "../../core/theme.js";
 import { Chart } from "../../parts/chart.js";
 import { disturbances, warmup } from "../../parts/disturbances.js";
@@ -37,13 +38,13 @@ export function charts() {
         const found = disturbances([{ run, series }]);
         return { x, shapes: [...warmup([run]), ...found.shapes] };
       };
-      throughput.update(() => ({ ...over(), annotations: disturbances([{ run, series }]).annotations, traces: answers(run, series), y: { rangemode: "tozero", tickformat: "~s" } }));
-      latency.update(() => ({ ...over(), traces: percentiles(run, series), y: { rangemode: "tozero" } }));
-      hits.update(() => hitRatio(run, series, over()));
-      load.update(() => ({ traces: heat(series), x, y: { title: { text: "server" }, tickformat: "d" } }));
-      imbalance.update(() => ({ ...over(), traces: [line(run, series, "busiest / mean", ratios(series))], y: { rangemode: "tozero" } }));
-      control.update(() => ({ ...over(), traces: bandwidths(run, series), y: { rangemode: "tozero" } }));
-      errors.update(() => ({ ...over(), traces: counts(run, series), y: { rangemode: "tozero" }, empty: "None so far" }));
+      throughput.update(() => ({ ...over(), annotations: disturbances([{ run, series }]).annotations, traces: answers(run, series), y: { rangemode: "tozero", tickformat: "~s" } }), run.id);
+      latency.update(() => ({ ...over(), traces: percentiles(run, series), y: { rangemode: "tozero" } }), run.id);
+      hits.update(() => hitRatio(run, series, over()), run.id);
+      load.update(() => ({ traces: heat(series), x, y: { title: { text: "server" }, tickformat: "d" } }), run.id);
+      imbalance.update(() => ({ ...over(), traces: [line(run, series, "busiest / mean", ratios(series))], y: { rangemode: "tozero" } }), run.id);
+      control.update(() => ({ ...over(), traces: bandwidths(run, series), y: { rangemode: "tozero" } }), run.id);
+      errors.update(() => ({ ...over(), traces: counts(run, series), y: { rangemode: "tozero" }, empty: "None so far" }), run.id);
     },
   };
 }
@@ -91,8 +92,8 @@ function answers(run, series) {
 function percentiles(run, series) {
   return PERCENTILES.map(([name, dash]) => {
     const values = series.columns[`latency_${name}_us`];
-    const y = values.map((/** @type {number | null} */ value) => (value == null ? null : value / 1000));
-    return { ...line(run, series, name === "p999" ? "p99.9" : name, y, dash), text: values.map((/** @type {number | null} */ value) => described(`latency_${name}_us`, value)), hovertemplate: "%{text}<extra>%{fullData.name}</extra>" };
+    const y = mapped(values, "ms", (value) => (value == null ? null : value / 1000));
+    return { ...line(run, series, name === "p999" ? "p99.9" : name, y, dash), text: mapped(values, "text", (value) => described(`latency_${name}_us`, value)), hovertemplate: "%{text}<extra>%{fullData.name}</extra>" };
   });
 }
 
@@ -141,7 +142,7 @@ function counts(run, series) {
   const dashes = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   return COUNTS.filter((name) => series.columns[name]?.some(Boolean)).map((name, at) => ({
     ...line(run, series, metric(name).label, series.columns[name], dashes[at % dashes.length]),
-    text: series.columns[name].map(count),
+    text: mapped(series.columns[name], "text", count),
     hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
   }));
 }

@@ -96,7 +96,7 @@ export function results(remember) {
     choose.value = chosen;
     const place = new Map((current.plan.length ? current.plan : current.runs).map((cell, at) => [keyOf(cell), at]));
     ended.sort((a, b) => (place.get(keyOf(a)) ?? 0) - (place.get(keyOf(b)) ?? 0));
-    chart.update(() => drawing(ended, options, chosen));
+    chart.update(() => drawing(ended, options, chosen), `${current.id} ${ended.length} ${chosen}`);
   }
 
   return { element, update, close: () => chart.close() };

@@ -162,7 +162,7 @@ def lab(url: str) -> Iterator[None]:
     try:
         load = {"running": True, "outstanding": 4}
         httpx.post(f"{address}/{LAB}/load", json=load, timeout=60).raise_for_status()
-        until(lambda: LAB_SAMPLES <= samples(f"{address}/{LAB}"), "the lab has a past", 0.5)
+        until(lambda: samples(f"{address}/{LAB}") >= LAB_SAMPLES, "the lab has a past", 0.5)
         yield
     finally:
         json = {"content-type": "application/json"}

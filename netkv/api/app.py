@@ -36,6 +36,7 @@ from netkv.api.routes import (
     runs,
     scenarios,
     schemes,
+    tools,
 )
 from netkv.runs import Store
 
@@ -51,6 +52,7 @@ _ROUTES = (
     programs,
     schemes,
     benchmarks,
+    tools,
     labs,
     health,
 )

@@ -36,6 +36,7 @@ TAGS = {
     "schemes": "The schemes and their options.",
     "designs": "Designs for FPGAs, those that ship and those that run live.",
     "benchmarks": "Benchmarks of netkv itself.",
+    "tools": "Long commands that search for faults, or measure this machine.",
     "health": "The state of the server and of this machine, and metrics for Prometheus.",
 }
 

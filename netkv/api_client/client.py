@@ -182,6 +182,14 @@ class Client:
         job = self.submit_benchmark(name, **options)
         return self.document(self.follow(job.id, on_progress))
 
+    def submit_tool(self, name: str, **options: Any) -> Job:
+        """Queue a search for faults (`soak`, `p4-fuzz`), or `calibrate`, and return at once. The
+        options are those of the command, with `_` for `-`: `submit_tool("p4-fuzz", seconds=60)`.
+        `document` returns what it has printed."""
+        from netkv.api.models.jobs import Job
+
+        return _parsed(Job, self.post(f"/tools/{_id(name)}", {"options": options}))
+
     def jobs(self) -> Jobs:
         """The jobs that run or wait, and the newest that have ended."""
         from netkv.api.models.jobs import Jobs

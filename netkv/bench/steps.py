@@ -1,4 +1,5 @@
-"""The steps of a benchmark in a file, for programs that start it and show how far it is.
+"""The steps of a benchmark or another long command in a file, for programs that start it and show
+how far it is.
 
 $NETKV_STEPS    the file; without it nothing is written
 """
@@ -16,7 +17,7 @@ VARIABLE = "NETKV_STEPS"
 
 
 class Steps:
-    """Writes each step that begins."""
+    """Writes each step that begins, if somebody wants to know."""
 
     def __init__(self) -> None:
         self._file = os.environ.get(VARIABLE)

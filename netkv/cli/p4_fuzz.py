@@ -116,12 +116,17 @@ def fuzz(
         packets,
         threads or len(os.sched_getaffinity(0)),
     )
+    from netkv.bench.steps import Steps
+
     started = time.monotonic()
+    note = Steps()
     fuzzer.start()
     try:
         with _progress(seconds) as show:
             while (now := fuzzer.progress())["running"]:
-                show(now, time.monotonic() - started)
+                elapsed = time.monotonic() - started
+                show(now, elapsed)
+                note(round(100 * _fraction(now, seconds, elapsed)), 100, "fuzzing")
                 time.sleep(_POLL_S)
     except KeyboardInterrupt:
         fuzzer.stop()
@@ -242,13 +247,15 @@ def _progress(seconds: float | None) -> Iterator[Callable[[FuzzProgress, float],
     with waiting("fuzzing") as waited:
 
         def show(now: FuzzProgress, elapsed: float) -> None:
-            total: float | None = now["of"]
-            completed: float = now["cases"]
-            if total is None:
-                total, completed = seconds, elapsed
             figures = f"{now['packets']:,} packets, {now['cases']:,} cases"
             if now["findings"]:
                 figures += ", a difference"
-            waited(figures, min(completed / total, 1.0) if total else None)
+            waited(figures, _fraction(now, seconds, elapsed) if now["of"] or seconds else None)
 
         yield show
+
+
+def _fraction(now: FuzzProgress, seconds: float | None, elapsed: float) -> float:
+    """How far the search is, 0 to 1; 0 without an end."""
+    total, completed = (now["of"], now["cases"]) if now["of"] else (seconds, elapsed)
+    return min(completed / total, 1.0) if total else 0.0

@@ -111,14 +111,17 @@ def soak(
 
 
 def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, json: bool) -> None:
+    from netkv.bench.steps import Steps
     from netkv.soak.campaign import Tally, search
 
     so_far = Tally(following=wanted.first)
+    note = Steps()
 
     def on_progress(now: Tally) -> None:
         nonlocal so_far
         so_far = now
         show(now)
+        note(round(100 * _fraction(wanted, now)), 100, _tally(now))
 
     try:
         with _progress(wanted) as show:
@@ -127,6 +130,7 @@ def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, js
         notify(_interrupted(wanted, so_far))
         raise
     document: dict[str, Any] = {
+        "ok": not found,
         "scheme": wanted.scheme,
         "seeds": tally.seeds,
         "operations": tally.operations,

@@ -47,6 +47,7 @@ def test_benchmark_runs_as_a_job(client: Client) -> None:
 
 def test_benchmark_shows_its_progress_and_is_cancelled(client: Client) -> None:
     job = client.submit_benchmark("startup", rounds=100)
+    until(lambda: client.job(job.id).state != "queued", "it has begun")
     waiting = client.submit_benchmark("startup")
     assert (waiting.state, waiting.position) == ("queued", 1)
     assert waiting.expected_seconds == 15
@@ -99,7 +100,7 @@ def test_unknown_benchmark_is_not_found(client: Client) -> None:
 
 def test_options_become_those_of_the_command() -> None:
     def command(name: str, **options: object) -> list[str]:
-        return benchmarks.command(benchmarks.find(name), options)[3:]
+        return benchmarks.command(benchmarks.find(name)).line(options)[3:]
 
     assert command("all") == ["bench", "--json"]
     assert command("e2e", stores=False, value_size=[64, 128], program=None) == [
@@ -110,4 +111,4 @@ def test_options_become_those_of_the_command() -> None:
     ]
     assert command("fpga", design="lake") == ["bench", "fpga", "--json", "lake"]
     for each in catalogue.ENTRIES:
-        assert benchmarks.schema(each)["properties"]
+        assert benchmarks.command(each).schema["properties"]

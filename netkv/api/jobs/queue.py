@@ -273,7 +273,7 @@ class Queue:
             return
         self._children[job.id] = child
         job.process = state.identity(child.pid)
-        if job.kind == "benchmark":
+        if job.kind != "scenario":
             # It has no runs in the store that would show that it has begun.
             job.state = "running"
         job.save()
@@ -341,7 +341,7 @@ class Queue:
         return self._store.heads(group=group)[::-1]
 
     def _progress(self, job: Record) -> JobProgress | None:
-        return _steps(job) if job.kind == "benchmark" else self._stored_progress(job.id)
+        return self._stored_progress(job.id) if job.kind == "scenario" else _steps(job)
 
     def _stored_progress(self, group: str) -> JobProgress | None:
         progress = self._store.progress(group)
@@ -399,7 +399,7 @@ def _ended(job: Record, how: Any, error: str | None = None) -> None:
 
 
 def _steps(job: Record) -> JobProgress | None:
-    """The progress of a benchmark."""
+    """The progress of a benchmark or tool."""
     found = steps.read(job.steps_file)
     if found is None:
         return None
@@ -416,7 +416,9 @@ def _steps(job: Record) -> JobProgress | None:
 
 def _succeeded(job: Record, result: Mapping[str, Any]) -> bool:
     """Whether all runs of a result are done and all thresholds were met; of several benchmarks,
-    whether none failed."""
+    whether none failed; of a tool, whether it found nothing wrong."""
+    if job.kind == "tool":
+        return bool(result.get("ok", True))
     if job.kind == "benchmark":
         return all(part["failed"] is None for part in result.get("parts", []))
     runs, thresholds = result.get("runs", []), result.get("thresholds", [])

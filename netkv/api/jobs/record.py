@@ -1,7 +1,7 @@
 """A job on disk.
 
     $NETKV_HOME/jobs/ID/job.json, scenario.yaml (of an own scenario), log, result.json,
-                        steps.json (of a benchmark)
+                        steps.json (of a benchmark or tool)
 
 A job survives its server: the process runs in a session of its own, and the next server finds it by
 pid, start time and boot. Changes are made under one lock, since several servers may have the same
@@ -83,7 +83,7 @@ class Record:
 
     @property
     def steps_file(self) -> Path:
-        """Where a benchmark writes its steps (`netkv.bench.steps`)."""
+        """Where a benchmark or tool writes its steps (`netkv.bench.steps`)."""
         return self.directory / "steps.json"
 
     def log(self, most_bytes: int = _TAIL_BYTES) -> str:

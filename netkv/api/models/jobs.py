@@ -1,4 +1,4 @@
-"""Models of jobs: requested scenarios and benchmarks, queued, in progress or ended."""
+"""Models of jobs: requested scenarios, benchmarks and tools, queued, in progress or ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netkv.api.models.fields import Changes, PlainName, Seed
 from netkv.runs.records import RunHead
 
 JobState = Literal["queued", "starting", "running", "stopping", "done", "failed", "cancelled"]
-JobKind = Literal["scenario", "benchmark"]
+JobKind = Literal["scenario", "benchmark", "tool"]
 ACTIVE: frozenset[JobState] = frozenset({"queued", "starting", "running", "stopping"})
 
 
@@ -145,11 +145,11 @@ class Job(Model):
     id: str
     """Also the id of the group of its runs."""
     kind: JobKind = "scenario"
-    """A benchmark has no plan and no runs."""
+    """Only a scenario has a plan and runs."""
     source: Literal["api", "terminal"]
     """Where it was requested. A job of a terminal is here while it runs."""
     title: str
-    """Name of its scenario, or command of its benchmark."""
+    """Name of its scenario, or the command of its benchmark or tool."""
     request: dict[str, Any] | None
     """The request as it came; null for a job of a terminal."""
     state: JobState
@@ -168,8 +168,8 @@ class Job(Model):
     runs: list[RunHead] = Field(default_factory=list)
     """Its runs so far; in lists of jobs only those in progress."""
     ok: bool | None = None
-    """Whether all its runs succeeded and all thresholds were met, or no part of its benchmark
-    failed; null before its end."""
+    """Whether all its runs succeeded and all thresholds were met, no part of its benchmark failed,
+    or its tool found nothing wrong; null before its end."""
     error: str | None = None
     """Why it failed, as a sentence."""
 

@@ -33,7 +33,7 @@ def router(context: Context) -> APIRouter:
                 seconds=each.seconds,
                 in_suite=each.in_suite,
                 needs=list(each.needs),
-                options_schema=benchmarks.schema(each),
+                options_schema=benchmarks.command(each).schema,
             )
             for each in catalogue.ENTRIES
         ]
@@ -51,7 +51,7 @@ def _submit(context: Context, name: str, request: BenchmarkRequest) -> Job:
     from netkv.api.jobs import benchmarks
 
     entry = benchmarks.find(name)
-    command = benchmarks.command(entry, request.options)
+    command = benchmarks.command(entry).line(request.options)
     return context.jobs.submit(
         kind="benchmark",
         title=entry.name,

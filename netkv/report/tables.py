@@ -22,6 +22,13 @@ _LEFT_OUT = ("control_plane_mib_per_s",)
 """Metrics whose columns do not fit into a terminal."""
 _BROKEN = {"predicted": "pre-\ndicted"}
 """Headings with line breaks, because they are wider than their values."""
+_EVENT_STYLES = {
+    "failed": "red",
+    "killed": "red",
+    "fault": "red",
+    "recovered": "green",
+    "healed": "green",
+}
 STATUS_STYLE = {"done": "green", "running": "cyan", "failed": "red", "cancelled": "dim"}
 
 
@@ -175,7 +182,7 @@ def events(run: RunRecord) -> Table:
     table.add_column("node")
     table.add_column("")
     for event in run.events:
-        style = {"failed": "red", "killed": "red", "recovered": "green"}.get(event.kind, "")
+        style = _EVENT_STYLES.get(event.kind, "")
         table.add_row(f"{event.time:.1f} s", Text(event.kind, style=style), event.node, event.text)
     return table
 

@@ -138,7 +138,7 @@ class LabEvent(Model):
     text: str
     recovery: RecoveryDetails | None
     """Details of an event `recovered`."""
-    change: Change | None
+    change: Change | None = None
     """Details of an event `fault`, `healed` or `load`."""
 
     @classmethod

@@ -14,7 +14,7 @@ const RATIO = 2;
 /** Violations that are shown in full. */
 const MOST = 3;
 /** @type {Record<string, string>} */
-const KINDS = { failed: "bad", killed: "bad", recovered: "good" };
+const KINDS = { failed: "bad", killed: "bad", fault: "bad", recovered: "good", healed: "good" };
 
 /**
  * @param {Schemas["ComparedRuns"]} compared

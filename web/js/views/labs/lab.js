@@ -18,8 +18,8 @@ import { sentenceOf } from "../../parts/problem.js";
 
 /** Milliseconds between two requests for what the stream does not have: events, pids, arbitration. */
 const RELOAD_MS = 5000;
-const BAD_EVENTS = new Set(["killed", "failed"]);
-const GOOD_EVENTS = new Set(["ready", "recovered"]);
+const BAD_EVENTS = new Set(["killed", "failed", "fault"]);
+const GOOD_EVENTS = new Set(["ready", "recovered", "healed"]);
 
 /** @param {HTMLElement} place @param {string} name */
 export function lab(place, name) {

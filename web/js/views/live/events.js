@@ -4,7 +4,7 @@ import { fill, make, table } from "../../core/dom.js";
 import { time } from "../../core/format.js";
 
 /** @type {Record<string, string>} */
-const KINDS = { failed: "bad", killed: "bad", recovered: "good" };
+const KINDS = { failed: "bad", killed: "bad", fault: "bad", recovered: "good", healed: "good" };
 
 /** A card with a table of events. */
 export function events() {

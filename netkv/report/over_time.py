@@ -180,7 +180,7 @@ def _faults(run: RunRecord) -> Iterator[Stretch]:
     begun: dict[int, tuple[str, float]] = {}
     for event in run.events:
         change = event.change
-        if change is None or change.action in _OF_NODES or not 0 < event.time < run.duration:
+        if change is None or change.action in _OF_NODES or event.time >= run.duration:
             continue
         for number in change.ends:
             if number in begun:

@@ -229,6 +229,8 @@ def test_events_are_marked_with_their_text(store: Store) -> None:
             changes = Changes()
             loss = {"node": "client", "loss": 0.1}
             for at, action in (
+                (0.0, {"partition": "controller"}),
+                (2.0, {"heal": "controller"}),
                 (5.0, {"shift": {"kind": "hot-in"}}),
                 (9.99, {"kill": "servers-0"}),
                 (14.0, {"link": loss}),
@@ -242,6 +244,7 @@ def test_events_are_marked_with_their_text(store: Store) -> None:
     assert bands == [
         ("warm-up", -3, 0),
         ("servers-0 down", 10, 12),
+        ("partition controller", 0, 2.1),
         ("link of client: loss 0.1", 14.0, 15.1),
     ]
 

@@ -186,6 +186,8 @@ def test_fault_of_a_scenario_is_shaded_until_it_is_healed(served: Served, page: 
         record(sink, run)
         changes = Changes()
         for at, action in (
+            (0, {"link": {"node": "client", "loss": 0.1}}),
+            (1, {"link": {"node": "client"}}),
             (4, {"slow": slow}),
             (5, {"shift": {"kind": "hot-in"}}),
             (7, {"slow": {**slow, "factor": 1}}),
@@ -198,9 +200,10 @@ def test_fault_of_a_scenario_is_shaded_until_it_is_healed(served: Served, page: 
     wait_for_points(page, 20)
     layout = page.evaluate("document.getElementById('throughput').layout")
     shapes = [(shape["type"], shape["x0"], shape["x1"]) for shape in layout["shapes"]]
-    bands = [(-3, 0), (4, 7), (10, 12), (15, 20)]
+    bands = [(-3, 0), (0, 1), (4, 7), (10, 12), (15, 20)]
     assert shapes == [*(("rect", *band) for band in bands), ("line", 5, 5)]
     assert [each["text"] for each in layout["annotations"]] == [
+        "link of client: loss 0.1",
         "slow servers-1: factor 4",
         "servers-0 down",
         "partition controller",

@@ -37,7 +37,8 @@ export function disturbances(shown) {
     const faults = new Map();
     const end = series.columns.time.at(-1) ?? 0;
     for (const event of series.events) {
-      if (event.time <= 0 || event.time > run.duration + 1) continue;
+      // A fault may be in force from the beginning, or since the warm-up.
+      if ((event.time <= 0 && !event.change) || event.time > run.duration + 1) continue;
       if (DOWN.has(event.kind) && event.node !== "rack") {
         if (!down.has(event.node)) down.set(event.node, event.time);
       } else if (UP.has(event.kind) && down.has(event.node)) {

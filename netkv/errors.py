@@ -12,6 +12,12 @@ from difflib import get_close_matches
 from typing import ClassVar
 
 
+def sentence(text: str) -> str:
+    """A text of the engine or the like as a sentence."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?")) else f"{text}."
+
+
 class NetkvError(Exception):
     """An error that the user can correct."""
 

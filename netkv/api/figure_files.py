@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from starlette.responses import Response
 
+from netkv.api.downloads import download
 from netkv.api.models.figures import FigureNumbers, PlottedFigure
-from netkv.api.parameters import safe_name
 
 if TYPE_CHECKING:
     from netkv.report.figure import Figure
@@ -54,8 +54,4 @@ def response(figure: Figure, kind: Kind) -> Response:
         content = figure_table.to_latex(figure)
     else:
         content = draw([figure], kind)
-    return Response(
-        content,
-        media_type=MEDIA[kind],
-        headers={"content-disposition": f'attachment; filename="{safe_name(figure.name)}.{kind}"'},
-    )
+    return download(content, MEDIA[kind], figure.name, kind)

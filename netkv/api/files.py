@@ -6,7 +6,7 @@ read whatever the server may read.
 
 from __future__ import annotations
 
-from netkv.api.problems import RequestFieldError
+from netkv.api.errors import RequestFieldError
 from netkv.lab.spec import LabSpec
 
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+from netkv.api.errors import ConflictError, NotFoundError, RequestFieldError
 from netkv.api.models.labs import (
     Arbitration,
     ControllerDetails,
@@ -18,8 +19,8 @@ from netkv.api.models.labs import (
     LabSummary,
     NodeDetails,
 )
-from netkv.api.problems import ConflictError, NotFoundError, RequestFieldError, found
-from netkv.errors import NetkvError, suggest
+from netkv.api.problems import found
+from netkv.errors import NetkvError, sentence, suggest
 from netkv.lab import daemon, external_clients, picture, state
 from netkv.lab.daemon import RefusedError
 from netkv.lab.picture import Picture
@@ -162,12 +163,6 @@ def request(lab: state.Lab, message: dict[str, Any], timeout: float = ANSWER_S) 
         raise RequestFieldError(sentence(str(error)), field) from error
     except NetkvError as error:
         raise ConflictError(str(error)) from error
-
-
-def sentence(text: str) -> str:
-    """An error text as a sentence."""
-    text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "?")) else f"{text}."
 
 
 async def node_details(lab: state.Lab, name: str) -> NodeDetails:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated
 
 from fastapi import Path, Query
@@ -19,10 +18,3 @@ Name = Annotated[
     str, Path(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100, description="Its name.")
 ]
 """A name that cannot be a path of a file."""
-
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-
-
-def safe_name(text: str, otherwise: str = "netkv") -> str:
-    """A text as the name of a file in a header."""
-    return _UNSAFE.sub("-", text).strip(".-") or otherwise

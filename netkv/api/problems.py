@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.routing import compile_path
 
+from netkv.api.errors import ConflictError, LimitError, NotFoundError, RequestFieldError
 from netkv.api.models.base import Model
 from netkv.errors import NetkvError, OptionsError, UsageError
 
@@ -69,26 +70,6 @@ class Problem(Model):
     """A sentence: what is wrong, and how to correct it."""
     errors: list[WrongField] = Field(default_factory=list)
     """The wrong fields of the request, if any."""
-
-
-class ConflictError(NetkvError):
-    """The state of the server does not permit the request."""
-
-
-class NotFoundError(NetkvError):
-    """The requested object does not exist."""
-
-
-class LimitError(NetkvError):
-    """The request exceeds a limit of the server; it can be repeated later."""
-
-
-class RequestFieldError(UsageError):
-    """A field of the request is wrong."""
-
-    def __init__(self, text: str, field: str) -> None:
-        super().__init__(text)
-        self.field = field
 
 
 _STATUSES: dict[type[NetkvError], int] = {

@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import secrets
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from netkv.api import private_file
 from netkv.api.tls import Certificate
 from netkv.lab import state
 from netkv.lab.state import Identity
@@ -62,19 +62,12 @@ def announced(url: str, token: bool, certificate: Certificate | None) -> Iterato
     cert = None if certificate is None else str(certificate.cert)
     # Without the file, programs find no server; nothing else depends on it.
     with contextlib.suppress(OSError):
-        _write(Running(url, own, token, cert))
+        text = json.dumps(asdict(Running(url, own, token, cert)), indent=2)
+        with private_file.draft(file(), text) as draft:
+            draft.replace(file())
     try:
         yield
     finally:
         current = find()
         if current is not None and current.process == own:
             file().unlink(missing_ok=True)
-
-
-def _write(found: Running) -> None:
-    draft = file().with_name(f"server.json.{secrets.token_hex(8)}")
-    draft.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as opened:
-        json.dump(asdict(found), opened, indent=2)
-    draft.replace(file())

@@ -13,6 +13,7 @@ import secrets
 import stat
 from pathlib import Path
 
+from netkv.api import private_file
 from netkv.errors import NetkvError
 from netkv.lab import state
 
@@ -90,23 +91,12 @@ def _stamp() -> tuple[int, ...]:
 
 
 def _write(token: str, replace: bool) -> None:
-    draft = file().with_name(f"api-token.{secrets.token_hex(8)}")
     try:
-        draft.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(
-            draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-        )
-        try:
-            with os.fdopen(descriptor, "w", encoding="ascii") as opened:
-                # Not what umask has left of the mode.
-                os.fchmod(descriptor, 0o600)
-                opened.write(token + "\n")
+        with private_file.draft(file(), token + "\n") as draft:
             if replace:
                 draft.replace(file())
             else:
                 _link(draft)
-        finally:
-            draft.unlink(missing_ok=True)
     except OSError as error:
         raise NetkvError(f"The token file {file()} cannot be written: {error.strerror}.") from error
 

@@ -6,7 +6,8 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from netkv.cli.p4_source import hex_bytes, read_text
+from netkv.cli.p4_source import read_text
+from netkv.hex_text import hex_bytes
 
 Frames = list[tuple[int, bytes]]
 """Ports and frames, in order."""

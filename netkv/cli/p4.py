@@ -24,9 +24,9 @@ from netkv.cli.p4_source import (
     Program,
     compile_source,
     compiled,
-    hex_bytes,
     read_text,
 )
+from netkv.hex_text import hex_bytes
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -59,14 +59,6 @@ def compiled(program: Path, include: list[Path] | None, define: list[str] | None
         raise NetkvError(f"{program} does not compile.\n{error}") from error
 
 
-def hex_bytes(text: str) -> bytes:
-    """Bytes of hex digits with blanks and colons; ValueError for anything else."""
-    digits = re.sub(r"[\s:]|0x", "", text)
-    if not digits:
-        raise ValueError("no digits")
-    return bytes.fromhex(digits)
-
-
 def read_text(file: Path) -> str:
     """The text of a file; raises `UsageError` if it cannot be read."""
     from netkv.errors import UsageError

@@ -14,6 +14,7 @@ from finsy.proto import p4r
 
 from netkv.p4rt.client import P4RuntimeClient
 from netkv.p4rt.entities import Names
+from netkv.p4rt.match_text import joined
 from netkv.p4rt.schema import Table
 
 CONNECT_TIMEOUT_S = 3.0
@@ -61,8 +62,7 @@ class EntryInfo:
     """An entry of a table."""
 
     match: dict[str, str]
-    """`0x0a`, `0x0a/24`, `0x0a &&& 0xff` or `0x01..0x0f`; a field that may have any value is left
-    out."""
+    """As in `match_text`; a field that may have any value is left out."""
     action: str
     params: dict[str, str]
     priority: int
@@ -189,11 +189,11 @@ def _action(names: Names, action: p4r.TableAction) -> tuple[str, dict[str, str]]
 def _match(match: p4r.FieldMatch) -> str:
     match match.WhichOneof("field_match_type"):
         case "lpm":
-            return f"{_hex(match.lpm.value)}/{match.lpm.prefix_len}"
+            return joined("lpm", _hex(match.lpm.value), match.lpm.prefix_len)
         case "ternary":
-            return f"{_hex(match.ternary.value)} &&& {_hex(match.ternary.mask)}"
+            return joined("ternary", _hex(match.ternary.value), _hex(match.ternary.mask))
         case "range":
-            return f"{_hex(match.range.low)}..{_hex(match.range.high)}"
+            return joined("range", _hex(match.range.low), _hex(match.range.high))
         case "optional":
             return _hex(match.optional.value)
     return _hex(match.exact.value)

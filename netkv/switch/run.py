@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from netkv import _engine
-from netkv.errors import NetkvError, UsageError
+from netkv.errors import NetkvError, UsageError, sentence
 from netkv.p4rt.server import P4RuntimeServer
 from netkv.switch.ports import Interface, Port, Ring
 
@@ -105,7 +105,7 @@ def run(
         if options.pcap is not None:
             node.record(str(options.pcap))
     except (OSError, ValueError) as error:
-        raise NetkvError(_sentence(str(error))) from error
+        raise NetkvError(sentence(str(error))) from error
     try:
         asyncio.run(_serve(options, switch, node, listening, warn))
         return node.statistics()
@@ -132,7 +132,7 @@ async def _serve(
         try:
             served = await server.start(options.tcp_port, options.host)
         except OSError as error:
-            raise NetkvError(_sentence(str(error))) from error
+            raise NetkvError(sentence(str(error))) from error
         try:
             node.start()
             listening(Running(served, options))
@@ -191,8 +191,3 @@ def stop_signals(stop: asyncio.Event) -> Iterator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
-
-
-def _sentence(text: str) -> str:
-    """Capitalizes a text of the engine and ends it with a full stop."""
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from netkv import _engine, resources, schemes
+from netkv.api.errors import RequestFieldError
 from netkv.api.models.programs import MAX_PACKETS, SourceText, TraceRequest
 from netkv.api.programs import (
     compiling,
@@ -23,7 +24,6 @@ from netkv.api.programs import (
     state,
     tracing,
 )
-from netkv.api.programs.errors import InputError
 from netkv.p4rt import p4info
 from tests.api.serving import Served
 from tests.waiting import PATIENCE_S
@@ -183,7 +183,7 @@ def test_no_other_file_of_the_server_is_read(
         SourceText(source=include),
         SourceText(source='#include "a.p4"', files={"a.p4": include}),
     ):
-        with pytest.raises(InputError, match="include") as raised:
+        with pytest.raises(RequestFieldError, match="include") as raised:
             compiling.check(request)
         assert "root:" not in str(raised.value)
 
@@ -218,7 +218,7 @@ def test_no_spelling_of_an_include_passes_the_check(
         source = random.choice(starts) + some + random.choice(ends) + random.choice(names)
         try:
             compiling.check_includes("program.p4", source, "source")
-        except InputError:
+        except RequestFieldError:
             continue
         passed += 1
         assert not reaches_the_canary(source), repr(source)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from netkv.api.errors import NotFoundError
 from netkv.api.jobs.commands import Command
-from netkv.api.problems import NotFoundError
 from netkv.bench import catalogue
 from netkv.bench.catalogue import Entry
 from netkv.errors import suggest

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from netkv.api import files
+from netkv.api.errors import RequestFieldError
 from netkv.api.models.jobs import ScenarioRequest
-from netkv.api.problems import RequestFieldError
 from netkv.errors import UsageError
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from netkv.api.jobs.commands import Command
-from netkv.api.problems import NotFoundError
+from netkv.api.errors import NotFoundError
 from netkv.errors import suggest
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from netkv.api.models.base import Model, RequestModel
+from netkv.runs import histograms
 from netkv.runs.compare import Comparison
 from netkv.runs.records import RunHead
 from netkv.runs.remarks import MAX_NOTE, TAG
@@ -94,6 +95,19 @@ class LatencyHistogram(Model):
     """Latencies in microseconds, rising."""
     above: list[float]
     """The fraction of operations with a higher latency, for each of them."""
+
+    @classmethod
+    def of(cls, runs: list[str], one: RunHead, histogram: Any | None) -> LatencyHistogram:
+        """The distribution of a merged histogram; `one` is any of the runs."""
+        values, above = histograms.complement(histogram)
+        return cls(
+            runs=runs,
+            scheme=one.scheme,
+            params=one.params,
+            count=histograms.count(histogram),
+            value_us=values,
+            above=above,
+        )
 
 
 class Difference(Model):

@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from netkv import resources
+from netkv.api.errors import RequestFieldError
 from netkv.api.models.programs import MAX_SOURCE, Diagnostic, ProgramCheck, SourceText
 from netkv.api.programs import interface
-from netkv.api.programs.errors import InputError
 
 NAME = "program.p4"
 
@@ -48,17 +48,17 @@ def check(request: SourceText) -> ProgramCheck:
 def compiled(source: str, files: Mapping[str, str], defines: Mapping[str, str]) -> bytes:
     """The bundle of a program; the process must be in an empty directory, where `files` go.
 
-    Raises `CompileError`, and `InputError` for files that a request may not include.
+    Raises `CompileError`, and `RequestFieldError` for files that a request may not include.
     """
     from netkv import _engine
 
     if len(source) + sum(map(len, files.values())) > MAX_SOURCE:
-        raise InputError(
+        raise RequestFieldError(
             f"The program and its files have more than {MAX_SOURCE:,} characters.", "files"
         )
     for name, text in files.items():
         if not _PATH.fullmatch(name) or name == NAME:
-            raise InputError(f"'{name}' is no path of a file, as 'parts/cache.p4'.", "files")
+            raise RequestFieldError(f"'{name}' is no path of a file, as 'parts/cache.p4'.", "files")
         check_includes(name, text, f"files.{name}")
     check_includes(NAME, source, "source")
     for name, text in files.items():
@@ -67,7 +67,7 @@ def compiled(source: str, files: Mapping[str, str], defines: Mapping[str, str]) 
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
         except (OSError, UnicodeEncodeError) as error:
-            raise InputError(f"'{name}' cannot be a file: {error}.", "files") from error
+            raise RequestFieldError(f"'{name}' cannot be a file: {error}.", "files") from error
     return _engine.compile_source(NAME, source, [str(resources.path("p4"))], dict(defines))
 
 
@@ -83,7 +83,7 @@ def without_paths(text: str) -> str:
 
 
 def check_includes(file: str, text: str, field: str) -> None:
-    """Raises `InputError` for an include that rule 1 forbids.
+    """Raises `RequestFieldError` for an include that rule 1 forbids.
 
     The preprocessor takes the name after the first `include` of a line, whatever stands before it,
     so every `include` with a name counts here, in comments, too.
@@ -93,14 +93,14 @@ def check_includes(file: str, text: str, field: str) -> None:
         named = _NAMED.match(text, directive.end())
         if named is None:
             line = text.count("\n", 0, directive.start()) + 1
-            raise InputError(
+            raise RequestFieldError(
                 f'{file}:{line}: an #include is followed by "FILE" or <FILE>, not by a macro.',
                 field,
             )
     for name in names:
         path = name.rstrip('">')
         if not _PATH.fullmatch(path) or ".." in PurePosixPath(path).parts:
-            raise InputError(
+            raise RequestFieldError(
                 f"{file}: '{path[:60]}' cannot be included: name a file of the request or one that "
                 f'ships with netkv, as "common/headers.p4".',
                 field,

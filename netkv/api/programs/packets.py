@@ -7,6 +7,7 @@ import re
 from typing import TypeVar
 
 from netkv import _engine
+from netkv.api.errors import RequestFieldError
 from netkv.api.models.programs import (
     MAX_FRAME,
     CacheMetadata,
@@ -16,8 +17,8 @@ from netkv.api.models.programs import (
     Slot,
     Stamp,
 )
-from netkv.api.programs.errors import InputError
 from netkv.errors import suggest
+from netkv.hex_text import hex_bytes
 
 MIN_FRAME = 14
 
@@ -32,20 +33,20 @@ _OTHERS = {
 
 
 def frame(packet: Packet, field: str) -> bytes:
-    """The bytes of a packet; `field` is its path in the request. Raises `InputError`."""
+    """The bytes of a packet; `field` is its path in the request. Raises `RequestFieldError`."""
     if (packet.frame is None) == (packet.message is None):
-        raise InputError("A packet has either 'frame' or 'message'.", field)
+        raise RequestFieldError("A packet has either 'frame' or 'message'.", field)
     if packet.message is not None:
         return _written(packet.message, f"{field}.message")
     assert packet.frame is not None
     try:
-        found = bytes.fromhex(re.sub(r"[\s:]|0x", "", packet.frame))
+        found = hex_bytes(packet.frame)
     except ValueError:
-        raise InputError(
+        raise RequestFieldError(
             "A frame is hex digits, as 'ffffffffffff 0a0000000001 0800 45…'.", f"{field}.frame"
         ) from None
     if not MIN_FRAME <= len(found) <= MAX_FRAME:
-        raise InputError(
+        raise RequestFieldError(
             f"The frame has {len(found)} bytes; an Ethernet frame has {MIN_FRAME} to {MAX_FRAME}.",
             f"{field}.frame",
         )
@@ -88,13 +89,13 @@ def _record(model: type[T], values: tuple[int, ...] | None) -> T | None:
 def _written(message: KvMessage, field: str) -> bytes:
     op = _engine.Op.__members__.get(message.op.upper())
     if op is None:
-        raise InputError(
+        raise RequestFieldError(
             f"'{message.op}' is no operation. {suggest(message.op, _engine.Op.__members__)}",
             f"{field}.op",
         )
     status = _engine.Status.__members__.get(message.status.upper())
     if status is None:
-        raise InputError(
+        raise RequestFieldError(
             f"'{message.status}' is no status. "
             f"{suggest(message.status, _engine.Status.__members__)}",
             f"{field}.status",
@@ -122,7 +123,7 @@ def _written(message: KvMessage, field: str) -> bytes:
         )
     except (ValueError, OverflowError) as error:
         text = str(error).rstrip(".")
-        raise InputError(f"This is no message of netkv: {text}.", field) from error
+        raise RequestFieldError(f"This is no message of netkv: {text}.", field) from error
 
 
 def _values(model: CacheMetadata | Stamp | Slot | Load | None) -> tuple[int, ...] | None:
@@ -134,7 +135,7 @@ def _key(text: str, field: str) -> bytes:
         return _engine.key_of_id(int(text[1:]))
     found = _bytes(text, field)
     if not 1 <= len(found) <= _engine.KEY_BYTES:
-        raise InputError(
+        raise RequestFieldError(
             f"A key has {_engine.KEY_BYTES} bytes, '{text}' has {len(found)}: write '#0' for the "
             f"first key of a load, a text, or hex.",
             field,
@@ -148,7 +149,9 @@ def _bytes(text: str, field: str) -> bytes:
     try:
         return bytes.fromhex(text[2:])
     except ValueError:
-        raise InputError(f"'{text[:40]}' is not pairs of hex digits after 0x.", field) from None
+        raise RequestFieldError(
+            f"'{text[:40]}' is not pairs of hex digits after 0x.", field
+        ) from None
 
 
 def _address(name: str, field: str) -> int:
@@ -160,7 +163,7 @@ def _address(name: str, field: str) -> int:
             return _engine.client_ip(number) if host[1] == "client" else _engine.server_ip(number)
         return int(ipaddress.IPv4Address(name))
     except (ValueError, OverflowError):
-        raise InputError(
+        raise RequestFieldError(
             f"'{name}' is no host: write client-1, server-0, service, controller, coordinator, or "
             f"an IPv4 address.",
             field,

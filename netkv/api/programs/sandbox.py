@@ -18,8 +18,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
-from netkv.api.problems import LimitError, RequestFieldError
-from netkv.api.programs.errors import InputError
+from netkv.api.errors import LimitError, RequestFieldError
 from netkv.errors import NetkvError, UsageError
 from netkv.worker_process import WorkerProcess
 
@@ -94,7 +93,7 @@ def _main(pipe: Connection) -> None:
     answer: tuple[Any, ...]
     try:
         answer = ("done", work(request))
-    except InputError as error:
+    except RequestFieldError as error:
         answer = ("field", str(error), error.field)
     except UsageError as error:
         answer = ("usage", str(error))

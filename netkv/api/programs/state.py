@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from netkv.api.errors import RequestFieldError
 from netkv.api.models.programs import (
     CloneSession,
     CounterCell,
@@ -21,7 +22,8 @@ from netkv.api.models.programs import (
     StateAfter,
 )
 from netkv.api.programs import numbers
-from netkv.api.programs.errors import InputError
+from netkv.errors import sentence
+from netkv.p4rt import match_text
 from netkv.p4rt.errors import RpcError
 from netkv.p4rt.schema import Action, Array, Field, Schema, Table
 
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
 MAX_CELLS = 4096
 """Cells of registers, and of counters, in a response."""
 
-_SEPARATORS = {"lpm": "/", "ternary": "&&&", "range": ".."}
-
 
 # --------------------------------------------------------------------------------- before a trace
 
@@ -40,7 +40,7 @@ _SEPARATORS = {"lpm": "/", "ternary": "&&&", "range": ".."}
 def write(switch: _engine.Switch, schema: Schema, setup: Setup) -> Touched:
     """Set a switch up; returns what that has written.
 
-    Raises `InputError` for what its program does not have, or refuses.
+    Raises `RequestFieldError` for what its program does not have, or refuses.
     """
     for at, entry in enumerate(setup.entries):
         _try(f"entries.{at}", partial(_insert, switch, schema, entry))
@@ -64,9 +64,7 @@ def _try(field: str, work: Callable[[], None]) -> None:
     try:
         work()
     except (_engine.ControlError, RpcError, ValueError, OverflowError) as error:
-        text = str(error)
-        sentence = text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
-        raise InputError(sentence, f"setup.{field}") from error
+        raise RequestFieldError(sentence(str(error)), f"setup.{field}") from error
 
 
 def _insert(switch: _engine.Switch, schema: Schema, entry: Entry) -> None:
@@ -110,10 +108,10 @@ def _params(action: Action, params: Mapping[str, int | str]) -> list[bytes]:
 def _match(key: Field, value: int | str) -> _engine.Match:
     if key.kind in ("exact", "optional"):
         return (key.id, key.kind, numbers.parse(value, key))
-    separator = _SEPARATORS[key.kind]
-    first, found, second = str(value).partition(separator)
-    if not found:
-        raise ValueError(f"'{key.name}' is matched as {key.kind}: write 'A{separator}B'.")
+    try:
+        first, second = match_text.split(key.kind, str(value))
+    except ValueError as error:
+        raise ValueError(f"'{key.name}' is matched as {key.kind}: {error}.") from None
     if key.kind == "lpm":
         length = numbers.whole(second, "The length of a prefix")
         return (key.id, "lpm", numbers.parse(first, key), length)
@@ -180,9 +178,9 @@ def _matched(match: _engine.Match) -> str:
     if match[1] in ("exact", "optional"):
         return first
     second = match[3]  # type: ignore[misc]
-    return f"{first}{_SEPARATORS[match[1]]}" + (
-        str(second) if isinstance(second, int) else numbers.text(second)
-    )
+    # The length of a prefix is a number.
+    shown = second if isinstance(second, int) else numbers.text(second)
+    return match_text.joined(match[1], first, shown)
 
 
 def _default(switch: _engine.Switch, schema: Schema, table: Table) -> DefaultAction | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netkv import _engine
+from netkv.api.errors import RequestFieldError
 from netkv.api.models.programs import (
     Frame,
     Step,
@@ -15,7 +16,6 @@ from netkv.api.models.programs import (
     TraceResult,
 )
 from netkv.api.programs import compiling, interface, packets, shipped, state
-from netkv.api.programs.errors import InputError
 
 MAX_STEPS = 20_000
 """Steps in a response."""
@@ -62,15 +62,15 @@ def _compiled(job: Job) -> bytes:
     request = job.request
     if job.program == shipped.SOURCE:
         if request.source is None:
-            raise InputError("'source' is the text of the program.", "source")
+            raise RequestFieldError("'source' is the text of the program.", "source")
         try:
             return compiling.compiled(request.source, request.files, request.defines or {})
         except _engine.CompileError as error:
             text = compiling.without_paths(str(error))
-            raise InputError(f"The program does not compile.\n{text}", "source") from error
+            raise RequestFieldError(f"The program does not compile.\n{text}", "source") from error
     for field in ("source", "files"):
         if getattr(request, field):
-            raise InputError(_SOURCE_ONLY.format(field=field), field)
+            raise RequestFieldError(_SOURCE_ONLY.format(field=field), field)
     program = shipped.program(job.program)
     macros = shipped.defines(program) if request.defines is None else request.defines
     return shipped.compiled(program, macros)

@@ -10,9 +10,11 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from netkv.api.context import Context
+from netkv.api.downloads import download
+from netkv.api.errors import RequestFieldError
 from netkv.api.models.runs import ComparedRuns, Difference, LatencyHistogram
-from netkv.api.parameters import RunIds, safe_name
-from netkv.api.problems import RequestFieldError, found, permitted, responses
+from netkv.api.parameters import RunIds
+from netkv.api.problems import found, permitted, responses
 from netkv.errors import UsageError
 from netkv.runs import RunRecord, export, histograms
 from netkv.runs.compare import Comparison, compare, repeats, settings
@@ -77,19 +79,8 @@ def router(context: Context) -> APIRouter:
         for group in groups:
             done = [each.id for each in group if texts.get(each.id)]
             merged = histograms.merge(texts[each] for each in done)
-            if not histograms.count(merged):
-                continue
-            values, above = histograms.complement(merged)
-            answer.append(
-                LatencyHistogram(
-                    runs=done,
-                    scheme=group[0].scheme,
-                    params=group[0].params,
-                    count=histograms.count(merged),
-                    value_us=values,
-                    above=above,
-                )
-            )
+            if histograms.count(merged):
+                answer.append(LatencyHistogram.of(done, group[0], merged))
         return answer
 
     @routes.get(
@@ -106,12 +97,7 @@ def router(context: Context) -> APIRouter:
         media, write = _EXPORTS[format]
         records = [found(store.record, each) for each in dict.fromkeys(run)]
         content = permitted(lambda: write(records))
-        name = safe_name(records[0].id if len(records) == 1 else "runs")
-        return Response(
-            content,
-            media_type=media,
-            headers={"content-disposition": f'attachment; filename="{name}.{format}"'},
-        )
+        return download(content, media, records[0].id if len(records) == 1 else "runs", format)
 
     return routes
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Path
 
 from netkv.api.context import Context
+from netkv.api.errors import NotFoundError, RequestFieldError
 from netkv.api.models.designs import (
     DesignCounters,
     DesignDetails,
@@ -24,7 +25,7 @@ from netkv.api.models.designs import (
     RunningDesign,
 )
 from netkv.api.parameters import Name
-from netkv.api.problems import NotFoundError, RequestFieldError, found, responses
+from netkv.api.problems import found, responses
 from netkv.errors import NetkvError, UsageError, suggest
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from netkv import evaluation, resources
 from netkv.api import figure_files
 from netkv.api.context import Context
+from netkv.api.errors import NotFoundError
 from netkv.api.models.figures import (
     ClaimRow,
     EvaluationSummary,
@@ -15,7 +16,7 @@ from netkv.api.models.figures import (
     ExperimentSummary,
 )
 from netkv.api.parameters import Name
-from netkv.api.problems import NotFoundError, found, responses
+from netkv.api.problems import found, responses
 from netkv.evaluation import Evaluation, Experiment, Measured, Row
 from netkv.evaluation.document import reported
 

@@ -9,9 +9,10 @@ from starlette.responses import Response
 
 from netkv.api import figure_files
 from netkv.api.context import Context
+from netkv.api.errors import NotFoundError
 from netkv.api.models.figures import Look, Looks, Plots
 from netkv.api.parameters import RunIds
-from netkv.api.problems import NotFoundError, found, responses
+from netkv.api.problems import found, responses
 from netkv.report import style
 from netkv.schemes import all_schemes
 

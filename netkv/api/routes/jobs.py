@@ -12,9 +12,10 @@ from fastapi.responses import StreamingResponse
 
 from netkv.api import feed, limits
 from netkv.api.context import Context
+from netkv.api.errors import ConflictError, LimitError
 from netkv.api.jobs import requests
 from netkv.api.models.jobs import ACTIVE, Job, JobLog, Jobs, ScenarioRequest
-from netkv.api.problems import ConflictError, LimitError, responses
+from netkv.api.problems import responses
 from netkv.runs import walltime
 
 _POLL = 0.2

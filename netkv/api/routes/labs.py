@@ -11,6 +11,7 @@ from fastapi import APIRouter, Path, Query
 
 from netkv.api import files, labs
 from netkv.api.context import Context
+from netkv.api.errors import ConflictError, LimitError, NotFoundError, RequestFieldError
 from netkv.api.models.base import Empty
 from netkv.api.models.labs import (
     MAX_WAIT_S,
@@ -30,14 +31,8 @@ from netkv.api.models.labs import (
     NodeDetails,
 )
 from netkv.api.parameters import Name
-from netkv.api.problems import (
-    ConflictError,
-    LimitError,
-    NotFoundError,
-    RequestFieldError,
-    responses,
-)
-from netkv.errors import MisfitError, OptionsError, UsageError
+from netkv.api.problems import responses
+from netkv.errors import MisfitError, OptionsError, UsageError, sentence
 from netkv.lab import daemon, log_file
 from netkv.lab.feed import MAX_SAMPLES
 from netkv.lab.requests import MAX_KEYS
@@ -284,7 +279,7 @@ def _rack(request: LabRequest) -> RackSpec:
         fields |= {
             f"--set {path}={value}": name for name, (path, value) in options.named_changes().items()
         }
-        text = "\n".join(labs.sentence(each.text) for each in error.wrong)
+        text = "\n".join(sentence(each.text) for each in error.wrong)
         raise RequestFieldError(text, fields.get(error.wrong[0].where, "")) from error
     except MisfitError as error:
         named = {path: name for name, (path, _) in options.named_changes().items()}

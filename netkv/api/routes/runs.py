@@ -10,6 +10,7 @@ from pydantic import StringConstraints
 
 from netkv import metrics
 from netkv.api.context import Context
+from netkv.api.errors import NotFoundError, RequestFieldError
 from netkv.api.models.runs import (
     Deleted,
     GroupVerdicts,
@@ -23,7 +24,7 @@ from netkv.api.models.runs import (
     StoredValues,
 )
 from netkv.api.parameters import MAX_RUNS, AnyRunId, RunId
-from netkv.api.problems import NotFoundError, RequestFieldError, found, permitted, responses
+from netkv.api.problems import found, permitted, responses
 from netkv.errors import UsageError
 from netkv.runs import RunHead, RunRecord, histograms
 from netkv.runs.downsample import MAX_POINTS, downsample
@@ -202,15 +203,7 @@ def router(context: Context) -> APIRouter:
         """The latencies of a run: for each one, the fraction of operations that took longer."""
         head = found(store.head, run_id)
         merged = histograms.merge(store.histograms([run_id]).values())
-        values, above = histograms.complement(merged)
-        return LatencyHistogram(
-            runs=[run_id],
-            scheme=head.scheme,
-            params=head.params,
-            count=histograms.count(merged),
-            value_us=values,
-            above=above,
-        )
+        return LatencyHistogram.of([run_id], head, merged)
 
     @routes.get("/runs/{run_id}/events", responses=responses(404))
     def show_events(run_id: RunId) -> list[RunEvent]:

@@ -10,12 +10,13 @@ It uses the standard library for HTTP: the API is JSON and one stream of lines, 
 that would be one more dependency of every installation.
 """
 
-from netkv.api_client.client import Client, Scenario
+from netkv.api_client.client import Changes, Client, Scenario
 from netkv.api_client.errors import ApiError, JobError, NoServerError, WrongField
 from netkv.api_client.stream import Message
 
 __all__ = [
     "ApiError",
+    "Changes",
     "Client",
     "JobError",
     "Message",

@@ -6,7 +6,7 @@ import http.client
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
 from netkv.api_client.connection import Connection
@@ -27,6 +27,19 @@ if TYPE_CHECKING:
 Scenario: TypeAlias = str | Path | Mapping[str, Any]
 """A scenario: the name of one that ships, the text of a file (several lines), a file, or an object
 with its options."""
+
+
+class Changes(TypedDict, total=False):
+    """Changes of a scenario for one run of it; what is left out stays."""
+
+    schemes: Iterable[str]
+    """The first is the baseline."""
+    set: Iterable[str]
+    """Values of options, each `path=value`."""
+    mode: str | None
+    seed: int | None
+    repeat: int | None
+
 
 _POLL = 0.5
 """Seconds for which the server waits with each answer about a job."""
@@ -88,43 +101,29 @@ class Client:
     def submit(
         self,
         scenario: Scenario,
-        *,
-        schemes: Iterable[str] = (),
-        set: Iterable[str] = (),
-        mode: str | None = None,
-        seed: int | None = None,
-        repeat: int | None = None,
+        **changes: Unpack[Changes],
     ) -> Job:
-        """Queue a scenario and return at once. `set` has changes of options, each `path=value`."""
+        """Queue a scenario and return at once."""
         from netkv.api.models.jobs import Job
 
-        request = {
-            **_source(scenario),
-            "schemes": list(schemes),
-            "set": list(set),
-            "mode": mode,
-            "seed": seed,
-            "repeat": repeat,
-        }
+        request: dict[str, Any] = {**_source(scenario), **changes}
+        for name in ("schemes", "set"):
+            request[name] = list(request.get(name, ()))
         return _parsed(Job, self.post("/jobs", request))
 
     def run(
         self,
         scenario: Scenario,
         *,
-        schemes: Iterable[str] = (),
-        set: Iterable[str] = (),
-        mode: str | None = None,
-        seed: int | None = None,
-        repeat: int | None = None,
         on_progress: Callable[[Job], object] | None = None,
+        **changes: Unpack[Changes],
     ) -> ScenarioResult:
         """Run a scenario and return its result.
 
         `on_progress` is called with the job about twice a second. Raises `JobError` if the job
         fails or is cancelled. An interrupt leaves the job running: `cancel` stops it.
         """
-        job = self.submit(scenario, schemes=schemes, set=set, mode=mode, seed=seed, repeat=repeat)
+        job = self.submit(scenario, **changes)
         return self.result(self.follow(job.id, on_progress))
 
     def follow(

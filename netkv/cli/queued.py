@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,26 +12,20 @@ from netkv.cli.output import notify
 from netkv.errors import NetkvError
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from netkv.api.models.jobs import Job
-    from netkv.api_client import Client
+    from netkv.api_client import Changes, Client
     from netkv.scenarios.results import ScenarioResult
 
 
-def submit(
-    name: str,
-    schemes: Sequence[str],
-    changes: Sequence[str],
-    mode: str | None,
-    seed: int | None,
-    repeat: int | None,
-) -> tuple[Client, Job]:
+def submit(name: str, **changes: Unpack[Changes]) -> tuple[Client, Job]:
     """Queues the scenario; raises `NoServerError` if no server runs."""
     from netkv.api_client import Client
+    from netkv.scenarios import loader
 
     client = Client.local()
-    is_file = name.endswith((".yaml", ".yml")) or "/" in name
-    scenario = Path(name) if is_file else name
-    job = client.submit(scenario, schemes=schemes, set=changes, mode=mode, seed=seed, repeat=repeat)
+    job = client.submit(Path(name) if loader.is_path(name) else name, **changes)
     place = f"number {job.position} in the queue" if job.position else job.state
     notify(f"Job {job.id} of {client.url}: {place}.")
     return client, job

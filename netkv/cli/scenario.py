@@ -214,7 +214,9 @@ def run(
         to = destinations(plot)
         if to and detach:
             raise UsageError("'--plot' needs the result: it is not possible with '--detach'.")
-        client, job = queued.submit(name, scheme or (), changed, mode, seed, repeat)
+        client, job = queued.submit(
+            name, schemes=scheme or (), set=changed, mode=mode, seed=seed, repeat=repeat
+        )
         if detach:
             _detached(job, json)
             return

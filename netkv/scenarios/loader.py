@@ -37,10 +37,15 @@ Locate = Callable[[Path], str]
 """Where an option was written: `scenarios/mine.yaml:7` or `--set workload.zipf=2`."""
 
 
+def is_path(name: str) -> bool:
+    """Whether a scenario is given by its path, and not by its name."""
+    return "/" in name or FilePath(name).suffix in (".yaml", ".yml")
+
+
 def find(name: str) -> FilePath:
     """The file of a scenario given by name or by path; raises `UsageError`."""
-    as_path = FilePath(name)
-    if as_path.suffix in (".yaml", ".yml") or "/" in name:
+    if is_path(name):
+        as_path = FilePath(name)
         if not as_path.is_file():
             raise UsageError(f"There is no scenario file '{name}'.")
         return as_path

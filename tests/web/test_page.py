@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from netkv.api_client import Client
 from netkv.report.style import of_scheme
 from netkv.schemes import all_schemes
 from tests.api.serving import Served
 from tests.runs.recorded_runs import record_comparison
+from tests.waiting import PATIENCE_S
 
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 VIEWS = {
@@ -35,6 +37,19 @@ def test_theme_is_kept_over_a_reload(served: Served, page: Page) -> None:
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_benchmark_is_a_job_without_runs(served: Served, page: Page) -> None:
+    client = Client(served.url, timeout=PATIENCE_S)
+    job = client.submit_benchmark("startup", rounds=100)
+    page.goto(f"{served.url}/#/live/{job.id}")
+    expect(page.locator("#main")).to_contain_text("round ")
+    expect(page.locator("#activity")).to_contain_text("bench startup")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator("#main .state-cancelled")).to_be_visible()
+    page.goto(f"{served.url}/#/live")
+    page.get_by_role("link", name="bench startup").click()
+    expect(page.locator("#main .state-cancelled")).to_be_visible()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

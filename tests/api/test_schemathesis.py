@@ -18,23 +18,26 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from netkv.api import labs
 from netkv.api.jobs import record
 from netkv.api.jobs.record import Record
 from netkv.api.models.jobs import JobState
+from netkv.lab import daemon
 from netkv.runs import Store, StoreSink
 from netkv.scenarios.results import ScenarioResult
 from tests.api.serving import Served, serving
+from tests.api.test_labs import OPTIONS
 from tests.runs.recorded_runs import record as record_run
 from tests.runs.recorded_runs import record_comparison, start
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = Path(__file__).with_name("schemathesis.toml")
 EXAMPLES = os.environ.get("NETKV_API_EXAMPLES", "8")
 """Requests of each kind to each operation, besides those at the limits of parameters."""
-SEED = 1
 
 
 @pytest.fixture
@@ -84,22 +87,48 @@ def _save_job(state: JobState, store: Store) -> None:
         (job.directory / "result.json").write_text(result.model_dump_json(), encoding="utf-8")
 
 
+@pytest.fixture
+def with_lab(idle: Served) -> Iterator[Served]:
+    """The same server and a lab that is up."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(labs, "MAX_LABS", 1)
+        request = {"name": "fuzzed", **OPTIONS}
+        made = httpx.post(
+            f"{idle.url}/api/v1/labs", params={"wait": 120}, json=request, timeout=PATIENCE_S
+        ).json()
+    try:
+        assert made["state"] == "ready", made["text"]
+        yield idle
+    finally:
+        daemon.down("fuzzed")
+
+
 def test_api_does_what_its_description_says(idle: Served, tmp_path: Path) -> None:
+    check(idle, tmp_path)
+
+
+def test_labs_do_what_their_description_says(with_lab: Served, tmp_path: Path) -> None:
+    """With the names of a lab and of its parts; it stays up, whatever happens to its nodes."""
+    check(with_lab, tmp_path, "--include-tag=labs", "--exclude-operation-id=delete_lab")
+    assert daemon.found("fuzzed").alive
+
+
+def check(served: Served, directory: Path, *options: str) -> None:
+    """Runs schemathesis; `directory` is for its files."""
     command = [
         str(Path(sys.executable).with_name("schemathesis")),
         f"--config-file={CONFIGURATION}",
         "run",
-        f"{idle.url}/api/v1/openapi.json",
-        f"--seed={SEED}",
+        f"{served.url}/api/v1/openapi.json",
         f"--max-examples={EXAMPLES}",
+        *options,
     ]
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "SCHEMATHESIS_HOOKS": "tests.api.schemathesis_hooks",
     }
-    # It writes into the working directory.
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        command, cwd=directory, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path
@@ -27,16 +28,10 @@ def router(context: Context) -> APIRouter:
     """The routes of figures."""
     routes = APIRouter(tags=["figures"])
 
-    @routes.get("/looks")
-    def show_looks() -> Looks:
+    @routes.get("/looks", response_model=Looks)
+    def show_looks() -> Response:
         """Colours, dashes, markers and patterns of runs, as in the figures that netkv draws."""
-        return Looks(
-            schemes={
-                each.name: [_look(style.of_scheme(each.name, at)) for at in range(_LOOKS)]
-                for each in all_schemes()
-            },
-            others=[_look(style.neutral(at)) for at in range(_LOOKS)],
-        )
+        return Response(_looks(), media_type="application/json")
 
     # Imported here: the drawing libraries take a second to import.
     def drawn(ids: list[str]) -> Drawn:
@@ -71,6 +66,19 @@ def router(context: Context) -> APIRouter:
         return figure_files.response(figures[name], kind)
 
     return routes
+
+
+@cache
+def _looks() -> str:
+    """A JSON document; every page requests it first."""
+    looks = Looks(
+        schemes={
+            each.name: [_look(style.of_scheme(each.name, at)) for at in range(_LOOKS)]
+            for each in all_schemes()
+        },
+        others=[_look(style.neutral(at)) for at in range(_LOOKS)],
+    )
+    return looks.model_dump_json()
 
 
 def _look(own: style.Style) -> Look:

@@ -1,6 +1,7 @@
 // A card with a chart: title, downloads, and the numbers as a table for those who do not see the picture.
 
 import { fill, make, table } from "../core/dom.js";
+import * as plotly from "../core/plotly.js";
 import { colour } from "../core/theme.js";
 import * as theme from "../core/theme.js";
 import { save, saveUrl } from "./files.js";
@@ -88,13 +89,15 @@ export class Chart {
     clearTimeout(this.timer);
     for (const each of this.observers) each.disconnect();
     this.unwatch();
-    window.Plotly.purge(this.place);
+    if (this.drawing) window.Plotly.purge(this.place);
     this.element.remove();
   }
 
   soon() {
     const due = this.visible || (this.near && !this.drawing);
     if (!due || this.timer || !this.source) return;
+    // If the server is away, the next change tries again.
+    if (!plotly.isLoaded()) return void plotly.load().then(() => this.soon(), () => {});
     const wait = Math.max(0, this.nextAt - performance.now());
     this.timer = window.setTimeout(() => requestAnimationFrame(() => this.now()), wait);
   }
@@ -118,7 +121,7 @@ export class Chart {
   }
 
   tools() {
-    const picture = (/** @type {"png" | "svg"} */ format) => async () => saveUrl(`${this.id}.${format}`, await window.Plotly.toImage(this.place, { format, ...FILE }));
+    const picture = (/** @type {"png" | "svg"} */ format) => async () => this.drawing && saveUrl(`${this.id}.${format}`, await window.Plotly.toImage(this.place, { format, ...FILE }));
     const csv = () => save(`${this.id}.csv`, "text/csv", csvOf(this.drawing?.traces ?? []));
     const button = (/** @type {string} */ text, /** @type {() => unknown} */ click) => make("button", { type: "button", class: "link", click, "aria-label": `${this.title} as ${text}` }, text);
     return make("p", { class: "files" }, button("PNG", picture("png")), button("SVG", picture("svg")), button("CSV", csv));

@@ -28,11 +28,13 @@ export class Figure {
     const numbers = make("details", { class: "numbers", toggle: () => this.fillTable() }, make("summary", {}, "Numbers"), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title} as a table` }));
     this.numbers = numbers;
     this.element = make("section", { class: "card" }, make("div", { class: "head" }, make("h2", { id: `${id}-title` }, title), make("p", { class: "files figure-files" }, ...links)), this.place, numbers);
-    this.unwatch = theme.watch(() => this.draw());
+    this.drawn = false;
+    this.unwatch = theme.watch(() => this.drawn && this.draw());
   }
 
-  /** Draws it; its element must be in the page. */
+  /** Draws it; its element must be in the page, and plotly loaded. */
   draw() {
+    this.drawn = true;
     const { data, layout: given } = this.plotted;
     const layout = /** @type {Record<string, any>} */ (given);
     const axis = { gridcolor: colour("--line"), linecolor: colour("--line") };
@@ -60,7 +62,7 @@ export class Figure {
 
   close() {
     this.unwatch();
-    window.Plotly.purge(this.place);
+    if (this.drawn) window.Plotly.purge(this.place);
     this.element.remove();
   }
 }

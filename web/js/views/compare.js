@@ -6,6 +6,7 @@ import { label } from "../core/format.js";
 import * as jobs from "../core/jobs.js";
 import { looksOf } from "../core/looks.js";
 import { metric } from "../core/metrics.js";
+import * as plotly from "../core/plotly.js";
 import * as router from "../core/router.js";
 import * as series from "../core/series.js";
 import { newest } from "../parts/newest.js";
@@ -77,8 +78,13 @@ export function mount(place) {
   async function load() {
     const mine = ++turn;
     if (!ids.length) return nothing(mine);
+    // At once, and in this order, because a browser has few connections to a server: what the runs are, the library for
+    // the charts (they try again if it fails), the series.
+    const found = get("/runs", { id: ids, limit: ids.length });
+    plotly.load().catch(() => {});
+    for (const id of ids) series.seriesOf(id);
     try {
-      const stored = /** @type {Schemas["Runs"]} */ (await get("/runs", { id: ids, limit: ids.length }));
+      const stored = /** @type {Schemas["Runs"]} */ (await found);
       if (mine !== turn) return;
       const byId = new Map(stored.runs.map((run) => [run.id, run]));
       runs = ids.map((id) => byId.get(id)).filter((run) => run !== undefined);

@@ -2,6 +2,7 @@
 
 import { get, url } from "../core/api.js";
 import { fill, make, table } from "../core/dom.js";
+import * as plotly from "../core/plotly.js";
 import * as router from "../core/router.js";
 import { Figure } from "../parts/figure.js";
 import { newest } from "../parts/newest.js";
@@ -60,6 +61,7 @@ export function mount(place) {
     const [drawn, stored] = await Promise.all([
       /** @type {Promise<Schemas["Plots"]>} */ (get("/plots", { run: ids })),
       /** @type {Promise<Schemas["Runs"]>} */ (get("/runs", { id: ids, limit: ids.length })),
+      plotly.load(),
     ]);
     if (mine !== turn) return;
     fill(title, [...new Set(stored.runs.map((run) => run.title || run.scenario))].join(", "));
@@ -71,7 +73,7 @@ export function mount(place) {
   async function ofPaper(paper, name, mine) {
     const address = `/evaluations/${encodeURIComponent(paper)}/${encodeURIComponent(name)}`;
     fill(head, make("h2", { id: "title" }, name), make("p", { class: "empty" }, "Drawing …"));
-    const found = /** @type {Schemas["ExperimentFigures"]} */ (await get(address));
+    const [found] = await Promise.all([/** @type {Promise<Schemas["ExperimentFigures"]>} */ (get(address)), plotly.load()]);
     if (mine !== turn) return;
     const { title, source, scenario, changes } = found.experiment;
     const commands = [`netkv scenario run ${scenario}${changes.map((change) => ` --set '${change}'`).join("")}`, found.command];

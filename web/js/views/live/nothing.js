@@ -20,35 +20,37 @@ let scenarios = null;
 export async function nothing(place, shown) {
   const all = jobs.current();
   if (!all) return;
-  if (!place.childElementCount) fill(place, make("p", { class: "empty" }, "Loading …"));
-  scenarios ??= get("/scenarios");
-  const found = await scenarios.catch((error) => {
-    scenarios = null;
-    throw error;
-  });
-  const offered = FIRST.map((name) => found.find((each) => each.name === name)).filter((each) => each !== undefined);
   const ended = all.ended.filter((job) => job.id !== shown?.id).slice(0, 8);
-  fill(
+  const draw = (/** @type {Schemas["ScenarioSummary"][] | null} */ known) => fill(
     place,
     make(
       "section",
       { class: "card", id: "begin" },
       make("h2", {}, shown ? "Start another run" : "Nothing is running"),
-      make("div", { class: "offers" }, ...offered.map(offer), make("a", { class: "button", href: router.link(["scenarios"]) }, `All ${found.length} scenarios`)),
+      make("div", { class: "offers" }, ...FIRST.map((name) => offer(name, known?.find((each) => each.name === name))), make("a", { class: "button", href: router.link(["scenarios"]) }, known ? `All ${known.length} scenarios` : "All scenarios")),
     ),
     ended.length ? make("section", { class: "card", id: "ended" }, make("h2", {}, "Ended jobs"), make("ul", { class: "plain" }, ...ended.map(line))) : null,
   );
+  // With 1,000 stored runs, the server needs a moment to estimate times; the buttons do not wait for that.
+  if (!scenarios) draw(null);
+  scenarios ??= get("/scenarios");
+  const found = await scenarios.catch((error) => {
+    scenarios = null;
+    throw error;
+  });
+  draw(found);
 }
 
-/** @param {Schemas["ScenarioSummary"]} scenario */
-function offer(scenario) {
-  const start = make("button", { class: "primary", type: "button", id: `start-${scenario.name}`, click: () => begin(scenario.name, start) }, `Run ${scenario.name}`);
+/** @param {string} name @param {Schemas["ScenarioSummary"]} [scenario] its summary, when it is loaded */
+function offer(name, scenario) {
+  const start = make("button", { class: "primary", type: "button", id: `start-${name}`, click: () => begin(name, start) }, `Run ${name}`);
+  const about = scenario ? `${scenario.schemes.join(", ")} · about ${duration(scenario.wall_seconds)} here (${scenario.wall_seconds_source})` : "…";
   return make(
     "div",
     { class: "offer" },
-    make("h3", {}, scenario.title),
-    make("p", { class: "hint" }, `${scenario.schemes.join(", ")} · about ${duration(scenario.wall_seconds)} here (${scenario.wall_seconds_source})`),
-    make("p", { class: "buttons" }, start, make("a", { class: "button", href: router.link(["scenarios", scenario.name]) }, "Change it first")),
+    make("h3", {}, scenario?.title ?? name),
+    make("p", { class: "hint" }, about),
+    make("p", { class: "buttons" }, start, make("a", { class: "button", href: router.link(["scenarios", name]) }, "Change it first")),
   );
 }
 

@@ -3,7 +3,8 @@
 1. The position of a scheme in the registry determines its colour. It is the same in files, pages
    and the dashboard, and does not depend on other series.
 2. Several series of one scheme are numbered. The first four have the scheme's colour and differ in
-   dash, marker and pattern. Every further four have another shade of it, so styles are unique.
+   dash, marker and pattern; also the first dash depends on the scheme. Every further four have
+   another shade of the colour, so styles are unique.
 3. The parts of a stacked bar have the colour of their series and differ in pattern.
 4. Grey is for references, legends of parts, and runs of schemes that this version does not know.
 
@@ -15,30 +16,39 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 
 from netkv import schemes
 
 PALETTE = (
     "#0072b2",
-    "#e69f00",
+    "#a88600",
     "#009e73",
-    "#d55e00",
+    "#d90000",
     "#cc79a7",
-    "#56b4e9",
-    "#794006",
-    "#195966",
-    "#af25f4",
-    "#9bc587",
+    "#a870d9",
+    "#f538fc",
+    "#3f7700",
+    "#a80eee",
+    "#855b8c",
+    "#fc5b54",
+    "#d21caf",
+    "#af4d54",
+    "#0093fc",
 )
-"""Six colours of Okabe and Ito, and four more that are as far from all others as these six are,
-for full and all kinds of reduced colour vision. All are visible on white and dark backgrounds."""
+"""Colours with a contrast of at least 3 (WCAG 2 for graphics) with white and with the cards of the
+dark theme. Three are of Okabe and Ito; the others are as far from all as a search could find, for
+full and all kinds of reduced colour vision. What contrast leaves is narrow, so dashes and patterns
+help: neighbours in the registry, which are often compared, also differ in these."""
 GREY = "#7f7f7f"
 _WHITE = "#ffffff"
 _GOLDEN = (math.sqrt(5) - 1) / 2
 """Multiples of it modulo 1 never repeat, and consecutive ones are far apart."""
 _MAX_SHADE = 0.7
 """Limit of the share of black or white in a shade."""
+_DARKEST, _LIGHTEST = 0.077, 0.475
+"""Limits of the luminance of a shade: a contrast of 2 with both backgrounds."""
 
 K = TypeVar("K", bound=Hashable)
 
@@ -179,7 +189,8 @@ def of_scheme(scheme: str, number: int = 0) -> Style:
     at = order.index(scheme)
     # If there are more schemes than colours, each round of the palette has other shades.
     rounds = math.ceil(len(order) / len(PALETTE))
-    return _style(PALETTE[at % len(PALETTE)], at, number, at // len(PALETTE), rounds)
+    first = at // len(PALETTE)
+    return _style(PALETTE[at % len(PALETTE)], at, number, first, rounds, turn=at)
 
 
 def neutral(number: int = 0) -> Style:
@@ -204,16 +215,43 @@ def numbered(keys: Iterable[tuple[str, K]]) -> dict[tuple[str, K], Style]:
     return found
 
 
-def _style(base: str, shape: int, number: int, first: int = 0, step: int = 1) -> Style:
+def _style(
+    base: str, shape: int, number: int, first: int = 0, step: int = 1, turn: int = 0
+) -> Style:
     shade, variant = divmod(number, _VARIANTS)
-    return Style(_shade(base, first + step * shade), variant, shape % len(_MARKERS))
+    colour = _shade(base, first + step * shade)
+    return Style(colour, (variant + turn) % _VARIANTS, shape % len(_MARKERS))
 
 
 def _shade(colour: str, number: int) -> str:
     """The `number`-th shade of a colour: the colour itself, then alternately darker and lighter."""
     if number == 0:
         return colour
-    share = _MAX_SHADE * ((_GOLDEN * ((number + 1) // 2)) % 1.0)
+    part = (_GOLDEN * ((number + 1) // 2)) % 1.0
     towards = 0 if number % 2 else 255
+    return _mixed(colour, towards, part * _widest(colour, towards))
+
+
+def _mixed(colour: str, towards: int, share: float) -> str:
+    """A colour with a share of black (0) or white (255)."""
     parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return "#" + "".join(f"{round(part + share * (towards - part)):02x}" for part in parts)
+
+
+@cache
+def _widest(colour: str, towards: int) -> float:
+    """The largest share of black or white with which a colour is visible on both backgrounds."""
+    shares = (_MAX_SHADE * step / 100 for step in range(100, 0, -1))
+    visible = (
+        it for it in shares if _DARKEST <= luminance(_mixed(colour, towards, it)) <= _LIGHTEST
+    )
+    return next(visible, 0.0)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of `#rrggbb`, from 0 to 1 (WCAG 2)."""
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -26,7 +26,7 @@ VIEWS = {
     "labs": "#/labs",
     "packet": "#/packet",
 }
-CONTRAST = 1.5
+CONTRAST = 3
 """Of a line or bar and its background, at least; text has 4.5, which axe-core checks."""
 
 

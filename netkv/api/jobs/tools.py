@@ -8,8 +8,8 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from netkv.api.jobs.commands import Command
 from netkv.api.errors import NotFoundError
+from netkv.api.jobs.commands import Command
 from netkv.errors import suggest
 
 

@@ -144,9 +144,10 @@ class LabEvent(Model):
     @classmethod
     def of(cls, event: dict[str, Any]) -> LabEvent:
         """An event as its supervisor reports it."""
-        recovered = event.pop("recovered", None)
+        known = dict(event)
+        recovered = known.pop("recovered", None)
         recovery = recovered and RecoveryDetails.reported(recovered["phases"], recovered["counts"])
-        return cls(**event, recovery=recovery)
+        return cls(**known, recovery=recovery)
 
 
 class FaultInForce(Model):

@@ -50,6 +50,7 @@ HOLD_FRAMES = """() => {
     };
 }"""
 """Draws a frame only when the test calls `nextFrame`. `mostDrawn`: most charts in a frame."""
+RANGE = "id => document.getElementById(id).layout.xaxis.range"
 
 
 def show(page: Page, served: Served, ids: list[str], **query: str) -> None:
@@ -224,6 +225,29 @@ def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> Non
         assert 1 <= page.evaluate("mostDrawn") <= 4
     expect(page.locator("#comparison")).to_contain_text("live")
     expect(page.locator("#comparison")).to_contain_text("failed")
+
+
+def test_zoom_of_one_chart_is_that_of_all_until_it_is_reset(served: Served, page: Page) -> None:
+    show(page, served, record_comparison(served.store))
+    wait_for_traces(page, "overlay", 2)
+    area = page.locator("#overlay .nsewdrag").bounding_box()
+    assert area is not None
+    left, right, middle = (area["x"] + area["width"] * part for part in (0.3, 0.6, 0.5))
+    height = area["y"] + area["height"] / 2
+    page.mouse.move(left, height)
+    page.mouse.down()
+    page.mouse.move(middle, height, steps=5)
+    page.mouse.move(right, height, steps=5)
+    page.mouse.up()
+    page.wait_for_function(f"() => ({RANGE})('overlay')[0] > 0")
+    chosen = page.evaluate(RANGE, "overlay")
+    wait_for_traces(page, "hits", 1)
+    page.wait_for_function(f"from => ({RANGE})('hits')[0] === from", arg=chosen[0])
+    assert page.evaluate(RANGE, "hits") == chosen
+    page.get_by_role("button", name="Hit ratio: show everything again").click()
+    page.wait_for_function(f"() => ({RANGE})('overlay')[0] < 0")
+    page.wait_for_function(f"() => ({RANGE})('hits')[0] < 0")
+    expect(page.get_by_text("Reset zoom").locator("visible=true")).to_have_count(0)
 
 
 def test_failed_and_cancelled_runs_are_named(served: Served, page: Page) -> None:

@@ -5,6 +5,7 @@ import * as plotly from "../core/plotly.js";
 import { colour } from "../core/theme.js";
 import * as theme from "../core/theme.js";
 import { save, saveUrl } from "./files.js";
+import { Zoom } from "./zoom.js";
 
 /** @typedef {{ x: any[], y: any[], name?: string, z?: number[][], [option: string]: any }} Trace */
 /** @typedef {{ traces: Trace[], x?: object, y?: object, shapes?: object[], annotations?: object[], layout?: object, empty?: string }} Drawing */
@@ -29,8 +30,9 @@ export class Chart {
    * @param {string} [about.meaning] what is shown, for readers who point at the title
    * @param {boolean} [about.wide] over both columns
    * @param {(value: unknown) => string} [about.show] a value in the table
+   * @param {Zoom} [about.zoom] shared with the other charts over time; by default its own
    */
-  constructor({ id, title, unit = "", meaning = "", wide = false, show = String }) {
+  constructor({ id, title, unit = "", meaning = "", wide = false, show = String, zoom = new Zoom() }) {
     this.id = id;
     this.title = title;
     this.show = show;
@@ -42,6 +44,10 @@ export class Chart {
     this.visible = false;
     this.nextAt = 0;
     this.timer = 0;
+    this.zoom = zoom;
+    /** The part of the vertical axis that the user has chosen. @type {[number, number] | null} */
+    this.height = null;
+    this.reset = make("button", { type: "button", class: "link", hidden: true, click: () => this.choose(null, null), "aria-label": `${title}: show everything again` }, "Reset zoom");
     this.place = make("div", { id, class: "chart", role: "img", "aria-labelledby": `${id}-title` });
     this.numbers = make("details", { class: "numbers", toggle: () => this.fillTable() }, make("summary", {}, "Numbers"), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title} as a table` }));
     this.element = make(
@@ -61,7 +67,8 @@ export class Chart {
     };
     this.observers = [observe((there) => (this.near = there), NEAR), observe((there) => (this.visible = there), "0px")];
     this.about = "";
-    this.unwatch = theme.watch(() => this.atOnce());
+    const ends = [theme.watch(() => this.atOnce()), zoom.watch(() => this.atOnce())];
+    this.unwatch = () => ends.forEach((end) => end());
   }
 
   /**
@@ -74,6 +81,8 @@ export class Chart {
     this.source = source;
     if (about === this.about) return this.soon();
     this.about = about;
+    // Another metric has other heights.
+    this.height = null;
     this.atOnce();
   }
 
@@ -107,10 +116,31 @@ export class Chart {
     if (!this.source || !this.place.isConnected) return;
     const begun = performance.now();
     this.drawing = this.source();
-    window.Plotly.react(this.place, this.drawing.traces, layoutOf(this.id, this.drawing), CONFIG);
+    const isFirst = !("data" in this.place);
+    window.Plotly.react(this.place, this.drawing.traces, zoomed(layoutOf(this.id, this.drawing), this), CONFIG);
+    if (isFirst) /** @type {any} */ (this.place).on("plotly_relayout", (/** @type {Record<string, any>} */ changed) => this.changed(changed));
+    this.reset.hidden = !this.zoom.range && !this.height;
     if (this.numbers.open) this.fillTable();
     const [shortest, longest] = PAUSE_MS;
     this.nextAt = begun + Math.min(longest, Math.max(shortest, SHARE * (performance.now() - begun)));
+  }
+
+  /** What the user has done to the axes. @param {Record<string, any>} axes */
+  changed(axes) {
+    const range = (/** @type {string} */ axis, /** @type {[number, number] | null} */ before) => {
+      if (axes[`${axis}.autorange`]) return null;
+      const [from, to] = axes[`${axis}.range`] ?? [axes[`${axis}.range[0]`], axes[`${axis}.range[1]`]];
+      return typeof from === "number" && typeof to === "number" ? /** @type {[number, number]} */ ([from, to]) : before;
+    };
+    const across = range("xaxis", this.zoom.range);
+    const along = range("yaxis", this.height);
+    if (across !== this.zoom.range || along !== this.height) this.choose(across, along);
+  }
+
+  /** @param {[number, number] | null} across @param {[number, number] | null} along */
+  choose(across, along) {
+    this.height = along;
+    this.zoom.set(across);
   }
 
   fillTable() {
@@ -124,7 +154,7 @@ export class Chart {
     const picture = (/** @type {"png" | "svg"} */ format) => async () => this.drawing && saveUrl(`${this.id}.${format}`, await window.Plotly.toImage(this.place, { format, ...FILE }));
     const csv = () => save(`${this.id}.csv`, "text/csv", csvOf(this.drawing?.traces ?? []));
     const button = (/** @type {string} */ text, /** @type {() => unknown} */ click) => make("button", { type: "button", class: "link", click, "aria-label": `${this.title} as ${text}` }, text);
-    return make("p", { class: "files" }, button("PNG", picture("png")), button("SVG", picture("svg")), button("CSV", csv));
+    return make("p", { class: "files" }, this.reset, button("PNG", picture("png")), button("SVG", picture("svg")), button("CSV", csv));
   }
 }
 
@@ -175,8 +205,19 @@ function layoutOf(id, { traces, x = {}, y = {}, shapes = [], annotations = [], l
     yaxis: { ...axis, ...y },
     shapes: traces.length ? shapes : [],
     annotations: traces.length || !empty ? annotations : [nothing],
-    // The zoom is kept when new points arrive.
     uirevision: id,
     ...layout,
   };
+}
+
+/**
+ * The layout with the zoom that the user has chosen, which is kept when new points arrive.
+ *
+ * @param {Record<string, any>} layout
+ * @param {{ zoom: Zoom, height: [number, number] | null }} chosen
+ */
+function zoomed(layout, { zoom, height }) {
+  // What is hidden by a click on the legend stays hidden: only the axes have another revision.
+  const part = (/** @type {[number, number] | null} */ range) => ({ ...(range ? { range: [...range], autorange: false } : {}), uirevision: zoom.revision });
+  return { ...layout, xaxis: { ...layout.xaxis, ...part(zoom.range) }, yaxis: { ...layout.yaxis, ...part(height) } };
 }

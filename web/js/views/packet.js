@@ -3,13 +3,17 @@
 import { ApiError, get, send } from "../core/api.js";
 import { fill, make } from "../core/dom.js";
 import * as router from "../core/router.js";
+import { afterPause } from "../core/pause.js";
+import { copy } from "../parts/copy.js";
 import { frames, outcome, stateAfter } from "./packet/after.js";
 import { code } from "./packet/code.js";
 import { details } from "./packet/details.js";
 import { labPart, sentence } from "./packet/lab.js";
-import { clean, curl, packed, traceCommand, unpacked } from "./packet/link.js";
+import { clean, curl, differences, packed, traceCommand, unpacked } from "./packet/link.js";
 import { ownProgram } from "./packet/own.js";
 import { newMessage, packetEditor } from "./packet/packets.js";
+import { description, programsAndFirst, sourcesOf } from "./packet/programs.js";
+import { mark, unmark } from "./packet/marks.js";
 import { pipeline } from "./packet/pipeline.js";
 import { passesOf, valuesBefore } from "./packet/replay.js";
 import { complete, setupEditor, summary } from "./packet/setup.js";
@@ -101,7 +105,7 @@ export function mount(place) {
   let mainOnly = false;
   /** Requests and loads of older choices are not shown. */
   let turn = 0;
-  let timer = 0;
+  const remembering = afterPause(REMEMBER_MS, () => router.remember(state()));
 
   /** @param {string} text @param {string} id @param {() => unknown} click */
   function button(text, id, click) {
@@ -168,13 +172,7 @@ export function mount(place) {
 
   /** What differs from the example. @returns {import("./packet/link.js").Changes} */
   function changes() {
-    const before = fresh();
-    /** @type {Record<string, unknown>} */
-    const found = {};
-    const same = (/** @type {unknown} */ a, /** @type {unknown} */ b) => JSON.stringify(a) === JSON.stringify(b);
-    for (const name of /** @type {const} */ (["packets", "seed", "pipelines", "defines"])) if (!same(body[name], before[name])) found[name] = body[name];
-    const parts = Object.fromEntries(Object.entries(body.setup).filter(([name, value]) => !same(value, before.setup[/** @type {keyof Body["setup"]} */ (name)])));
-    if (Object.keys(parts).length) found.setup = parts;
+    const found = differences(body, fresh());
     if (isOwn) found.source = own.get();
     return found;
   }
@@ -192,7 +190,7 @@ export function mount(place) {
   function renderChoice() {
     fill(programs, ...all.map((each) => make("option", { value: each.name, selected: !isOwn && each.name === base }, each.name)), make("option", { value: OWN, selected: isOwn }, "own program …"));
     fill(examples, ...known.map((each) => make("option", { value: each.name, selected: each.name === example }, each.title)));
-    fill(about, ...description());
+    fill(about, ...description(isOwn, all.find((each) => each.name === base), known.find((each) => each.name === example)));
     ownPlace.hidden = !isOwn;
     seed.value = String(body.seed ?? 0);
     pipelines.value = String(body.pipelines ?? 1);
@@ -204,21 +202,6 @@ export function mount(place) {
   function renderHints() {
     packetHint.textContent = body.packets.map((each) => (each.message ? `${each.message.op} at port ${each.port}` : `frame at port ${each.port}`)).slice(0, 6).join(", ") + (body.packets.length > 6 ? ", …" : "");
     setupHint.textContent = summary(body.setup);
-  }
-
-  function description() {
-    if (isOwn) return [`Your program, on the set-up of the example of ${base}.`];
-    const found = all.find((each) => each.name === base);
-    if (!found) return [];
-    const places = { clients: "switches with clients", between: "switches between", servers: "switches with servers" };
-    const uses = found.schemes.map((each) => each.scheme);
-    const where = [...new Set(found.schemes.map((each) => places[each.place]))].join(" and ");
-    const chosen = known.find((each) => each.name === example);
-    return [
-      make("code", {}, `p4/${found.file}`),
-      `: runs on ${where} of ${uses.slice(0, 4).join(", ")}${uses.length > 4 ? ` and ${uses.length - 4} more` : ""}. `,
-      chosen ? `The set-up is that of switch ‘${chosen.switch}’ in a small simulated lab of ${chosen.scheme}${chosen.cached_keys.length ? `, which caches ${chosen.cached_keys.length} keys` : ""}.` : "",
-    ];
   }
 
   function edited() {
@@ -275,7 +258,7 @@ export function mount(place) {
   /** @param {boolean} [keep] whether packet and step stay */
   async function trace(keep = false) {
     const mine = ++turn;
-    unmark();
+    unmark(place);
     if (!keep) fail(null);
     run.disabled = true;
     say("The engine runs the packets …");
@@ -294,7 +277,7 @@ export function mount(place) {
           return;
         }
         program = checked.interface;
-        sources = await sourcesOf(checked.interface.files, request.source ?? "");
+        sources = { ...(await sourcesOf(checked.interface.files, { ...shipped?.sources, ...body.files }, all)), "program.p4": request.source ?? "" };
         setup.set(body.setup, program);
       } else {
         program = shipped;
@@ -317,7 +300,7 @@ export function mount(place) {
       say("");
       results.hidden = keep;
       fail(error);
-      if (error instanceof ApiError) mark(error.fields);
+      if (error instanceof ApiError) mark(place, error.fields, setup.reveal);
     } finally {
       if (mine === turn) run.disabled = false;
     }
@@ -325,18 +308,6 @@ export function mount(place) {
 
   /** @type {Map<Schemas["Step"], string>} */
   let befores = new Map();
-
-  /** The sources of an own program and of the files that it includes. @param {string[]} files @param {string} text */
-  async function sourcesOf(files, text) {
-    /** @type {Record<string, string>} */
-    const found = { ...shipped?.sources, ...body.files };
-    for (const file of files) {
-      if (file in found) continue;
-      const owner = all.find((each) => each.files.includes(file));
-      if (owner) Object.assign(found, (await get(`/programs/${encodeURIComponent(owner.name)}`)).sources);
-    }
-    return { ...found, "program.p4": text };
-  }
 
   /** @param {number} number @param {number} at */
   function showPacket(number, at) {
@@ -388,40 +359,25 @@ export function mount(place) {
   }
 
   function remember() {
-    clearTimeout(timer);
-    timer = window.setTimeout(() => router.remember(state()), REMEMBER_MS);
+    remembering.soon();
   }
 
   async function copyLink() {
     await keepEdit();
     if (edit == null) return say("The changes are too large for a link (more than 8,000 characters). ‘Copy as curl’ has all of them.");
-    copy(location.href.split("#")[0] + router.link(["packet"], state()), "The link shows the same packet and step.");
+    copy(said, location.href.split("#")[0] + router.link(["packet"], state()), "Copied. The link shows the same packet and step.");
   }
 
   function copyCurl() {
     const request = { ...body, ...(isOwn ? { source: own.get() } : {}) };
-    copy(curl(isOwn ? OWN : base, request), "The command sends the same packets.");
+    copy(said, curl(isOwn ? OWN : base, request), "Copied. The command sends the same packets.");
   }
 
   function copyCommand() {
     if (!result) return say("Send the packets first.");
     const { command, problem: why } = traceCommand(isOwn ? "" : shipped?.file ?? "", body, result.packets);
     if (!command) return say(why ?? "");
-    copy(command, "The command shows the same steps, in the folder of netkv's sources.");
-  }
-
-  /** @param {string} text @param {string} done */
-  async function copy(text, done) {
-    try {
-      await navigator.clipboard.writeText(text);
-      say(`Copied. ${done}`);
-    } catch {
-      // Without permission for the clipboard, the text can be copied by hand.
-      const area = make("textarea", { rows: 3, readonly: true, "aria-label": "Text to copy" });
-      area.value = text;
-      fill(said, "The browser does not allow copying; copy this text: ", area);
-      area.select();
-    }
+    copy(said, command, "Copied. The command shows the same steps, in the folder of netkv's sources.");
   }
 
   // ----------------------------------------------------------------------------------------------- errors
@@ -436,28 +392,6 @@ export function mount(place) {
     problem.hidden = !error;
     problem.textContent = error instanceof Error ? error.message : String(error ?? "");
     if (error) say("");
-  }
-
-  /** Marks wrong fields. @param {import("../core/api.js").WrongField[]} fields */
-  function mark(fields) {
-    for (const { field, detail } of fields) {
-      if (field.startsWith("setup.")) setup.reveal(field);
-      for (let path = field; path; path = path.includes(".") ? path.slice(0, path.lastIndexOf(".")) : "") {
-        const found = place.querySelector(`[data-field="${CSS.escape(path)}"]`);
-        if (!found) continue;
-        for (let each = found.parentElement; each; each = each.parentElement) if (each instanceof HTMLDetailsElement) each.open = true;
-        found.setAttribute("aria-invalid", "true");
-        const message = make("span", { class: "field-error" }, detail);
-        if (found instanceof HTMLTableCellElement || found instanceof HTMLFieldSetElement) found.append(message);
-        else found.after(message);
-        break;
-      }
-    }
-  }
-
-  function unmark() {
-    for (const each of place.querySelectorAll(".field-error")) each.remove();
-    for (const each of place.querySelectorAll("[aria-invalid]")) each.removeAttribute("aria-invalid");
   }
 
   return {
@@ -479,7 +413,7 @@ export function mount(place) {
     close() {
       closed = true;
       turn += 1;
-      clearTimeout(timer);
+      remembering.cancel();
       list.close();
     },
   };
@@ -488,12 +422,4 @@ export function mount(place) {
 /** @param {string} text */
 function numeric(text) {
   return /^\d+$/.test(text.trim()) ? Number(text) : /** @type {number} */ (/** @type {unknown} */ (text));
-}
-
-/** All programs, and the name of the one to begin with: that of the first scheme with a cache in the switch. */
-async function programsAndFirst() {
-  const [programs, { schemes }] = /** @type {[Schemas["ProgramSummary"][], Schemas["Schemes"]]} */ (await Promise.all([get("/programs"), get("/schemes")]));
-  const caching = schemes.find((each) => each.kind === "switch-cache")?.name;
-  const found = programs.find((each) => each.schemes.some(({ scheme }) => scheme === caching)) ?? programs[0];
-  return /** @type {const} */ ([programs, found.name]);
 }

@@ -6,6 +6,7 @@ import { all as allMetrics, described, isShown, metric } from "../../core/metric
 import { mapped } from "../../core/series.js";
 import { Chart } from "../../parts/chart.js";
 import { disturbances, warmup } from "../../parts/disturbances.js";
+import { Zoom } from "../../parts/zoom.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["RunHead"]} RunHead */
@@ -17,8 +18,9 @@ const LEGEND = 12;
 
 /** @param {(name: string) => void} choose called with the metric that the user selects */
 export function charts(choose) {
-  const over = new Chart({ id: "overlay", title: "Over time", wide: true });
-  const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning });
+  const zoom = new Zoom();
+  const over = new Chart({ id: "overlay", title: "Over time", wide: true, zoom });
+  const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, zoom });
   const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s" });
   const ccdf = new Chart({ id: "ccdf", title: "Latency", unit: "ms; share of operations that took longer", wide: true });
   const all = [over, hits, load, ccdf];

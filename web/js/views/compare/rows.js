@@ -3,6 +3,7 @@
 import { make, swatch, table } from "../../core/dom.js";
 import { factor, label, params, time } from "../../core/format.js";
 import { columns, interval } from "../../core/metrics.js";
+import { kindCell } from "../../parts/events.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["RunHead"]} RunHead */
@@ -13,8 +14,6 @@ import { columns, interval } from "../../core/metrics.js";
 const RATIO = 2;
 /** Violations that are shown in full. */
 const MOST = 3;
-/** @type {Record<string, string>} */
-const KINDS = { failed: "bad", killed: "bad", fault: "bad", recovered: "good", healed: "good" };
 
 /**
  * @param {Schemas["ComparedRuns"]} compared
@@ -133,5 +132,5 @@ export function events(shown, looks) {
   const rows = shown.flatMap(({ run, events: own }) => own.map((event) => ({ event, look: looks.get(run.id), mode: run.mode })));
   rows.sort((a, b) => a.event.time - b.event.time);
   if (!rows.length) return make("p", { class: "empty" }, "No events.");
-  return table(["at", "what", "node", ""], rows.map(({ event, look, mode }) => [make("td", {}, swatch(look), time(event.time, mode)), make("td", { class: KINDS[event.kind] ?? "" }, event.kind), event.node, event.text]));
+  return table(["at", "what", "node", ""], rows.map(({ event, look, mode }) => [make("td", {}, swatch(look), time(event.time, mode)), kindCell(event.kind), event.node, event.text]));
 }

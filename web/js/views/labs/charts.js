@@ -1,24 +1,27 @@
 // The charts of a lab over time, with its outages and faults shaded.
 
 import { make } from "../../core/dom.js";
-import { lookOf } from "../../core/looks.js";
 import { colour } from "../../core/theme.js";
 import { Chart } from "../../parts/chart.js";
 import { disturbances } from "../../parts/disturbances.js";
+import { DASHES, area, digits, heat, line } from "../../parts/traces.js";
+import { Zoom } from "../../parts/zoom.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /** @typedef {import("../../core/labs.js").Sample} Sample */
 
 const MAX_GAP_S = 15;
-const DASHES = ["dash", "dot", "dashdot", "longdash", "longdashdot"];
+/** Programs have the dashes after the solid one. */
+const PROGRAM_DASHES = DASHES.slice(1);
 const PERCENTILES = /** @type {const} */ ([["p50", "solid"], ["p99", "dash"]]);
 
 /** All charts; `update` draws those of a lab. */
 export function charts() {
-  const throughput = new Chart({ id: "lab-throughput", title: "Throughput", unit: "operations/s of the load generator; programs: frames/s", wide: true, show: digits });
-  const hits = new Chart({ id: "lab-hits", title: "Hit ratio", unit: "of reads of the load generator", show: digits });
-  const latency = new Chart({ id: "lab-latency", title: "Latency", unit: "ms", show: digits });
-  const load = new Chart({ id: "lab-load", title: "Load of servers", unit: "operations/s, of all clients", wide: true, show: digits });
+  const zoom = new Zoom();
+  const throughput = new Chart({ id: "lab-throughput", title: "Throughput", unit: "operations/s of the load generator; programs: frames/s", wide: true, show: digits, zoom });
+  const hits = new Chart({ id: "lab-hits", title: "Hit ratio", unit: "of reads of the load generator", show: digits, zoom });
+  const latency = new Chart({ id: "lab-latency", title: "Latency", unit: "ms", show: digits, zoom });
+  const load = new Chart({ id: "lab-load", title: "Load of servers", unit: "operations/s, of all clients", wide: true, show: digits, zoom });
   const all = [throughput, hits, latency, load];
   return {
     element: make("div", { class: "charts" }, ...all.map((chart) => chart.element)),
@@ -33,14 +36,14 @@ export function charts() {
         return { shapes, annotations, x: { title: { text: "seconds since the lab was brought up" }, ...(from === undefined ? {} : { range: [from, Math.max(from + 30, x.at(-1) ?? 0)] }) } };
       };
       throughput.update(() => ({ ...over(), traces: answers(lab, samples, x), y: { rangemode: "tozero", tickformat: "~s" }, empty: "No samples yet" }), lab.name);
-      hits.update(() => ({ ...over(), annotations: [], traces: samples.length ? [line(lab, "hit ratio", x, samples.map((sample) => sample.hit_ratio))] : [], y: { range: [0, 1], tickformat: ".0%" } }), lab.name);
+      hits.update(() => ({ ...over(), annotations: [], traces: samples.length ? [line(lab.scheme, "hit ratio", x, samples.map((sample) => sample.hit_ratio))] : [], y: { range: [0, 1], tickformat: ".0%" } }), lab.name);
       latency.update(() => ({
         ...over(),
         annotations: [],
-        traces: samples.length ? PERCENTILES.map(([name, dash]) => line(lab, name, x, samples.map((sample) => (sample.latency_us ? sample.latency_us[name] / 1000 : null)), dash)) : [],
+        traces: samples.length ? PERCENTILES.map(([name, dash]) => line(lab.scheme, name, x, samples.map((sample) => (sample.latency_us ? sample.latency_us[name] / 1000 : null)), dash)) : [],
         y: { rangemode: "tozero" },
       }), lab.name);
-      load.update(() => ({ traces: heat(samples, x), x: over().x, y: { title: { text: "server" }, tickformat: "d" }, empty: "No samples yet" }), lab.name);
+      load.update(() => ({ traces: heat(x, samples.map((sample) => sample.server_load)), x: over().x, y: { title: { text: "server" }, tickformat: "d" }, empty: "No samples yet" }), lab.name);
     },
   };
 }
@@ -51,46 +54,21 @@ function unbroken(samples) {
   return first > 0 ? samples.slice(first) : samples;
 }
 
-/** @param {unknown} value */
-function digits(value) {
-  return typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
-}
-
-/** @param {Schemas["Lab"]} lab @param {string} name @param {number[]} x @param {(number | null)[]} y @param {string} [dash] */
-function line(lab, name, x, y, dash = "solid") {
-  const { color, width } = lookOf(lab.scheme).line;
-  return { type: "scatter", mode: y.length > 1 ? "lines" : "markers", name, x, y, line: { color, width, dash }, marker: { color } };
-}
-
 /** Stacked: what caches and servers answer; beside it the programs at external clients. @param {Schemas["Lab"]} lab @param {Sample[]} samples @param {number[]} x */
 function answers(lab, samples, x) {
   if (!samples.length) return [];
-  const scheme = lookOf(lab.scheme).line.color;
-  const part = (/** @type {string} */ name, /** @type {number[]} */ y, /** @type {string} */ opacity) => ({
-    type: "scatter", mode: "lines", name, x, y, stackgroup: "answers", line: { color: scheme, width: 1 }, fillcolor: `${scheme}${opacity}`,
-    hovertemplate: `%{y:,.0f}<extra>${name}</extra>`,
-  });
   const names = [...new Set(samples.flatMap((sample) => Object.keys(sample.programs)))];
   return [
-    part("other operations", samples.map((sample) => Math.max(0, sample.throughput - sample.hits_per_s)), "26"),
-    part("reads answered by caches", samples.map((sample) => sample.hits_per_s), "8c"),
+    area(lab.scheme, "other operations", x, samples.map((sample) => Math.max(0, sample.throughput - sample.hits_per_s)), 0.15),
+    area(lab.scheme, "reads answered by caches", x, samples.map((sample) => sample.hits_per_s), 0.55),
     ...names.map((name, at) => {
       const program = lab.nodes.find((node) => node.name === name)?.program;
       return {
         type: "scatter", mode: "lines", name: `${name}${program ? ` (${program})` : ""}: requests`, x, y: samples.map((sample) => sample.programs[name]?.from_per_s ?? null),
-        line: { color: colour("--text"), width: 2, dash: DASHES[at % DASHES.length] }, hovertemplate: `%{y:,.0f}<extra>%{fullData.name}</extra>`,
+        line: { color: colour("--text"), width: 2, dash: PROGRAM_DASHES[at % PROGRAM_DASHES.length] }, hovertemplate: `%{y:,.0f}<extra>%{fullData.name}</extra>`,
       };
     }),
   ];
-}
-
-/** @param {Sample[]} samples @param {number[]} x */
-function heat(samples, x) {
-  const servers = Math.max(0, ...samples.map((sample) => sample.server_load.length));
-  if (!servers) return [];
-  const z = Array.from({ length: servers }, (_, server) => samples.map((sample) => sample.server_load[server] ?? 0));
-  const scale = [[0, colour("--heat-low")], [1, colour("--heat-high")]];
-  return [{ type: "heatmap", name: "load of each server", x, y: z.map((_, server) => server), z, zmin: 0, colorscale: scale, colorbar: { thickness: 10, tickformat: "~s", outlinewidth: 0 }, hovertemplate: "server %{y} at %{x:.0f} s: %{z:,.0f} ops/s<extra></extra>" }];
 }
 
 /** Outages, recoveries and link faults, as they are shaded for runs. @param {Schemas["Lab"]} lab @param {number[]} x */

@@ -13,13 +13,12 @@ import { details } from "./details.js";
 import { takeDown } from "./overview.js";
 import { topology } from "./topology.js";
 import { sentenceOf } from "../../parts/problem.js";
+import { kindCell } from "../../parts/events.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 
 /** Milliseconds between two requests for what the stream does not have: events, pids, arbitration. */
 const RELOAD_MS = 5000;
-const BAD_EVENTS = new Set(["killed", "failed", "fault"]);
-const GOOD_EVENTS = new Set(["ready", "recovered", "healed"]);
 
 /** @param {HTMLElement} place @param {string} name */
 export function lab(place, name) {
@@ -179,7 +178,7 @@ export function lab(place, name) {
     const key = JSON.stringify([about.created, about.events.length, about.events.at(-1)?.time]);
     if (key === eventsDrawn) return;
     eventsDrawn = key;
-    const rows = [...about.events].reverse().map((event) => [(event.time - about.created).toFixed(1), make("td", { class: BAD_EVENTS.has(event.kind) ? "bad" : GOOD_EVENTS.has(event.kind) ? "good" : "" }, event.kind), event.node, event.text]);
+    const rows = [...about.events].reverse().map((event) => [(event.time - about.created).toFixed(1), kindCell(event.kind), event.node, event.text]);
     fill(events, rows.length ? table(["at", "what", "node", ""], rows) : make("p", { class: "empty" }, "No events."));
   }
 

@@ -5,9 +5,10 @@ import { count, rate } from "../../core/format.js";
 import { lookOf } from "../../core/looks.js";
 import { described, isShown, metric } from "../../core/metrics.js";
 import { mapped } from "../../core/series.js";
-import { colour } from "../../core/theme.js";
 import { Chart } from "../../parts/chart.js";
 import { disturbances, warmup } from "../../parts/disturbances.js";
+import { DASHES, area, digits, heat, line } from "../../parts/traces.js";
+import { Zoom } from "../../parts/zoom.js";
 
 /** @typedef {import("../../core/api.js").Schemas["RunHead"]} RunHead */
 /** @typedef {import("../../core/series.js").Series} Series */
@@ -19,13 +20,14 @@ const COUNTS = ["lost_ops", "retries", "refused_writes", "stale_reads", "unknown
 
 /** All charts; `update` draws those of a run. */
 export function charts() {
-  const throughput = new Chart({ id: "throughput", title: "Throughput", unit: "operations/s", wide: true, show: whole });
-  const latency = new Chart({ id: "latency", title: "Latency", unit: "ms, from the intended send time", show: three });
-  const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, show: three });
-  const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s", show: whole });
-  const imbalance = new Chart({ id: "imbalance", title: "Load of the busiest server", unit: "times the mean", show: three });
-  const control = new Chart({ id: "control", title: metric("control_plane_mib_per_s").label, unit: "MiB/s, by switch", meaning: metric("control_plane_mib_per_s").meaning, show: three });
-  const errors = new Chart({ id: "counts", title: "Losses, retries and refusals", unit: "per interval", show: whole });
+  const zoom = new Zoom();
+  const throughput = new Chart({ id: "throughput", title: "Throughput", unit: "operations/s", wide: true, show: whole, zoom });
+  const latency = new Chart({ id: "latency", title: "Latency", unit: "ms, from the intended send time", show: digits, zoom });
+  const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, show: digits, zoom });
+  const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s", show: whole, zoom });
+  const imbalance = new Chart({ id: "imbalance", title: "Load of the busiest server", unit: "times the mean", show: digits, zoom });
+  const control = new Chart({ id: "control", title: metric("control_plane_mib_per_s").label, unit: "MiB/s, by switch", meaning: metric("control_plane_mib_per_s").meaning, show: digits, zoom });
+  const errors = new Chart({ id: "counts", title: "Losses, retries and refusals", unit: "per interval", show: whole, zoom });
   const all = [throughput, latency, hits, load, imbalance, control, errors];
   return {
     element: make("div", { class: "charts" }, ...all.map((chart) => chart.element)),
@@ -41,8 +43,8 @@ export function charts() {
       throughput.update(() => ({ ...over(), annotations: disturbances([{ run, series }]).annotations, traces: answers(run, series), y: { rangemode: "tozero", tickformat: "~s" } }), run.id);
       latency.update(() => ({ ...over(), traces: percentiles(run, series), y: { rangemode: "tozero" } }), run.id);
       hits.update(() => hitRatio(run, series, over()), run.id);
-      load.update(() => ({ traces: heat(series), x, y: { title: { text: "server" }, tickformat: "d" } }), run.id);
-      imbalance.update(() => ({ ...over(), traces: [line(run, series, "busiest / mean", ratios(series))], y: { rangemode: "tozero" } }), run.id);
+      load.update(() => ({ traces: heat(series.columns.time, series.columns.server_load), x, y: { title: { text: "server" }, tickformat: "d" } }), run.id);
+      imbalance.update(() => ({ ...over(), traces: [line(run.scheme, "busiest / mean", series.columns.time, ratios(series))], y: { rangemode: "tozero" } }), run.id);
       control.update(() => ({ ...over(), traces: bandwidths(run, series), y: { rangemode: "tozero" } }), run.id);
       errors.update(() => ({ ...over(), traces: counts(run, series), y: { rangemode: "tozero" }, empty: "None so far" }), run.id);
     },
@@ -54,37 +56,16 @@ function whole(value) {
   return typeof value === "number" ? rate(value) : String(value);
 }
 
-/** @param {unknown} value */
-function three(value) {
-  return typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
-}
-
-/**
- * @param {RunHead} run
- * @param {Series} series
- * @param {string} name
- * @param {(number | null)[]} y
- * @param {string} [dash]
- */
-function line(run, series, name, y, dash = "solid") {
-  const { color, width } = lookOf(run.scheme).line;
-  return { type: "scatter", mode: y.length > 1 ? "lines" : "markers", name, x: series.columns.time, y, line: { color, width, dash }, marker: { color } };
-}
-
 /** Stacked areas: the reads that caches answer, and all other operations. @param {RunHead} run @param {Series} series */
 function answers(run, series) {
   const all = /** @type {number[]} */ (series.columns.throughput_ops);
   const hits = /** @type {number[] | undefined} */ (series.columns.hits_ops);
-  const scheme = lookOf(run.scheme).line.color;
-  const part = (/** @type {string} */ name, /** @type {number[]} */ y, /** @type {string} */ fill) => ({
-    type: "scatter", mode: "lines", name, x: series.columns.time, y, stackgroup: "answers", line: { color: scheme, width: 1 }, fillcolor: fill,
-    hovertemplate: `%{y:,.0f}<extra>${name}</extra>`,
-  });
+  const part = (/** @type {string} */ name, /** @type {number[]} */ y, /** @type {number} */ opacity) => area(run.scheme, name, series.columns.time, y, opacity);
   // A run of an older netkv did not count hits by themselves.
-  if (!hits || hits.some((value) => value == null) || !isShown("hits_ops", run.scheme)) return [part("all operations", all, tint(scheme, 0.25))];
+  if (!hits || hits.some((value) => value == null) || !isShown("hits_ops", run.scheme)) return [part("all operations", all, 0.25)];
   return [
-    part("other operations", all.map((value, at) => value - hits[at]), tint(scheme, 0.15)),
-    part("reads answered by caches", hits, tint(scheme, 0.55)),
+    part("other operations", all.map((value, at) => value - hits[at]), 0.15),
+    part("reads answered by caches", hits, 0.55),
   ];
 }
 
@@ -93,7 +74,7 @@ function percentiles(run, series) {
   return PERCENTILES.map(([name, dash]) => {
     const values = series.columns[`latency_${name}_us`];
     const y = mapped(values, "ms", (value) => (value == null ? null : value / 1000));
-    return { ...line(run, series, name === "p999" ? "p99.9" : name, y, dash), text: mapped(values, "text", (value) => described(`latency_${name}_us`, value)), hovertemplate: "%{text}<extra>%{fullData.name}</extra>" };
+    return { ...line(run.scheme, name === "p999" ? "p99.9" : name, series.columns.time, y, dash), text: mapped(values, "text", (value) => described(`latency_${name}_us`, value)), hovertemplate: "%{text}<extra>%{fullData.name}</extra>" };
   });
 }
 
@@ -105,19 +86,10 @@ function hitRatio(run, series, over) {
   return {
     ...over,
     shapes: [...over.shapes, ...rule],
-    traces: shown ? [line(run, series, "hit ratio", series.columns.hit_ratio)] : [],
+    traces: shown ? [line(run.scheme, "hit ratio", series.columns.time, series.columns.hit_ratio)] : [],
     y: { range: [0, 1], tickformat: ".0%" },
     empty: `${run.scheme} has no cache`,
   };
-}
-
-/** @param {Series} series */
-function heat(series) {
-  const rows = series.columns.server_load;
-  const servers = Math.max(0, ...rows.map((/** @type {number[]} */ row) => row.length));
-  const z = Array.from({ length: servers }, (_, server) => rows.map((/** @type {number[]} */ row) => row[server] ?? null));
-  const scale = [[0, colour("--heat-low")], [1, colour("--heat-high")]];
-  return [{ type: "heatmap", name: "load of each server", x: series.columns.time, y: z.map((_, server) => server), z, zmin: 0, colorscale: scale, colorbar: { thickness: 10, tickformat: "~s", outlinewidth: 0 }, hovertemplate: "server %{y} at %{x}: %{z:,.0f} ops/s<extra></extra>" }];
 }
 
 /** @param {Series} series */
@@ -132,23 +104,15 @@ function ratios(series) {
 function bandwidths(run, series) {
   const by = series.columns.control_plane_mib_per_s_by_switch;
   const switches = [...new Set(by.flatMap((/** @type {object} */ each) => Object.keys(each)))];
-  if (switches.length < 2) return [line(run, series, "all switches", series.columns.control_plane_mib_per_s)];
-  const dashes = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
-  return switches.map((name, at) => line(run, series, name, by.map((/** @type {Record<string, number>} */ each) => each[name] ?? null), dashes[at % dashes.length]));
+  if (switches.length < 2) return [line(run.scheme, "all switches", series.columns.time, series.columns.control_plane_mib_per_s)];
+  return switches.map((name, at) => line(run.scheme, name, series.columns.time, by.map((/** @type {Record<string, number>} */ each) => each[name] ?? null), DASHES[at % DASHES.length]));
 }
 
 /** @param {RunHead} run @param {Series} series */
 function counts(run, series) {
-  const dashes = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"];
   return COUNTS.filter((name) => series.columns[name]?.some(Boolean)).map((name, at) => ({
-    ...line(run, series, metric(name).label, series.columns[name], dashes[at % dashes.length]),
+    ...line(run.scheme, metric(name).label, series.columns.time, series.columns[name], DASHES[at % DASHES.length]),
     text: mapped(series.columns[name], "text", count),
     hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
   }));
-}
-
-/** A colour with an opacity. @param {string} hex `#rrggbb` @param {number} opacity */
-function tint(hex, opacity) {
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-  return `rgba(${r}, ${g}, ${b}, ${opacity})`;
 }

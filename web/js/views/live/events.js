@@ -2,9 +2,7 @@
 
 import { fill, make, table } from "../../core/dom.js";
 import { time } from "../../core/format.js";
-
-/** @type {Record<string, string>} */
-const KINDS = { failed: "bad", killed: "bad", fault: "bad", recovered: "good", healed: "good" };
+import { kindCell } from "../../parts/events.js";
 
 /** A card with a table of events. */
 export function events() {
@@ -23,7 +21,7 @@ export function events() {
       if (key === drawn) return;
       drawn = key;
       const atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 4;
-      const rows = all.map((event) => [time(event.time, run.mode), make("td", { class: KINDS[event.kind] ?? "" }, event.kind), event.node, event.text]);
+      const rows = all.map((event) => [time(event.time, run.mode), kindCell(event.kind), event.node, event.text]);
       fill(list, all.length ? table(["at", "what", "node", ""], rows) : make("p", { class: "empty" }, "No events."));
       if (atEnd) list.scrollTop = list.scrollHeight;
     },

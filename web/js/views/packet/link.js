@@ -1,38 +1,41 @@
 // What the page sends as text: in a link, and as commands.
 
+import { quoted } from "../../core/command.js";
+import * as packing from "../../core/packed.js";
+
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 
-/** Limit of an edited request in a link. Browsers take more, chat programs and mail often do not. */
-const MAX_LINK = 8_000;
 /** Limit of a request that a link unfolds to. */
 const MAX_TEXT = 4_000_000;
 
 /** What differs from the example; for an own program, all. @typedef {Partial<Omit<import("./types.js").Body, "setup">> & { setup?: Partial<import("./types.js").Setup> }} Changes */
 
+/**
+ * What differs between a request and that of the example.
+ *
+ * @param {import("./types.js").Body} body
+ * @param {import("./types.js").Body} before
+ * @returns {Changes}
+ */
+export function differences(body, before) {
+  /** @type {Record<string, unknown>} */
+  const found = {};
+  const same = (/** @type {unknown} */ a, /** @type {unknown} */ b) => JSON.stringify(a) === JSON.stringify(b);
+  for (const name of /** @type {const} */ (["packets", "seed", "pipelines", "defines"])) if (!same(body[name], before[name])) found[name] = body[name];
+  const parts = Object.fromEntries(Object.entries(body.setup).filter(([name, value]) => !same(value, before.setup[/** @type {keyof typeof before.setup} */ (name)])));
+  if (Object.keys(parts).length) found.setup = parts;
+  return found;
+}
+
 /** @param {Changes} changes @returns {Promise<string | null>} null: too long for a link */
-export async function packed(changes) {
-  const stream = new Blob([JSON.stringify(changes)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  if (bytes.length * 4 > MAX_LINK * 3) return null;
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+export function packed(changes) {
+  return packing.packed(JSON.stringify(changes));
 }
 
 /** @param {string} text @returns {Promise<Changes>} */
 export async function unpacked(text) {
   try {
-    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (each) => each.charCodeAt(0));
-    const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw")).getReader();
-    const decoder = new TextDecoder();
-    let found = "";
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      found += decoder.decode(value, { stream: true });
-      if (found.length > MAX_TEXT) throw new Error("too long");
-    }
-    const changes = JSON.parse(found);
+    const changes = JSON.parse(await packing.unpacked(text, MAX_TEXT));
     if (typeof changes !== "object" || changes === null || Array.isArray(changes)) throw new Error("no object");
     return changes;
   } catch {
@@ -61,11 +64,6 @@ export function traceCommand(file, body, packets) {
   const defines = Object.entries(body.defines ?? {}).map(([name, value]) => ` -D ${quoted(value ? `${name}=${value}` : name)}`);
   const more = `${body.seed ? ` --seed ${body.seed}` : ""}${body.pipelines && body.pipelines !== 1 ? ` --pipelines ${body.pipelines}` : ""}`;
   return { command: `netkv p4 trace p4/${file} ${packets[0].arrives.bytes} --port ${packets[0].arrives.port}${more}${defines.join("")}\n` };
-}
-
-/** @param {string} text */
-function quoted(text) {
-  return /^[\w=.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** A request without its null fields. @template T @param {T} value @returns {T} */

@@ -2,6 +2,7 @@
 
 import { get } from "../../core/api.js";
 import { fill, make } from "../../core/dom.js";
+import { afterPause } from "../../core/pause.js";
 
 /** @typedef {import("../../core/api.js").Schemas["StoredValues"]} Values */
 /** @typedef {{ q: string, scenario: string, scheme: string, mode: string, status: string, tag: string, where: string[], pinned: boolean }} Filters */
@@ -39,13 +40,9 @@ export function controls(changed) {
   let filters = none();
   /** @type {Values} */
   let values = { scenarios: {}, schemes: {}, tags: {} };
-  let timer = 0;
   const set = (/** @type {Partial<Filters>} */ part) => changed((filters = { ...filters, ...part }));
-  const soon = (/** @type {() => void} */ act) => {
-    clearTimeout(timer);
-    timer = window.setTimeout(act, TYPING_MS);
-  };
-  const search = make("input", { id: "search", type: "search", placeholder: "Search runs", autocomplete: "off", input: () => soon(() => set({ q: search.value.trim() })) });
+  const searching = afterPause(TYPING_MS, () => set({ q: search.value.trim() }));
+  const search = make("input", { id: "search", type: "search", placeholder: "Search runs", autocomplete: "off", input: searching.soon });
   const where = make("input", {
     id: "where", placeholder: "workload.zipf>=0.9", autocomplete: "off", title: "Conditions on options: path=value, also !=, <, <=, > and >=; several separated by spaces",
     change: () => set({ where: where.value.split(/\s+/).filter(Boolean) }),
@@ -100,7 +97,7 @@ export function controls(changed) {
       values = await get("/runs/values");
       render();
     },
-    close: () => clearTimeout(timer),
+    close: () => searching.cancel(),
   };
 }
 

@@ -4,11 +4,14 @@
 // is typed into the text is read by the server, and the fields follow. So both always show the same.
 
 import { ApiError, get, send } from "../../core/api.js";
+import { quoted } from "../../core/command.js";
 import { fill, make } from "../../core/dom.js";
+import { packed } from "../../core/packed.js";
 import * as router from "../../core/router.js";
 import { run } from "../../core/scenarios.js";
+import { copy } from "../../parts/copy.js";
 import { save } from "../../parts/files.js";
-import { packed, taken, unpacked } from "./address.js";
+import { taken, unpacked } from "./address.js";
 import { sections } from "./form.js";
 import { planned, problems, summary } from "./plan.js";
 import * as schema from "./schema.js";
@@ -213,24 +216,13 @@ export function editor(place, name) {
     }
   }
 
-  /** @param {string} what @param {string} copied */
-  async function copy(what, copied) {
-    try {
-      await navigator.clipboard.writeText(copied);
-      fill(note, `${what} copied.`);
-    } catch {
-      // Without permission, or without HTTPS from another machine.
-      fill(note, `${what}: `, make("code", { class: "copied" }, copied));
-    }
-  }
-
   function copyLink() {
-    return copy("Link", location.href);
+    return copy(note, location.href, "Link copied.");
   }
 
   function copyCommand() {
-    const quoted = (set ?? []).map((item) => `--set ${/^[\w.=:/-]+$/.test(item) ? item : `'${item.replaceAll("'", "'\\''")}'`}`);
-    return copy("Command", ["netkv scenario run", shipped, ...quoted].join(" "));
+    const changed = (set ?? []).map((item) => `--set ${quoted(item)}`);
+    return copy(note, ["netkv scenario run", shipped, ...changed].join(" "), "Command copied.");
   }
 
   function download() {

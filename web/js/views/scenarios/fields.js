@@ -1,6 +1,7 @@
 // Fields of a form: one for each option, made from its part of the schema.
 
 import { fill, make } from "../../core/dom.js";
+import { afterPause } from "../../core/pause.js";
 import * as schema from "./schema.js";
 
 /** @typedef {import("./schema.js").Node} Node */
@@ -115,20 +116,15 @@ export function put(input, text) {
  * @returns {Input}
  */
 export function typed(input, take) {
-  let timer = 0;
   let last = /** @type {string | null} */ (null);
-  const now = () => {
-    clearTimeout(timer);
+  const taking = afterPause(PAUSE_MS, () => {
     if (last === input.value) return;
     last = input.value;
     take(input.value);
-  };
-  input.addEventListener("focus", () => (last = input.value));
-  input.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = window.setTimeout(now, PAUSE_MS);
   });
-  input.addEventListener("change", now);
+  input.addEventListener("focus", () => (last = input.value));
+  input.addEventListener("input", taking.soon);
+  input.addEventListener("change", taking.now);
   return input;
 }
 

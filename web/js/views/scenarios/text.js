@@ -1,6 +1,7 @@
 // The text of a scenario: numbered and coloured lines, errors at the end of their lines, changed lines marked.
 
 import { fill, make } from "../../core/dom.js";
+import { afterPause } from "../../core/pause.js";
 
 /** Milliseconds without a key before the text is read. */
 const PAUSE_MS = 350;
@@ -18,15 +19,14 @@ export function textEditor(take) {
   /** @type {Set<string>} lines of the file that ships; null for an own text */
   let shipped = new Set();
   let marked = 0;
-  let timer = 0;
   let taken = "";
+  const reading = afterPause(PAUSE_MS, read);
 
   input.addEventListener("input", () => {
     paint();
-    clearTimeout(timer);
-    timer = window.setTimeout(now, PAUSE_MS);
+    reading.soon();
   });
-  input.addEventListener("change", now);
+  input.addEventListener("change", reading.now);
   input.addEventListener("scroll", () => (behind.scrollLeft = input.scrollLeft));
   // Tab leaves the field, as everywhere: the keyboard is not trapped. Enter keeps the indentation.
   input.addEventListener("keydown", (event) => {
@@ -39,8 +39,7 @@ export function textEditor(take) {
     input.dispatchEvent(new Event("input"));
   });
 
-  function now() {
-    clearTimeout(timer);
+  function read() {
     if (input.value === taken) return;
     taken = input.value;
     take(taken);
@@ -89,7 +88,7 @@ export function textEditor(take) {
       paint();
       behind.children[line - 1]?.scrollIntoView({ block: "nearest" });
     },
-    close: () => clearTimeout(timer),
+    close: reading.cancel,
   };
 }
 

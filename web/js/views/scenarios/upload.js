@@ -2,7 +2,8 @@
 
 import { fill, make } from "../../core/dom.js";
 import * as router from "../../core/router.js";
-import { MAX_TEXT, packed, stash } from "./address.js";
+import { packed } from "../../core/packed.js";
+import { MAX_TEXT, stash } from "./address.js";
 
 /**
  * A button that opens a file, and a place for problems with it; `place` accepts dropped files until `close`.

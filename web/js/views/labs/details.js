@@ -3,7 +3,7 @@
 import { get, send } from "../../core/api.js";
 import { fill, make, table } from "../../core/dom.js";
 import { NOTHING, count, latency, rate, share } from "../../core/format.js";
-import { confirm } from "../../parts/confirm.js";
+import { confirm } from "../../parts/dialog.js";
 import { injector } from "../../parts/injector.js";
 import { keys, tables } from "./contents.js";
 import { MARKS, WORDS, bits, flow, linkName, linkRates, loads, stateOf } from "./figures.js";
@@ -62,7 +62,7 @@ export function details({ lab, name, chosen, remember, dismiss, changed }) {
   /** @param {"start" | "stop" | "kill"} action */
   async function change(action) {
     const loss = LOSSES[node.kind];
-    if (action !== "start" && loss && !(await confirm(`${action === "kill" ? "Kill" : "Stop"} ${name}? ${loss}`, action === "kill" ? "Kill it" : "Stop it"))) return;
+    if (action !== "start" && loss && !(await confirm(`${action === "kill" ? "Kill" : "Stop"} ${name}?`, loss, action === "kill" ? "Kill it" : "Stop it"))) return;
     fill(problem);
     for (const button of [start, stop, kill]) button.disabled = true;
     try {

@@ -7,7 +7,7 @@ import * as labs from "../../core/labs.js";
 import { lookOf } from "../../core/looks.js";
 import { swatch } from "../../core/dom.js";
 import * as router from "../../core/router.js";
-import { confirm } from "../../parts/confirm.js";
+import { confirm } from "../../parts/dialog.js";
 import { progress } from "../../parts/progress.js";
 import { create } from "./create.js";
 import { sentenceOf } from "../../parts/problem.js";
@@ -83,7 +83,7 @@ export function overview(place) {
  * @param {HTMLElement} problem
  */
 export async function takeDown(name, problem) {
-  if (!(await confirm(`Take the lab ‘${name}’ down? Its processes end, and their records and logs are deleted.`, "Take it down"))) return false;
+  if (!(await confirm(`Take the lab ‘${name}’ down?`, "Its processes end, and their records and logs are deleted.", "Take it down"))) return false;
   fill(problem);
   try {
     await send("DELETE", `/labs/${encodeURIComponent(name)}`, {});

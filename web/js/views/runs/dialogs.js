@@ -1,53 +1,13 @@
 // Dialogs about several runs: their deletion, and their tags.
 
-import { fill, make } from "../../core/dom.js";
+import { make } from "../../core/dom.js";
 import { label } from "../../core/format.js";
-import { sentenceOf } from "../../parts/problem.js";
+import { ask } from "../../parts/dialog.js";
 
 /** @typedef {import("../../core/api.js").Schemas["RunHead"]} RunHead */
 
 /** Runs that are named one by one. */
 const NAMED = 8;
-
-/**
- * Shows a modal dialog. `act` is called when the user agrees; the dialog stays open with the sentence of an error.
- *
- * @param {object} about
- * @param {string} about.id
- * @param {string} about.title
- * @param {(Node | string)[]} about.body
- * @param {string} about.verb text of the button
- * @param {string} [about.kind] class of the button
- * @param {() => Promise<unknown>} about.act
- */
-function ask({ id, title, body, verb, kind = "primary", act }) {
-  const problem = make("p", { class: "problem", role: "alert", hidden: true });
-  const agree = make("button", { type: "submit", class: kind, id: `${id}-yes` }, verb);
-  const form = make(
-    "form",
-    { submit: (/** @type {Event} */ event) => { event.preventDefault(); agreed(); } },
-    make("h2", { id: `${id}-title` }, title),
-    ...body,
-    problem,
-    make("p", { class: "buttons" }, agree, make("button", { type: "button", click: () => dialog.close() }, "Cancel")),
-  );
-  const dialog = make("dialog", { id, class: "run-dialog", "aria-labelledby": `${id}-title`, close: () => dialog.remove() }, form);
-
-  async function agreed() {
-    agree.disabled = true;
-    try {
-      await act();
-      dialog.close();
-    } catch (error) {
-      fill(problem, sentenceOf(error));
-      problem.hidden = false;
-      agree.disabled = false;
-    }
-  }
-
-  document.body.append(dialog);
-  dialog.showModal();
-}
 
 /** @param {RunHead[]} runs */
 function names(runs) {

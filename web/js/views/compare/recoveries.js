@@ -21,10 +21,8 @@ export function recoveries(rows, looks) {
   const headings = ["", "total", ...phases, "phases"];
   const found = table(headings, recovered.map((row) => cells(row, phases, longest, looks)));
   found.id = "recoveries";
-  // The samples of the phases have the shades of the bars.
-  found.querySelectorAll("th").forEach((heading, at) => {
-    if (at > 1 && at < headings.length - 1) heading.prepend(make("span", { class: `phase-sample phase-${at - 2}`, "aria-hidden": "true" }));
-  });
+  // The samples of the phases have the shades of the bars. The first column has no heading, the next is the total.
+  [...found.querySelectorAll("th")].slice(1, -1).forEach((heading, at) => heading.prepend(make("span", { class: `phase-sample phase-${at}`, "aria-hidden": "true" })));
   return make("section", { class: "card" }, make("h2", {}, "Recoveries of switches ", make("span", { class: "unit" }, "the longest of each run, mean over repeats")), make("div", { class: "scroll" }, found));
 }
 

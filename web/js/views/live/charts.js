@@ -22,7 +22,7 @@ const COUNTS = ["lost_ops", "retries", "refused_writes", "stale_reads", "unknown
 export function charts() {
   const zoom = new Zoom();
   const throughput = new Chart({ id: "throughput", title: "Throughput", unit: "operations/s", wide: true, show: whole, zoom });
-  const latency = new Chart({ id: "latency", title: "Latency", unit: "ms, from the intended send time", show: digits, zoom });
+  const latency = new Chart({ id: "latency", title: "Latency", unit: "ms (logarithmic), from the intended send time", show: digits, zoom });
   const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, show: digits, zoom });
   const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s", show: whole, zoom });
   const imbalance = new Chart({ id: "imbalance", title: "Load of the busiest server", unit: "times the mean", show: digits, zoom });
@@ -41,7 +41,8 @@ export function charts() {
         return { x, shapes: [...warmup([run]), ...found.shapes] };
       };
       throughput.update(() => ({ ...over(), annotations: disturbances([{ run, series }]).annotations, traces: answers(run, series), y: { rangemode: "tozero", tickformat: "~s" } }), run.id);
-      latency.update(() => ({ ...over(), traces: percentiles(run, series), y: { rangemode: "tozero" } }), run.id);
+      // Logarithmic: an outage makes the highest percentile a thousand times as long as the median.
+      latency.update(() => ({ ...over(), traces: percentiles(run, series), y: { type: "log", nticks: 6 } }), run.id);
       hits.update(() => hitRatio(run, series, over()), run.id);
       load.update(() => ({ traces: heat(series.columns.time, series.columns.server_load), x, y: { title: { text: "server" }, tickformat: "d" } }), run.id);
       imbalance.update(() => ({ ...over(), traces: [line(run.scheme, "busiest / mean", series.columns.time, ratios(series))], y: { rangemode: "tozero" } }), run.id);

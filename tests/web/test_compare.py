@@ -137,7 +137,9 @@ def test_recovery_is_shaded_and_its_phases_have_a_bar(served: Served, page: Page
         expect(row).to_contain_text(text)
     widths = row.locator(".phases span").evaluate_all("all => all.map(e => e.style.width)")
     assert [float(width.removesuffix("%")) for width in widths] == pytest.approx([66.7, 33.3], 0.01)
-    samples_of = "all => all.map(each => [each.className.split(' ')[1], each.parentElement.innerText])"
+    samples_of = (
+        "all => all.map(each => [each.className.split(' ')[1], each.parentElement.innerText])"
+    )
     headings = page.locator("#recoveries th .phase-sample").evaluate_all(samples_of)
     assert headings == [["phase-0", "collect"], ["phase-1", "restore"]]
     expect(page.locator("#events")).to_contain_text("recovered in 0.75 s")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from netkv.api.jobs.commands import Command
 from netkv.api_client import Client
 from netkv.report.style import of_scheme
 from netkv.schemes import all_schemes
@@ -46,10 +49,24 @@ def test_benchmark_is_a_job_without_runs(served: Served, page: Page) -> None:
     expect(page.locator("#main")).to_contain_text("round ")
     expect(page.locator("#activity")).to_contain_text("bench startup")
     page.get_by_role("button", name="Cancel").click()
-    expect(page.locator("#main .state-cancelled")).to_be_visible()
+    expect(page.locator("#job .state-cancelled")).to_be_visible()
     page.goto(f"{served.url}/#/live")
     page.get_by_role("link", name="bench startup").click()
-    expect(page.locator("#main .state-cancelled")).to_be_visible()
+    expect(page.locator("#job .state-cancelled")).to_be_visible()
+
+
+def test_result_of_a_tool_is_downloaded(
+    served: Served, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = 'import json; print(json.dumps({"ok": False, "violations": [{}]}))'
+    monkeypatch.setattr(Command, "line", lambda *_: [sys.executable, "-c", printed])
+    client = Client(served.url, timeout=PATIENCE_S)
+    job = client.follow(client.submit_tool("soak").id)
+    page.goto(f"{served.url}/#/live/{job.id}")
+    expect(page.locator("#job")).to_contain_text("it found something wrong")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Result as JSON").click()
+    assert json.loads(download.value.path().read_text()) == client.document(job)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -1,6 +1,6 @@
 // What runs now: headline numbers, progress, and charts of the run in progress.
 
-import { get } from "../core/api.js";
+import { get, url } from "../core/api.js";
 import { fill, make } from "../core/dom.js";
 import { duration, label, moment } from "../core/format.js";
 import * as jobs from "../core/jobs.js";
@@ -112,7 +112,7 @@ export function mount(place) {
         "div",
         { class: "head" },
         make("h2", {}, current.runs[0]?.title || current.title, " ", make("span", { class: `state state-${current.state}` }, current.state)),
-        make("p", { class: "buttons" }, ids.length > 0 && make("a", { class: "button", id: "to-comparison", href: router.link(["compare"], { run: ids }) }, "Compare the runs"), (active || current.state === "queued") && cancel),
+        make("p", { class: "buttons" }, current.kind !== "scenario" && current.state === "done" && make("a", { class: "button", id: "result", href: url(`/jobs/${encodeURIComponent(current.id)}/result`), download: `${current.id}.json` }, "Result as JSON"), ids.length > 0 && make("a", { class: "button", id: "to-comparison", href: router.link(["compare"], { run: ids }) }, "Compare the runs"), (active || current.state === "queued") && cancel),
       ),
       make("p", { class: "hint" }, sentence(current)),
       active && progress(`Progress of ${current.title}`, current.progress?.fraction ?? null, current.progress?.left_seconds),
@@ -164,6 +164,9 @@ export function mount(place) {
   };
 }
 
+/** What it means that a job has ended and not all was well. @type {Record<Job["kind"], string>} */
+const NOT_OK = { scenario: "a run or a threshold failed", benchmark: "a part failed", tool: "it found something wrong" };
+
 /** @param {Job} job */
 function sentence(job) {
   const runs = job.plan.length || job.runs.length;
@@ -175,6 +178,7 @@ function sentence(job) {
     runs > 0 && `${runs} ${runs === 1 ? "run" : "runs"}`,
     job.expected_seconds != null && !job.finished_at && `takes about ${duration(job.expected_seconds)} here`,
     job.progress && `${job.progress.phase}${current ? ` (${label(current)})` : ""}`,
+    job.state === "done" && job.ok === false && NOT_OK[job.kind],
     job.finished_at && job.started_at && `took ${duration(job.finished_at - job.started_at)}`,
   ];
   return parts.filter(Boolean).join(" · ");

@@ -130,7 +130,7 @@ export function lab(place, name) {
         "div",
         { class: "head" },
         make("h1", {}, about.name, " ", make("span", { class: `state state-${state}`, id: "lab-state" }, state)),
-        make("div", { class: "buttons" }, isRun ? make("a", { class: "button", href: router.link(["live"]) }, "To its run") : state === "ready" || state === "failed" ? loadForm(loaded) : null, !isRun && down),
+        make("div", { class: "buttons" }, isRun ? make("a", { class: "button", href: router.link(["live"], { run: about.run }) }, "To its run") : state === "ready" || state === "failed" ? loadForm(loaded) : null, !isRun && down),
       ),
       make("p", { class: "hint" }, `${about.scheme} · ${about.topology} · ${about.fabric} · ${about.target} · `, make("span", { id: "lab-age" }, `up for ${duration(Date.now() / 1000 - about.created)}`), isRun ? ` · it belongs to ${about.run ? `the run ${about.run}` : "a live run"} and ends with it` : ""),
       state === "starting" && progress(`Bringing ${name} up`, filled),

@@ -10,8 +10,13 @@ import { problem } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 
-/** @type {Promise<Schemas["ScenarioSummary"][]> | null} */
+/** @typedef {Schemas["ScenarioSummary"][]} Scenarios */
+
+/** @type {Scenarios | null} */
 let scenarios = null;
+/** @type {Promise<Scenarios> | null} */
+let loading = null;
+let turn = 0;
 
 /**
  * @param {HTMLElement} place
@@ -21,7 +26,7 @@ export async function nothing(place, shown) {
   const all = jobs.current();
   if (!all) return;
   const ended = all.ended.filter((job) => job.id !== shown?.id).slice(0, 8);
-  const draw = (/** @type {Schemas["ScenarioSummary"][] | null} */ known) => fill(
+  const draw = (/** @type {Scenarios | null} */ known) => fill(
     place,
     make(
       "section",
@@ -31,14 +36,17 @@ export async function nothing(place, shown) {
     ),
     ended.length ? make("section", { class: "card", id: "ended" }, make("h2", {}, "Ended jobs"), make("ul", { class: "plain" }, ...ended.map(line))) : null,
   );
+  draw(scenarios);
+  if (scenarios) return;
   // With 1,000 stored runs, the server needs a moment to estimate times; the buttons do not wait for that.
-  if (!scenarios) draw(null);
-  scenarios ??= get("/scenarios");
-  const found = await scenarios.catch((error) => {
-    scenarios = null;
-    throw error;
-  });
-  draw(found);
+  const mine = ++turn;
+  try {
+    loading ??= /** @type {Promise<Scenarios>} */ (get("/scenarios"));
+    scenarios = await loading;
+  } finally {
+    loading = null;
+  }
+  if (mine === turn) draw(scenarios);
 }
 
 /** @param {string} name @param {Schemas["ScenarioSummary"]} [scenario] its summary, when it is loaded */

@@ -87,6 +87,18 @@ def test_view_is_accessible(served: Served, page: Page, view: str, theme: str) -
     assert not found, "\n".join(f"{each}" for each in found)
 
 
+@pytest.mark.parametrize("view", VIEWS)
+def test_view_is_not_wider_than_a_phone(served: Served, page: Page, view: str) -> None:
+    record_comparison(served.store, "gshown")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{served.url}/{VIEWS[view]}")
+    expect(page.locator("main[data-view]")).to_be_visible()
+    expect(page.get_by_text("Loading …")).to_have_count(0)
+    if view in ("compare", "figures"):
+        page.wait_for_selector(".js-plotly-plot .main-svg")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def luminance(colour: str) -> float:
     """Relative luminance of `#rrggbb` (WCAG 2)."""
     parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]

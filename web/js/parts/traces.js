@@ -50,7 +50,9 @@ export function heat(x, rows) {
   if (!servers) return [];
   const z = Array.from({ length: servers }, (_, server) => rows.map((row) => row[server] ?? null));
   const scale = [[0, colour("--heat-low")], [1, colour("--heat-high")]];
-  return [{ type: "heatmap", name: "load of each server", x, y: z.map((_, server) => server), z, zmin: 0, colorscale: scale, colorbar: { thickness: 10, tickformat: "~s", outlinewidth: 0 }, hovertemplate: "server %{y} at %{x:.1f} s: %{z:,.0f} ops/s<extra></extra>" }];
+  // plotly uses a minimum only together with a maximum; else small differences would get all colours.
+  const zmax = Math.max(1, ...z.flat().map((value) => value ?? 0));
+  return [{ type: "heatmap", name: "load of each server", x, y: z.map((_, server) => server), z, zmin: 0, zmax, colorscale: scale, colorbar: { thickness: 10, tickformat: "~s", outlinewidth: 0 }, hovertemplate: "server %{y} at %{x:.1f} s: %{z:,.0f} ops/s<extra></extra>" }];
 }
 
 /** A colour with an opacity. @param {string} hex `#rrggbb` @param {number} opacity */

@@ -232,6 +232,19 @@ def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> Non
     expect(page.locator("#comparison")).to_contain_text("failed")
 
 
+def test_long_name_of_a_metric_is_not_wider_than_a_phone(served: Served, page: Page) -> None:
+    run = start("long", "farreach")
+    with StoreSink(served.store) as sink:
+        sink.begin(run)
+        for sample in samples(run):
+            sink.sample(run.id, sample.model_copy(update={"preserved": 7}))
+    page.set_viewport_size({"width": 390, "height": 844})
+    show(page, served, ["long"], metric="preserved")
+    wait_for_traces(page, "overlay", 1)
+    expect(page.locator("#metric")).to_have_value("preserved")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_zoom_of_one_chart_is_that_of_all_until_it_is_reset(served: Served, page: Page) -> None:
     show(page, served, record_comparison(served.store))
     wait_for_traces(page, "overlay", 2)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import sys
+import threading
 import webbrowser
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +19,7 @@ from netkv.api.access import Access
 from netkv.api.app import create_app
 from netkv.api.protocol import Protocol
 from netkv.errors import NetkvError
-from netkv.runs import Store
+from netkv.runs import Store, overview
 
 HOST = "127.0.0.1"
 
@@ -71,6 +73,7 @@ def run(
             print(f"Dashboard: {url}  (Ctrl-C ends it)", file=sys.stderr, flush=True)
             for sentence in _remarks(permitted, certificate):
                 print(sentence, file=sys.stderr, flush=True)
+            threading.Thread(target=_prepare, name="prepare", daemon=True).start()
             if browser:
                 webbrowser.open(url)
 
@@ -82,6 +85,12 @@ def run(
             except KeyboardInterrupt:
                 # After its shutdown, uvicorn raises the signal again.
                 return
+
+
+def _prepare() -> None:
+    """Plans the scenarios, so that the first page need not wait for it: it takes a second."""
+    with contextlib.suppress(NetkvError, OSError):
+        overview.shipped()
 
 
 def configuration(app: object, certificate: tls.Certificate | None = None) -> uvicorn.Config:

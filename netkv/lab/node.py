@@ -70,8 +70,14 @@ class SwitchProcess:
 
     def handle(self, command: dict[str, Any]) -> Any:
         if command["do"] == "statistics":
-            counts = {**self._node.statistics(), **self._server.statistics()}
-            return {**counts, "ports": self._node.port_statistics()}
+            program = self._switch.statistics()
+            return {
+                **self._node.statistics(),
+                **self._server.statistics(),
+                "recirculated": program["recirculated"],
+                "resubmitted": program["resubmitted"],
+                "ports": self._node.port_statistics(),
+            }
         if command["do"] == "impair":
             return self._impair(command)
         if command["do"] == "pause":

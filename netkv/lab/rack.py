@@ -250,7 +250,14 @@ class LiveRack(Rack):
             coordinator=coordinator,
             cards=counters,
             control_bytes=self.controller.bytes,
-            drops={**by_name, "controller": self.controller.dropped()},
+            counts={
+                **by_name,
+                "controller": self.controller.dropped(),
+                self.client.name: {
+                    "send_drops": client.get("socket", {}).get("send_drops", 0),
+                    "receive_drops": client.get("socket", {}).get("dropped", 0),
+                },
+            },
             cached=self.controller.cached_count,
         )
 

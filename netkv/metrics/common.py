@@ -61,6 +61,11 @@ def _known_operations(sample: RackSample) -> int:
     return sample.client.completed if sample.links else 0
 
 
+def _known_passes(sample: RackSample) -> float:
+    """Length of the interval, if the switches count the passes of packets."""
+    return 0.0 if sample.recirculated is None else sample.client.interval
+
+
 def _link_bytes(kind: str, where: str) -> Metric:
     return Metric(
         f"{kind}_link_bytes",
@@ -216,6 +221,27 @@ COMMON: tuple[Metric, ...] = (
         unit="messages",
         sense="lower",
         absent=0,
+    ),
+    Metric(
+        "dropped_frames",
+        "Dropped frames",
+        "Frames that full queues of switches, servers and clients dropped.",
+        Sum(lambda sample: sample.dropped_frames),
+        unit="frames",
+        sense="lower",
+        repeats="sum",
+        time="sum",
+        absent=0,
+    ),
+    Metric(
+        "recirculations_per_s",
+        "Recirculations",
+        "Further passes of packets through a switch, because its program recirculates or resubmits "
+        "them; none if the switch does not count them.",
+        Quotient(lambda sample: sample.recirculated or 0, _known_passes),
+        unit="packets/s",
+        sense="lower",
+        time="rate",
     ),
     Metric(
         "cached",

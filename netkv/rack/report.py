@@ -157,6 +157,11 @@ class RackSample:
     """
     reports_dropped: int = 0
     """Reports of hot records that were dropped at a full queue in the interval."""
+    dropped_frames: int = 0
+    """Frames that full queues of switches, servers and clients dropped in the interval."""
+    recirculated: int | None = 0
+    """Further passes of packets through a switch in the interval, because its program recirculates
+    or resubmits them; None if the switches do not count them."""
     coordinator: CoordinatorSample | None = None
     """None if there is no coordinator, or if it is down."""
     links: Mapping[str, int] = field(default_factory=dict)

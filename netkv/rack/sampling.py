@@ -21,7 +21,7 @@ class Sampler:
         self.coordinator = CoordinatorCounts(CoordinatorOptions.of(lab).coordinator_workers)
         self._cards = CardCounts()
         self._card_hits = card_hits
-        self._drops = ControlDrops()
+        self._rises = Rises()
         self._links: dict[str, int] = {}
         self._control_bytes: dict[str, int] = {}
         """Total of each switch at the last sample."""
@@ -43,15 +43,15 @@ class Sampler:
         cards: Iterable[Mapping[str, Any]],
         links: Mapping[str, int] | None = None,
         control_bytes: Mapping[str, int],
-        drops: Mapping[str, Mapping[str, Any]],
+        counts: Mapping[str, Mapping[str, Any]],
         cached: int,
     ) -> RackSample:
         """A sample from the replies of the nodes; that of a node that is down is `{}`.
 
         `now` is on the clock of `begin`, `time` is the time of the sample. `control_bytes`: bytes
         between controllers and each switch so far. `cards`: counters for `CardCounts`. `links`:
-        bytes on links so far, by kind; None: unknown. `drops`:
-        counters for `ControlDrops`, by source.
+        bytes on links so far, by kind; None: unknown. `counts`:
+        counters for `Rises`, by source.
         """
         interval, self._sampled_at = now - self._sampled_at, now
         load, dropped, statistics = self.servers.take(servers, interval)
@@ -59,9 +59,9 @@ class Sampler:
             name: count - self._control_bytes.get(name, 0) for name, count in control_bytes.items()
         }
         self._control_bytes = dict(control_bytes)
-        control_dropped, reports_dropped = self._drops.take(**drops)
+        rises = self._rises.take(counts)
         counted = self._cards.take(cards)
-        rises = {kind: count - self._links.get(kind, 0) for kind, count in (links or {}).items()}
+        on_links = {kind: count - self._links.get(kind, 0) for kind, count in (links or {}).items()}
         self._links = dict(links or {})
         if self._card_hits is not None:
             client = {**client, "hits": of_name(counted, self._card_hits)}
@@ -77,11 +77,13 @@ class Sampler:
             cached=cached,
             server_statistics=statistics,
             client_statistics=client,
-            control_dropped=control_dropped,
-            reports_dropped=reports_dropped,
+            control_dropped=rises["control"] or 0,
+            reports_dropped=rises["reports"] or 0,
+            dropped_frames=(rises["frames"] or 0) + sum(dropped),
+            recirculated=rises["recirculated"],
             coordinator=self.coordinator.take(coordinator, interval),
             cards=counted,
-            links=rises,
+            links=on_links,
         )
 
 
@@ -160,42 +162,54 @@ def client_sample(reply: dict[str, Any]) -> ClientSample:
     )
 
 
-_CONTROL_DROPS = (
-    "control_dropped",
-    "cpu_queue_drops",
-    "packet_out_drops",
-    "outbox_drops",
-    "outbox_idle_drops",
-    "events_dropped",
-    "frames_dropped",
-)
-_REPORT_DROPS = (
-    "reports_dropped",
-    "report_drops",
-    "digest_drops",
-    "outbox_report_drops",
-    "acknowledgements_dropped",
-)
+_GROUPS = {
+    "control": (
+        "control_dropped",
+        "cpu_queue_drops",
+        "packet_out_drops",
+        "outbox_drops",
+        "outbox_idle_drops",
+        "events_dropped",
+        "frames_dropped",
+    ),
+    "reports": (
+        "reports_dropped",
+        "report_drops",
+        "digest_drops",
+        "outbox_report_drops",
+        "acknowledgements_dropped",
+    ),
+    "frames": (
+        "send_drops",
+        "receive_drops",
+        "crossing_drops",
+        "link_drops",
+        "pipeline_drops",
+        "client_drops",
+    ),
+    "recirculated": ("recirculated", "resubmitted"),
+}
+"""Counters by what they count: messages and reports between switches and controllers, and frames
+between nodes, that were dropped at a full queue; further passes of packets through a switch."""
 
 
-class ControlDrops:
-    """Counters of messages between switches and controllers that were dropped at a full queue."""
+class Rises:
+    """How much the counters of the nodes rise between two samples."""
 
     def __init__(self) -> None:
-        self._before: dict[str, tuple[int, int]] = {}
+        self._before: dict[tuple[str, str], int] = {}
+        """By source and group."""
 
-    def take(self, **sources: Mapping[str, Any]) -> tuple[int, int]:
-        """Messages and reports dropped since the last call, from the counters of each source. If a
-        counter has become smaller, the source was restarted."""
-        control = reports = 0
-        for name, counts in sources.items():
-            now = _sum(counts, _CONTROL_DROPS), _sum(counts, _REPORT_DROPS)
-            before = self._before.get(name, (0, 0))
-            self._before[name] = now
-            control += now[0] - before[0] if now[0] >= before[0] else now[0]
-            reports += now[1] - before[1] if now[1] >= before[1] else now[1]
-        return control, reports
-
-
-def _sum(counts: Mapping[str, Any], names: Iterable[str]) -> int:
-    return sum(int(counts.get(name, 0)) for name in names)
+    def take(self, sources: Mapping[str, Mapping[str, Any]]) -> dict[str, int | None]:
+        """The rise of each group since the last call; None if no source has such a counter. If a
+        source's counters have become smaller, it was restarted."""
+        found: dict[str, int | None] = dict.fromkeys(_GROUPS)
+        for source, counts in sources.items():
+            for group, names in _GROUPS.items():
+                known = [int(counts[name]) for name in names if name in counts]
+                if not known:
+                    continue
+                now, before = sum(known), self._before.get((source, group), 0)
+                self._before[source, group] = now
+                found[group] = (found[group] or 0) + (now - before if now >= before else now)
+        return found

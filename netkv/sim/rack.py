@@ -363,7 +363,13 @@ class SimRack(Rack):
                 name: control.bytes
                 for name, control in zip(self.switches, self.control, strict=True)
             },
-            drops={"rack": statistics},
+            counts={
+                "rack": statistics,
+                **{
+                    name: engine.statistics()
+                    for name, engine in zip(self.switches, self.engines, strict=True)
+                },
+            },
             cached=sum(each.cached_count for each in self.controllers),
         )
 

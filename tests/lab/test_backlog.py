@@ -11,7 +11,7 @@ from netkv.control import base
 from netkv.control.messages import Message, Op, Stamp, encode
 from netkv.lab import backlog
 from netkv.lab.backlog import Actions, Events
-from netkv.rack.sampling import ControlDrops
+from netkv.rack.sampling import Rises
 
 KEY = b"k" * 16
 
@@ -104,8 +104,21 @@ def test_table_writes_beyond_the_limit_are_refused(
 
 
 def test_drops_are_counted_once_also_after_a_restart() -> None:
-    drops = ControlDrops()
+    rises = Rises()
+
+    def drops(**sources: dict[str, int]) -> tuple[int | None, int | None]:
+        found = rises.take(sources)
+        return found["control"], found["reports"]
+
     switch = {"cpu_queue_drops": 5, "report_drops": 7, "sent": 9}
-    assert drops.take(switch=switch, controller={"reports_dropped": 1}) == (5, 8)
-    assert drops.take(switch={**switch, "outbox_drops": 1}, controller={}) == (1, 0)
-    assert drops.take(switch={"report_drops": 2}) == (0, 2)
+    assert drops(switch=switch, controller={"reports_dropped": 1}) == (5, 8)
+    assert drops(switch={**switch, "outbox_drops": 1}, controller={}) == (1, 0)
+    assert drops(switch={"report_drops": 2}) == (None, 2)
+
+
+def test_what_no_node_counts_is_unknown() -> None:
+    rises = Rises()
+    counting = {"recirculated": 3, "resubmitted": 1, "send_drops": 2, "receive_drops": 4}
+    found = rises.take({"leaf": counting, "elsewhere": {"sent": 8}})
+    assert (found["recirculated"], found["frames"]) == (4, 6)
+    assert rises.take({"elsewhere": {"sent": 9}})["recirculated"] is None

@@ -16,7 +16,7 @@ import { Zoom } from "../../parts/zoom.js";
 /** Percentiles with the dash of each: all have the colour of the scheme. */
 const PERCENTILES = /** @type {const} */ ([["p50", "solid"], ["p95", "dash"], ["p99", "dashdot"], ["p999", "dot"]]);
 /** Counts of an interval that are errors or repeated work; those that never differ from 0 are left out. */
-const COUNTS = ["lost_ops", "retries", "refused_writes", "stale_reads", "unknown", "ignored"];
+const COUNTS = ["lost_ops", "retries", "dropped_frames", "refused_writes", "stale_reads", "unknown", "ignored"];
 
 /** All charts; `update` draws those of a run. */
 export function charts() {
@@ -27,8 +27,9 @@ export function charts() {
   const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s", show: whole, zoom });
   const imbalance = new Chart({ id: "imbalance", title: "Load of the busiest server", unit: "times the mean", show: digits, zoom });
   const control = new Chart({ id: "control", title: metric("control_plane_mib_per_s").label, unit: "MiB/s, by switch", meaning: metric("control_plane_mib_per_s").meaning, show: digits, zoom });
-  const errors = new Chart({ id: "counts", title: "Losses, retries and refusals", unit: "per interval", show: whole, zoom });
-  const all = [throughput, latency, hits, load, imbalance, control, errors];
+  const passes = new Chart({ id: "recirculations", title: metric("recirculations_per_s").label, unit: "packets/s", meaning: metric("recirculations_per_s").meaning, show: whole, zoom });
+  const errors = new Chart({ id: "counts", title: "Losses, drops, retries and refusals", unit: "per interval", show: whole, zoom });
+  const all = [throughput, latency, hits, load, imbalance, control, passes, errors];
   return {
     element: make("div", { class: "charts" }, ...all.map((chart) => chart.element)),
     close: () => all.forEach((chart) => chart.close()),
@@ -47,6 +48,7 @@ export function charts() {
       load.update(() => ({ traces: heat(series.columns.time, series.columns.server_load), x, y: { title: { text: "server" }, tickformat: "d" } }), run.id);
       imbalance.update(() => ({ ...over(), traces: [line(run.scheme, "busiest / mean", series.columns.time, ratios(series))], y: { rangemode: "tozero" } }), run.id);
       control.update(() => ({ ...over(), traces: bandwidths(run, series), y: { rangemode: "tozero" } }), run.id);
+      passes.update(() => ({ ...over(), traces: recirculations(run, series), y: { rangemode: "tozero", tickformat: "~s" }, empty: "This run did not count them" }), run.id);
       errors.update(() => ({ ...over(), traces: counts(run, series), y: { rangemode: "tozero" }, empty: "None so far" }), run.id);
     },
   };
@@ -107,6 +109,12 @@ function bandwidths(run, series) {
   const switches = [...new Set(by.flatMap((/** @type {object} */ each) => Object.keys(each)))];
   if (switches.length < 2) return [line(run.scheme, "all switches", series.columns.time, series.columns.control_plane_mib_per_s)];
   return switches.map((name, at) => line(run.scheme, name, series.columns.time, by.map((/** @type {Record<string, number>} */ each) => each[name] ?? null), DASHES[at % DASHES.length]));
+}
+
+/** @param {RunHead} run @param {Series} series */
+function recirculations(run, series) {
+  const y = /** @type {(number | null)[] | undefined} */ (series.columns.recirculations_per_s);
+  return y?.some((value) => value != null) ? [line(run.scheme, "recirculated", series.columns.time, y)] : [];
 }
 
 /** @param {RunHead} run @param {Series} series */

@@ -78,6 +78,12 @@ class SwitchProcess:
                 "resubmitted": program["resubmitted"],
                 "ports": self._node.port_statistics(),
             }
+        if command["do"] == "catch":
+            return self._node.catch(command["limit"])
+        if command["do"] == "caught":
+            return self._node.caught()
+        if command["do"] == "end-catch":
+            return [[port, frame.hex()] for port, frame in self._node.end_catch()]
         if command["do"] == "impair":
             return self._impair(command)
         if command["do"] == "pause":

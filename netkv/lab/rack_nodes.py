@@ -141,6 +141,11 @@ class LiveSwitch(LiveNode, nodes.Switch):
     def _kind(self) -> Kind:
         return self._rack.target.kind
 
+    @property
+    def keeps_frames(self) -> bool:
+        """Whether it can show frames that arrive: a switch of the engine can."""
+        return self._kind == "switch"
+
     def _configuration(self) -> dict[str, Any]:
         rack = self._rack
         links = [impaired for link in rack.links for impaired in link.impaired(self)]

@@ -11,6 +11,8 @@ request failed, or `refused` and `path` if the rack does not support it (`daemon
 - `{"do": "node", "node": NAME}` → its counters, as its process reports them
 - `{"do": "cached", "node": NAME, "offset": N, "limit": N}` → `keys` (hexadecimal) that a switch
   caches according to the control plane, in their order, and their `total`
+- `{"do": "frames", "node": NAME, "limit": N, "seconds": S}` → `frames`: the next that arrive at a
+  switch, each with its port, as hex digits
 - `{"do": "hottest", "limit": N}` → the most popular keys of the load generator, and which of them
   are cached
 - `{"do": "client", "command": {...}}` → the load generator's reply (`ClientNode.command`)
@@ -34,8 +36,8 @@ from typing import TYPE_CHECKING, Any
 from netkv.errors import FieldError, MisfitError, NetkvError, UsageError
 from netkv.lab.daemon import socket_path
 from netkv.lab.feed import Feed
-from netkv.lab.rack_nodes import LiveNode
-from netkv.rack.nodes import Card, Client
+from netkv.lab.rack_nodes import LiveNode, LiveSwitch
+from netkv.rack.nodes import Card, Client, Node
 
 if TYPE_CHECKING:
     from netkv.lab.rack import LiveRack
@@ -45,6 +47,11 @@ if TYPE_CHECKING:
 _LINE_LIMIT = 1024 * 1024
 MAX_KEYS = 1000
 """Keys in one answer."""
+MAX_FRAMES = 64
+"""Frames in one answer."""
+MAX_CATCH_S = 3.0
+"""Limit of the time to wait for them."""
+_CATCH_POLL_S = 0.05
 
 Handler = Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]]
 """Answers further requests; None: it does not know the request."""
@@ -115,6 +122,13 @@ class Requests:
                 keys = sorted(rack.controller.cached_at(rack.node(name).name))
                 part = keys[max(offset, 0) :][: max(min(limit, MAX_KEYS), 0)]
                 return {"keys": [key.hex() for key in part], "total": len(keys)}
+            case {
+                "do": "frames",
+                "node": str(name),
+                "limit": int(limit),
+                "seconds": float() | int() as seconds,
+            }:
+                return {"frames": await _arriving(rack.node(name), limit, seconds)}
             case {"do": "hottest", "limit": int(limit)}:
                 cached = rack.cached_keys()
                 hottest = await rack.hottest(max(min(limit, MAX_KEYS), 1))
@@ -167,3 +181,19 @@ class Requests:
             found["registers"] = await node.request("registers")
         at = [it for it in self._rack.controller.describe() if name in it["switches"]]
         return {**found, "controllers": at} if at else found
+
+
+async def _arriving(node: Node, limit: int, seconds: float) -> list[list[Any]]:
+    """The next frames that arrive at a switch, each with its port: as many as arrive in the time.
+
+    Raises `UsageError` if the node cannot keep frames.
+    """
+    if not isinstance(node, LiveSwitch) or not node.keeps_frames:
+        raise UsageError(f"Frames can be taken from switches of the engine; '{node.name}' is none.")
+    await node.request("catch", {"limit": max(min(limit, MAX_FRAMES), 0)})
+    for _ in range(int(max(min(seconds, MAX_CATCH_S), 0.0) / _CATCH_POLL_S)):
+        if await node.request("caught") >= limit:
+            break
+        await asyncio.sleep(_CATCH_POLL_S)
+    found: list[list[Any]] = await node.request("end-catch")
+    return found[:limit]

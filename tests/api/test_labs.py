@@ -297,6 +297,42 @@ def test_switch_has_tables_counters_and_cached_keys(api: Api, lab: str) -> None:
     assert all(each["cached"] == (each["key"] in keys) for each in hottest)
 
 
+@pytest.mark.usefixtures("load")
+def test_packets_of_a_lab_go_into_a_trace(api: Api, lab: str) -> None:
+    found: list[dict[str, Any]] = []
+
+    def both_ways() -> bool:
+        found[:] = api.get(f"{lab}/nodes/switch/packets", limit=32, seconds=3)
+        ports = {each["port"] for each in found}
+        return len(ports & set(client_ports(api, lab))) == 1 and len(ports) > 1
+
+    until(both_ways, "requests and replies arrive")
+    assert len(found) <= 32
+    body = {"packets": found[:8]}
+    url = f"{api.url}/api/v1/programs/netcache/trace"
+    answer = httpx.post(url, json=body, timeout=PATIENCE_S)
+    assert answer.status_code == 200, answer.text
+    assert len(answer.json()["packets"]) == len(body["packets"])
+
+
+def test_packets_of_an_idle_lab_are_none_and_other_nodes_have_none(api: Api, lab: str) -> None:
+    until(
+        lambda: not api.get(f"{lab}/nodes/switch/packets", seconds=0.2), "no request is on its way"
+    )
+    api.ask("GET", f"{lab}/nodes/client/packets", 404)
+    api.ask("GET", f"{lab}/nodes/switch/packets", 422, limit=1000)
+
+
+def client_ports(api: Api, lab: str) -> list[int]:
+    """The port of the switch to which the load generator is connected."""
+    links = api.get(lab)["links"]
+    return [
+        link["b_port"] if link["a"] == "client" else link["a_port"]
+        for link in links
+        if "client" in (link["a"], link["b"])
+    ]
+
+
 def test_details_of_hosts_are_their_counters(api: Api, lab: str) -> None:
     servers = api.get(f"{lab}/nodes/servers-0")
     assert servers["statistics"]["servers"].keys() == {"0", "2"}

@@ -264,6 +264,18 @@ def test_switch_has_its_address_keys_and_log(lab: Lab, page: Page) -> None:
     expect(page.get_by_role("log")).to_contain_text(line)
 
 
+def test_packets_and_tables_of_a_lab_are_traced(lab: Lab, page: Page) -> None:
+    page.goto(f"{lab.url}/#/packet?program=netcache")
+    expect(page.locator(".outcome")).to_be_visible()
+    page.locator("#from-lab > summary").click()
+    page.locator("#take-packets").click()
+    expect(page.locator("#from-lab")).to_contain_text("arrived. Take the tables, too")
+    page.locator("#take-tables").click()
+    expect(page.locator("#from-lab")).to_contain_text("entries were taken")
+    page.locator("#send-packets").click()
+    expect(page.locator("#way")).to_contain_text("arrived at switch of mine")
+
+
 def test_rates_of_links_are_bits_with_si_prefixes(lab: Lab, page: Page) -> None:
     page.goto(lab.address())
     shown = page.evaluate(

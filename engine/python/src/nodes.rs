@@ -93,6 +93,19 @@ impl SwitchNode {
         self.0.record(&directory).map_err(|error| io_error(&error))
     }
 
+    fn catch(&self, limit: usize) {
+        self.0.catch(limit);
+    }
+
+    fn caught(&self) -> usize {
+        self.0.caught()
+    }
+
+    fn end_catch<'py>(&self, py: Python<'py>) -> Vec<(u16, Bound<'py, PyBytes>)> {
+        let caught = self.0.end_catch();
+        caught.iter().map(|(port, frame)| (*port, PyBytes::new(py, frame))).collect()
+    }
+
     fn start(&self) -> PyResult<()> {
         self.0.start().map_err(|error| io_error(&error))
     }

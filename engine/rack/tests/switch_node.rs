@@ -55,6 +55,30 @@ fn each_port_counts_its_own_frames_and_bytes() {
 }
 
 #[test]
+fn arriving_frames_are_kept_as_many_as_wanted() {
+    let bench = bench();
+    let [one, two] = &bench.peers;
+    let exchange = |number| {
+        one.send(&frame(0x0800, number)).unwrap();
+        two.recv(&mut [0; 100]).unwrap();
+    };
+    exchange(1);
+    assert!(bench.node.end_catch().is_empty(), "nobody wanted frames");
+    bench.node.catch(2);
+    for number in 2..6 {
+        exchange(number);
+    }
+    assert_eq!(bench.node.caught(), 2);
+    let arrived = |number| (1, frame(0x0800, number).to_vec());
+    assert_eq!(bench.node.end_catch(), [arrived(2), arrived(3)]);
+    exchange(6);
+    assert_eq!(bench.node.caught(), 0);
+    bench.node.catch(5);
+    exchange(7);
+    assert_eq!(bench.node.end_catch(), [arrived(7)], "as many as there were");
+}
+
+#[test]
 fn the_control_plane_exchanges_frames_and_receives_digests() {
     let bench = bench();
     bench.node.packet_out(frame(0x0800, 7));

@@ -30,12 +30,13 @@ from netkv.api.models.labs import (
     LogPart,
     NodeDetails,
 )
+from netkv.api.models.programs import Packet
 from netkv.api.parameters import Name
 from netkv.api.problems import responses
 from netkv.errors import MisfitError, OptionsError, UsageError, sentence
 from netkv.lab import daemon, log_file
 from netkv.lab.feed import MAX_SAMPLES
-from netkv.lab.requests import MAX_KEYS
+from netkv.lab.requests import MAX_CATCH_S, MAX_FRAMES, MAX_KEYS
 from netkv.lab.spec import RackSpec
 from netkv.p4rt.inspection import CounterValue, TableContents
 
@@ -201,6 +202,28 @@ def _add_nodes(routes: APIRouter) -> None:
             raise NotFoundError(f"The node '{node}' is no switch: it caches no keys.")
         message = {"do": "cached", "node": node, "offset": offset, "limit": limit}
         return CachedKeys(**labs.request(lab, message))
+
+    @routes.get("/labs/{name}/nodes/{node}/packets", responses=responses(404, 409))
+    def list_arriving_packets(
+        name: Name,
+        node: Name,
+        limit: Annotated[int, Query(ge=1, le=MAX_FRAMES, description="How many at most.")] = 16,
+        seconds: Annotated[
+            float, Query(ge=0, le=MAX_CATCH_S, description="For how long to wait for them.")
+        ] = 1.0,
+    ) -> list[Packet]:
+        """The next packets that arrive at a switch, as a trace takes them
+        (`POST /programs/NAME/trace`)."""
+        lab = labs.find(name)
+        if labs.find_node(lab, node).kind != "switch":
+            raise NotFoundError(f"The node '{node}' is no switch: it runs no program.")
+        message = {"do": "frames", "node": node, "limit": limit, "seconds": seconds}
+        try:
+            found = labs.request(lab, message, labs.ANSWER_S + seconds)
+        except RequestFieldError as error:
+            raise ConflictError(str(error)) from error
+        title = f"arrived at {node} of {name}"
+        return [Packet(port=port, frame=frame, title=title) for port, frame in found["frames"]]
 
     @routes.get("/labs/{name}/nodes/{node}/log", responses=responses(404))
     def show_node_log(

@@ -49,7 +49,7 @@ export function mount(place) {
     setup.element,
     make("div", { class: "choices" }, make("label", {}, "Seed of random()", seed), make("label", {}, "Pipelines", pipelines), button("Empty the set-up", "empty-setup", () => setSetup(complete(undefined))), button("As in the example", "reset-setup", () => setSetup(fresh().setup))),
   );
-  const lab = labPart(useLab);
+  const lab = labPart(useLab, usePackets);
   lab.classList.remove("card");
   const choice = make(
     "section",
@@ -251,6 +251,13 @@ export function mount(place) {
     editor.offerPorts(taken.ports);
     setSetup(body.setup);
     return sentence(taken, usable.length);
+  }
+
+  /** @param {import("./packet/types.js").Packet[]} packets */
+  function usePackets(packets) {
+    body.packets = packets;
+    editor.set(body.packets, known);
+    edited();
   }
 
   // ----------------------------------------------------------------------------------------------- trace

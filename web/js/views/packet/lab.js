@@ -1,4 +1,4 @@
-// The tables of a switch of a running lab, as a set-up for a trace.
+// What a switch of a running lab has, for a trace: its tables as a set-up, and packets that arrive at it.
 
 import { get } from "../../core/api.js";
 import { fill, make } from "../../core/dom.js";
@@ -22,10 +22,11 @@ const EXPLANATION = "Tables are read by P4Runtime. P4Runtime cannot read the reg
 
 /**
  * @param {(taken: Taken) => string} use returns a sentence about what was taken
+ * @param {(packets: import("./types.js").Packet[]) => void} usePackets
  */
-export function labPart(use) {
+export function labPart(use, usePackets) {
   const body = make("div", { class: "lab-part" });
-  const element = make("details", { class: "card", id: "from-lab", toggle: () => element.open && load() }, make("summary", {}, "Take tables from a running lab"), body);
+  const element = make("details", { class: "card", id: "from-lab", toggle: () => element.open && load() }, make("summary", {}, "Take tables and packets from a running lab"), body);
 
   async function load() {
     try {
@@ -37,18 +38,26 @@ export function labPart(use) {
       const choice = make("select", { "aria-label": "Switch of a lab" }, ...switches.map(({ lab, node }, at) => make("option", { value: at }, `${lab.name}: ${node.name} (${lab.scheme})`)));
       const said = make("p", { class: "hint", role: "status" });
       const take = make("button", { type: "button", id: "take-tables", click: () => taken() }, "Take its tables");
-      async function taken() {
+      const packets = make("button", { type: "button", id: "take-packets", click: () => reading(async (lab, node) => arrived(await get(`${pathOf(lab, node)}/packets`))) }, "Take packets that arrive");
+      const taken = () => reading(async (lab, node) => use(await read(lab, node)));
+      const arrived = (/** @type {import("./types.js").Packet[]} */ found) => {
+        if (!found.length) return "No packet arrived within a second. Start the load of the lab, or send requests to it.";
+        usePackets(found.map(({ port, frame, title }) => ({ port, frame, title })));
+        return `${count(found.length)} ${found.length === 1 ? "packet" : "packets"} arrived. Take the tables, too, and send them.`;
+      };
+      /** @param {(lab: Schemas["Lab"], node: Schemas["LabNode"]) => Promise<string>} work */
+      async function reading(work) {
         const { lab, node } = switches[Number(choice.value)];
-        take.disabled = true;
+        take.disabled = packets.disabled = true;
         fill(said, "Reading …");
         try {
-          fill(said, use(await read(lab, node)));
+          fill(said, await work(lab, node));
         } catch (error) {
           fill(said, sentenceOf(error));
         }
-        take.disabled = false;
+        take.disabled = packets.disabled = false;
       }
-      fill(body, make("p", { class: "hint" }, EXPLANATION), switches.length ? make("p", { class: "buttons" }, choice, take) : make("p", { class: "empty" }, "No switch of a lab is running."), said);
+      fill(body, make("p", { class: "hint" }, EXPLANATION), switches.length ? make("p", { class: "buttons" }, choice, take, packets) : make("p", { class: "empty" }, "No switch of a lab is running."), said);
     } catch (error) {
       fill(body, problem(error));
     }
@@ -56,9 +65,14 @@ export function labPart(use) {
   return element;
 }
 
+/** @param {Schemas["Lab"]} lab @param {Schemas["LabNode"]} node */
+function pathOf(lab, node) {
+  return `/labs/${encodeURIComponent(lab.name)}/nodes/${encodeURIComponent(node.name)}`;
+}
+
 /** @param {Schemas["Lab"]} lab @param {Schemas["LabNode"]} node @returns {Promise<Taken>} */
 async function read(lab, node) {
-  const path = `/labs/${encodeURIComponent(lab.name)}/nodes/${encodeURIComponent(node.name)}`;
+  const path = pathOf(lab, node);
   const details = /** @type {Schemas["NodeDetails"]} */ (await get(path));
   if (details.problem) throw new Error(details.problem);
   /** @type {Taken} */

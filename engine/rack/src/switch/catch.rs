@@ -1,0 +1,58 @@
+//! A few of the frames that arrive at a switch, for users who want to see some.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::worker::lock;
+
+/// Frames of a batch that are kept at most: a batch is of one port, and the next one may be of
+/// another.
+const OF_A_BATCH: usize = 4;
+
+/// The frames that arrived at the ports of a pipeline, with the numbers of the ports.
+pub type Caught = Vec<(u16, Vec<u8>)>;
+
+/// Keeps the next frames of a pipeline. Without an order, it costs one load for each batch.
+#[derive(Default)]
+pub struct Catch {
+    /// Frames that are still to be kept.
+    wanted: AtomicUsize,
+    caught: Mutex<Caught>,
+}
+
+impl Catch {
+    /// Keeps the next frames, up to a number; frames that were kept before are forgotten.
+    pub fn begin(&self, limit: usize) {
+        let mut caught = lock(&self.caught);
+        caught.clear();
+        self.wanted.store(limit, Ordering::Relaxed);
+    }
+
+    /// Ends it: the frames so far.
+    pub fn end(&self) -> Caught {
+        let mut caught = lock(&self.caught);
+        self.wanted.store(0, Ordering::Relaxed);
+        std::mem::take(&mut caught)
+    }
+
+    /// Number of frames so far.
+    pub fn count(&self) -> usize {
+        lock(&self.caught).len()
+    }
+
+    /// Whether frames are wanted.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) > 0
+    }
+
+    /// Keeps frames of a batch.
+    #[cold]
+    pub fn batch<'a>(&self, port: u16, frames: impl Iterator<Item = &'a [u8]>) {
+        let mut caught = lock(&self.caught);
+        let wanted = self.wanted.load(Ordering::Relaxed);
+        let before = caught.len();
+        caught.extend(frames.take(wanted.min(OF_A_BATCH)).map(|frame| (port, frame.to_vec())));
+        self.wanted.store(wanted - (caught.len() - before), Ordering::Relaxed);
+    }
+}

@@ -50,7 +50,8 @@ HOLD_FRAMES = """() => {
     };
 }"""
 """Draws a frame only when the test calls `nextFrame`. `mostDrawn`: most charts in a frame."""
-RANGE = "id => document.getElementById(id).layout.xaxis.range"
+RANGE = "id => document.getElementById(id).layout?.xaxis.range ?? []"
+"""Nothing while plotly draws the chart."""
 
 
 def show(page: Page, served: Served, ids: list[str], **query: str) -> None:

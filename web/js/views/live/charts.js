@@ -48,7 +48,7 @@ export function charts() {
       load.update(() => ({ traces: heat(series.columns.time, series.columns.server_load), x, y: { title: { text: "server" }, tickformat: "d" } }), run.id);
       imbalance.update(() => ({ ...over(), traces: [line(run.scheme, "busiest / mean", series.columns.time, ratios(series))], y: { rangemode: "tozero" } }), run.id);
       control.update(() => ({ ...over(), traces: bandwidths(run, series), y: { rangemode: "tozero" } }), run.id);
-      passes.update(() => ({ ...over(), traces: recirculations(run, series), y: { rangemode: "tozero", tickformat: "~s" }, empty: "This run did not count them" }), run.id);
+      passes.update(() => ({ ...over(), traces: recirculations(run, series), y: { rangemode: "tozero", tickformat: "~s" }, empty: isCounted(series) ? "None so far" : "This run did not count them" }), run.id);
       errors.update(() => ({ ...over(), traces: counts(run, series), y: { rangemode: "tozero" }, empty: "None so far" }), run.id);
     },
   };
@@ -113,8 +113,13 @@ function bandwidths(run, series) {
 
 /** @param {RunHead} run @param {Series} series */
 function recirculations(run, series) {
-  const y = /** @type {(number | null)[] | undefined} */ (series.columns.recirculations_per_s);
-  return y?.some((value) => value != null) ? [line(run.scheme, "recirculated", series.columns.time, y)] : [];
+  const y = series.columns.recirculations_per_s;
+  return y?.some(Boolean) ? [line(run.scheme, "recirculated", series.columns.time, y)] : [];
+}
+
+/** Whether the switches have counted recirculations. @param {Series} series */
+function isCounted(series) {
+  return series.columns.recirculations_per_s?.some((value) => value != null) ?? false;
 }
 
 /** @param {RunHead} run @param {Series} series */

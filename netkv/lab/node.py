@@ -71,12 +71,16 @@ class SwitchProcess:
     def handle(self, command: dict[str, Any]) -> Any:
         if command["do"] == "statistics":
             program = self._switch.statistics()
+            ports = self._node.port_statistics()
+            names = ("received", "received_bytes", "sent", "sent_bytes")
             return {
                 **self._node.statistics(),
+                # Of the same moment as those of the ports, while frames pass.
+                **{name: sum(port[name] for port in ports.values()) for name in names},
                 **self._server.statistics(),
                 "recirculated": program["recirculated"],
                 "resubmitted": program["resubmitted"],
-                "ports": self._node.port_statistics(),
+                "ports": ports,
             }
         if command["do"] == "catch":
             return self._node.catch(command["limit"])

@@ -1,9 +1,9 @@
 """What open pages cost a live run: `python -m netkv.bench.streams [STREAMS [ROUNDS [RATE]]]`.
 
-A server of its own runs the same live scenario in turns, without streams and with many of them, one
-of which is never read. The command prints the throughput of each run, their ratio in each round,
-and how many samples of the run each stream got, as JSON. Streams, server and rack share the
-machine, as they do for somebody who watches an experiment on a laptop. The servers serve RATE
+A server of its own runs the same live scenario in turns, without streams and with STREAMS (100)
+that are read and one that is not. The command prints the throughput of each run, their ratio in
+each round, and how many streams got each sample of the run, as JSON. Streams, server and rack share
+the machine, as they do for somebody who watches an experiment on a laptop. The servers serve RATE
 operations a second, as in the scenarios that ship; with 0 the machine is the limit, and all that
 the streams cost is missing from the throughput.
 """

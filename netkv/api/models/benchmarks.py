@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import ConfigDict, Field
-
-from netkv.api.models.base import Model, RequestModel
+from netkv.api.models.base import Model
 
 
 class Benchmark(Model):
@@ -29,14 +27,3 @@ class Benchmark(Model):
     """Programs or rights that it needs beside netkv."""
     options_schema: dict[str, Any]
     """A JSON schema of its options: types, defaults, limits and meanings."""
-
-
-class BenchmarkRequest(RequestModel):
-    """A benchmark to run."""
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"options": {"seconds": 0.5}}, {"options": {}}]}
-    )
-
-    options: dict[str, Any] = Field(default_factory=dict)
-    """As in `options_schema` of the benchmark; what is left out has its default."""

@@ -15,6 +15,17 @@ JobKind = Literal["scenario", "benchmark", "tool"]
 ACTIVE: frozenset[JobState] = frozenset({"queued", "starting", "running", "stopping"})
 
 
+class CommandRequest(RequestModel):
+    """A benchmark or tool to run."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"options": {"seconds": 0.5}}, {"options": {}}]}
+    )
+
+    options: dict[str, Any] = Field(default_factory=dict)
+    """As in its `options_schema`; what is left out has its default."""
+
+
 class ScenarioRequest(RequestModel):
     """A scenario with changes: one that ships with netkv, or one of the user."""
 

@@ -7,8 +7,8 @@ import asyncio
 from fastapi import APIRouter
 
 from netkv.api.context import Context
-from netkv.api.models.benchmarks import Benchmark, BenchmarkRequest
-from netkv.api.models.jobs import Job
+from netkv.api.models.benchmarks import Benchmark
+from netkv.api.models.jobs import CommandRequest, Job
 from netkv.api.parameters import Name
 from netkv.api.problems import responses
 
@@ -39,7 +39,7 @@ def router(context: Context) -> APIRouter:
         ]
 
     @routes.post("/benchmarks/{name}", status_code=202, responses=responses(404, 422, 429))
-    async def start_benchmark(name: Name, request: BenchmarkRequest) -> Job:
+    async def start_benchmark(name: Name, request: CommandRequest) -> Job:
         """Run a benchmark as a job, as its command does with `--json`. Its result is the document
         that the command prints."""
         return await asyncio.to_thread(_submit, context, name, request)
@@ -47,7 +47,7 @@ def router(context: Context) -> APIRouter:
     return routes
 
 
-def _submit(context: Context, name: str, request: BenchmarkRequest) -> Job:
+def _submit(context: Context, name: str, request: CommandRequest) -> Job:
     from netkv.api.jobs import benchmarks
 
     entry = benchmarks.find(name)

@@ -7,8 +7,8 @@ import asyncio
 from fastapi import APIRouter
 
 from netkv.api.context import Context
-from netkv.api.models.jobs import Job
-from netkv.api.models.tools import Tool, ToolRequest
+from netkv.api.models.jobs import CommandRequest, Job
+from netkv.api.models.tools import Tool
 from netkv.api.parameters import Name
 from netkv.api.problems import responses
 
@@ -34,7 +34,7 @@ def router(context: Context) -> APIRouter:
         ]
 
     @routes.post("/tools/{name}", status_code=202, responses=responses(404, 422, 429))
-    async def start_tool(name: Name, request: ToolRequest) -> Job:
+    async def start_tool(name: Name, request: CommandRequest) -> Job:
         """Run a tool as a job, as its command does with `--json`. Its result is the document that
         the command prints."""
         return await asyncio.to_thread(_submit, context, name, request)
@@ -42,7 +42,7 @@ def router(context: Context) -> APIRouter:
     return routes
 
 
-def _submit(context: Context, name: str, request: ToolRequest) -> Job:
+def _submit(context: Context, name: str, request: CommandRequest) -> Job:
     from netkv.api.jobs import tools
 
     tool = tools.find(name)

@@ -1195,15 +1195,15 @@ class SwitchNode:
         ends; further frames count as "unrecorded".
         """
 
-    def catch(self, limit: int) -> None:
+    def capture(self, limit: int) -> None:
         """Keep the next frames that arrive at the ports, up to `limit` for each pipeline; what was
         kept before is forgotten."""
 
-    def caught(self) -> int:
+    def captured(self) -> int:
         """How many frames are kept so far."""
 
-    def end_catch(self) -> list[tuple[int, bytes]]:
-        """End `catch`: the frames, each with the port at which it arrived."""
+    def end_capture(self) -> list[tuple[int, bytes]]:
+        """End `capture`: the frames, each with the port at which it arrived."""
 
     def start(self) -> None:
         """Start forwarding. Frames that arrived before wait in the buffers of the sockets."""

@@ -82,12 +82,12 @@ class SwitchProcess:
                 "resubmitted": program["resubmitted"],
                 "ports": ports,
             }
-        if command["do"] == "catch":
-            return self._node.catch(command["limit"])
-        if command["do"] == "caught":
-            return self._node.caught()
-        if command["do"] == "end-catch":
-            return [[port, frame.hex()] for port, frame in self._node.end_catch()]
+        if command["do"] == "capture":
+            return self._node.capture(command["limit"])
+        if command["do"] == "captured":
+            return self._node.captured()
+        if command["do"] == "end-capture":
+            return [[port, frame.hex()] for port, frame in self._node.end_capture()]
         if command["do"] == "impair":
             return self._impair(command)
         if command["do"] == "pause":

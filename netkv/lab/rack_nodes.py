@@ -142,8 +142,8 @@ class LiveSwitch(LiveNode, nodes.Switch):
         return self._rack.target.kind
 
     @property
-    def keeps_frames(self) -> bool:
-        """Whether it can show frames that arrive: a switch of the engine can."""
+    def captures_frames(self) -> bool:
+        """Whether it can capture frames that arrive: a switch of the engine can."""
         return self._kind == "switch"
 
     def _configuration(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ request failed, or `refused` and `path` if the rack does not support it (`daemon
 - `{"do": "node", "node": NAME}` → its counters, as its process reports them
 - `{"do": "cached", "node": NAME, "offset": N, "limit": N}` → `keys` (hexadecimal) that a switch
   caches according to the control plane, in their order, and their `total`
-- `{"do": "frames", "node": NAME, "limit": N, "seconds": S}` → `frames`: the next that arrive at a
+- `{"do": "capture", "node": NAME, "limit": N, "seconds": S}` → `frames`: the next that arrive at a
   switch, each with its port, as hex digits
 - `{"do": "hottest", "limit": N}` → the most popular keys of the load generator, and which of them
   are cached
@@ -49,9 +49,9 @@ MAX_KEYS = 1000
 """Keys in one answer."""
 MAX_FRAMES = 64
 """Frames in one answer."""
-MAX_CATCH_S = 3.0
+MAX_CAPTURE_S = 3.0
 """Limit of the time to wait for them."""
-_CATCH_POLL_S = 0.05
+_CAPTURE_POLL_S = 0.05
 
 Handler = Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]]
 """Answers further requests; None: it does not know the request."""
@@ -123,7 +123,7 @@ class Requests:
                 part = keys[max(offset, 0) :][: max(min(limit, MAX_KEYS), 0)]
                 return {"keys": [key.hex() for key in part], "total": len(keys)}
             case {
-                "do": "frames",
+                "do": "capture",
                 "node": str(name),
                 "limit": int(limit),
                 "seconds": float() | int() as seconds,
@@ -186,14 +186,16 @@ class Requests:
 async def _arriving(node: Node, limit: int, seconds: float) -> list[list[Any]]:
     """The next frames that arrive at a switch, each with its port: as many as arrive in the time.
 
-    Raises `UsageError` if the node cannot keep frames.
+    Raises `UsageError` if the node cannot capture frames.
     """
-    if not isinstance(node, LiveSwitch) or not node.keeps_frames:
-        raise UsageError(f"Frames can be taken from switches of the engine; '{node.name}' is none.")
-    await node.request("catch", {"limit": max(min(limit, MAX_FRAMES), 0)})
-    for _ in range(int(max(min(seconds, MAX_CATCH_S), 0.0) / _CATCH_POLL_S)):
-        if await node.request("caught") >= limit:
+    if not isinstance(node, LiveSwitch) or not node.captures_frames:
+        raise UsageError(
+            f"Switches of the engine can capture frames; '{node.name}' is none."
+        )
+    await node.request("capture", {"limit": max(min(limit, MAX_FRAMES), 0)})
+    for _ in range(int(max(min(seconds, MAX_CAPTURE_S), 0.0) / _CAPTURE_POLL_S)):
+        if await node.request("captured") >= limit:
             break
-        await asyncio.sleep(_CATCH_POLL_S)
-    found: list[list[Any]] = await node.request("end-catch")
+        await asyncio.sleep(_CAPTURE_POLL_S)
+    found: list[list[Any]] = await node.request("end-capture")
     return found[:limit]

@@ -93,17 +93,17 @@ impl SwitchNode {
         self.0.record(&directory).map_err(|error| io_error(&error))
     }
 
-    fn catch(&self, limit: usize) {
-        self.0.catch(limit);
+    fn capture(&self, limit: usize) {
+        self.0.capture(limit);
     }
 
-    fn caught(&self) -> usize {
-        self.0.caught()
+    fn captured(&self) -> usize {
+        self.0.captured()
     }
 
-    fn end_catch<'py>(&self, py: Python<'py>) -> Vec<(u16, Bound<'py, PyBytes>)> {
-        let caught = self.0.end_catch();
-        caught.iter().map(|(port, frame)| (*port, PyBytes::new(py, frame))).collect()
+    fn end_capture<'py>(&self, py: Python<'py>) -> Vec<(u16, Bound<'py, PyBytes>)> {
+        let captured = self.0.end_capture();
+        captured.iter().map(|(port, frame)| (*port, PyBytes::new(py, frame))).collect()
     }
 
     fn start(&self) -> PyResult<()> {

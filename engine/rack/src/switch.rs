@@ -17,7 +17,7 @@
 //! The node is the fabric, too: the link at each port can lose, duplicate, reorder and delay
 //! frames, in each direction.
 
-mod catch;
+mod capture;
 mod forward;
 
 use std::collections::VecDeque;
@@ -38,8 +38,8 @@ use crate::pipeline::Pipelines;
 use crate::record::Recorder;
 use crate::sys::{Link, Plug};
 use crate::worker::{Signals, Worker, lock};
-use catch::Catch;
-pub use catch::Caught;
+use capture::Capture;
+pub use capture::Captured;
 use forward::Loop;
 
 /// Maximum number of waiting frames for the control plane; further ones are dropped and counted.
@@ -127,7 +127,7 @@ struct Lane {
     ordered: AtomicBool,
     /// The loop takes it at its start.
     recorder: Mutex<Option<Recorder>>,
-    catch: Catch,
+    capture: Capture,
     /// Held by the loop while it moves frames, so that `pause` can wait for the end of a round.
     at_work: Mutex<()>,
     resumed: Condvar,
@@ -142,7 +142,7 @@ impl Lane {
             orders: Mutex::default(),
             ordered: AtomicBool::new(false),
             recorder: Mutex::default(),
-            catch: Catch::default(),
+            capture: Capture::default(),
             at_work: Mutex::default(),
             resumed: Condvar::new(),
             signals: Arc::clone(signals),
@@ -240,20 +240,20 @@ impl<P: Pipelines> Node<P> {
     }
 
     /// Keeps the next frames that arrive at the ports of each pipeline, up to a number for each.
-    pub fn catch(&self, limit: usize) {
+    pub fn capture(&self, limit: usize) {
         for lane in &self.shared.lanes {
-            lane.catch.begin(limit);
+            lane.capture.begin(limit);
         }
     }
 
     /// How many frames are kept so far.
-    pub fn caught(&self) -> usize {
-        self.shared.lanes.iter().map(|lane| lane.catch.count()).sum()
+    pub fn captured(&self) -> usize {
+        self.shared.lanes.iter().map(|lane| lane.capture.count()).sum()
     }
 
-    /// Ends `catch`: the frames, with the ports at which they arrived.
-    pub fn end_catch(&self) -> Caught {
-        self.shared.lanes.iter().flat_map(|lane| lane.catch.end()).collect()
+    /// Ends `capture`: the frames, with the ports at which they arrived.
+    pub fn end_capture(&self) -> Captured {
+        self.shared.lanes.iter().flat_map(|lane| lane.capture.end()).collect()
     }
 
     /// Starts forwarding.

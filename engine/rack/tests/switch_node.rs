@@ -55,7 +55,7 @@ fn each_port_counts_its_own_frames_and_bytes() {
 }
 
 #[test]
-fn arriving_frames_are_kept_as_many_as_wanted() {
+fn arriving_frames_are_captured_as_many_as_wanted() {
     let bench = bench();
     let [one, two] = &bench.peers;
     let exchange = |number| {
@@ -63,19 +63,19 @@ fn arriving_frames_are_kept_as_many_as_wanted() {
         two.recv(&mut [0; 100]).unwrap();
     };
     exchange(1);
-    assert!(bench.node.end_catch().is_empty(), "nobody wanted frames");
-    bench.node.catch(2);
+    assert!(bench.node.end_capture().is_empty(), "nobody wanted frames");
+    bench.node.capture(2);
     for number in 2..6 {
         exchange(number);
     }
-    assert_eq!(bench.node.caught(), 2);
+    assert_eq!(bench.node.captured(), 2);
     let arrived = |number| (1, frame(0x0800, number).to_vec());
-    assert_eq!(bench.node.end_catch(), [arrived(2), arrived(3)]);
+    assert_eq!(bench.node.end_capture(), [arrived(2), arrived(3)]);
     exchange(6);
-    assert_eq!(bench.node.caught(), 0);
-    bench.node.catch(5);
+    assert_eq!(bench.node.captured(), 0);
+    bench.node.capture(5);
     exchange(7);
-    assert_eq!(bench.node.end_catch(), [arrived(7)], "as many as there were");
+    assert_eq!(bench.node.end_capture(), [arrived(7)], "as many as there were");
 }
 
 #[test]

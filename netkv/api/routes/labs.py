@@ -36,7 +36,7 @@ from netkv.api.problems import responses
 from netkv.errors import MisfitError, OptionsError, UsageError, sentence
 from netkv.lab import daemon, log_file
 from netkv.lab.feed import MAX_SAMPLES
-from netkv.lab.requests import MAX_CATCH_S, MAX_FRAMES, MAX_KEYS
+from netkv.lab.requests import MAX_CAPTURE_S, MAX_FRAMES, MAX_KEYS
 from netkv.lab.spec import RackSpec
 from netkv.p4rt.inspection import CounterValue, TableContents
 
@@ -209,7 +209,7 @@ def _add_nodes(routes: APIRouter) -> None:
         node: Name,
         limit: Annotated[int, Query(ge=1, le=MAX_FRAMES, description="How many at most.")] = 16,
         seconds: Annotated[
-            float, Query(ge=0, le=MAX_CATCH_S, description="For how long to wait for them.")
+            float, Query(ge=0, le=MAX_CAPTURE_S, description="For how long to wait for them.")
         ] = 1.0,
     ) -> list[Packet]:
         """The next packets that arrive at a switch, as a trace takes them
@@ -217,7 +217,7 @@ def _add_nodes(routes: APIRouter) -> None:
         lab = labs.find(name)
         if labs.find_node(lab, node).kind != "switch":
             raise NotFoundError(f"The node '{node}' is no switch: it runs no program.")
-        message = {"do": "frames", "node": node, "limit": limit, "seconds": seconds}
+        message = {"do": "capture", "node": node, "limit": limit, "seconds": seconds}
         try:
             found = labs.request(lab, message, labs.ANSWER_S + seconds)
         except RequestFieldError as error:

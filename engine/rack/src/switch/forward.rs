@@ -233,8 +233,8 @@ impl<'a, P: Pipelines> Loop<'a, P> {
             let failed = frames.filter(|frame| !recorder.frame(index, Passage::In, frame)).count();
             self.lane.counters.unrecorded.add(failed as u64);
         }
-        if self.lane.catch.is_on() {
-            self.lane.catch.batch(port.number, self.received.frames().flatten());
+        if self.lane.capture.is_on() {
+            self.lane.capture.batch(port.number, self.received.frames().flatten());
         }
         let (mut bytes, mut malformed) = (0, 0);
         let frames = self.received.frames().filter_map(|frame| {

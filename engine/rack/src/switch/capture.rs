@@ -10,34 +10,34 @@ use crate::worker::lock;
 const OF_A_BATCH: usize = 4;
 
 /// The frames that arrived at the ports of a pipeline, with the numbers of the ports.
-pub type Caught = Vec<(u16, Vec<u8>)>;
+pub type Captured = Vec<(u16, Vec<u8>)>;
 
-/// Keeps the next frames of a pipeline. Without an order, it costs one load for each batch.
+/// Captures the next frames of a pipeline. Without an order, it costs one load for each batch.
 #[derive(Default)]
-pub struct Catch {
+pub struct Capture {
     /// Frames that are still to be kept.
     wanted: AtomicUsize,
-    caught: Mutex<Caught>,
+    captured: Mutex<Captured>,
 }
 
-impl Catch {
-    /// Keeps the next frames, up to a number; frames that were kept before are forgotten.
+impl Capture {
+    /// Captures the next frames, up to a number; frames that were kept before are forgotten.
     pub fn begin(&self, limit: usize) {
-        let mut caught = lock(&self.caught);
-        caught.clear();
+        let mut captured = lock(&self.captured);
+        captured.clear();
         self.wanted.store(limit, Ordering::Relaxed);
     }
 
     /// Ends it: the frames so far.
-    pub fn end(&self) -> Caught {
-        let mut caught = lock(&self.caught);
+    pub fn end(&self) -> Captured {
+        let mut captured = lock(&self.captured);
         self.wanted.store(0, Ordering::Relaxed);
-        std::mem::take(&mut caught)
+        std::mem::take(&mut captured)
     }
 
     /// Number of frames so far.
     pub fn count(&self) -> usize {
-        lock(&self.caught).len()
+        lock(&self.captured).len()
     }
 
     /// Whether frames are wanted.
@@ -49,10 +49,10 @@ impl Catch {
     /// Keeps frames of a batch.
     #[cold]
     pub fn batch<'a>(&self, port: u16, frames: impl Iterator<Item = &'a [u8]>) {
-        let mut caught = lock(&self.caught);
+        let mut captured = lock(&self.captured);
         let wanted = self.wanted.load(Ordering::Relaxed);
-        let before = caught.len();
-        caught.extend(frames.take(wanted.min(OF_A_BATCH)).map(|frame| (port, frame.to_vec())));
-        self.wanted.store(wanted - (caught.len() - before), Ordering::Relaxed);
+        let before = captured.len();
+        captured.extend(frames.take(wanted.min(OF_A_BATCH)).map(|frame| (port, frame.to_vec())));
+        self.wanted.store(wanted - (captured.len() - before), Ordering::Relaxed);
     }
 }

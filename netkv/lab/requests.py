@@ -189,9 +189,7 @@ async def _arriving(node: Node, limit: int, seconds: float) -> list[list[Any]]:
     Raises `UsageError` if the node cannot capture frames.
     """
     if not isinstance(node, LiveSwitch) or not node.captures_frames:
-        raise UsageError(
-            f"Switches of the engine can capture frames; '{node.name}' is none."
-        )
+        raise UsageError(f"Switches of the engine can capture frames; '{node.name}' is none.")
     await node.request("capture", {"limit": max(min(limit, MAX_FRAMES), 0)})
     for _ in range(int(max(min(seconds, MAX_CAPTURE_S), 0.0) / _CAPTURE_POLL_S)):
         if await node.request("captured") >= limit:

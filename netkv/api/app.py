@@ -9,13 +9,11 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from starlette.responses import Response
-from starlette.routing import Match, Mount
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Match
 from starlette.types import ASGIApp, Scope
 
-from netkv import __version__, resources
-from netkv.api import description, problems
+from netkv import __version__
+from netkv.api import description, pages, problems
 from netkv.api.access import Access
 from netkv.api.context import Context
 from netkv.api.feed import Feed
@@ -56,32 +54,6 @@ _ROUTES = (
     labs,
     health,
 )
-
-
-_OF_API = ("/api", "/metrics")
-
-
-class _Pages(Mount):
-    """The mount of the dashboard. It leaves the paths of the API to the API, and refuses changes:
-    otherwise it would answer 404 where a path exists, and the method does not."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        match, found = super().matches(scope)
-        if match is Match.NONE or scope["path"].startswith(_OF_API):
-            return Match.NONE, {}
-        return (match if scope["method"] in ("GET", "HEAD") else Match.PARTIAL), found
-
-
-class _Files(StaticFiles):
-    """The dashboard's files; the browser revalidates its cached copies at each request."""
-
-    def file_response(self, *arguments: Any, **options: Any) -> Response:
-        response = super().file_response(*arguments, **options)
-        response.headers["cache-control"] = "no-cache"
-        return response
-
-    async def get_response(self, path: str, scope: Scope) -> Response:
-        return await super().get_response("docs.html" if path == "docs" else path, scope)
 
 
 class _Application(FastAPI):
@@ -139,9 +111,7 @@ def create_app(
         app.include_router(module.router(context), prefix=PREFIX)
     app.include_router(metrics.router(context))
     description.install(app)
-    app.router.routes.append(
-        _Pages("/", _Files(directory=resources.path("web"), html=True), name="page")
-    )
+    app.router.routes.append(pages.mount())
     return app
 
 

@@ -29,15 +29,14 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 def plotted(figure: Figure) -> PlottedFigure:
     """The figure for a page."""
     from netkv.report.figure_table import numbers
-    from netkv.report.interactive import plotly
+    from netkv.report.interactive import page_layout, traces
 
-    parts = plotly(figure).to_plotly_json()
     headings, rows = numbers(figure)
     return PlottedFigure(
         name=figure.name,
         title=figure.title,
-        data=parts["data"],
-        layout=parts["layout"],
+        data=traces(figure),
+        layout=page_layout(figure),
         numbers=FigureNumbers(headings=headings, rows=rows),
     )
 

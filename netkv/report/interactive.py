@@ -1,16 +1,17 @@
-"""Figures for pages and the dashboard, as plotly figures."""
+"""Figures for pages and the dashboard, in the form of plotly.js."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
-
-import plotly.graph_objects as go  # type: ignore[import-untyped]
+from typing import TYPE_CHECKING, Any
 
 from netkv.report import layout
 from netkv.report.figure import Axis, Figure, Series, percent
 from netkv.report.style import BANDS, DOTTED, GREY
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 _STRIP_ROW = 13
 _LEGEND_ROW = 20
@@ -22,16 +23,28 @@ _PLOT = 270
 
 
 def plotly(figure: Figure) -> go.Figure:
-    """The plotly figure; its layout contains the title."""
-    drawn = go.Figure()
+    """The figure of the package plotly, which checks each property."""
+    # Imported here: it takes half a second, and the dashboard does without it.
+    import plotly.graph_objects as go
+
+    return go.Figure({"data": traces(figure), "layout": page_layout(figure)})
+
+
+def traces(figure: Figure) -> list[dict[str, Any]]:
+    """The traces of plotly.js."""
+    drawn = []
     for series in figure.series:
         if series.draw == "bars":
-            drawn.add_bar(**_bars(figure, series))
+            drawn.append(_bars(figure, series))
             continue
         if not series.marked and any(series.spread):
-            drawn.add_scatter(**_band(series))
-        drawn.add_scatter(**_line(figure, series))
-    _add_references(drawn, figure)
+            drawn.append(_band(series))
+        drawn.append(_line(figure, series))
+    return [_set(trace) for trace in (*drawn, *_references(figure))]
+
+
+def page_layout(figure: Figure) -> dict[str, Any]:
+    """The layout of plotly.js, with the title."""
     strip = _STRIP_ROW * _strip_rows(figure)
     above = 34 + 22 * bool(figure.note) + _LEGEND_ROW * bool(figure.legend()) + strip
     below = 80 if layout.has_rotated_labels(figure.x) else 55
@@ -39,34 +52,39 @@ def plotly(figure: Figure) -> go.Figure:
     x, y = _axis(figure.x, layout.x_limits(figure)), _axis(figure.y, layout.y_limits(figure))
     if figure.sideways:
         x, y = y, {**x, "autorange": "reversed", "range": None}
-    drawn.update_layout(
-        title={
+    return {
+        "title": {
             "text": _text(figure.title),
             "subtitle": {"text": _text(figure.note), "font": {"size": 11, "color": GREY}},
             "x": 0.01,
             "y": 0.99,
             "yanchor": "top",
         },
-        template=go.layout.Template(),
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        height=plot + above + below,
-        margin={"l": 60, "r": 16, "t": above, "b": below},
-        barmode="overlay",
-        hovermode="closest",
-        showlegend=bool(figure.legend()),
-        legend={
+        # Empty: the package has one of its own otherwise.
+        "template": {},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "height": plot + above + below,
+        "margin": {"l": 60, "r": 16, "t": above, "b": below},
+        "barmode": "overlay",
+        "hovermode": "closest",
+        "showlegend": bool(figure.legend()),
+        "legend": {
             "orientation": "h",
             "x": 0,
             "y": 1 + (4 + strip) / plot,
             "yanchor": "bottom",
         },
-        xaxis={**x, "showgrid": figure.sideways},
-        yaxis={**y, "showgrid": not figure.sideways},
-        shapes=list(_shapes(figure)),
-        annotations=list(_annotations(figure)),
-    )
-    return drawn
+        "xaxis": _set({**x, "showgrid": figure.sideways}),
+        "yaxis": _set({**y, "showgrid": not figure.sideways}),
+        "shapes": list(_shapes(figure)),
+        "annotations": list(_annotations(figure)),
+    }
+
+
+def _set(properties: dict[str, Any]) -> dict[str, Any]:
+    """The properties that have a value."""
+    return {name: value for name, value in properties.items() if value is not None}
 
 
 def _bars(figure: Figure, series: Series) -> dict[str, Any]:
@@ -74,6 +92,7 @@ def _bars(figure: Figure, series: Series) -> dict[str, Any]:
     values = list(series.y)
     along = ("y", "x") if figure.sideways else ("x", "y")
     return {
+        "type": "bar",
         along[0]: at,
         along[1]: values,
         "base": list(series.base) or None,
@@ -96,6 +115,7 @@ def _line(figure: Figure, series: Series) -> dict[str, Any]:
     if series.draw == "points":
         marker |= {"symbol": f"{marker['symbol']}-open", "size": 10, "line": {"width": 2}}
     return {
+        "type": "scatter",
         "x": list(series.x),
         "y": list(series.y),
         "mode": "markers" if series.draw == "points" else _MODES[series.marked],
@@ -149,6 +169,7 @@ def _band(series: Series) -> dict[str, Any]:
     upper = [(x, y + half) for x, y, half in known]
     lower = [(x, y - half) for x, y, half in reversed(known)]
     return {
+        "type": "scatter",
         "x": [x for x, _ in (*upper, *lower)],
         "y": [y for _, y in (*upper, *lower)],
         "mode": "lines",
@@ -160,20 +181,21 @@ def _band(series: Series) -> dict[str, Any]:
     }
 
 
-def _add_references(drawn: go.Figure, figure: Figure) -> None:
+def _references(figure: Figure) -> Iterator[dict[str, Any]]:
     """References as traces: plotly misplaces shapes on logarithmic axes."""
     ends = layout.x_limits(figure)
     for reference in figure.references:
         across, along = list(ends), [reference.value] * 2
-        drawn.add_scatter(
-            x=along if figure.sideways else across,
-            y=across if figure.sideways else along,
-            mode="lines",
-            line={"color": reference.colour, "width": 1.5, "dash": DOTTED.plotly(1.5)},
-            name=_text(reference.name),
-            showlegend=bool(reference.name),
-            hoverinfo="skip",
-        )
+        yield {
+            "type": "scatter",
+            "x": along if figure.sideways else across,
+            "y": across if figure.sideways else along,
+            "mode": "lines",
+            "line": {"color": reference.colour, "width": 1.5, "dash": DOTTED.plotly(1.5)},
+            "name": _text(reference.name),
+            "showlegend": bool(reference.name),
+            "hoverinfo": "skip",
+        }
 
 
 def _axis(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:

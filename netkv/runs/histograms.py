@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -54,12 +54,21 @@ def latency(histogram: Any) -> Latency:
 def distribution(histogram: Any) -> tuple[list[float], list[float]]:
     """The cumulative distribution: latencies in microseconds, and the share up to each of them."""
     total = histogram.get_total_count()
-    latencies: list[float] = []
-    shares: list[float] = []
-    for item in histogram.get_recorded_iterator():
-        latencies.append(item.value_iterated_to / 1000)
-        shares.append(item.total_count_to_this_value / total)
-    return latencies, shares
+    points = list(_cumulative(histogram))
+    return [value for value, _ in points], [until / total for _, until in points]
+
+
+def _cumulative(histogram: Any) -> Iterator[tuple[float, int]]:
+    """Recorded latencies in microseconds, rising, and the number of operations up to each.
+
+    The package's own iterator visits the empty values too, which takes ten times as long.
+    """
+    until = 0
+    for at, found in enumerate(histogram.counts):
+        if found:
+            until += found
+            value = histogram.get_value_from_index(at)
+            yield histogram.get_highest_equivalent_value(value) / 1000, until
 
 
 MAX_POINTS = 400
@@ -79,10 +88,7 @@ def complement(histogram: Any | None, limit: int = MAX_POINTS) -> tuple[list[flo
     total = count(histogram)
     if histogram is None or not total:
         return [], []
-    points = [
-        (item.value_iterated_to / 1000, (total - item.total_count_to_this_value) / total)
-        for item in histogram.get_recorded_iterator()
-    ]
+    points = [(value, (total - until) / total) for value, until in _cumulative(histogram)]
     if len(points) > limit:
         points = _thinned(points, limit)
     return [value for value, _ in points], [above for _, above in points]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from netkv.metrics import Metric
 from netkv.scenarios.results import Interval, RunFigures
 from netkv.scenarios.values import of_run
 
 
+@lru_cache(maxsize=256)
 def student_t(probability: float, degrees: int) -> float:
     """The quantile of Student's t distribution: t with P(T <= t) = `probability`.
 

@@ -9,7 +9,7 @@ import pytest
 
 from netkv.report import layout
 from netkv.report.figure import Axis, Figure
-from netkv.report.interactive import plotly
+from netkv.report.interactive import page_layout, plotly, traces
 from tests.report.test_drawing import ALL, LINES, OVER_TIME, SIDEWAYS, STACKED, over
 
 
@@ -32,6 +32,15 @@ def test_every_value_of_a_figure_is_on_the_page(figure: Figure) -> None:
     assert axis["title"]["text"] == figure.y.title
     assert page["title"]["text"] == figure.title
     assert page["showlegend"] == bool(figure.legend())
+
+
+@pytest.mark.parametrize("figure", ALL, ids=lambda figure: figure.name)
+def test_the_dashboard_draws_what_a_page_does(figure: Figure) -> None:
+    """The package that pages are drawn with checks each property."""
+    data, page = parts(figure)
+    assert [{**trace} for trace in traces(figure)] == data
+    known = {name: value for name, value in page_layout(figure).items() if value != []}
+    assert known == {**page, "template": {}}
 
 
 def test_limits_are_those_of_the_file() -> None:

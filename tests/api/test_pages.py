@@ -1,0 +1,74 @@
+"""The files of the dashboard: served as they are now, and not again to a browser that has them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import httpx
+import pytest
+
+from netkv import resources
+from netkv.runs import Store
+from tests.api.serving import Served, serving
+from tests.waiting import PATIENCE_S
+
+get = partial(httpx.get, timeout=PATIENCE_S)
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Path:
+    """A directory with the files of a dashboard."""
+    directory = tmp_path / "resources" / "web"
+    directory.mkdir(parents=True)
+    (directory / "index.html").write_text("<p>page</p>")
+    (directory / "main.js").write_text("1;")
+    return directory
+
+
+@pytest.fixture
+def own(store: Store, web: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """A server of these files."""
+    monkeypatch.setattr(resources, "path", lambda _name: web)
+    with serving(store) as served:
+        yield served
+
+
+def test_file_that_a_browser_has_is_not_sent_again(own: Served) -> None:
+    first = get(f"{own.url}/main.js")
+    assert first.text == "1;"
+    assert first.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert first.headers["cache-control"] == "no-cache"
+    for known in (
+        {"if-none-match": first.headers["etag"]},
+        {"if-modified-since": first.headers["last-modified"]},
+    ):
+        again = get(f"{own.url}/main.js", headers=known)
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["cache-control"] == "no-cache"
+
+
+def test_changed_file_is_sent_as_it_is_now(own: Served, web: Path) -> None:
+    file = web / "main.js"
+    first = get(f"{own.url}/main.js")
+    before = file.stat()
+    # Also a change of the same length, and one within the resolution of the header.
+    for text, later_ns in (("2;", 1_000_000), ("33;", 0)):
+        file.write_text(text)
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + later_ns))
+        answer = get(f"{own.url}/main.js", headers={"if-none-match": first.headers["etag"]})
+        assert (answer.status_code, answer.text) == (200, text)
+
+
+def test_head_has_the_headers_of_get(own: Served) -> None:
+    answer = httpx.head(f"{own.url}/", timeout=PATIENCE_S)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-length"] == str(len("<p>page</p>"))
+
+
+def test_deleted_file_is_not_found(own: Served, web: Path) -> None:
+    assert get(f"{own.url}/main.js").status_code == 200
+    (web / "main.js").unlink()
+    assert get(f"{own.url}/main.js").status_code == 404

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -263,10 +264,19 @@ def test_zoom_of_one_chart_is_that_of_all_until_it_is_reset(served: Served, page
     wait_for_traces(page, "hits", 1)
     page.wait_for_function(f"from => ({RANGE})('hits')[0] === from", arg=chosen[0])
     assert page.evaluate(RANGE, "hits") == chosen
+    # A link shows the same part, to milliseconds.
+    query = parse_qs(urlsplit(page.url).fragment.partition("?")[2])
+    begin, end = (float(part) for part in query["zoom"][0].split(","))
+    assert (begin, end) == pytest.approx(tuple(chosen), abs=0.0005)
+    page.reload()
+    wait_for_traces(page, "overlay", 2)
+    assert page.evaluate(RANGE, "overlay") == [begin, end]
+    page.get_by_role("button", name="Over time: show everything again").wait_for()
     page.get_by_role("button", name="Hit ratio: show everything again").click()
     page.wait_for_function(f"() => ({RANGE})('overlay')[0] < 0")
     page.wait_for_function(f"() => ({RANGE})('hits')[0] < 0")
     expect(page.get_by_text("Reset zoom").locator("visible=true")).to_have_count(0)
+    assert "zoom" not in page.url
 
 
 def test_failed_and_cancelled_runs_are_named(served: Served, page: Page) -> None:

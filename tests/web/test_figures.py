@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,6 @@ def test_papers_points_are_beside_ours(served: Served, page: Page) -> None:
     expect(row).to_contain_text("3.60")
     page.reload()
     wait_for_traces(page, "plot-0", 2)
+    # Its scenario is a click away, with the settings of the experiment.
+    page.get_by_role("link", name="Run it with 5 seeds").click()
+    expect(page.locator("#yaml")).to_have_value(re.compile(r"^repeat: 5$", re.MULTILINE))

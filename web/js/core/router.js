@@ -70,3 +70,18 @@ export function remember(query, path) {
   const { view, path: before } = current();
   history.replaceState(null, "", link([view, ...(path ?? before)], query));
 }
+
+/**
+ * Changes some parameters of the current address, without a step in the history. Others stay.
+ *
+ * @param {Record<string, string | null | undefined>} parameters null and empty ones are removed
+ */
+export function change(parameters) {
+  const { view, path, query } = current();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value) query.set(name, value);
+    else query.delete(name);
+  }
+  const text = query.toString();
+  history.replaceState(null, "", `${link([view, ...path])}${text ? `?${text}` : ""}`);
+}

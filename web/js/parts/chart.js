@@ -140,7 +140,7 @@ export class Chart {
   /** @param {[number, number] | null} across @param {[number, number] | null} along */
   choose(across, along) {
     this.height = along;
-    this.zoom.set(across);
+    this.zoom.choose(across);
   }
 
   fillTable() {

@@ -10,6 +10,9 @@ import { problem } from "../parts/problem.js";
 
 /** @typedef {import("../core/api.js").Schemas} Schemas */
 
+/** Runs of an experiment, so that its figures have a spread. */
+const SEEDS = 5;
+
 /** @param {HTMLElement} place */
 export function mount(place) {
   const head = make("section", { class: "card" });
@@ -79,7 +82,7 @@ export function mount(place) {
     const commands = [`netkv scenario run ${scenario}${changes.map((change) => ` --set '${change}'`).join("")}`, found.command];
     fill(
       head,
-      make("h2", { id: "title" }, title),
+      make("div", { class: "head" }, make("h2", { id: "title" }, title), make("p", { class: "buttons" }, make("a", { class: "button", id: "to-scenario", href: router.link(["scenarios", scenario], { set: [...changes, `repeat=${SEEDS}`] }) }, `Run it with ${SEEDS} seeds`))),
       make("p", { class: "hint" }, `${found.paper}, ${source}. Repeat it with `, make("code", {}, commands[1]), "; one run of it: ", make("code", {}, commands[0])),
       make("div", { class: "scroll" }, claims(found.rows)),
     );

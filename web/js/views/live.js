@@ -30,7 +30,7 @@ export function mount(place) {
   const injecting = faults(actions);
   const pictures = charts();
   const happened = events();
-  const sweep = results((metric) => router.remember({ run: chosen, metric }));
+  const sweep = results((metric) => router.change({ metric }));
   const body = make("div", { class: "stack", hidden: true }, sweep.element, numbers, actions, pictures.element, happened.element);
   const idle = make("div", { class: "stack", hidden: true });
   fill(place, make("h1", { class: "hidden" }, "Live"), make("div", { class: "stack" }, head, body, idle));
@@ -125,7 +125,8 @@ export function mount(place) {
   function choose(id) {
     chosen = id;
     wanted = job?.id ?? "";
-    router.remember({ run: id, metric: router.current().query.get("metric") }, [wanted]);
+    const { query } = router.current();
+    router.remember({ ...Object.fromEntries(query), run: id }, [wanted]);
     render();
   }
 
@@ -151,6 +152,7 @@ export function mount(place) {
       if ((path[0] ?? "") !== wanted) job = null;
       wanted = path[0] ?? "";
       chosen = query.get("run") ?? "";
+      pictures.zoom.follow(query);
       follow();
     },
     close() {

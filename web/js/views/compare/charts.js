@@ -6,7 +6,7 @@ import { all as allMetrics, described, isShown, metric } from "../../core/metric
 import { mapped } from "../../core/series.js";
 import { Chart } from "../../parts/chart.js";
 import { disturbances, warmup } from "../../parts/disturbances.js";
-import { Zoom } from "../../parts/zoom.js";
+import { ZoomOfAddress } from "../../parts/zoom.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["RunHead"]} RunHead */
@@ -18,7 +18,7 @@ const LEGEND = 12;
 
 /** @param {(name: string) => void} choose called with the metric that the user selects */
 export function charts(choose) {
-  const zoom = new Zoom();
+  const zoom = new ZoomOfAddress();
   const over = new Chart({ id: "overlay", title: "Over time", wide: true, zoom });
   const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, zoom });
   const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s" });
@@ -28,6 +28,7 @@ export function charts(choose) {
   over.element.querySelector("h2")?.replaceChildren(select);
   return {
     element: make("div", { class: "charts" }, ...all.map((chart) => chart.element)),
+    zoom,
     close: () => all.forEach((chart) => chart.close()),
     /**
      * @param {Shown[]} shown

@@ -196,7 +196,7 @@ export function lab(place, name) {
         chosen: { tab: wanted.tab, table: wanted.table },
         remember: ({ tab, table: chosen }) => {
           wanted = { ...wanted, tab, table: chosen };
-          router.remember(wanted);
+          router.change(wanted);
         },
         dismiss: () => select(""),
         changed: load,
@@ -211,7 +211,7 @@ export function lab(place, name) {
   function select(node) {
     const before = wanted.node;
     wanted = { node, tab: node && before ? wanted.tab : "", table: "" };
-    router.remember(wanted);
+    router.change(wanted);
     if (!node) side.replaceChildren();
     render();
     if (!node && before) document.getElementById(`node-${before}`)?.focus();
@@ -229,6 +229,7 @@ export function lab(place, name) {
         side.replaceChildren();
       }
       wanted = next;
+      pictures.zoom.follow(query);
       render();
     },
     close() {

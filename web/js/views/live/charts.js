@@ -8,7 +8,7 @@ import { mapped } from "../../core/series.js";
 import { Chart } from "../../parts/chart.js";
 import { disturbances, warmup } from "../../parts/disturbances.js";
 import { DASHES, area, digits, heat, line } from "../../parts/traces.js";
-import { Zoom } from "../../parts/zoom.js";
+import { ZoomOfAddress } from "../../parts/zoom.js";
 
 /** @typedef {import("../../core/api.js").Schemas["RunHead"]} RunHead */
 /** @typedef {import("../../core/series.js").Series} Series */
@@ -20,7 +20,7 @@ const COUNTS = ["lost_ops", "retries", "dropped_frames", "refused_writes", "stal
 
 /** All charts; `update` draws those of a run. */
 export function charts() {
-  const zoom = new Zoom();
+  const zoom = new ZoomOfAddress();
   const throughput = new Chart({ id: "throughput", title: "Throughput", unit: "operations/s", wide: true, show: whole, zoom });
   const latency = new Chart({ id: "latency", title: "Latency", unit: "ms (logarithmic), from the intended send time", show: digits, zoom });
   const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, show: digits, zoom });
@@ -32,6 +32,7 @@ export function charts() {
   const all = [throughput, latency, hits, load, imbalance, control, passes, errors];
   return {
     element: make("div", { class: "charts" }, ...all.map((chart) => chart.element)),
+    zoom,
     close: () => all.forEach((chart) => chart.close()),
     /** @param {RunHead} run @param {Series | null} series */
     update(run, series) {

@@ -116,7 +116,7 @@ def fuzz(
         packets,
         threads or len(os.sched_getaffinity(0)),
     )
-    from netkv.bench.steps import Steps
+    from netkv.steps import Steps
 
     started = time.monotonic()
     note = Steps()

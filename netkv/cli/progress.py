@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from netkv.bench.steps import Steps, time_left
 from netkv.cli.output import notify, stderr
 from netkv.metrics import is_shown
 from netkv.report import text
 from netkv.scenarios.schedule import ENDED, TEXTS
+from netkv.steps import Steps, time_left
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress

@@ -111,8 +111,8 @@ def soak(
 
 
 def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, json: bool) -> None:
-    from netkv.bench.steps import Steps
     from netkv.soak.campaign import Tally, search
+    from netkv.steps import Steps
 
     so_far = Tally(following=wanted.first)
     note = Steps()
@@ -334,8 +334,8 @@ def _interrupted(wanted: Search, tally: Tally) -> str:
 @contextmanager
 def _progress(wanted: Search) -> Iterator[Callable[[Tally], None]]:
     """A bar on a terminal, a line every `EVERY_S` elsewhere."""
-    from netkv.bench.steps import time_left
     from netkv.cli.progress import EVERY_S, bars, how_far, left_text
+    from netkv.steps import time_left
 
     if not sys.stderr.isatty():
         shown_at = time.monotonic()

@@ -28,8 +28,8 @@ from netkv.api.models.jobs import JobState
 from netkv.lab import daemon
 from netkv.runs import Store, StoreSink
 from netkv.scenarios.results import ScenarioResult
+from tests.api.live_lab import OPTIONS
 from tests.api.serving import Served, serving
-from tests.api.test_labs import OPTIONS
 from tests.runs.recorded_runs import record as record_run
 from tests.runs.recorded_runs import record_comparison, start
 from tests.waiting import PATIENCE_S

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.bench import steps
+from netkv import steps
 from netkv.cli import progress
 from netkv.scenarios.schedule import Schedule, Step
 from tests.cli.commands import NETKV, ROOT

@@ -28,11 +28,11 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from netkv import steps
 from netkv.api.errors import ConflictError, LimitError, NotFoundError
 from netkv.api.jobs import record
 from netkv.api.jobs.record import Record
 from netkv.api.models.jobs import Job, JobKind, JobProgress, Jobs, PlannedCell
-from netkv.bench import steps
 from netkv.errors import NetkvError
 from netkv.lab import state
 from netkv.runs import RunHead, Store

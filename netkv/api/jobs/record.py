@@ -83,7 +83,7 @@ class Record:
 
     @property
     def steps_file(self) -> Path:
-        """Where a benchmark or tool writes its steps (`netkv.bench.steps`)."""
+        """Where a benchmark or tool writes its steps (`netkv.steps`)."""
         return self.directory / "steps.json"
 
     def log(self, most_bytes: int = _TAIL_BYTES) -> str:

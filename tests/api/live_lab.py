@@ -1,0 +1,109 @@
+"""Fixtures of tests of labs through the API: one lab for most tests of a module, which leave it as
+they have found it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from netkv.api.app import create_app
+from netkv.api.server import HOST, bound
+from netkv.lab import daemon, state
+from netkv.runs import Store
+from tests.waiting import PATIENCE_S, until
+
+OPTIONS = {
+    "scheme": "netcache",
+    "set": [
+        "lab.servers=4",
+        "lab.server_processes=2",
+        "lab.cache_entries=32",
+        "lab.service_rate=20000",
+        "lab.external_clients=2",
+        "workload.keys=1000",
+    ],
+}
+NODES = {"switch", "servers-0", "servers-1", "client", "controller", "external-1", "external-2"}
+
+
+@dataclass
+class Api:
+    """A server, for requests below `/api/v1/labs`."""
+
+    url: str
+
+    def get(self, path: str = "", **query: Any) -> Any:
+        return self.ask("GET", path, 200, **query)
+
+    def post(self, path: str, body: object, status: int = 200, **query: Any) -> Any:
+        return self.ask("POST", path, status, body, **query)
+
+    def ask(self, method: str, path: str, status: int, body: object = None, **query: Any) -> Any:
+        answer = httpx.request(
+            method,
+            f"{self.url}/api/v1/labs{path}",
+            params=query,
+            json={} if body is None and method != "GET" else body,
+            timeout=PATIENCE_S,
+        )
+        assert answer.status_code == status, answer.text
+        if status >= 400:
+            assert answer.headers["content-type"] == "application/problem+json"
+        return answer.json()
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    """The API over a state directory of its own; its labs are taken down at the end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NETKV_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.delenv("NETKV_STORE", raising=False)
+        with Store() as store, bound(0) as listener:
+            config = uvicorn.Config(create_app(store), log_level="warning")
+            server = uvicorn.Server(config)
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+            thread.start()
+            until(lambda: server.started, "the server listens")
+            try:
+                yield Api(f"http://{HOST}:{listener.getsockname()[1]}")
+            finally:
+                for name in state.names():
+                    daemon.down(name)
+                server.should_exit = True
+                thread.join()
+
+
+@pytest.fixture(scope="module")
+def lab(api: Api) -> str:
+    """A lab that is up; its name in paths."""
+    made = api.post("", {"name": "one", **OPTIONS}, 202, wait=120)
+    assert made["state"] == "ready", made["text"]
+    return "/one"
+
+
+@pytest.fixture
+def load(api: Api, lab: str) -> Iterator[None]:
+    """The load generator of the lab runs."""
+    api.post(f"{lab}/load", {"running": True, "outstanding": 16})
+    yield
+    api.post(f"{lab}/load", {"running": False})
+
+
+def state_of(api: Api, lab: str, node: str) -> bool:
+    return bool(api.get(f"{lab}/nodes/{node}")["node"]["running"])
+
+
+def sampled(api: Api, lab: str) -> list[dict[str, Any]]:
+    """The samples that the lab has, at least two with load."""
+
+    def loaded() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = api.get(f"{lab}/samples")["samples"]
+        return found if sum(each["throughput"] > 0 for each in found) > 1 else []
+
+    return until(loaded, "the lab has samples")

@@ -121,7 +121,8 @@ def bound(port: int, permitted: Access | None = None) -> socket.socket:
     """
     address = (permitted or Access()).address
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small answers at once (TCP_NODELAY) only if the protocol is named.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(socket.getaddrinfo(str(address), port, family, socket.SOCK_STREAM)[0][4])

@@ -20,26 +20,34 @@ from netkv.scenarios.results import Latency
 
 Columns: TypeAlias = dict[str, list[Any]]
 
-_JSON = ("metrics", "latency_us", "server_load", "control_plane_mib_per_s_by_switch")
+_LISTS = ("server_load", "control_plane_mib_per_s_by_switch")
+"""Columns with a list or an object for each interval: most of a series."""
+_JSON = ("metrics", "latency_us")
 _LATENCIES = tuple(Latency.model_fields)
 _Query = Select[Any]
 
 
 def read(
-    session: Session, run_id: str, since: float | None = None, until: float | None = None
+    session: Session,
+    run_id: str,
+    since: float | None = None,
+    until: float | None = None,
+    *,
+    scalars: bool = False,
 ) -> tuple[Columns, int]:
     """The intervals of a run that end from `since` to `until`, and the id of the last one.
 
-    The id is 0 if there are none.
+    The id is 0 if there are none. `scalars`: only columns with a single value for each interval.
     """
     plain = ("id", "time", "phase", "interval", *COLUMNS)
+    encoded = _JSON if scalars else (*_JSON, *_LISTS)
     query = select(
         *(getattr(SampleRow, name) for name in plain),
-        *(cast(getattr(SampleRow, name), Text) for name in _JSON),
+        *(cast(getattr(SampleRow, name), Text) for name in encoded),
     )
     rows = session.execute(within(query, run_id, since, until)).all()
-    found: Columns = {name: [row[at] for row in rows] for at, name in enumerate((*plain, *_JSON))}
-    for name in _JSON:
+    found: Columns = {name: [row[at] for row in rows] for at, name in enumerate((*plain, *encoded))}
+    for name in encoded:
         # One document for all rows is parsed in half the time of one for each.
         found[name] = json.loads(f"[{','.join(found[name])}]")
     return _columns(found), found["id"][-1] if rows else 0
@@ -71,6 +79,5 @@ def _columns(rows: Columns) -> Columns:
             for name in names
         },
         **{f"latency_{field}_us": [each.get(field) for each in latencies] for field in _LATENCIES},
-        "server_load": rows["server_load"],
-        "control_plane_mib_per_s_by_switch": rows["control_plane_mib_per_s_by_switch"],
+        **{name: rows[name] for name in _LISTS if name in rows},
     }

@@ -210,11 +210,16 @@ class Store:
             return [mapping.sample(row) for row in rows], (rows[-1].id if rows else 0)
 
     def series(
-        self, run_id: str, since: float | None = None, until: float | None = None
+        self,
+        run_id: str,
+        since: float | None = None,
+        until: float | None = None,
+        *,
+        scalars: bool = False,
     ) -> tuple[Columns, int]:
         """The same intervals as columns (`netkv.runs.series`), and the id of the last one."""
         with Session(self._engine) as session:
-            return series.read(session, run_id, since, until)
+            return series.read(session, run_id, since, until, scalars=scalars)
 
     def events(self, run_id: str) -> list[RunEvent]:
         """The events of a run."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import socket
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -11,6 +13,7 @@ import httpx
 import pytest
 
 from netkv import resources
+from netkv.api.server import HOST, bound
 from netkv.runs import Store
 from tests.api.serving import Served, serving
 from tests.waiting import PATIENCE_S
@@ -72,3 +75,20 @@ def test_deleted_file_is_not_found(own: Served, web: Path) -> None:
     assert get(f"{own.url}/main.js").status_code == 200
     (web / "main.js").unlink()
     assert get(f"{own.url}/main.js").status_code == 404
+
+
+async def test_small_answers_are_sent_at_once() -> None:
+    """Else a browser waits 40 ms for each: its kernel delays the acknowledgement for the header,
+    and that of the server the body until it comes."""
+    found: asyncio.Queue[int] = asyncio.Queue()
+
+    async def accepted(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = writer.get_extra_info("socket")
+        found.put_nowait(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    with bound(0) as listener:
+        async with await asyncio.start_server(accepted, sock=listener):
+            _, writer = await asyncio.open_connection(HOST, listener.getsockname()[1])
+            assert await asyncio.wait_for(found.get(), PATIENCE_S)
+            writer.close()

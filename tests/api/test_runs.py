@@ -194,6 +194,9 @@ def test_series_has_a_window_and_columns_of_choice(served: Served) -> None:
     whole = get(url).json()["columns"]
     assert found["columns"]["throughput_ops"] == whole["throughput_ops"][7:11]
     assert "no column 'speed'" in detail(get(url, params={"columns": "speed"}), 422)
+    scalars = get(url, params={"scalars": True}).json()["columns"]
+    assert whole.keys() - scalars.keys() == {"server_load", "control_plane_mib_per_s_by_switch"}
+    assert scalars == {name: whole[name] for name in scalars}
 
 
 def test_histogram_is_the_fraction_of_slower_operations(served: Served) -> None:

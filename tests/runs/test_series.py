@@ -40,6 +40,15 @@ def test_columns_have_the_values_of_the_samples(store: Store) -> None:
     assert store.record("x").series == columns
 
 
+def test_scalars_are_the_columns_without_lists(store: Store) -> None:
+    whole = series(store)
+    lists = {name for name, column in whole.items() if isinstance(column[-1], list | dict)}
+    assert lists == {"server_load", "control_plane_mib_per_s_by_switch"}
+    scalars, last = store.series("x", scalars=True)
+    assert scalars == {name: column for name, column in whole.items() if name not in lists}
+    assert last == store.series("x")[1]
+
+
 def test_metric_of_an_uninstalled_scheme_is_in_the_series(store: Store) -> None:
     series(store)
     with store.transaction() as session:

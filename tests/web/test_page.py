@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -40,6 +42,25 @@ def test_theme_is_kept_over_a_reload(served: Served, page: Page) -> None:
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+@pytest.mark.parametrize(
+    ("view", "shown"), [("compare", "#comparison tbody tr"), ("figures", ".figure .main-svg")]
+)
+def test_nothing_is_requested_twice(served: Served, page: Page, view: str, shown: str) -> None:
+    """preload.js requests data before the view does; an address in other words would be a second
+    request."""
+    record_comparison(served.store, "gshown")
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
+    page.goto(f"{served.url}/{VIEWS[view]}")
+    page.locator(shown).first.wait_for()
+    page.locator(".main-svg").first.wait_for()
+    parts = [urlsplit(url) for url in requested]
+    # By path: the same data in other words is a second request as well. Lists of runs are several.
+    paths = [each.path for each in parts if each.path.startswith(("/api/", "/vendor/"))]
+    assert {path for path, count in Counter(paths).items() if count > 1} <= {"/api/v1/runs"}
+    assert len([each for each in parts if "id=" in each.query]) == 1
 
 
 def test_benchmark_is_a_job_without_runs(served: Served, page: Page) -> None:

@@ -177,10 +177,17 @@ def router(context: Context) -> APIRouter:
         columns: Annotated[
             _Names, Query(description="Only these columns, and `time`, `phase`, `interval`.")
         ] = (),
+        scalars: Annotated[
+            bool,
+            Query(
+                description="Only columns with a single value for each interval, not the load of "
+                "each server nor the bandwidth of each switch, which are most of a series."
+            ),
+        ] = False,
     ) -> Series:
         """A run over time. In long runs, neighbouring intervals are joined to at most `limit`."""
         head = found(store.head, run_id)
-        series, last = store.series(run_id, since, until)
+        series, last = store.series(run_id, since, until, scalars=scalars)
         if unknown := [name for name in columns if name not in series]:
             known = ", ".join(name for name in series if name not in _ALWAYS)
             raise RequestFieldError(

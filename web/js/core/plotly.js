@@ -10,12 +10,15 @@ let loading = null;
 /** Loads it, once; then `window.Plotly` is there. Rejects if the server does not answer. */
 export function load() {
   loading ??= new Promise((resolve, reject) => {
-    const failed = () => {
+    if (window.Plotly) return resolve();
+    // preload.js may have begun.
+    const script = document.querySelector(`script[src="${ADDRESS}"]`) ?? make("script", { src: ADDRESS });
+    script.addEventListener("load", () => resolve());
+    script.addEventListener("error", () => {
       script.remove();
       loading = null;
       reject(new Error("The drawing library could not be loaded: the server does not answer."));
-    };
-    const script = make("script", { src: ADDRESS, load: () => resolve(), error: failed });
+    });
     document.head.append(script);
   });
   return loading;

@@ -6,7 +6,7 @@ import * as stream from "./stream.js";
 
 /** @typedef {import("./api.js").Schemas} Schemas */
 /** @typedef {Record<string, any[]>} Columns columns of equal length, an entry for each interval */
-/** @typedef {{ columns: Columns, events: Schemas["RunEvent"][], last: number, stale: boolean }} Series */
+/** @typedef {{ columns: Columns, events: Schemas["RunEvent"][], last: number, stale: boolean, whole: boolean }} Series `whole`: with the columns that have a list for each interval */
 
 /** Maximum of points of a trace; for longer runs the server joins neighbouring intervals. */
 const MAX_POINTS = 1200;
@@ -46,11 +46,17 @@ export function watch(listener) {
   return () => listeners.delete(listener);
 }
 
-/** The series of a run; null before it is loaded. A missing or outdated one is requested. @param {string} id */
-export function seriesOf(id) {
+/**
+ * The series of a run; null before it is loaded. A missing or outdated one is requested.
+ *
+ * @param {string} id
+ * @param {{ whole: boolean }} about whether columns with a list for each interval are needed: they are most of a series
+ */
+export function seriesOf(id, { whole }) {
   const known = loaded.get(id);
-  if ((!known || known.stale) && !loading.has(id)) load(id);
-  return known ?? null;
+  const enough = known && (known.whole || !whole);
+  if ((!enough || known.stale) && !loading.has(id)) load(id, whole || Boolean(known?.whole));
+  return enough ? known : null;
 }
 
 /** Loads a series again; it is shown as it is until then. @param {string} id */
@@ -60,14 +66,14 @@ export function reload(id) {
   changed(id);
 }
 
-/** @param {string} id */
-async function load(id) {
+/** @param {string} id @param {boolean} whole */
+async function load(id, whole) {
   /** @type {any[]} */
   const meanwhile = [];
   loading.set(id, meanwhile);
   try {
-    const found = await get(`/runs/${encodeURIComponent(id)}/series`, { limit: MAX_POINTS });
-    loaded.set(id, { columns: found.columns, events: found.events, last: found.last_sample, stale: false });
+    const found = await get(`/runs/${encodeURIComponent(id)}/series`, { limit: MAX_POINTS, scalars: whole ? null : true });
+    loaded.set(id, { columns: found.columns, events: found.events, last: found.last_sample, stale: false, whole });
   } catch {
     // The run was deleted, or the server does not answer. Nobody is notified: the view would ask again at once.
     loading.delete(id);

@@ -19,6 +19,21 @@ const PAUSE_MS = [1000, 4000];
 const SHARE = 50;
 /** A chart is drawn when it is so near to what is visible; drawn again only when it is visible. */
 const NEAR = "200px";
+/** Charts that are due. One is drawn in a frame: it takes up to 0.1 s, and the page is to answer in between. @type {Set<Chart>} */
+const waiting = new Set();
+
+/** @param {Chart} chart */
+function drawSoon(chart) {
+  if (!waiting.size) requestAnimationFrame(drawNext);
+  waiting.add(chart);
+}
+
+function drawNext() {
+  const [chart] = waiting;
+  waiting.delete(chart);
+  if (waiting.size) requestAnimationFrame(drawNext);
+  chart.now();
+}
 
 /** One chart. `update` may be called at any rate; it is drawn when it is visible. */
 export class Chart {
@@ -108,7 +123,7 @@ export class Chart {
     // If the server is away, the next change tries again.
     if (!plotly.isLoaded()) return void plotly.load().then(() => this.soon(), () => {});
     const wait = Math.max(0, this.nextAt - performance.now());
-    this.timer = window.setTimeout(() => requestAnimationFrame(() => this.now()), wait);
+    this.timer = window.setTimeout(() => drawSoon(this), wait);
   }
 
   now() {

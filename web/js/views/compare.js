@@ -10,7 +10,7 @@ import * as plotly from "../core/plotly.js";
 import * as router from "../core/router.js";
 import * as series from "../core/series.js";
 import { newest } from "../parts/newest.js";
-import { USUAL, charts } from "./compare/charts.js";
+import { USUAL, charts, hasLoads } from "./compare/charts.js";
 import { recoveries } from "./compare/recoveries.js";
 import * as rows from "./compare/rows.js";
 import { problem } from "../parts/problem.js";
@@ -83,7 +83,7 @@ export function mount(place) {
     // the charts (they try again if it fails), the series.
     const found = get("/runs", { id: ids, limit: ids.length });
     plotly.load().catch(() => {});
-    for (const id of ids) series.seriesOf(id);
+    for (const id of ids) series.seriesOf(id, { whole: false });
     try {
       const stored = /** @type {Schemas["Runs"]} */ (await found);
       if (mine !== turn) return;
@@ -204,7 +204,7 @@ export function mount(place) {
     below.hidden = !runs.length;
     const looks = looksOf(everyRun());
     const shown = runs.flatMap((run) => {
-      const found = series.seriesOf(run.id);
+      const found = series.seriesOf(run.id, { whole: !hasLoads(run) });
       const look = looks.get(run.id);
       return found && look ? [{ run, look, series: found }] : [];
     });

@@ -133,7 +133,7 @@ export function mount(place) {
   function draw() {
     const run = shownRun();
     if (!run) return;
-    const found = series.seriesOf(run.id);
+    const found = series.seriesOf(run.id, { whole: true });
     headline(numbers, run, found);
     injecting.update(run);
     pictures.update(run, found);

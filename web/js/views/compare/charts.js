@@ -104,11 +104,15 @@ function predictions(shown) {
   });
 }
 
+/** Whether the load of servers is known for the whole run; else the newest interval has it. @param {RunHead} run */
+export function hasLoads(run) {
+  return run.status !== "running" && run.server_load.length > 0;
+}
+
 /** Load of each server: in the last interval of a run in progress, else the mean. @param {Shown[]} shown */
 function loads(shown) {
   return shown.map(({ run, look, series }) => {
-    const now = series.columns.server_load.at(-1) ?? [];
-    const y = /** @type {number[]} */ (run.status === "running" || !run.server_load.length ? now : run.server_load);
+    const y = /** @type {number[]} */ (hasLoads(run) ? run.server_load : series.columns.server_load?.at(-1) ?? []);
     return { type: "bar", name: label(run), x: y.map((_, index) => index), y, marker: look.bar, hovertemplate: "server %{x}: %{y:,.0f} ops/s<extra>%{fullData.name}</extra>" };
   });
 }

@@ -119,7 +119,7 @@ function claims(rows) {
     const number = (/** @type {number | null} */ value) => (value == null ? "" : value.toLocaleString("en", { minimumFractionDigits: row.digits, maximumFractionDigits: row.digits }));
     return [
       row.quantity === rows[at - 1]?.quantity ? "" : row.quantity,
-      row.at == null ? "" : row.at.toLocaleString("en", { maximumFractionDigits: 10 }),
+      typeof row.at === "number" ? row.at.toLocaleString("en", { maximumFractionDigits: 10 }) : String(row.at ?? ""),
       row.paper,
       number(row.artefact),
       make("td", { title: row.mean }, number(row.mean)),

@@ -204,6 +204,10 @@ class FarReach(ForwardingControlPlane):
         """The first client of each process that is present, as far as the controller knows."""
         return [client_of(address) for address in self._clients.present()]
 
+    def limit_in_flight(self, keys: int) -> None:
+        """Admissions and evictions under way."""
+        self._queue.max_in_flight = keys
+
     # -------------------------------------------------------------------------- events
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:

@@ -41,6 +41,7 @@ class Cache:
         """`pending`, `numbers`, `counts`: possibly shared with other caches. `writes`: to this
         switch. `owner`: the server of a key, and `switch`: this one, as receivers of messages."""
         self.parameters = parameters
+        self.max_in_flight = parameters.max_in_flight
         self._counts = counts
         self._writes = writes
         self.records = Records(parameters.capacity, parameters.rows)
@@ -139,7 +140,7 @@ class Cache:
         """Begin with waiting keys, as many as may be in flight; with none while entries move."""
         while (
             self._waiting
-            and self.records.in_flight < self.parameters.max_in_flight
+            and self.records.in_flight < self.max_in_flight
             and not self._lifecycle.moving
         ):
             _, candidate = self._waiting.popitem(last=False)

@@ -62,6 +62,13 @@ MAX_WRITES = 65_536
 TOO_MANY_WRITES = f"{MAX_WRITES:,} table writes are under way already"
 
 
+def earlier(a: Nanoseconds | None, b: Nanoseconds | None) -> Nanoseconds | None:
+    """The earlier of two times; None means never, as in the result."""
+    if a is None or (b is not None and b < a):
+        return b
+    return a
+
+
 def earliest(*times: Nanoseconds | None) -> Nanoseconds | None:
     """The earliest of these times; None among them means never, as in the result."""
     first = None
@@ -522,7 +529,7 @@ class ControlPlane(ABC):
         """A frame for the controller has arrived."""
         return iter(())
 
-    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
+    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
         """A table write has been answered."""
         return iter(())
 

@@ -438,12 +438,12 @@ class RegistersClients(Protocol):
 
 @runtime_checkable
 class LimitsInFlight(Protocol):
-    """A control plane that limits how many keys of a switch are in flight at once: their admission
-    or eviction is under way."""
+    """A control plane whose driver may say how many keys of a cache are in flight at once: their
+    admission or eviction is under way."""
 
     def limit_in_flight(self, keys: int) -> None:
-        """Replaces the scheme's own limit. A driver whose messages cost less in batches calls this
-        before the first event."""
+        """Replaces the scheme's own limit. The driver calls this before the first event, if at
+        all."""
         ...
 
 

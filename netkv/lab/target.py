@@ -70,8 +70,8 @@ class Target(ABC):
     offered_batches = False
     """Whether its server is asked for batches of packets (`netkv.p4rt.batches`)."""
     keys_in_flight: int | None = None
-    """How many keys of a switch may be in flight (`base.LimitsInFlight`); None for the
-    scheme's own limit."""
+    """How many keys of a cache may be in flight (`base.LimitsInFlight`); None for the scheme's own
+    limit."""
 
     def __init__(self, bundle: Bundles) -> None:
         """`bundle` returns the file of the program of the switches at a place, as netkv's own front

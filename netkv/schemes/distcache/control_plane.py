@@ -180,11 +180,6 @@ class DistCache(NetworkControlPlane):
         """Number of copies in all switches; a key may have two."""
         return sum(it.cache.records.cached for it in self._caches.values())
 
-    def limit_in_flight(self, keys: int) -> None:
-        """Insertions and evictions under way in each switch."""
-        for cached in self._caches.values():
-            cached.cache.max_in_flight = keys
-
     # -------------------------------------------------------------------------- events
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:

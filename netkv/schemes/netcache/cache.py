@@ -41,7 +41,6 @@ class Cache:
         """`pending`, `numbers`, `counts`: possibly shared with other caches. `writes`: to this
         switch. `owner`: the server of a key, and `switch`: this one, as receivers of messages."""
         self.parameters = parameters
-        self.max_in_flight = parameters.max_in_flight
         self._counts = counts
         self._writes = writes
         self.records = Records(parameters.capacity, parameters.rows)
@@ -138,8 +137,8 @@ class Cache:
 
     def admit_waiting(self) -> None:
         """Begin with waiting keys, as many as may be in flight; with none while entries move."""
-        waiting, records = self._waiting, self.records
-        while waiting and records.in_flight < self.max_in_flight and not self._lifecycle.moving:
+        waiting, records, most = self._waiting, self.records, self.parameters.max_in_flight
+        while waiting and records.in_flight < most and not self._lifecycle.moving:
             _, candidate = waiting.popitem(last=False)
             if candidate.key in records:
                 continue

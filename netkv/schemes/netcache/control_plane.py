@@ -124,10 +124,6 @@ class NetCache(ForwardingControlPlane):
         """The keys whose entries are installed, the oldest first."""
         return self.cache.cached_keys()
 
-    def limit_in_flight(self, keys: int) -> None:
-        """Insertions and evictions under way."""
-        self.cache.max_in_flight = keys
-
     # -------------------------------------------------------------------------- events
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:

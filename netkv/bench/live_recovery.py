@@ -69,6 +69,11 @@ async def measure(scheme: str, records: int) -> LiveRecovery:
             cpu = time.process_time() - cpu
         finally:
             await rack.stop()
+    if recovered.counts.get("snapshot_records") == 0:
+        raise NetkvError(
+            "No snapshot was complete when the switch was killed, so no key was cached again: the "
+            "machine is too busy. Repeat the command."
+        )
     return LiveRecovery(
         records=records,
         start_s=start,

@@ -62,6 +62,13 @@ MAX_WRITES = 65_536
 TOO_MANY_WRITES = f"{MAX_WRITES:,} table writes are under way already"
 
 
+def earlier(a: Nanoseconds | None, b: Nanoseconds | None) -> Nanoseconds | None:
+    """The earlier of two times; None means never, as in the result."""
+    if a is None or (b is not None and b < a):
+        return b
+    return a
+
+
 def earliest(*times: Nanoseconds | None) -> Nanoseconds | None:
     """The earliest of these times; None among them means never, as in the result."""
     first = None
@@ -429,6 +436,17 @@ class RegistersClients(Protocol):
         ...
 
 
+@runtime_checkable
+class LimitsInFlight(Protocol):
+    """A control plane whose driver may say how many keys of a cache are in flight at once: their
+    admission or eviction is under way."""
+
+    def limit_in_flight(self, keys: int) -> None:
+        """Replaces the scheme's own limit. The driver calls this before the first event, if at
+        all."""
+        ...
+
+
 class ControlPlane(ABC):
     """Takes events and returns actions. Schemes extend one of its two subclasses.
 
@@ -511,7 +529,7 @@ class ControlPlane(ABC):
         """A frame for the controller has arrived."""
         return iter(())
 
-    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
+    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
         """A table write has been answered."""
         return iter(())
 

@@ -186,6 +186,10 @@ class ForwardingTables:
         """Whether the switch has confirmed every initial write."""
         return self._started and not self._pending and not self._incomplete
 
+    def awaits(self, written: TableWritten) -> bool:
+        """Whether this is the answer to an initial write or a change, since the last restart."""
+        return written.write in self._pending or written.write in self._changes
+
     def on_written(self, written: TableWritten) -> Iterator[Action]:
         """An initial write or a change is answered; other writes, and those before a restart, are
         ignored."""

@@ -127,11 +127,11 @@ class PendingRequests:
 
     def ready(self, now: Nanoseconds) -> list[SendFrame]:
         """The requests to be sent now for the first time."""
+        frames = self._outstanding.ready(now)
+        if not frames:
+            return []
         waiting = self._waiting
-        return [
-            SendFrame(frame, switch=waiting[request].to.switch)
-            for request, frame in self._outstanding.ready(now)
-        ]
+        return [SendFrame(frame, 0, waiting[request].to.switch) for request, frame in frames]
 
     def on_reply(self, now: Nanoseconds, reply: Message) -> Iterable[Action]:
         """A reply to a message of the controller."""

@@ -54,15 +54,15 @@ class Saves:
         """When to repeat a failed save."""
         return self._retry
 
-    def pump(self, now: Nanoseconds) -> Iterator[Action]:
+    def pump(self, now: Nanoseconds) -> Iterable[Action]:
         """Begin a save if there are unsaved changes and no save is under way."""
         if not self._wanted or self._under_way or (self._retry is not None and now < self._retry):
-            return
+            return ()
         self._retry = None
         self._wanted, self._under_way = False, True
         self._after_this, self._after_next = self._after_next, []
         self.count += 1
-        yield Save(self.count, self._encode())
+        return (Save(self.count, self._encode()),)
 
     def on_saved(self, now: Nanoseconds, saved: Saved) -> Iterator[Action]:
         """A save is answered."""

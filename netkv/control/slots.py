@@ -13,13 +13,14 @@ from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 ARRAYS = 8
+_ALL = (1 << ARRAYS) - 1
 MAX_ROWS = 65_536
 ROWS_TRIED = 16  # rows that `plan_move` examines for each number of free cells
 
 Owner = TypeVar("Owner", bound=Hashable)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not `frozen`: one is made for each cached key
 class Slot:
     """Cells of one value: the arrays in `bitmap` (bit i is array i) at index `row`."""
 
@@ -76,7 +77,6 @@ class Slots(Generic[Owner]):
 
         Returns None if no row has room. `not_in`: a row to skip.
         """
-        _check_chunks(chunks)
         if owner in self._slots:
             raise ValueError(f"{owner!r} has a slot already.")
         row = self._first_row(chunks, not_in)
@@ -104,7 +104,6 @@ class Slots(Generic[Owner]):
         rows examined, the one with the fewest cells to move is chosen. The result is empty if there
         is room already, or if no moves help.
         """
-        _check_chunks(chunks)
         if self._first_row(chunks) is not None:
             return ()
         best: tuple[int, tuple[Owner, ...]] | None = None
@@ -119,6 +118,8 @@ class Slots(Generic[Owner]):
     # ------------------------------------------------------------------------- helpers
 
     def _first_row(self, chunks: int, not_in: int | None = None) -> int | None:
+        if not 1 <= chunks <= ARRAYS:
+            raise ValueError(f"{chunks} chunks: a cached value has 1 to {ARRAYS}.")
         first = self._untouched if self._untouched < self.rows else None
         for pool in self._pools[chunks:]:
             row = pool.first(not_in)
@@ -127,16 +128,17 @@ class Slots(Generic[Owner]):
         return first
 
     def _take(self, owner: Owner, row: int, chunks: int) -> Slot:
-        slot = Slot(row, self._free_bits(row, chunks))
-        self._slots[owner] = slot
+        used = self._used.get(row, 0)
+        bitmap = _lowest(~used & _ALL, chunks)
+        slot = self._slots[owner] = Slot(row, bitmap)
         self._cells += chunks
         self._owners.setdefault(row, {})[owner] = slot
-        self._set_used(row, self._used.get(row, 0) | slot.bitmap)
+        self._set_used(row, used | bitmap)
         return slot
 
     def _free_bits(self, row: int, chunks: int) -> int:
         """The lowest free arrays of a row that has room."""
-        return _lowest(~self._used.get(row, 0) & ((1 << ARRAYS) - 1), chunks)
+        return _lowest(~self._used.get(row, 0) & _ALL, chunks)
 
     def _set_used(self, row: int, used: int) -> None:
         if row == self._untouched:
@@ -214,8 +216,3 @@ def _lowest(bits: int, count: int) -> int:
     """The `count` lowest of these bits."""
     lowest = [1 << i for i in range(ARRAYS) if bits >> i & 1]
     return sum(lowest[:count])
-
-
-def _check_chunks(chunks: int) -> None:
-    if not 1 <= chunks <= ARRAYS:
-        raise ValueError(f"{chunks} chunks: a cached value has 1 to {ARRAYS}.")

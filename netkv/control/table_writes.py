@@ -23,12 +23,12 @@ class TableWrites:
         self.next = next_write
         self.switch = switch
         """Name of the switch, for actions."""
-        self._waiting: dict[int, tuple[str, Done]] = {}
+        self._waiting: dict[int, tuple[TableWrite, Done]] = {}
         self.refused = 0
 
     def give(self, write: TableWrite, done: Done) -> TableWrite:
         """Register the callback; returns the write, for the driver."""
-        self._waiting[write.write] = (getattr(write, "table", type(write).__name__), done)
+        self._waiting[write.write] = (write, done)
         return write
 
     def on_written(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
@@ -36,10 +36,11 @@ class TableWrites:
         found = self._waiting.pop(written.write, None)
         if found is None:
             return ()
-        table, done = found
+        write, done = found
         if written.ok:
             return done(now, True)
         self.refused += 1
+        table = getattr(write, "table", type(write).__name__)
         note = Note("table write refused", {"table": table, "error": written.error})
         return (note, *done(now, False))
 

@@ -59,8 +59,11 @@ class Events:
 
     def put(self, event: base.Event) -> None:
         """Queues an event, or drops it."""
-        packet = isinstance(event, base.PacketIn)
-        if _is_report(event):
+        if isinstance(event, base.PacketIn):
+            packet, report = True, is_report(event.frame)
+        else:
+            packet, report = False, isinstance(event, base.Digest)
+        if report:
             if len(self._reports) >= MAX_REPORTS:
                 self._dropped["reports_dropped"] += 1
                 return
@@ -104,16 +107,6 @@ class Events:
         return answers
 
 
-def _is_report(event: base.Event) -> bool:
-    match event:
-        case base.Digest():
-            return True
-        case base.PacketIn(_, frame):
-            return is_report(frame)
-        case _:
-            return False
-
-
 class Actions:
     """Actions for a switch that are not carried out yet, in order."""
 
@@ -138,17 +131,19 @@ class Actions:
         Returns the answer to a refused table write.
         """
         kind = ""
-        if isinstance(action, base.TableWrite):
-            if self._writes >= base.MAX_WRITES:
-                error = base.TOO_MANY_WRITES
-                return base.TableWritten(action.write, False, error, action.switch)
-            self._writes += 1
-        elif (limit := _kind(action)) is not None:
-            kind, most = limit
+        if isinstance(action, base.SendFrame):
+            kind, most = "frames", MAX_FRAMES
+            if is_report(action.frame):
+                kind, most = "acknowledgements", MAX_ACKNOWLEDGEMENTS
             if self._waiting[kind] >= most:
                 self._dropped[f"{kind}_dropped"] += 1
                 return None
             self._waiting[kind] += 1
+        elif isinstance(action, base.TableWrite):
+            if self._writes >= base.MAX_WRITES:
+                error = base.TOO_MANY_WRITES
+                return base.TableWritten(action.write, False, error, action.switch)
+            self._writes += 1
         self._actions.append((cuts, action, kind))
         self.added.set()
         return None
@@ -163,11 +158,13 @@ class Actions:
     def pop_frames(self, limit: int) -> list[tuple[int, base.SendFrame]]:
         """Removes and returns up to `limit` frames at the head of the queue."""
         frames: list[tuple[int, base.SendFrame]] = []
-        while len(frames) < limit and self._actions:
-            cuts, action, _ = self._actions[0]
+        actions, waiting = self._actions, self._waiting
+        while len(frames) < limit and actions:
+            cuts, action, kind = actions[0]
             if not isinstance(action, base.SendFrame):
                 break
-            self.pop()
+            actions.popleft()
+            waiting[kind] -= 1
             frames.append((cuts, action))
         return frames
 
@@ -188,14 +185,3 @@ class Actions:
         self._writes -= sum(isinstance(each, base.TableWrite) for _, each, _ in self._actions)
         self._actions.clear()
         self._waiting.clear()
-
-
-def _kind(action: base.SwitchAction) -> tuple[str, int] | None:
-    """The limited kind of an action, and its limit; None if the action has another limit."""
-    match action:
-        case base.SendFrame(frame):
-            if is_report(frame):
-                return "acknowledgements", MAX_ACKNOWLEDGEMENTS
-            return "frames", MAX_FRAMES
-        case _:
-            return None

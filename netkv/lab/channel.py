@@ -47,6 +47,7 @@ class ControlChannel:
     def loses(self, since: int | None = None) -> bool:
         """Whether a packet is lost; counts it. It is lost if the channel is cut, or was cut after
         `cuts` had the value `since`."""
-        lost = self.is_cut or (since is not None and since != self.cuts)
-        self.lost += lost
-        return lost
+        if self._connected.is_set() and (since is None or since == self.cuts):
+            return False
+        self.lost += 1
+        return True

@@ -35,9 +35,9 @@ from netkv.lab.saving import SaveFile, Saver
 from netkv.lab.target import Target
 
 _READY_POLL = 0.01
-_EVENTS_PER_TURN = 32
+_EVENTS_PER_TURN = 256
 """Waiting events that are handled before other tasks run, some milliseconds. Their actions are
-carried out together."""
+carried out together, so there is room for those of all keys in flight."""
 
 
 class Controller:
@@ -65,6 +65,8 @@ class Controller:
         (False) and when it is in service again (True).
         """
         self.control_plane = control_plane
+        if target.keys_in_flight and isinstance(control_plane, base.LimitsInFlight):
+            control_plane.limit_in_flight(target.keys_in_flight)
         self._several = isinstance(control_plane, base.NetworkControlPlane)
         self._preload = tuple(preload)
         self._save_file = SaveFile(saved)
@@ -214,11 +216,10 @@ class Controller:
         for connection in self.connections.values():
             connection.handling(event)
         for action in self.control_plane.handle(time.monotonic_ns(), event):
-            match action:
-                case base.Save() | base.Recovering() | base.Recovered() | base.Note():
-                    self._carry_out(action)
-                case _:
-                    self.connections[action.switch].add(action)
+            if isinstance(action, base.HostAction):
+                self._carry_out(action)
+            else:
+                self.connections[action.switch].add(action)
         for connection in self.connections.values():
             connection.handled()
 

@@ -29,7 +29,7 @@ from netkv.lab.channel import ControlChannel
 from netkv.p4rt import entities, updates
 from netkv.p4rt.batches import LENGTH_BYTES, MAX_PACKETS
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
-from netkv.p4rt.packets import packet_out
+from netkv.p4rt.packets import header_bytes, packet_in, packet_out
 
 _DIGEST_DELAY_NS = 5_000_000
 """For how long the switch may gather digests into a list."""
@@ -66,6 +66,8 @@ class SwitchSession:
         self._actions = Actions(dropped)
         self._headers: dict[int, bytes] = {}
         """By egress port."""
+        self._ingress_ports: dict[bytes, int] = {}
+        """By packet_in header, of which there are not more than ports."""
         self._held: list[base.TableWrite] = []
         """Writes for the next Write request."""
         self._write_waits = asyncio.Event()
@@ -88,9 +90,12 @@ class SwitchSession:
 
     def add(self, action: base.SwitchAction) -> None:
         """Queues an action of the control plane, or drops it."""
-        if not self._open or (isinstance(action, base.SendFrame) and self._channel.loses()):
+        if not self._open:
             return
-        if isinstance(action, base.ResetSwitch):
+        if isinstance(action, base.SendFrame):
+            if self._channel.loses():
+                return
+        elif isinstance(action, base.ResetSwitch):
             self._open = False
             self._actions.clear()
             self._actions.answered(len(self._held))
@@ -240,12 +245,28 @@ class SwitchSession:
         self._put(answer)
 
     async def _receive_packets(self) -> None:
-        async for packet in self._client.packets():
-            if self._channel.loses():
-                continue
+        async for packets in self._client.packet_lists():
+            for packet in packets:
+                if not self._channel.loses():
+                    self._put(self._packet_in(packet))
+
+    def _packet_in(self, packet: p4r.PacketIn | bytes) -> base.PacketIn:
+        """The event of a packet-in, or of a frame of the CPU port."""
+        if isinstance(packet, p4r.PacketIn):
             self._note_bytes(packet.ByteSize())
-            port = self._names.packet_metadata(packet).get("ingress_port", 0)
-            self._put(base.PacketIn(port, packet.payload, self._switch))
+            return base.PacketIn(self._ingress_port(packet), packet.payload, self._switch)
+        self._note_bytes(len(packet) + LENGTH_BYTES)
+        schema = self._names.schema
+        size = header_bytes(schema.packet_in)
+        port = self._ingress_ports.get(packet[:size])
+        if port is None:
+            message = packet_in(schema, packet)
+            assert message is not None, "the client drops frames without a whole header"
+            port = self._ingress_ports[packet[:size]] = self._ingress_port(message)
+        return base.PacketIn(port, packet[size:], self._switch)
+
+    def _ingress_port(self, packet: p4r.PacketIn) -> int:
+        return self._names.packet_metadata(packet).get("ingress_port", 0)
 
     async def _receive_digests(self) -> None:
         async for message in self._client.digests():

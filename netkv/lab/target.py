@@ -69,6 +69,9 @@ class Target(ABC):
     """Of every switch that netkv starts."""
     offered_batches = False
     """Whether its server is asked for batches of packets (`netkv.p4rt.batches`)."""
+    keys_in_flight: int | None = None
+    """How many keys of a cache may be in flight (`base.LimitsInFlight`); None for the scheme's own
+    limit."""
 
     def __init__(self, bundle: Bundles) -> None:
         """`bundle` returns the file of the program of the switches at a place, as netkv's own front
@@ -102,6 +105,9 @@ class EngineTarget(Target):
     kind = "switch"
     keeps_replication = False
     offered_batches = True
+    # A message of the stream takes some 0.1 ms at either end, however many packets it has. With 256
+    # keys, a recovery takes a third of the messages that it takes with 64.
+    keys_in_flight = 256
 
     def __init__(self, bundle: Bundles, lab: GenericLab) -> None:
         super().__init__(bundle)

@@ -109,7 +109,8 @@ class P4RuntimeClient:
         self._encoder: Encoder | None = None
         self.refused = 0
         """Packet-outs and acknowledgements that the switch refused (each is logged)."""
-        self._packets: Mailbox[p4r.PacketIn] = Mailbox(QUEUE_LIMIT)
+        self._packets: Mailbox[p4r.PacketIn | bytes] = Mailbox(QUEUE_LIMIT)
+        """Messages, and frames of the CPU port from batches."""
         self._digests: Mailbox[p4r.DigestList] = Mailbox(QUEUE_LIMIT)
         self._channel: aio.Channel | None = None
         self._stream: (
@@ -379,7 +380,13 @@ class P4RuntimeClient:
     async def packets(self) -> AsyncIterator[p4r.PacketIn]:
         """Packet-ins as they arrive; ends with `close`, raises if the stream breaks."""
         while (packet := await self._packets.get()) is not None:
-            yield packet
+            yield self._packet_in(packet) if isinstance(packet, bytes) else packet
+
+    async def packet_lists(self) -> AsyncIterator[Sequence[p4r.PacketIn | bytes]]:
+        """As `packets`, but all that wait together, and those of batches as frames of the CPU port,
+        which begin with the packet_in header."""
+        while packets := await self._packets.get_all():
+            yield packets
 
     async def digests(self) -> AsyncIterator[p4r.DigestList]:
         """Digest lists as they arrive; ends with `close`, raises if the stream breaks."""
@@ -477,16 +484,15 @@ class P4RuntimeClient:
     def _on_batch(self, batch: any_pb2.Any) -> None:
         frames = batches.unpack(batch)
         self.takes_batches |= frames == []
+        size = None if self._names is None else packets.header_bytes(self._names.schema.packet_in)
         for frame in frames or ():
-            packet = self._packet_in(frame)
-            if packet is None or not self._packets.offer(packet):
+            # Before the program is known, nobody waits for its packets.
+            if size is None or len(frame) < size or not self._packets.offer(frame):
                 self.dropped += 1
 
-    def _packet_in(self, frame: bytes) -> p4r.PacketIn | None:
-        """The packet-in of a frame of the CPU port; None if the program is not known yet."""
-        if self._names is None:
-            return None
-        header = self._names.schema.packet_in
+    def _packet_in(self, frame: bytes) -> p4r.PacketIn:
+        """The packet-in of a frame of the CPU port."""
+        header = self.names.schema.packet_in
         size = packets.header_bytes(header)
         if header is None:
             return p4r.PacketIn(payload=frame)

@@ -73,3 +73,12 @@ class Mailbox(Generic[Message]):
             self._ready.clear()
             await self._ready.wait()
         return self._messages.popleft()
+
+    async def get_all(self) -> list[Message]:
+        """All messages that wait, at least one; none at the end. Raises as `get` does."""
+        first = await self.get()
+        if first is None:
+            return []
+        messages = [first, *self._messages]
+        self._messages.clear()
+        return messages

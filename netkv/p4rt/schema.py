@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, Literal, TypeVar
 
 from finsy.proto import p4i, p4t
@@ -120,7 +121,7 @@ class Header(Named):
 
     fields: tuple[Field, ...]
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Bits of the header on the CPU port."""
         return sum(each.width for each in self.fields)

@@ -41,12 +41,8 @@ class Rerouting:
         """Name of the node → name in the network."""
         self._on_change = on_change
         self._on_note = on_note
-        self._out: set[str] = set()
-
-    @property
-    def out_of_service(self) -> frozenset[str]:
+        self.out_of_service: set[str] = set()
         """The switches that are out of service."""
-        return frozenset(self._out)
 
     def topology(self, switch: str) -> Topology:
         """The present topology of a switch."""
@@ -54,16 +50,18 @@ class Rerouting:
 
     def set_service(self, switch: str, in_service: bool) -> None:
         """A switch goes out of service, or is in service again; no effect if it was so before."""
-        if in_service and switch in self._out:
-            self._out.remove(switch)
+        if in_service and switch in self.out_of_service:
+            self.out_of_service.remove(switch)
             self._update(f"{switch} is in service again")
-        elif not in_service and switch not in self._out:
-            self._out.add(switch)
+        elif not in_service and switch not in self.out_of_service:
+            self.out_of_service.add(switch)
             self._update(f"{switch} is out of service")
 
     def _update(self, what: str) -> None:
         before = {switch: self.topology(switch) for switch in self._plans}
-        self._network = self._network.without([self._plans[switch] for switch in self._out])
+        self._network = self._network.without(
+            [self._plans[switch] for switch in self.out_of_service]
+        )
         changed = [switch for switch, old in before.items() if self.topology(switch) != old]
         if changed:
             self._on_note(f"{what}: routes of {len(changed)} other switches change")

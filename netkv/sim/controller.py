@@ -178,7 +178,8 @@ class Controller:
         self._token = 0
         self._due: int | None = None
         """The deadline of the control plane."""
-        self._deadline: int | None = None
+        self.deadline: int | None = None
+        """When to call `timer`, if no event happens before."""
         self._saved: list[base.Saved] = []
         """Answers of the disk that arrived while the only switch was down."""
         self._refused: deque[base.Event] = deque()
@@ -189,11 +190,6 @@ class Controller:
         self._several = isinstance(self.control_plane, base.NetworkControlPlane)
         self.switches: dict[str, SwitchControl] = {}
         """By the names that the control plane uses."""
-
-    @property
-    def deadline(self) -> int | None:
-        """When to call `timer`, if no event happens before."""
-        return self._deadline
 
     @property
     def ready(self) -> bool:
@@ -227,7 +223,7 @@ class Controller:
         switch.end_session(requests=True)
         if not self._several:
             self._due = None
-            self._deadline = self.disk.deadline
+            self.deadline = self.disk.deadline
 
     def switch_lost(self, switch: SwitchControl) -> None:
         """The controller notices that a switch is down."""
@@ -261,7 +257,7 @@ class Controller:
         self.runs = False
         self._due = None
         self.disk.controller_stopped(self.simulation.now())
-        self._deadline = self.disk.deadline
+        self.deadline = self.disk.deadline
         self._saved.clear()
         for switch in self.switches.values():
             self.simulation.connect(switch.number, False)
@@ -309,11 +305,11 @@ class Controller:
                 self._saved.append(answer)
         if self._due is not None and self._due <= now:
             self.handle(base.Timer())
-        self._deadline = base.earliest(self._due, self.disk.deadline)
+        self.deadline = base.earlier(self._due, self.disk.deadline)
 
     def packet_in(self, switch: SwitchControl, frame: bytes) -> None:
         """A frame of a switch, which begins with the packet-in header."""
-        switch.bytes += switch.tables.frame_message_bytes(frame)
+        switch.bytes += switch.tables.packet_bytes + len(frame)
         port = int.from_bytes(frame[:PACKET_HEADER_BYTES], "big") >> 7
         self.handle(base.PacketIn(port, frame[PACKET_HEADER_BYTES:], switch.name))
 
@@ -342,13 +338,7 @@ class Controller:
     @property
     def _handles(self) -> bool:
         """Whether events are handled now."""
-        if self._several or not self.runs:
-            return self.runs
-        # Without a generator: this is called for each message of the only switch.
-        for switch in self.switches.values():  # noqa: SIM110
-            if not switch.runs:
-                return False
-        return True
+        return self.runs and (self._several or self.switches[""].runs)
 
     def _carry_out(self, event: base.Event) -> None:
         if not self._handles:
@@ -369,7 +359,7 @@ class Controller:
                 self._at_switch(action)
         if self._handles:
             self._due = self.control_plane.deadline()
-        self._deadline = base.earliest(self._due, self.disk.deadline)
+        self.deadline = base.earlier(self._due, self.disk.deadline)
 
     def _at_switch(self, action: base.SwitchAction) -> None:
         switch = self.switches[action.switch]
@@ -377,8 +367,8 @@ class Controller:
             return
         # `isinstance` is faster than `match`, and this runs for each message.
         if isinstance(action, base.SendFrame):
+            switch.bytes += switch.tables.packet_bytes + len(action.frame)
             header = (action.egress_port << 7).to_bytes(PACKET_HEADER_BYTES, "big")
-            switch.bytes += switch.tables.frame_message_bytes(action.frame)
             self.simulation.packet_out(switch.number, header + action.frame)
         elif isinstance(action, base.ResetSwitch):
             switch.end_session(requests=True)

@@ -282,7 +282,9 @@ class SimRack(Rack):
         # This loop runs for every message of a control channel.
         while True:
             if changed:
-                earliest = base.earliest(*(it.deadline for it in controllers))
+                earliest = None
+                for it in controllers:
+                    earliest = base.earlier(earliest, it.deadline)
                 changed = False
             next_stop = until if earliest is None else min(earliest, until)
             if (due := failover.deadline) is not None and due < next_stop:
@@ -307,7 +309,7 @@ class SimRack(Rack):
                 due = controller.deadline
                 if due != before:
                     changed |= before == earliest
-                    earliest = base.earliest(earliest, due)
+                    earliest = base.earlier(earliest, due)
             if changed or (earliest is not None and earliest <= now):
                 for it in controllers:
                     if (due := it.deadline) is not None and due <= now:

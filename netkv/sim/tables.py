@@ -37,8 +37,8 @@ class Tables:
         """Number of pipelines of the switch; each has its own tables."""
 
     @cached_property
-    def _packet_size(self) -> int:
-        """Size of a P4Runtime packet-in or packet-out without its frame."""
+    def packet_bytes(self) -> int:
+        """Bytes of a P4Runtime packet-in or packet-out without its frame."""
         packet = self._names.packet_out(b"", {"egress_port": 0, "pad": 0})
         # The payload's tag and length take 3 bytes for frames of 128 to 16,383 bytes.
         return packet.ByteSize() + 3
@@ -100,10 +100,6 @@ class Tables:
         if size is None:
             size = self._sizes[kind] = update(self._names, write).ByteSize()
         return size
-
-    def frame_message_bytes(self, frame: bytes) -> int:
-        """Bytes of a P4Runtime packet-in or packet-out with `frame`."""
-        return self._packet_size + len(frame)
 
     def read(self, request: base.ReadTable, switch: str) -> base.TableRead:
         """Reads a table of the first pipeline; `switch`: its name in the answer."""

@@ -27,6 +27,7 @@ from netkv.lab.spec import LabSpec, RackSpec
 from netkv.p4rt import updates as table_updates
 from netkv.p4rt.client import ControllerError, NotPrimaryError
 from netkv.p4rt.errors import Code, RpcError
+from netkv.p4rt.schema import Schema
 from tests.waiting import PATIENCE_S, until_async
 
 
@@ -42,8 +43,26 @@ class Names:
     def packet_out(self, frame: bytes, metadata: object) -> p4r.PacketOut:
         return p4r.PacketOut(payload=frame)
 
+    schema = Schema(
+        p4i.P4Info(
+            controller_packet_metadata=[
+                p4i.ControllerPacketMetadata(
+                    preamble=p4i.Preamble(id=1, name="packet_in"),
+                    metadata=[
+                        p4i.ControllerPacketMetadata.Metadata(
+                            id=1, name="ingress_port", bitwidth=9
+                        ),
+                        p4i.ControllerPacketMetadata.Metadata(id=2, name="pad", bitwidth=7),
+                    ],
+                )
+            ]
+        )
+    )
+
     def packet_metadata(self, packet: p4r.PacketIn) -> dict[str, int]:
-        return {"ingress_port": 7}
+        """A single packet is from port 7."""
+        ports = [each.value for each in packet.metadata if each.metadata_id == 1]
+        return {"ingress_port": int.from_bytes(ports[0]) if ports else 7}
 
 
 class Encoder:
@@ -111,7 +130,7 @@ class Client:
         self.takes_batches = False
         self.election_id = election_id
         self.dropped = 3
-        self.inbox: asyncio.Queue[p4r.PacketIn | None] = asyncio.Queue()
+        self.inbox: asyncio.Queue[p4r.PacketIn | bytes | None] = asyncio.Queue()
         self.switch.clients.append(self)
 
     async def connect(self, timeout_s: float, on_backup: Callable[[NotPrimaryError], None]) -> None:
@@ -153,9 +172,9 @@ class Client:
     async def packet_out(self, packet: p4r.PacketOut) -> None:
         self.switch.log.append(f"send {packet.payload.decode()}")
 
-    async def packets(self) -> AsyncIterator[p4r.PacketIn]:
+    async def packet_lists(self) -> AsyncIterator[list[p4r.PacketIn | bytes]]:
         while (packet := await self.inbox.get()) is not None:
-            yield packet
+            yield [packet]
         if self.switch.taken:
             raise NotPrimaryError(Code.ALREADY_EXISTS, "another is", self.switch.highest)
         raise ControllerError(Code.UNAVAILABLE, "the stream broke")
@@ -290,6 +309,46 @@ async def test_writes_and_frames_keep_their_order_and_share_batches(
         ]
     written = [event.write for event in script.events if isinstance(event, base.TableWritten)]
     assert written == [1, 2, 3, 4, 5, 6]
+
+
+class LimitedScript(Script):
+    """A script that has a limit of keys in flight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.limits: list[int] = []
+
+    def limit_in_flight(self, keys: int) -> None:
+        assert not self.events, "before the first event"
+        self.limits.append(keys)
+
+
+@pytest.mark.parametrize("keys", [None, 200])
+async def test_the_target_says_how_many_keys_may_be_in_flight(
+    switch: Switch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys: int | None
+) -> None:
+    monkeypatch.setattr(target.EngineTarget, "keys_in_flight", keys)
+    script = LimitedScript()
+    async with Running(script, tmp_path):
+        assert script.limits == ([] if keys is None else [keys])
+
+
+async def test_frames_of_a_batch_become_events_with_their_ingress_port(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    async with Running(script, tmp_path):
+        frames = [(port << 7).to_bytes(2) + b"payload" for port in (7, 9, 7)]
+        for frame in frames:
+            switch.clients[0].inbox.put_nowait(frame)
+        switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"single"))
+        await settle()
+    packets = [event for event in script.events if isinstance(event, base.PacketIn)]
+    assert packets == [
+        base.PacketIn(7, b"payload"),
+        base.PacketIn(9, b"payload"),
+        base.PacketIn(7, b"payload"),
+        base.PacketIn(7, b"single"),
+    ]
 
 
 async def test_each_refused_write_is_answered_with_its_own_error(

@@ -133,6 +133,18 @@ async def test_a_batch_has_the_effect_of_its_packets(
     assert all(batching.names.packet_metadata(packet) == metadata for packet in packets)
 
 
+async def test_packets_that_wait_are_taken_together_and_in_order(
+    batching: P4RuntimeClient, cpu: CpuPort
+) -> None:
+    frames = [PACKET_IN + bytes([number]) for number in range(200)]
+    cpu.waiting.put((frames, []))
+    taken: list[p4r.PacketIn | bytes] = []
+    lists = batching.packet_lists()
+    while len(taken) < len(frames):
+        taken += await in_time(anext(lists))
+    assert [packet if isinstance(packet, bytes) else None for packet in taken] == frames
+
+
 async def test_packet_ins_of_a_batching_client_share_messages(cpu_server: P4RuntimeServer) -> None:
     streams = cpu_server.streams
     session = streams.open()

@@ -56,7 +56,7 @@ def held_back(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     held: WeakKeyDictionary[Controller, _HeldWrites] = WeakKeyDictionary()
     sessions: WeakKeyDictionary[SwitchControl, int] = WeakKeyDictionary()
     overtaken = 0
-    act, timer, deadline = Controller._at_switch, Controller.timer, Controller.deadline
+    act, timer = Controller._at_switch, Controller.timer
     end_session = SwitchControl.end_session
 
     def of(it: Controller) -> _HeldWrites:
@@ -97,8 +97,11 @@ def held_back(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     monkeypatch.setattr(Controller, "_at_switch", at_switch)
     monkeypatch.setattr(Controller, "timer", on_timer)
     monkeypatch.setattr(SwitchControl, "end_session", on_end)
-    due = property(lambda it: base.earliest(deadline.fget(it), of(it).due))  # type: ignore[attr-defined]
-    monkeypatch.setattr(Controller, "deadline", due)
+    due = property(
+        lambda it: base.earlier(vars(it)["deadline"], of(it).due),
+        lambda it, deadline: vars(it).update(deadline=deadline),
+    )
+    monkeypatch.setattr(Controller, "deadline", due, raising=False)
     return lambda: overtaken
 
 

@@ -143,6 +143,10 @@ class Chain:
             return []
         return self._index.cached_keys()
 
+    def limit_in_flight(self, keys: int) -> None:
+        """Admissions and evictions under way."""
+        self._queue.max_in_flight = keys
+
     # -------------------------------------------------------------------------- events
 
     def started(self, now: Nanoseconds) -> None:

@@ -171,6 +171,11 @@ class DistReach(NetworkControlPlane):
         """The keys that whole chains have cached."""
         return [key for chain in self._all for key in chain.cached_keys()]
 
+    def limit_in_flight(self, keys: int) -> None:
+        """Admissions and evictions under way in each chain."""
+        for chain in self._all:
+            chain.limit_in_flight(keys)
+
     # -------------------------------------------------------------------------- events
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from netkv.control.base import Action, Nanoseconds, Note
-from netkv.control.messages import MAX_CACHED_BYTES, Bit, Message, Op, Slot, Stamp, Status
+from netkv.control.messages import MAX_CACHED_BYTES, NO_BITS, Bit, Message, Op, Slot, Stamp, Status
 from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Candidate, Entry, State
 from netkv.schemes.farreach.record import Record, record_of
@@ -79,7 +79,7 @@ class Admission:
             assert reply is not None, "FILL is repeated until it is answered"
             return self._filled(entry, record, reply)
 
-        bits = Bit(record.bits & Bit.DELETED)
+        bits = Bit.DELETED if record.deleted else NO_BITS
         self._context.pending.send(
             Op.FILL,
             entry.key,

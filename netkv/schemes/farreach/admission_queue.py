@@ -28,6 +28,7 @@ class AdmissionQueue:
         """`settled` is called for each key that is cached (True) or given up (False)."""
         self._context = context
         self._on_settled = settled
+        self.max_in_flight = context.parameters.max_in_flight
         self._waiting: OrderedDict[bytes, Candidate] = OrderedDict()
         self._to_evict: deque[int] = deque()  # generations
         self._preloads: set[bytes] = set()  # neither cached nor given up
@@ -111,4 +112,4 @@ class AdmissionQueue:
         silent = self._context.pending.silent
         stalled = self._eviction.waiting_for(silent) if silent else 0
         in_flight = self._context.index.in_flight - stalled
-        return in_flight < self._context.parameters.max_in_flight
+        return in_flight < self.max_in_flight

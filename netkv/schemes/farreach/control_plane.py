@@ -9,7 +9,7 @@ operations that are due.
 # ruff: noqa: ARG002
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from netkv._engine import Outstanding
 from netkv.control.base import (
@@ -163,10 +163,13 @@ class FarReach(ForwardingControlPlane):
 
     def deadline(self) -> Nanoseconds | None:
         """When a request is to be sent or repeated, or a period ends."""
+        next_snapshot = self._next_snapshot
+        if next_snapshot is not None and not self._may_take():
+            next_snapshot = None
         return earliest(
             self._pending.deadline(),
             self._snapshots.deadline(),
-            self._next_snapshot if self._may_take() else None,
+            next_snapshot,
             self._epochs.ends,
             self._incarnations.deadline(),
             self._checkpoint.deadline(),
@@ -204,13 +207,17 @@ class FarReach(ForwardingControlPlane):
         """The first client of each process that is present, as far as the controller knows."""
         return [client_of(address) for address in self._clients.present()]
 
+    def limit_in_flight(self, keys: int) -> None:
+        """Admissions and evictions under way."""
+        self._queue.max_in_flight = keys
+
     # -------------------------------------------------------------------------- events
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         """Handle one event; then begin operations that are due, and send requests."""
         actions = super().handle(now, event)
-        actions.extend(self._pump(now))
-        actions.extend(self._pending.ready(now))
+        actions += self._pump(now)
+        actions += self._pending.ready(now)
         return actions
 
     def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
@@ -255,13 +262,16 @@ class FarReach(ForwardingControlPlane):
         yield Recovering()
         self._recovery.begin(now, frozen, first=False)
 
-    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
+    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
         """An initial write or a write of a part is answered."""
-        was_installed = self.forwarding.installed
-        yield from self.forwarding.on_written(written)
-        yield from self._writes.on_written(now, written)
-        if self.forwarding.installed and not was_installed:
-            yield from self._recovery.tables_installed(now)
+        forwarding = self.forwarding
+        if not forwarding.awaits(written):
+            return self._writes.on_written(now, written)
+        was_installed = forwarding.installed
+        actions = list(forwarding.on_written(written))
+        if forwarding.installed and not was_installed:
+            actions += self._recovery.tables_installed(now)
+        return actions
 
     def on_saved(self, now: Nanoseconds, saved: Saved) -> Iterator[Action]:
         """A save is answered."""
@@ -272,28 +282,29 @@ class FarReach(ForwardingControlPlane):
         self._queue.preload(keys)
         return iter(())
 
-    def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:
+    def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterable[Action]:
         """A frame of the switch, a server or a client."""
         loaded = read_loaded(packet.frame)
         if loaded is not None:
-            yield from self._snapshots.on_loaded(now, loaded)
-            return
+            return self._snapshots.on_loaded(now, loaded)
         try:
             datagram = decode(packet.frame)
         except MalformedFrameError:
             self._counts["malformed_frames"] += 1
-            return
+            return ()
         message = datagram.message
-        if message.op is Op.OFFER:
-            yield self._on_offer(datagram)
-        elif message.op is Op.ORIGINAL:
-            yield from self._snapshots.on_original(now, message)
-        elif message.op is Op.HELLO:
-            yield from self._clients.hello(datagram)
-        elif message.op is Op.BYE and not self._recovery.holds(datagram.source):
-            yield from self._clients.bye(datagram)
-        elif message.sender == CONTROLLER_SENDER:
-            yield from self._pending.on_reply(now, message)
+        op = message.op
+        if op is Op.OFFER:
+            return (self._on_offer(datagram),)
+        if op is Op.ORIGINAL:
+            return self._snapshots.on_original(now, message)
+        if op is Op.HELLO:
+            return self._clients.hello(datagram)
+        if op is Op.BYE and not self._recovery.holds(datagram.source):
+            return self._clients.bye(datagram)
+        if message.sender == CONTROLLER_SENDER:
+            return self._pending.on_reply(now, message)
+        return ()
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
         """Retransmit or give up requests; begin the next epoch if it is due."""
@@ -353,17 +364,19 @@ class FarReach(ForwardingControlPlane):
 
     # ------------------------------------------------------------------ next operations
 
-    def _pump(self, now: Nanoseconds) -> Iterator[Action]:
+    def _pump(self, now: Nanoseconds) -> list[Action]:
         """Begin the operations that are due and possible now."""
+        actions: list[Action] = []
         if self._recovery.serving:
             self._queue.start()
-            yield from self._incarnations.pump(now)
+            actions += self._incarnations.pump(now)
             if self._next_snapshot is not None and now >= self._next_snapshot and self._may_take():
                 self._next_snapshot = now + self.parameters.snapshot_period
-                yield from self._snapshots.begin(now)
-        yield from self._recovery.pump(now)
-        yield from self._checkpoint.pump(now)
-        yield from self._settings.pump(now)
+                actions += self._snapshots.begin(now)
+        actions += self._recovery.pump(now)
+        actions += self._checkpoint.pump(now)
+        actions += self._settings.pump(now)
+        return actions
 
     def _may_take(self) -> bool:
         """Whether a snapshot may begin."""

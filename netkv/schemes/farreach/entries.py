@@ -5,8 +5,10 @@ from enum import Enum, auto
 
 from netkv.schemes.farreach.record import Record
 
+# Not `frozen`, as classes of `messages.py`: one is made for each key.
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True, unsafe_hash=True)
 class Candidate:
     """A key that is to be cached.
 

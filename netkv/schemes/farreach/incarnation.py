@@ -3,7 +3,7 @@
 # Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG001
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from netkv.control.base import Action, Nanoseconds, Note
 from netkv.control.message_numbers import is_newer
@@ -52,16 +52,15 @@ class Incarnations:
         """When the incarnation is to be incremented."""
         return None if self._incrementing else self._ends
 
-    def pump(self, now: Nanoseconds) -> Iterator[Action]:
+    def pump(self, now: Nanoseconds) -> Iterable[Action]:
         """Increment the incarnation, if that is due."""
         if self._ends is None or self._incrementing or (now < self._ends and not self._above):
-            return
+            return ()
+        notes: list[Action] = []
         incarnation = self._checkpoint.incarnation + 1
         if self._above:
-            yield Note(
-                "a later incarnation is known",
-                {"ours": self._checkpoint.incarnation, "known": self._above},
-            )
+            known = {"ours": self._checkpoint.incarnation, "known": self._above}
+            notes.append(Note("a later incarnation is known", known))
             incarnation = self._above + 2
             self._above = 0
         # 0 means "no incarnation".
@@ -76,3 +75,4 @@ class Incarnations:
             return iter(())
 
         self._checkpoint.save(saved)
+        return notes

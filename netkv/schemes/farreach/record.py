@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from netkv.control.message_numbers import is_newer
-from netkv.control.messages import MAX_CACHED_BYTES, Bit, Message, Stamp
+from netkv.control.messages import MAX_CACHED_BYTES, NO_BITS, Bit, Message, Stamp
 
 _HEAD = struct.Struct("!16sIIBH")
 
@@ -50,7 +50,7 @@ class Record(NamedTuple):
     @property
     def stamp(self) -> Stamp:
         """The stamp of a message that carries the record to a server."""
-        return Stamp(self.incarnation, self.number, bits=Bit(self.bits & _DELETED))
+        return Stamp(self.incarnation, self.number, bits=Bit.DELETED if self.deleted else NO_BITS)
 
 
 def is_later(a: Record, b: Record) -> bool:

@@ -275,10 +275,11 @@ class Recovery:
             self._waits_for.discard(key)
             self._readmitted += cached
 
-    def pump(self, now: Nanoseconds) -> Iterator[Action]:
+    def pump(self, now: Nanoseconds) -> Iterable[Action]:
         """End the recovery if all keys are settled."""
-        if self.step is Step.READMIT:
-            yield from self._finish(now)
+        if self.step is Step.READMIT and not self._waits_for:
+            return self._finish(now)
+        return ()
 
     def _finish(self, now: Nanoseconds) -> Iterator[Action]:
         if self._waits_for:

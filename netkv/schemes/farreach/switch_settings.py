@@ -74,11 +74,13 @@ class SwitchSettings:
         )
         yield self._writes.give(write, written)
 
-    def pump(self, now: Nanoseconds) -> Iterator[Action]:
+    def pump(self, now: Nanoseconds) -> Iterable[Action]:
         """Write the settings if they have changed."""
         wanted = self._wanted
-        if self._under_way or wanted == self._written or not (wanted.epoch or wanted.open):
-            return
+        if wanted is self._written or self._under_way:  # nearly always
+            return ()
+        if wanted == self._written or not (wanted.epoch or wanted.open):
+            return ()
         self._under_way = True
 
         def written(now: Nanoseconds, ok: bool) -> Iterator[Action]:
@@ -100,4 +102,4 @@ class SwitchSettings:
                 "open": wanted.open,
             },
         )
-        yield self._writes.give(write, written)
+        return (self._writes.give(write, written),)

@@ -137,15 +137,12 @@ class Cache:
 
     def admit_waiting(self) -> None:
         """Begin with waiting keys, as many as may be in flight; with none while entries move."""
-        while (
-            self._waiting
-            and self.records.in_flight < self.parameters.max_in_flight
-            and not self._lifecycle.moving
-        ):
-            _, candidate = self._waiting.popitem(last=False)
-            if candidate.key in self.records:
+        waiting, records, most = self._waiting, self.records, self.parameters.max_in_flight
+        while waiting and records.in_flight < most and not self._lifecycle.moving:
+            _, candidate = waiting.popitem(last=False)
+            if candidate.key in records:
                 continue
-            if candidate.chunks == 0 and self.records.free_entries:
+            if candidate.chunks == 0 and records.free_entries:
                 self._lifecycle.admit(candidate)
             else:
                 self._contend(candidate)

@@ -34,8 +34,10 @@ class Records(CacheIndex[Record]):
 
     def set_state(self, record: Record, state: State) -> None:
         """Set the state of a record."""
+        cached = state is State.CACHED
+        if cached or record.state is State.CACHED:
+            self.mark_cached(record.generation, cached)
         record.state = state
-        self.mark_cached(record.generation, state is State.CACHED)
 
     def remove(self, record: Record, *, entry: bool, cells: bool) -> None:
         """Remove a record; `entry`, `cells`: whether to free its entry number and its cells."""

@@ -24,7 +24,7 @@ from netkv.control.base import (
     SetDefault,
     TableWrite,
     TableWritten,
-    earliest,
+    earlier,
 )
 from netkv.control.forwarding import ForwardingControlPlane
 from netkv.control.message_numbers import MessageNumbers
@@ -104,7 +104,7 @@ class NetCache(ForwardingControlPlane):
 
     def deadline(self) -> Nanoseconds | None:
         """When a message is to be sent or repeated, or the epoch ends."""
-        return earliest(self._pending.deadline(), self.cache.epoch_ends)
+        return earlier(self._pending.deadline(), self.cache.epoch_ends)
 
     def statistics(self) -> dict[str, int]:
         """Gauges of the cache, and counters of its events since the start."""
@@ -146,13 +146,16 @@ class NetCache(ForwardingControlPlane):
         yield Note("switch restarted")
         yield from self.forwarding.install(self.tables())
 
-    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
+    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
         """An initial write or a write to the lookup table is answered."""
-        was_installed = self.forwarding.installed
-        yield from self.forwarding.on_written(written)
-        yield from self._writes.on_written(now, written)
-        if self.forwarding.installed and not was_installed and self.topology.has_servers:
+        forwarding = self.forwarding
+        if not forwarding.awaits(written):
+            return self._writes.on_written(now, written)
+        was_installed = forwarding.installed
+        actions = list(forwarding.on_written(written))
+        if forwarding.installed and not was_installed and self.topology.has_servers:
             self.cache.begin_epoch(now)
+        return actions
 
     def on_preload(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
         """Cache `keys` in this order, as far as there is room; skip keys of other switches."""

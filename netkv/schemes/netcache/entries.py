@@ -6,8 +6,10 @@ from enum import Enum, auto
 from netkv.control.pending_requests import PendingRequest
 from netkv.control.slots import Slot
 
+# Not `frozen`, as classes of `messages.py`: one is made for each key.
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True, unsafe_hash=True)
 class Candidate:
     """A key that is to be cached.
 

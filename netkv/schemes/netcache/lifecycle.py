@@ -88,7 +88,7 @@ class Lifecycle:
 
     def _admitted(
         self, record: Record, _now: Nanoseconds, reply: Message | None
-    ) -> Iterator[Action]:
+    ) -> Iterable[Action]:
         """The owner blocks writes: find a slot and write the lookup entry."""
         candidate = record.candidate
         if reply is None or reply.status is not Status.OK or reply.length > MAX_CACHED_BYTES:
@@ -100,7 +100,7 @@ class Lifecycle:
                 self._decisions.put_first(candidate)
             else:
                 self._decisions.settled(candidate, "not_admitted")
-            return
+            return ()
         slots = self._records.slots
         chunks = max(1, -(-reply.length // CHUNK_BYTES))
         if record.slot is not None and record.slot.chunks < chunks:
@@ -110,8 +110,7 @@ class Lifecycle:
             record.slot = slots.allocate(record.generation, chunks)
         if record.slot is None:
             self._forget(record)
-            yield from self._decisions.make_room(replace(candidate, chunks=chunks))
-            return
+            return self._decisions.make_room(replace(candidate, chunks=chunks))
         self._records.set_state(record, State.INSERTING)
         write = InsertEntry(
             write=self._writes.next(),
@@ -126,7 +125,7 @@ class Lifecycle:
             },
             switch=self._writes.switch,
         )
-        yield self._writes.give(write, partial(self._inserted, record))
+        return (self._writes.give(write, partial(self._inserted, record)),)
 
     def _inserted(self, record: Record, _now: Nanoseconds, ok: bool) -> Iterable[Action]:
         """The lookup entry is written, or refused: let the server fill the entry, or give up."""
@@ -141,16 +140,16 @@ class Lifecycle:
 
     def _installed(
         self, record: Record, _now: Nanoseconds, reply: Message | None
-    ) -> Iterator[Action]:
+    ) -> Iterable[Action]:
         """The entry is valid, or the server cannot fill it."""
         record.request = None
         if reply is None or reply.status is not Status.OK:
             self._decisions.settled(record.candidate, "not_installed")
-            yield from self.evict(record)
-            return
+            return self.evict(record)
         self._records.set_state(record, State.CACHED)
         self._moving.discard(record.generation)
         self._decisions.settled(record.candidate, "insertions")
+        return ()
 
     def install_again(self, record: Record) -> None:
         """The server of an installed key has lost what it knew of the entry: let it fill the entry

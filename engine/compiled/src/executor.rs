@@ -258,25 +258,33 @@ impl Compiled {
         out: &mut Output,
         tally: &mut Tally,
     ) -> Option<Stop> {
-        let mut passes = 0;
         tally.passes = 1;
-        while outcome == outcome::RECIRCULATED {
-            tally.passes += self.egress_passes(outcome);
-            passes += self.count_clone(tally);
-            outcome = self.next_pass(passes, out);
-            if outcome == outcome::OTHER_PATH {
-                (self.context.passes, self.context.copies) = (0, 0);
-                self.take_over_recirculated(frame, passes, packet);
-                self.store_recirculated(packet);
-                return Some(Stop::Recirculated);
+        let (mut passes, mut in_memory) = (0, false);
+        loop {
+            match outcome {
+                outcome::FURTHER_PASS => outcome = self.further_pass(),
+                outcome::RECIRCULATED => {
+                    tally.passes += self.egress_passes(outcome);
+                    passes += self.count_clone(tally);
+                    outcome = self.next_pass(passes, out);
+                    in_memory = true;
+                    if outcome == outcome::OTHER_PATH {
+                        (self.context.passes, self.context.copies) = (0, 0);
+                        self.take_over_recirculated(frame, passes, packet);
+                        self.store_recirculated(packet);
+                        return Some(Stop::Recirculated);
+                    }
+                    tally.passes += 1;
+                }
+                _ => break,
             }
-            tally.recirculated += 1;
-            tally.passes += 1;
-            passes += 1;
+            passes = self.count_further_passes(passes, tally);
         }
         if (outcome::END_OF_INGRESS..outcome::SENT_COPY).contains(&outcome) {
-            if passes == 0 {
+            if !in_memory {
+                // Its bytes of headers may be those of an earlier pass; they are in its state now.
                 packet.take_over(frame);
+                packet.count_passes(passes);
             } else {
                 self.take_over_recirculated(frame, passes, packet);
             }
@@ -285,6 +293,16 @@ impl Compiled {
         let stop = self.finish(outcome, passes, packet, out, tally);
         (self.context.passes, self.context.copies) = (0, 0);
         stop
+    }
+
+    /// Continues with the packet that the code has recirculated, and whose fields are in the state.
+    #[inline]
+    fn further_pass(&mut self) -> u64 {
+        let Some(function) = self.code.further[self.context.pass as usize] else {
+            unreachable!("each pass that code leads to has a function")
+        };
+        // SAFETY: the pointers are those of the function that led here.
+        unsafe { self.code.machine.call(function, &mut self.context) }
     }
 
     /// Processes the frame that the code has recirculated. It had so many additional passes before.
@@ -330,6 +348,15 @@ impl Compiled {
                 std::ptr::copy_nonoverlapping(next_payload.add(start), to, length - start);
             }
         }
+    }
+
+    /// Counts the passes of the packet since it had so many additional ones. Returns their number
+    /// now.
+    fn count_further_passes(&mut self, before: u32, tally: &mut Tally) -> u32 {
+        let passes = self.context.passes as u32;
+        tally.recirculated += u64::from(passes - before);
+        tally.passes += std::mem::take(&mut self.context.tally.passes);
+        passes
     }
 
     /// Passes through egress of the last call.
@@ -603,6 +630,7 @@ fn empty_context() -> Context {
         output: null_mut(),
         header_room: 0,
         passes: 0,
+        pass: 0,
         tally: Tally::default(),
         may_clone: 0,
         cloned: 0,

@@ -25,6 +25,7 @@ mod executor;
 mod helpers;
 mod known;
 mod machine;
+mod passes;
 mod paths;
 mod plan;
 mod prefetch;

@@ -5,7 +5,7 @@
 //! the end of a graph, the next graph starts with.
 
 use netkv_dataplane::Graph;
-use netkv_ir::{Expr, Op, Program, Terminator};
+use netkv_ir::{Cfg, Expr, Op, Program, Terminator};
 
 use crate::known::Known;
 use crate::plan::{Plan, Words};
@@ -20,7 +20,7 @@ const MAX_SIZE: usize = 4;
 
 /// Up to this number of operations, code is compiled in a few milliseconds. So a path may have that
 /// many, and all paths together may be as large as for a program of this size.
-const SMALL: usize = 500;
+pub(crate) const SMALL: usize = 500;
 
 /// Maximum of words of the state times operations. What is known of each word is followed through
 /// each operation of each path, which would take seconds for a larger program.
@@ -46,6 +46,15 @@ pub(crate) struct Next {
     pub(crate) copy: Option<Stage>,
     /// None after the deparser, and after paths of the parser that are left out.
     pub(crate) stage: Option<Stage>,
+    /// After egress: the number of the pass with which a recirculated packet can go on.
+    pub(crate) pass: Option<usize>,
+}
+
+impl Next {
+    /// An exit without anything that follows.
+    pub(crate) fn nothing(known: &Known) -> Self {
+        Self { known: known.clone(), clone: None, copy: None, stage: None, pass: None }
+    }
 }
 
 /// How packets that a function processes enter the switch.
@@ -79,13 +88,9 @@ pub(crate) fn common_paths(program: &Program, plan: &Plan, arrival: Arrival) -> 
     // A large program recirculates rare packets, such as those for another pipeline.
     let multiple = if arrival == Arrival::Received { MAX_SIZE } else { 1 };
     let mut left = multiple * size.max(SMALL);
-    let mut next: Vec<Next> = parser
-        .exits
-        .iter()
-        .map(|(_, known)| Next { known: known.clone(), clone: None, copy: None, stage: None })
-        .collect();
+    let mut next: Vec<Next> = parser.exits.iter().map(|(_, known)| Next::nothing(known)).collect();
     for at in parser.in_order_of_cases() {
-        let stage = path(program, &next[at].known, size)?;
+        let stage = path(program, &program.verify_checksum, &next[at].known, size)?;
         match left.checked_sub(stage.size()) {
             Some(rest) => left = rest,
             None => continue,
@@ -96,10 +101,15 @@ pub(crate) fn common_paths(program: &Program, plan: &Plan, arrival: Arrival) -> 
 }
 
 /// A path after the parser, with as many variants of its blocks as do not make it larger than the
-/// program, unless both are small.
-fn path(program: &Program, known: &Known, program_size: usize) -> Option<Stage> {
+/// program, unless both are small. `verify` is the graph that verifies checksums.
+pub(crate) fn path(
+    program: &Program,
+    verify: &Cfg,
+    known: &Known,
+    program_size: usize,
+) -> Option<Stage> {
     let path = |limits| {
-        let following = Following { program, limits, may_clone: true };
+        let following = Following { program, verify, limits, may_clone: true };
         following.stage(Graph::VerifyChecksum, known.clone())
     };
     let mut largest = path([1, 1])?;
@@ -117,6 +127,7 @@ fn path(program: &Program, known: &Known, program_size: usize) -> Option<Stage> 
 #[derive(Debug, Clone, Copy)]
 struct Following<'a> {
     program: &'a Program,
+    verify: &'a Cfg,
     /// Maximum number of variants of a block up to ingress, and from egress on.
     limits: [usize; 2],
     /// The packet is no clone itself.
@@ -126,10 +137,11 @@ struct Following<'a> {
 impl Following<'_> {
     /// A graph and all that follow it.
     fn stage(self, graph: Graph, known: Known) -> Option<Stage> {
-        let Self { program, limits, may_clone } = self;
+        let Self { program, verify, limits, may_clone } = self;
         let up_to_ingress = matches!(graph, Graph::VerifyChecksum | Graph::Ingress);
         let limit = limits[usize::from(!up_to_ingress)];
-        let variants = Variants::new(program, graph.of(program), known, &validity(program, limit))?;
+        let cfg = if graph == Graph::VerifyChecksum { verify } else { graph.of(program) };
+        let variants = Variants::new(program, cfg, known, &validity(program, limit))?;
         let clones = |op: &Op| matches!(op, Op::Clone { field_list: None, .. });
         let clones = graph == Graph::Egress
             && may_clone
@@ -160,15 +172,20 @@ impl Following<'_> {
                 true => Some(self.stage(Graph::Egress, known.clone().of_copy(program))?),
                 false => None,
             };
-            next.push(Next { known: known.clone(), clone, copy, stage });
+            next.push(Next { clone, copy, stage, ..Next::nothing(known) });
         }
         Some(Stage { graph, variants, next })
     }
 }
 
 impl Stage {
+    /// The stages that follow, without the egress of clones.
+    pub(crate) fn following(&self) -> impl Iterator<Item = &Stage> {
+        self.next.iter().flat_map(|next| next.stage.iter().chain(&next.copy))
+    }
+
     /// Without the egress of copies: a program that multicasts has as many paths as others.
-    fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         let next = self.next.iter().flat_map(|next| next.stage.iter().chain(&next.clone));
         graph_size(&self.variants.cfg) + next.map(Stage::size).sum::<usize>()
     }
@@ -180,7 +197,7 @@ fn graph_size(cfg: &netkv_ir::Cfg) -> usize {
 }
 
 /// Variants by the validity of headers.
-fn validity(program: &Program, limit: usize) -> Distinguished {
+pub(crate) fn validity(program: &Program, limit: usize) -> Distinguished {
     let mut words = Words::empty(program);
     program.headers.iter().for_each(|header| words.add(header.valid, 1));
     Distinguished { words, limit, left_out: None }
@@ -189,7 +206,7 @@ fn validity(program: &Program, limit: usize) -> Distinguished {
 /// Variants of a parser by the validity of headers, by constants that it assigns, and by the values
 /// that a select compares. The validity of stacks is left out, since they are often parsed in a chain
 /// of selects with many paths.
-fn parsed(program: &Program, arrival: Arrival) -> Distinguished {
+pub(crate) fn parsed(program: &Program, arrival: Arrival) -> Distinguished {
     let mut words = Words::empty(program);
     for block in &program.parser.blocks {
         if let Terminator::Select { keys, .. } = &block.terminator {

@@ -101,6 +101,9 @@ pub(super) struct Builder<'a> {
     pub(super) recirculated: bool,
     /// The copies of a multicast packet, of which the current one is compiled.
     pub(super) copies: Option<super::copies::Copies>,
+    /// The passes that recirculated packets can go on with, and whether the current pass is one.
+    pub(super) passes: Vec<super::passes::Start<'a>>,
+    pub(super) in_further_pass: bool,
     /// The parser's position in the current block, as far as it is statically known.
     pub(super) position: super::position::Position,
     /// Values that are bits of the received frame: the first bit, and how many.
@@ -189,6 +192,8 @@ impl<'a> Builder<'a> {
             exit: entry,
             recirculated: false,
             copies: None,
+            passes: Vec::new(),
+            in_further_pass: false,
             zero,
             one,
             position: super::position::Position::default(),

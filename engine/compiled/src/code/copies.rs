@@ -37,6 +37,7 @@ pub(super) struct Copies {
 struct Original {
     /// The words of the state area.
     words: Vec<Kept>,
+    cursor: Value,
     length: Value,
     truncate: Value,
 }
@@ -98,6 +99,7 @@ impl Builder<'_> {
         self.store_constant(standard.instance_type, instance::REPLICATED);
         let original = Original {
             words: (0..self.program.state_words).map(|word| self.keep(word)).collect(),
+            cursor: self.b.use_var(self.vars.cursor),
             length: self.b.use_var(self.vars.length),
             truncate: self.b.use_var(self.vars.truncate),
         };
@@ -127,7 +129,8 @@ impl Builder<'_> {
     fn keep(&mut self, word: Word) -> Kept {
         let value = self.get(word);
         let value = self.b.func.dfg.resolve_aliases(value);
-        if self.number(value).is_some() || self.origins.contains_key(&value) {
+        if self.in_further_pass || self.number(value).is_some() || self.origins.contains_key(&value)
+        {
             return Kept::Value(value);
         }
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
@@ -157,6 +160,7 @@ impl Builder<'_> {
         for var in [vars.clone_list, vars.resubmit_list, vars.recirculate_list] {
             self.b.def_var(var, none);
         }
+        self.b.def_var(vars.cursor, original.cursor);
         self.b.def_var(vars.length, original.length);
         self.b.def_var(vars.truncate, original.truncate);
     }
@@ -176,8 +180,8 @@ impl Builder<'_> {
         self.follow(|b| {
             b.call(helpers::commit as *const (), &[], false);
         });
-        let is_copy = self.copies.is_some();
-        self.return_outcome(if is_copy { outcome::SENT_COPY } else { outcome::SENT });
+        let is_first = self.copies.is_none() && !self.in_further_pass;
+        self.return_outcome(if !is_first { outcome::SENT_COPY } else { outcome::SENT });
     }
 
     fn follow(&mut self, before: impl FnOnce(&mut Self)) {

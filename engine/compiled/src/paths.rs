@@ -8,7 +8,7 @@ use netkv_dataplane::Graph;
 use netkv_ir::{Cfg, Expr, Op, Program, Terminator};
 
 use crate::known::Known;
-use crate::plan::{Plan, Words};
+use crate::plan::{Plan, Words, accessed_in};
 use crate::prefetch::is_repeatable;
 use crate::variants::{Distinguished, Variants};
 
@@ -179,6 +179,14 @@ impl Following<'_> {
 }
 
 impl Stage {
+    /// The words that this graph and those after it access, those of clones included.
+    pub(crate) fn accessed(&self, program: &Program) -> Words {
+        let mut accessed = accessed_in(program, &self.variants.cfg);
+        let clones = self.next.iter().flat_map(|next| &next.clone);
+        self.following().chain(clones).for_each(|next| accessed.union(&next.accessed(program)));
+        accessed
+    }
+
     /// The stages that follow, without the egress of clones.
     pub(crate) fn following(&self) -> impl Iterator<Item = &Stage> {
         self.next.iter().flat_map(|next| next.stage.iter().chain(&next.copy))

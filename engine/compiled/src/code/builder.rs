@@ -101,6 +101,8 @@ pub(super) struct Builder<'a> {
     pub(super) recirculated: bool,
     /// The copies of a multicast packet, of which the current one is compiled.
     pub(super) copies: Option<super::copies::Copies>,
+    /// Words of a copy that are read from the stack where they are needed.
+    pub(super) in_slots: HashMap<Word, cranelift_codegen::ir::StackSlot>,
     /// The passes that recirculated packets can go on with, and whether the current pass is one.
     pub(super) passes: Vec<super::passes::Start<'a>>,
     pub(super) in_further_pass: bool,
@@ -192,6 +194,7 @@ impl<'a> Builder<'a> {
             exit: entry,
             recirculated: false,
             copies: None,
+            in_slots: HashMap::new(),
             passes: Vec::new(),
             in_further_pass: false,
             zero,
@@ -273,6 +276,8 @@ impl<'a> Builder<'a> {
     pub(super) fn get(&mut self, word: Word) -> Value {
         if self.plan.in_memory.contains(word) {
             self.b.ins().load(types::I64, context_memory(), self.state, Self::offset(word))
+        } else if let Some(slot) = self.in_slots.get(&word) {
+            self.b.ins().stack_load(types::I64, *slot, 0)
         } else {
             self.b.use_var(self.words[word as usize])
         }
@@ -283,6 +288,7 @@ impl<'a> Builder<'a> {
         if self.plan.in_memory.contains(word) {
             self.b.ins().store(context_memory(), value, self.state, Self::offset(word));
         } else {
+            self.in_slots.remove(&word);
             self.b.def_var(self.words[word as usize], value);
         }
     }
@@ -331,7 +337,7 @@ impl<'a> Builder<'a> {
     pub(super) fn store_words(&mut self, words: impl Iterator<Item = Word>) {
         for word in words {
             if !self.plan.in_memory.contains(word) {
-                let value = self.b.use_var(self.words[word as usize]);
+                let value = self.get(word);
                 let offset = Self::offset(word);
                 self.b.ins().store(context_memory(), value, self.state, offset);
             }

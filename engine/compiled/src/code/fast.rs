@@ -10,6 +10,7 @@ use cranelift_codegen::ir::{Block, InstBuilder};
 use netkv_dataplane::Graph;
 
 use super::builder::Builder;
+use super::copies::EgressOfCopy;
 use crate::context::outcome;
 use crate::known::Known;
 use crate::paths::{Arrival, Next, Stage};
@@ -53,7 +54,14 @@ impl Builder<'_> {
             match stage.graph {
                 Graph::Ingress => {
                     match &next.copy {
-                        Some(copy) => self.end_of_ingress(Some(&|b| b.stage(copy, pipelines))),
+                        Some(copy) => {
+                            let accessed = copy.accessed(self.program);
+                            let compile = |b: &mut Builder<'_>| b.stage(copy, pipelines);
+                            self.end_of_ingress(Some(&EgressOfCopy {
+                                accessed,
+                                compile: &compile,
+                            }));
+                        }
                         None => self.end_of_ingress(None),
                     }
                     if pipelines > 1 {

@@ -7,6 +7,7 @@ use netkv_dataplane::{CopyTarget, Counts, Graph, NO_LIST, Requests, instance};
 use netkv_ir::{BlockId, Cfg, Program};
 
 use super::builder::{Builder, Shapes, field, frame_memory, objects_memory};
+use super::copies::EgressOfCopy;
 use super::ops::{DROP_PORT, Flow};
 use super::passes::Origins;
 use super::position::{Position, positions, successors};
@@ -227,7 +228,7 @@ impl Builder<'_> {
     /// The end of ingress, as in the switch. Dropped packets end here, and packets for one port are
     /// prepared for egress. The others are returned to the switch, unless code makes their copies and
     /// `egress_of_copy` follows.
-    pub(super) fn end_of_ingress(&mut self, egress_of_copy: Option<&dyn Fn(&mut Self)>) {
+    pub(super) fn end_of_ingress(&mut self, egress_of_copy: Option<&EgressOfCopy<'_>>) {
         let live_after_stop = self.plan.live_after_stop();
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);

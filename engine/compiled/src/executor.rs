@@ -259,7 +259,8 @@ impl Compiled {
         tally: &mut Tally,
     ) -> Option<Stop> {
         tally.passes = 1;
-        let (mut passes, mut in_memory) = (0, false);
+        let mut passes = self.count_further_passes(0, tally);
+        let mut in_memory = false;
         loop {
             match outcome {
                 outcome::FURTHER_PASS => outcome = self.further_pass(),
@@ -390,11 +391,8 @@ impl Compiled {
         let cloned = self.count_clone(tally);
         match outcome {
             outcome::SENT | outcome::SENT_COPY => {
-                let length = self.context.out_length;
-                out.commit(self.context.egress_port as u16, length as usize);
+                out.commit(self.context.egress_port as u16, self.context.out_length as usize);
                 out.note_passes(passes + cloned);
-                tally.sent += 1;
-                tally.sent_bytes += length;
                 None
             }
             outcome::DROPPED_IN_INGRESS => {
@@ -506,7 +504,7 @@ impl Executor for Compiled {
         let prefetches = self.prefetches && batch.frames.len() > 1;
         let forward = self.code.machine.entry(self.code.forward);
         let first = self.code.fast.map_or(forward, |fast| self.code.machine.entry(fast));
-        let (mut sent, mut sent_bytes) = (0, 0);
+        let (frames, bytes) = (out.len(), out.bytes().len());
         let mut stopped = None;
         self.context.output = out;
         self.start_packets(batch, packet);
@@ -523,12 +521,18 @@ impl Executor for Compiled {
                 // SAFETY: as above.
                 outcome = unsafe { forward(&raw mut self.context) };
             }
-            if outcome == outcome::SENT && self.context.cloned == 0 {
+            if outcome == outcome::FURTHER_PASS {
+                outcome = self.further_pass();
+            }
+            if matches!(outcome, outcome::SENT | outcome::SENT_COPY) && self.context.cloned == 0 {
                 // As `finish` does, for most packets.
-                let length = self.context.out_length;
-                out.commit(self.context.egress_port as u16, length as usize);
-                sent += 1;
-                sent_bytes += length;
+                let context = &mut self.context;
+                out.commit(context.egress_port as u16, context.out_length as usize);
+                if outcome == outcome::SENT_COPY {
+                    out.note_passes(context.passes as u32);
+                    tally.recirculated += context.passes;
+                    (context.passes, context.copies, context.tally.passes) = (0, 0, 0);
+                }
                 continue;
             }
             let frame = batch.frame(position);
@@ -538,8 +542,8 @@ impl Executor for Compiled {
             }
             self.start_packets(batch, packet);
         }
-        tally.sent += sent;
-        tally.sent_bytes += sent_bytes;
+        tally.sent = (out.len() - frames) as u64;
+        tally.sent_bytes = (out.bytes().len() - bytes) as u64;
         *tally += std::mem::take(&mut self.context.tally);
         stopped
     }
@@ -587,7 +591,11 @@ impl Executor for Compiled {
         (self.context.may_clone, self.context.cloned) = (u64::from(may_clone), 0);
         // SAFETY: as above.
         let outcome = unsafe { self.code.machine.call(self.code.transmit, &mut self.context) };
-        self.finish(outcome, packet.passes(), packet, out, tally)
+        let (frames, bytes) = (out.len(), out.bytes().len());
+        let stop = self.finish(outcome, packet.passes(), packet, out, tally);
+        tally.sent = (out.len() - frames) as u64;
+        tally.sent_bytes = (out.bytes().len() - bytes) as u64;
+        stop
     }
 }
 

@@ -28,11 +28,20 @@ pub(crate) struct Pass {
     pub(crate) unchanged: Words,
     /// The words whose values at its start it may need.
     pub(crate) needed: Words,
+    /// Whether a packet that has passed it takes the same way through the parser again.
+    pub(crate) repeats_parser: bool,
     /// What is known at its start.
     pub(crate) known: Known,
     /// From the checksums that are computed after the pass before. The parser that follows extracts
     /// nothing.
     pub(crate) checksums: Stage,
+}
+
+impl Pass {
+    /// Its parser, and what follows.
+    pub(crate) fn parser(&self) -> &Stage {
+        self.checksums.next[0].stage.as_ref().expect("a pass has a parser")
+    }
 }
 
 /// The passes of packets that may be recirculated after these stages. The ends of egress that lead to
@@ -122,12 +131,14 @@ impl<'a> Fields<'a> {
         let needs_bytes = |op: &Op| matches!(op, Op::Clone { .. } | Op::Resubmit { .. });
         let mut of_headers = Words::empty(program);
         program.header_words().for_each(|(word, words)| of_headers.add(word, words));
+        let parser = parser_of_fields(program);
         if program.ingress.blocks.iter().flat_map(|block| &block.ops).any(needs_bytes)
             || of_headers.meets(kept)
+            || written_in(program, &parser).meets(kept)
         {
             return None;
         }
-        Some(Self { program, kept, parser: parser_of_fields(program) })
+        Some(Self { program, kept, parser })
     }
 
     /// The pass of packets with these valid headers. None if it must begin with their bytes.
@@ -168,13 +179,19 @@ impl<'a> Fields<'a> {
         let mut needed = fields.clone();
         needed.union(self.kept);
         needed.union(&accessed_in(program, &checksums.cfg));
-        let mut unchanged = fields;
+        let mut unchanged = fields.clone();
         let mut written = written_in(program, &checksums.cfg);
         written.union(&written_after(program, &parser));
         written.iter().for_each(|word| unchanged.remove(word));
+        let mut others = fields;
+        unchanged.iter().for_each(|word| others.remove(word));
+        others.union(self.kept);
+        let ways = parser.next.iter().filter(|next| next.stage.is_some()).count();
+        let repeats_parser =
+            ways == 1 && !accessed_in(program, &parser.variants.cfg).meets(&others);
         let next = vec![Next { stage: Some(parser), ..Next::nothing(end) }];
         let checksums = Stage { graph: Graph::ComputeChecksum, variants: checksums, next };
-        Some(Pass { headers, unchanged, needed, known, checksums })
+        Some(Pass { headers, unchanged, needed, repeats_parser, known, checksums })
     }
 }
 
@@ -370,4 +387,138 @@ fn right_checksums<'a>(
 fn words_of_expr(program: &Program, expr: &Expr) -> Words {
     let cond = Terminator::Branch { cond: expr.clone(), then: 0, otherwise: 0 };
     words_of_terminator(program, &cond)
+}
+
+#[cfg(test)]
+mod tests {
+    use netkv_p4::{Options, compile_source};
+
+    use super::*;
+    use crate::paths::common_paths;
+
+    const SOURCE: &str = "
+    #include <core.p4>
+    #include <v1model.p4>
+    header a_t { bit<8> kind; bit<8> left; bit<16> sum; }
+    header b_t { bit<32> data; }
+    struct headers_t { a_t a; b_t b; }
+    struct meta_t { @field_list(1) bit<8> kept; bit<8> kind; }
+    parser P(packet_in p, out headers_t h, inout meta_t m, inout standard_metadata_t s) {
+        state start {
+            p.extract(h.a);
+            m.kind = h.a.kind;
+            transition select(m.kind) { 1: more; default: accept; }
+        }
+        state more { p.extract(h.b); transition accept; }
+    }
+    control V(inout headers_t h, inout meta_t m) {
+        apply { verify_checksum(true, { h.a.kind, h.a.left }, h.a.sum, HashAlgorithm.csum16); }
+    }
+    control I(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
+        apply { s.egress_spec = 1; }
+    }
+    control E(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
+        apply {
+            if (h.a.left != 0) {
+                h.a.left = h.a.left - 1;
+                recirculate_preserving_field_list(1);
+            }
+        }
+    }
+    control C(inout headers_t h, inout meta_t m) {
+        apply { update_checksum(true, { h.a.kind, h.a.left }, h.a.sum, HashAlgorithm.csum16); }
+    }
+    control D(packet_out p, in headers_t h) { apply { p.emit(h.a); p.emit(h.b); } }
+    V1Switch(P(), V(), I(), E(), C(), D()) main;
+    ";
+
+    /// The passes after the received frame, those with the most headers first, with replaced parts of
+    /// the program.
+    fn passes_with(replaced: &[(&str, &str)]) -> (Program, Vec<Pass>) {
+        let mut source = SOURCE.to_owned();
+        for (from, to) in replaced {
+            assert!(source.contains(from), "{from}");
+            source = source.replace(from, to);
+        }
+        let compiled = compile_source("passes.p4", &source, &Options::default());
+        let program = compiled.unwrap_or_else(|errors| panic!("{errors}")).program;
+        let plan = Plan::new(&program);
+        let mut paths = common_paths(&program, &plan, Arrival::Received).unwrap();
+        let mut passes = passes(&program, &plan, &mut paths);
+        passes.sort_by_key(|pass| std::cmp::Reverse(pass.headers.len()));
+        (program, passes)
+    }
+
+    /// The headers of each pass, whether it repeats the parser, and the checksums that it verifies.
+    fn found(replaced: &[(&str, &str)]) -> Vec<(Vec<HeaderId>, bool, usize)> {
+        let (_, passes) = passes_with(replaced);
+        let found = passes.iter().map(|pass| {
+            let verify = pass.parser().following().next().unwrap();
+            let verified = verify.variants.cfg.blocks.iter().map(|block| block.ops.len()).sum();
+            (pass.headers.clone(), pass.repeats_parser, verified)
+        });
+        found.collect()
+    }
+
+    #[test]
+    fn each_list_of_headers_has_a_pass() {
+        assert_eq!(found(&[]), [(vec![0, 1], true, 0), (vec![0], true, 0)]);
+    }
+
+    #[test]
+    fn fields_that_no_pass_changes_are_known() {
+        let (program, passes) = passes_with(&[]);
+        let words = |header: usize| {
+            let fields = &program.headers[header].fields;
+            fields.iter().map(|field| field.place.word).collect::<Vec<_>>()
+        };
+        let expected = [words(0)[0], words(1)[0]];
+        assert_eq!(passes[0].unchanged.iter().collect::<Vec<_>>(), expected);
+        assert_eq!(passes[0].known.get(words(0)[0]), None, "the parser compares a copy of it");
+        let once = ("h.a.left = h.a.left - 1;", "h.a.kind = m.kept; h.a.left = 3;");
+        let (_, passes) = passes_with(&[once]);
+        assert!(passes.iter().all(|pass| !pass.unchanged.contains(words(0)[0])));
+    }
+
+    #[test]
+    fn the_parser_is_repeated_unless_its_fields_change() {
+        let changes = ("h.a.left = h.a.left - 1;", "h.a.left = h.a.left - 1; h.a.kind = h.a.left;");
+        assert!(found(&[changes]).iter().all(|(_, repeats, _)| !repeats));
+        let reads = ("m.kind = h.a.kind;", "m.kind = h.a.kind + m.kept;");
+        assert!(found(&[reads]).iter().all(|(_, repeats, _)| !repeats));
+    }
+
+    #[test]
+    fn checksums_are_verified_unless_they_were_just_computed() {
+        let computed =
+            "update_checksum(true, { h.a.kind, h.a.left }, h.a.sum, HashAlgorithm.csum16);";
+        let if_left = computed.replace("true", "h.a.left == 0");
+        let other = computed.replace("h.a.kind, h.a.left", "h.a.left, h.a.kind");
+        let crc = computed.replace("csum16", "crc16");
+        let overwritten = format!("{computed} {crc}");
+        let metadata = computed.replace("h.a.kind, h.a.left", "m.kind, h.a.left");
+        for other in ["", &if_left, &other, &crc, &overwritten, &metadata] {
+            let found = found(&[(computed, other)]);
+            assert!(!found.is_empty(), "{other}");
+            assert!(found.iter().all(|(_, _, verified)| *verified == 1), "{other}");
+        }
+        let both = [("{ h.a.kind, h.a.left }, h.a.sum", "{ m.kind, h.a.left }, h.a.sum")];
+        assert!(found(&both).iter().all(|(_, _, verified)| *verified == 1), "metadata is lost");
+    }
+
+    #[test]
+    fn a_pass_begins_with_bytes_if_its_parser_may_need_them() {
+        for replaced in [
+            ("p.emit(h.a); p.emit(h.b);", "p.emit(h.b); p.emit(h.a);"),
+            ("m.kind = h.a.kind;", "m.kind = p.lookahead<bit<8>>();"),
+            ("m.kind = h.a.kind;", "m.kind = h.a.kind; h.b.data = 1;"),
+            ("p.extract(h.a);\n", "m.kept = h.b.data[7:0]; p.extract(h.a);\n"),
+            ("s.egress_spec = 1;", "s.egress_spec = 1; clone(CloneType.I2E, 1);"),
+            ("recirculate_preserving_field_list(1);", ""),
+        ] {
+            assert!(found(&[replaced]).iter().all(|it| it.0 == [0]), "{replaced:?}");
+        }
+        let only_first = ("1: more;", "1: more; 2: reject;");
+        assert_eq!(found(&[only_first]).len(), 2);
+    }
 }

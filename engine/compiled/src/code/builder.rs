@@ -66,6 +66,8 @@ pub(super) struct PacketVars {
     pub(super) clone_list: Variable,
     pub(super) resubmit_list: Variable,
     pub(super) recirculate_list: Variable,
+    /// The same of the pass before.
+    pub(super) list_before: Variable,
     pub(super) digest: Variable,
     pub(super) truncate: Variable,
     /// Bytes written to the output.
@@ -169,6 +171,7 @@ impl<'a> Builder<'a> {
             clone_list: var(),
             resubmit_list: var(),
             recirculate_list: var(),
+            list_before: var(),
             digest: var(),
             truncate: var(),
             written: var(),

@@ -8,9 +8,10 @@ use netkv_ir::Word;
 use super::builder::{Builder, context_memory, field, frame_memory};
 use super::position::fixed_bytes;
 use crate::context::outcome;
+use crate::known::Known;
 use crate::passes::Pass;
 use crate::paths::Arrival;
-use crate::plan::Words;
+use crate::plan::{Words, written_in};
 
 /// Words that are bits of the received frame: the first bit, and how many.
 pub(super) type Origins = Vec<(Word, (u32, u32))>;
@@ -23,21 +24,22 @@ pub(super) struct Start<'a> {
     /// Words of its headers that are in the received frame for all packets that come there. None as
     /// long as none do.
     pub(super) origins: Option<Origins>,
-    /// Its first block, in its own function.
-    block: Option<Block>,
+    /// Where packets that have passed it continue in its own function, and where they leave it with
+    /// their bytes.
+    blocks: Option<[Block; 2]>,
 }
 
 impl<'a> Builder<'a> {
     /// Makes passes known, of which the first function has this number.
     pub(super) fn set_passes(&mut self, passes: &'a [Pass], first: usize) {
-        let start = |(number, pass)| Start { pass, number, origins: None, block: None };
+        let start = |(number, pass)| Start { pass, number, origins: None, blocks: None };
         self.passes = (first as u64..).zip(passes).map(start).collect();
     }
 
     /// Continues a packet that egress recirculates with a further pass. Returns false, and has made no
     /// code, if that pass must begin with bytes.
     pub(super) fn begin_pass(&mut self, index: usize) -> bool {
-        let Start { pass, number, block, .. } = self.passes[index];
+        let Start { pass, number, blocks, .. } = self.passes[index];
         let [truncate, cursor] =
             [self.vars.truncate, self.vars.cursor].map(|var| self.b.use_var(var));
         let bytes = self.header_bytes(pass);
@@ -55,8 +57,12 @@ impl<'a> Builder<'a> {
             return false;
         }
         let stored = stored_words(pass, of_start);
-        if let Some(block) = block {
-            self.b.ins().jump(block, &[]);
+        if let Some([again, bytes]) = blocks {
+            if pass.repeats_parser {
+                self.next_fields(pass);
+                self.count_pass(bytes);
+            }
+            self.b.ins().jump(again, &[]);
             return true;
         }
         self.store_words(stored.into_iter());
@@ -86,30 +92,25 @@ impl<'a> Builder<'a> {
             self.find_payload();
         }
         self.enter_pass(pass, origins);
-        // Jumps from its own end may follow, so the block is sealed with the function.
-        let start = self.new_block();
-        self.b.ins().jump(start, &[]);
-        self.b.switch_to_block(start);
-        self.passes[index].block = Some(start);
-        self.passes[index].origins = Some(origins.clone());
-        self.restore(pass, origins);
-        let never = self.new_block();
-        let ends = self.stage_blocks(&pass.checksums, never);
-        let parser = pass.checksums.next[0].stage.as_ref().expect("a pass has a parser");
-        self.enter(never);
-        self.never();
-        self.enter(ends[0]);
-        let list = self.b.use_var(self.vars.recirculate_list);
-        let kept = self.kept_words(list);
-        self.recirculated_fields(pass, &kept);
-        let bytes = self.new_block();
+        let [start, bytes] = [self.new_block(), self.new_block()];
         self.b.set_cold_block(bytes);
+        self.b.ins().jump(start, &[]);
+        // Jumps from its own end may follow, so the block is sealed with the function.
+        self.b.switch_to_block(start);
+        self.passes[index].blocks = Some([start, bytes]);
+        self.passes[index].origins = Some(origins.clone());
+        self.restore(&pass.known, origins);
+        self.next_fields(pass);
+        let parser = pass.parser();
         for (end, next) in self.stage_blocks(parser, bytes).into_iter().zip(&parser.next) {
             self.enter_knowing(end, &next.known);
             match &next.stage {
                 _ if self.is_unreachable() => self.never(),
                 Some(stage) => {
                     self.count_pass(bytes);
+                    if pass.repeats_parser {
+                        self.repeat_after_parser(index, &next.known);
+                    }
                     self.stage(stage, pipelines);
                 }
                 None => {
@@ -118,7 +119,61 @@ impl<'a> Builder<'a> {
             }
         }
         self.enter(bytes);
-        self.return_bytes(pass, list, &kept);
+        self.return_bytes(pass);
+    }
+
+    /// Ends the pass before: the packet becomes a recirculated one whose headers are not extracted
+    /// yet.
+    fn next_fields(&mut self, pass: &Pass) {
+        let never = self.new_block();
+        let ends = self.stage_blocks(&pass.checksums, never);
+        self.enter(never);
+        self.never();
+        self.enter(ends[0]);
+        let list = self.b.use_var(self.vars.recirculate_list);
+        let kept = self.kept_words(list);
+        self.b.def_var(self.vars.list_before, list);
+        let fields = Words::of_fields(self.program, pass.headers.iter().copied());
+        self.start_fields(pass, &fields);
+        kept.into_iter().for_each(|(word, value)| self.set(word, value));
+    }
+
+    /// Initializes all values but these words, for a recirculated packet.
+    fn start_fields(&mut self, pass: &Pass, without: &Words) {
+        self.new_packet(without);
+        let cursor = self.constant(self.header_bytes(pass));
+        self.b.def_var(self.vars.cursor, cursor);
+        let standard = &self.program.standard_metadata;
+        self.store_constant(standard.instance_type, instance::RECIRCULATED);
+    }
+
+    /// Packets that have passed continue in a new block, which becomes the current one, since the
+    /// parser would decide the same.
+    fn repeat_after_parser(&mut self, index: usize, known: &Known) {
+        let pass = self.passes[index].pass;
+        let in_frame: Vec<Word> =
+            self.passes[index].origins.iter().flatten().map(|(word, _)| *word).collect();
+        let mut without = Words::of_fields(self.program, pass.headers.iter().copied());
+        if let Some(kept) = &self.plan.kept_by_recirculation {
+            without.union(kept);
+        }
+        let mut parsed = written_in(self.program, &pass.parser().variants.cfg);
+        in_frame.iter().for_each(|word| parsed.add(*word, 1));
+        let parsed: Vec<(Word, Value)> = parsed.iter().map(|word| (word, self.get(word))).collect();
+        let again = self.new_block();
+        self.b.ins().jump(again, &[]);
+        self.b.switch_to_block(again);
+        self.start_fields(pass, &without);
+        parsed.into_iter().for_each(|(word, value)| self.set(word, value));
+        for word in (0..self.program.state_words).filter(|word| !in_frame.contains(word)) {
+            if let Some(value) = known.get(word) {
+                let value = self.constant(value);
+                self.set(word, value);
+            }
+        }
+        if let Some([start, _]) = &mut self.passes[index].blocks {
+            *start = again;
+        }
     }
 
     /// Initializes the values of a packet that comes from another function.
@@ -130,9 +185,9 @@ impl<'a> Builder<'a> {
     }
 
     /// Sets what is known of a packet at the start of the pass.
-    fn restore(&mut self, pass: &Pass, origins: &Origins) {
+    fn restore(&mut self, known: &Known, origins: &Origins) {
         for word in 0..self.program.state_words {
-            if let Some(value) = pass.known.get(word) {
+            if let Some(value) = known.get(word) {
                 let value = self.constant(value);
                 self.set(word, value);
             }
@@ -144,17 +199,6 @@ impl<'a> Builder<'a> {
             self.origins.insert(value, (*bit, *width));
             self.set(*word, value);
         }
-    }
-
-    /// The packet becomes a recirculated one whose headers are not extracted yet.
-    fn recirculated_fields(&mut self, pass: &Pass, kept: &[(Word, Value)]) {
-        let fields = Words::of_fields(self.program, pass.headers.iter().copied());
-        let cursor = self.constant(self.header_bytes(pass));
-        self.new_packet(&fields);
-        self.b.def_var(self.vars.cursor, cursor);
-        kept.iter().for_each(|(word, value)| self.set(*word, *value));
-        let standard = &self.program.standard_metadata;
-        self.store_constant(standard.instance_type, instance::RECIRCULATED);
     }
 
     /// Counts the pass, as the switch does. Jumps to `bytes` if too few are left.
@@ -180,7 +224,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns the packet with its bytes, as if the pass before had just ended.
-    fn return_bytes(&mut self, pass: &Pass, list: Value, kept: &[(Word, Value)]) {
+    fn return_bytes(&mut self, pass: &Pass) {
         self.recirculated = true;
         self.start_frame();
         for header in &pass.headers {
@@ -192,8 +236,12 @@ impl<'a> Builder<'a> {
         self.write_headers();
         self.finish_recirculated_frame();
         self.recirculated = false;
-        let flags = self.constant(u64::from(Requests::RECIRCULATE));
-        self.return_recirculated(flags, list, kept);
+        let flags = self.constant(Requests::RECIRCULATE);
+        let list = self.b.use_var(self.vars.list_before);
+        let plan = self.plan;
+        let kept = plan.kept_by_recirculation.iter().flat_map(Words::iter);
+        let kept: Vec<(Word, Value)> = kept.map(|word| (word, self.get(word))).collect();
+        self.return_recirculated(flags, list, &kept);
     }
 
     /// Returns a recirculated frame, with what the switch and the next pass need beside it.

@@ -141,7 +141,12 @@ impl Following<'_> {
         let up_to_ingress = matches!(graph, Graph::VerifyChecksum | Graph::Ingress);
         let limit = limits[usize::from(!up_to_ingress)];
         let cfg = if graph == Graph::VerifyChecksum { verify } else { graph.of(program) };
-        let variants = Variants::new(program, cfg, known, &validity(program, limit))?;
+        let mut distinguished = validity(program, limit);
+        if graph == Graph::Ingress {
+            // Copies and other packets have different ways through egress.
+            distinguished.words.place(program.standard_metadata.mcast_grp);
+        }
+        let variants = Variants::new(program, cfg, known, &distinguished)?;
         let clones = |op: &Op| matches!(op, Op::Clone { field_list: None, .. });
         let clones = graph == Graph::Egress
             && may_clone

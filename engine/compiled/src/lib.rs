@@ -4,6 +4,7 @@
 //! reference; both executors give the same results.
 //!
 //! ```text
+//!   bounds       the largest values that words can have
 //!   known        values of words that are known before a packet arrives
 //!   variants     copies of a graph's blocks by what is known on the way to them
 //!   paths        the common paths of packets through all graphs
@@ -17,6 +18,7 @@
 //!   prefetch     prefetches table slots and register cells of packets next in a batch
 //! ```
 
+mod bounds;
 mod code;
 mod conditions;
 mod context;

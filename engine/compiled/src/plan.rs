@@ -5,6 +5,7 @@ use netkv_ir::{Apply, Cfg, Expr, FieldList, HashInput, Op, Place, Program, Termi
 
 use netkv_dataplane::Graph;
 
+use crate::bounds::Bounds;
 use crate::code::reach;
 use crate::known::Known;
 use crate::variants::{Distinguished, Variants};
@@ -73,6 +74,8 @@ pub(crate) struct Plan {
     pub(crate) in_memory: Words,
     /// Validity of headers, and all words that belong to no header.
     pub(crate) outside_headers: Words,
+    /// The largest value of each word.
+    pub(crate) bounds: Bounds,
     /// Words that each graph accesses.
     pub(crate) accessed: Vec<Words>,
     /// Words that the switch itself accesses between graphs.
@@ -103,6 +106,7 @@ impl Plan {
             in_memory,
             kept_by_recirculation: kept_by_recirculation(program),
             recirculated_head: None,
+            bounds: Bounds::new(program),
             outside_headers: outside_headers(program),
             accessed: Vec::new(),
             switch_words: switch_words(program),

@@ -165,6 +165,17 @@ impl Plan {
         live
     }
 
+    /// Words that are read after a graph.
+    pub(crate) fn read_after(&self, program: &Program, graph: Graph) -> Words {
+        let mut live = Words::empty(program);
+        let after = Graph::ALL.into_iter().filter(|other| *other as usize > graph as usize);
+        after.for_each(|graph| live.union(&self.accessed[graph as usize]));
+        if graph as usize <= Graph::Egress as usize {
+            live.place(program.standard_metadata.egress_spec);
+        }
+        live
+    }
+
     /// Sets the number of bytes that this parser reads of a recirculated frame, unless the program
     /// reads the payload as well.
     pub(crate) fn set_recirculated_head(&mut self, program: &Program, parser: &Cfg) {
@@ -393,6 +404,25 @@ pub(crate) fn accessed_by(program: &Program, op: &Op) -> Words {
     let mut accessed = Words::empty(program);
     AccessCollector { program, accessed: &mut accessed }.op(op);
     accessed
+}
+
+/// The words that an operation may read, and all others that it accesses unless it assigns them.
+pub(crate) fn read_by(program: &Program, op: &Op) -> Words {
+    let mut read = Words::empty(program);
+    let mut collector = AccessCollector { program, accessed: &mut read };
+    op_exprs(op, &mut |expr| collector.expr(expr));
+    if !matches!(op, Op::Assign { .. }) {
+        collector.op(op);
+    }
+    read
+}
+
+/// The words that the terminator of a block reads.
+pub(crate) fn read_by_terminator(program: &Program, terminator: &Terminator) -> Words {
+    let mut read = Words::empty(program);
+    let mut collector = AccessCollector { program, accessed: &mut read };
+    terminator_exprs(terminator, &mut |expr| collector.expr(expr));
+    read
 }
 
 /// Collects the words that a graph accesses.

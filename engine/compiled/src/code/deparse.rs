@@ -35,6 +35,7 @@ impl Builder<'_> {
         if !always {
             self.write_headers();
         }
+        let valid = self.is(valid, 1);
         self.emit_if(valid, |b| {
             for field in &info.fields {
                 let value = b.load(field.place);

@@ -459,8 +459,9 @@ impl Builder<'_> {
     }
 
     /// Returns the address of the first slot for a frame, with a key computed by the parser only, or
-    /// null.
+    /// null. The parser makes no checks but those of the length.
     fn slot_address(&mut self, lookup: &Lookup<'_>) {
+        self.only_slot = true;
         self.received_packet();
         self.graph(Graph::Parser);
         for (cond, holds) in &lookup.conditions {

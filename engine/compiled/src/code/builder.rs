@@ -99,6 +99,8 @@ pub(super) struct Builder<'a> {
     one: Value,
     /// Whether the packet is recirculated, and not sent.
     pub(super) recirculated: bool,
+    /// Whether the function only computes a slot to prefetch.
+    pub(super) only_slot: bool,
     /// The copies of a multicast packet, of which the current one is compiled.
     pub(super) copies: Option<super::copies::Copies>,
     /// The parser's position in the current block, as far as it is statically known.
@@ -188,6 +190,7 @@ impl<'a> Builder<'a> {
             end: entry,
             exit: entry,
             recirculated: false,
+            only_slot: false,
             copies: None,
             zero,
             one,

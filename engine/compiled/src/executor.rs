@@ -437,10 +437,10 @@ impl Compiled {
     fn prefetch_ahead(&mut self, batch: &Batch<'_>, position: usize) {
         let Some((prefetch, function)) = &self.code.prefetch else { return };
         while self.slots_prefetched < (position + SLOT_DISTANCE).min(batch.frames.len()) {
-            set_frame(&mut self.context, batch.frame(self.slots_prefetched));
+            set_bytes(&mut self.context, batch.frames[self.slots_prefetched]);
             self.context.state = self.key_state.as_mut_ptr();
-            // SAFETY: `update_views` has set the views, and `set_frame` the frame. The function
-            // reads nothing else.
+            // SAFETY: `update_views` has set the views, `start_packets` port and time, and `set_bytes`
+            // the frame. The function reads nothing else.
             let slot = unsafe { self.code.machine.call(*function, &mut self.context) };
             let slot = slot as *const u64;
             Prefetch::prefetch_slot(slot);

@@ -93,11 +93,6 @@ impl Known {
         }
     }
 
-    /// Whether the same is known of some words.
-    pub(crate) fn agrees(&self, other: &Known, words: &Words) -> bool {
-        words.iter().all(|word| self.get(word) == other.get(word))
-    }
-
     /// Whether an operation is known to end the parser.
     pub(crate) fn ends_parser(&self, op: &Op) -> bool {
         match op {

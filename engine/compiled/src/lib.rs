@@ -4,7 +4,10 @@
 //! reference; both executors give the same results.
 //!
 //! ```text
+//!   bounds       the largest values that words can have
 //!   known        values of words that are known before a packet arrives
+//!   liveness     words that are still read at each block of a graph
+//!   groups       which paths share a variant of a block
 //!   variants     copies of a graph's blocks by what is known on the way to them
 //!   paths        the common paths of packets through all graphs
 //!   plan         which words of the state area are in registers, and which in memory
@@ -17,13 +20,16 @@
 //!   prefetch     prefetches table slots and register cells of packets next in a batch
 //! ```
 
+mod bounds;
 mod code;
 mod conditions;
 mod context;
 mod crc;
 mod executor;
+mod groups;
 mod helpers;
 mod known;
+mod liveness;
 mod machine;
 mod passes;
 mod paths;

@@ -10,7 +10,7 @@ use netkv_ir::{Cfg, Expr, HashAlgorithm, HeaderId, Op, Place, Program, Terminato
 
 use crate::code::{successors, topological_order};
 use crate::known::Known;
-use crate::paths::{Arrival, Next, SMALL, Stage, parsed, path, validity};
+use crate::paths::{Arrival, Next, SMALL, Stage, Uses, parsed, path};
 use crate::plan::{
     Plan, Words, accessed_in, words_of_op, words_of_terminator, written_by, written_in,
 };
@@ -119,6 +119,8 @@ fn after_recirculation(variants: &Variants) -> Vec<bool> {
 /// What the passes of a program share.
 struct Fields<'a> {
     program: &'a Program,
+    plan: &'a Plan,
+    uses: Uses,
     kept: &'a Words,
     /// The parser without reading.
     parser: Cfg,
@@ -138,7 +140,7 @@ impl<'a> Fields<'a> {
         {
             return None;
         }
-        Some(Self { program, kept, parser })
+        Some(Self { program, plan, uses: Uses::new(program), kept, parser })
     }
 
     /// The pass of packets with these valid headers. None if it must begin with their bytes.
@@ -159,19 +161,20 @@ impl<'a> Fields<'a> {
     fn pass_knowing(&self, known: Known) -> Option<Pass> {
         let program = self.program;
         let checksums = &program.compute_checksum;
-        let checksums = Variants::new(program, checksums, known.clone(), &validity(program, 1))?;
+        let checksums =
+            Variants::new(program, checksums, known.clone(), &Distinguished::none(program))?;
         let [(_, end)] = checksums.exits.as_slice() else { return None };
         let headers = emitted(program, end)?;
         let verify = not_verified(program, &checksums.cfg, &known, &headers);
         let fields = Words::of_fields(program, headers.iter().copied());
         let start = end.of_further_pass(program, self.kept, &fields);
-        let distinguished = parsed(program, Arrival::Recirculated);
+        let distinguished = parsed(program, self.plan, &self.uses, Arrival::Recirculated);
         let parser = Variants::new(program, &self.parser, start, &distinguished)?;
         let extracted = extracted(program, &parser.cfg)?;
         let mut next: Vec<Next> = parser.exits.iter().map(|it| Next::nothing(&it.1)).collect();
         for ((exit, known), next) in parser.exits.iter().zip(&mut next) {
             if extracted.get(*exit as usize) == Some(&headers) {
-                next.stage = Some(path(program, &verify, known, SMALL)?);
+                next.stage = Some(path(program, self.plan, &self.uses, &verify, known, SMALL)?);
             }
         }
         next.iter().find(|next| next.stage.is_some())?;

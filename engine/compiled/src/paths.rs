@@ -7,8 +7,9 @@
 use netkv_dataplane::Graph;
 use netkv_ir::{Cfg, Expr, Op, Program, Terminator};
 
+use crate::groups::Weights;
 use crate::known::Known;
-use crate::plan::{Plan, Words, accessed_in};
+use crate::plan::{Plan, Words, accessed_in, read_by, read_by_terminator};
 use crate::prefetch::is_repeatable;
 use crate::variants::{Distinguished, Variants};
 
@@ -76,13 +77,15 @@ pub(crate) fn common_paths(program: &Program, plan: &Plan, arrival: Arrival) -> 
     if program.state_words as usize * operations > MAX_FOLLOWED {
         return None;
     }
+    let uses = Uses::new(program);
     let at_start = match arrival {
         Arrival::Received => Known::of_packet(program),
         Arrival::Recirculated => {
             Known::of_recirculated(program, plan.kept_by_recirculation.as_ref()?)
         }
     };
-    let parser = Variants::new(program, &program.parser, at_start, &parsed(program, arrival))?;
+    let parser =
+        Variants::new(program, &program.parser, at_start, &parsed(program, plan, &uses, arrival))?;
     let sizes = [Graph::VerifyChecksum, Graph::Ingress, Graph::Egress, Graph::ComputeChecksum];
     let size: usize = sizes.iter().map(|graph| graph_size(graph.of(program))).sum();
     // A large program recirculates rare packets, such as those for another pipeline.
@@ -90,7 +93,7 @@ pub(crate) fn common_paths(program: &Program, plan: &Plan, arrival: Arrival) -> 
     let mut left = multiple * size.max(SMALL);
     let mut next: Vec<Next> = parser.exits.iter().map(|(_, known)| Next::nothing(known)).collect();
     for at in parser.in_order_of_cases() {
-        let stage = path(program, &program.verify_checksum, &next[at].known, size)?;
+        let stage = path(program, plan, &uses, &program.verify_checksum, &next[at].known, size)?;
         match left.checked_sub(stage.size()) {
             Some(rest) => left = rest,
             None => continue,
@@ -104,12 +107,14 @@ pub(crate) fn common_paths(program: &Program, plan: &Plan, arrival: Arrival) -> 
 /// program, unless both are small. `verify` is the graph that verifies checksums.
 pub(crate) fn path(
     program: &Program,
+    plan: &Plan,
+    uses: &Uses,
     verify: &Cfg,
     known: &Known,
     program_size: usize,
 ) -> Option<Stage> {
     let path = |limits| {
-        let following = Following { program, verify, limits, may_clone: true };
+        let following = Following { program, plan, uses, verify, limits, may_clone: true };
         following.stage(Graph::VerifyChecksum, known.clone())
     };
     let mut largest = path([1, 1])?;
@@ -127,6 +132,8 @@ pub(crate) fn path(
 #[derive(Debug, Clone, Copy)]
 struct Following<'a> {
     program: &'a Program,
+    plan: &'a Plan,
+    uses: &'a Uses,
     verify: &'a Cfg,
     /// Maximum number of variants of a block up to ingress, and from egress on.
     limits: [usize; 2],
@@ -135,18 +142,28 @@ struct Following<'a> {
 }
 
 impl Following<'_> {
+    /// Variants of a graph by the validity of headers and by what its controls decide.
+    fn decisions(self, graph: Graph) -> Distinguished {
+        let Self { program, plan, limits, uses, .. } = self;
+        let up_to_ingress = matches!(graph, Graph::VerifyChecksum | Graph::Ingress);
+        let mut weights = Weights::none(program);
+        for word in uses.decided.iter() {
+            weights.add(word, uses.count[word as usize]);
+        }
+        let live_after = plan.read_after(program, graph);
+        Distinguished {
+            weights,
+            live_after,
+            limit: limits[usize::from(!up_to_ingress)],
+            left_out: None,
+        }
+    }
+
     /// A graph and all that follow it.
     fn stage(self, graph: Graph, known: Known) -> Option<Stage> {
-        let Self { program, verify, limits, may_clone } = self;
-        let up_to_ingress = matches!(graph, Graph::VerifyChecksum | Graph::Ingress);
-        let limit = limits[usize::from(!up_to_ingress)];
+        let Self { program, verify, may_clone, .. } = self;
         let cfg = if graph == Graph::VerifyChecksum { verify } else { graph.of(program) };
-        let mut distinguished = validity(program, limit);
-        if graph == Graph::Ingress {
-            // Copies and other packets have different ways through egress.
-            distinguished.words.place(program.standard_metadata.mcast_grp);
-        }
-        let variants = Variants::new(program, cfg, known, &distinguished)?;
+        let variants = Variants::new(program, cfg, known, &self.decisions(graph))?;
         let clones = |op: &Op| matches!(op, Op::Clone { field_list: None, .. });
         let clones = graph == Graph::Egress
             && may_clone
@@ -209,17 +226,50 @@ fn graph_size(cfg: &netkv_ir::Cfg) -> usize {
     cfg.blocks.iter().map(|block| 1 + block.ops.len()).sum()
 }
 
-/// Variants by the validity of headers.
-pub(crate) fn validity(program: &Program, limit: usize) -> Distinguished {
-    let mut words = Words::empty(program);
-    program.headers.iter().for_each(|header| words.add(header.valid, 1));
-    Distinguished { words, limit, left_out: None }
+/// What the graphs after the parser do with each word.
+#[derive(Debug)]
+pub(crate) struct Uses {
+    /// How often they read it.
+    count: Vec<u32>,
+    /// Validity of headers, and metadata to which they assign constants: what they decide.
+    decided: Words,
+}
+
+impl Uses {
+    pub(crate) fn new(program: &Program) -> Self {
+        let mut uses =
+            Self { count: vec![0; program.state_words as usize], decided: Words::empty(program) };
+        let graphs = Graph::ALL.into_iter().filter(|graph| *graph != Graph::Parser);
+        for block in graphs.flat_map(|graph| &graph.of(program).blocks) {
+            let reads = block.ops.iter().map(|op| read_by(program, op));
+            for words in reads.chain([read_by_terminator(program, &block.terminator)]) {
+                words.iter().for_each(|word| uses.count[word as usize] += 1);
+            }
+            for op in &block.ops {
+                if let Op::Assign { to, value: Expr::Const(_) } = op
+                    && to.width <= 64
+                {
+                    uses.decided.place(*to);
+                }
+            }
+        }
+        program.header_words().for_each(|(word, words)| {
+            (word..word + words).for_each(|word| uses.decided.remove(word));
+        });
+        program.headers.iter().for_each(|header| uses.decided.add(header.valid, 1));
+        uses
+    }
 }
 
 /// Variants of a parser by the validity of headers, by constants that it assigns, and by the values
 /// that a select compares. The validity of stacks is left out, since they are often parsed in a chain
 /// of selects with many paths.
-pub(crate) fn parsed(program: &Program, arrival: Arrival) -> Distinguished {
+pub(crate) fn parsed(
+    program: &Program,
+    plan: &Plan,
+    uses: &Uses,
+    arrival: Arrival,
+) -> Distinguished {
     let mut words = Words::empty(program);
     for block in &program.parser.blocks {
         if let Terminator::Select { keys, .. } = &block.terminator {
@@ -246,7 +296,10 @@ pub(crate) fn parsed(program: &Program, arrival: Arrival) -> Distinguished {
         Arrival::Received => Some(program.standard_metadata.ingress_port.word),
         Arrival::Recirculated => None,
     };
-    Distinguished { words, limit: MAX_PATHS, left_out }
+    let mut weights = Weights::none(program);
+    words.iter().for_each(|word| weights.add(word, 1 + uses.count[word as usize]));
+    let live_after = plan.read_after(program, Graph::Parser);
+    Distinguished { weights, live_after, limit: MAX_PATHS, left_out }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use netkv_ir::{Apply, Cfg, Expr, FieldList, HashInput, Op, Place, Program, Termi
 
 use netkv_dataplane::Graph;
 
+use crate::bounds::Bounds;
 use crate::code::reach;
 use crate::known::Known;
 use crate::variants::{Distinguished, Variants};
@@ -72,6 +73,12 @@ impl Words {
             *mine |= other;
         }
     }
+
+    pub(crate) fn intersect(&mut self, other: &Words) {
+        for (mine, other) in self.0.iter_mut().zip(&other.0) {
+            *mine &= other;
+        }
+    }
 }
 
 /// The result of the analysis.
@@ -82,6 +89,8 @@ pub(crate) struct Plan {
     pub(crate) in_memory: Words,
     /// Validity of headers, and all words that belong to no header.
     pub(crate) outside_headers: Words,
+    /// The largest value of each word.
+    pub(crate) bounds: Bounds,
     /// Words that each graph accesses.
     pub(crate) accessed: Vec<Words>,
     /// Words that the switch itself accesses between graphs.
@@ -112,6 +121,7 @@ impl Plan {
             in_memory,
             kept_by_recirculation: kept_by_recirculation(program),
             recirculated_head: None,
+            bounds: Bounds::new(program),
             outside_headers: outside_headers(program),
             accessed: Vec::new(),
             switch_words: switch_words(program),
@@ -142,13 +152,40 @@ impl Plan {
         plan
     }
 
-    /// Words that are live after the code returns to the switch at the end of ingress or egress.
-    pub(crate) fn live_after_stop(&self) -> Words {
-        let mut live_after_stop = self.switch_words.clone();
+    /// Words that are live after the code returns to the switch at the end of ingress.
+    pub(crate) fn live_after_ingress(&self) -> Words {
+        let mut live = self.switch_words.clone();
         for graph in [Graph::Egress, Graph::ComputeChecksum, Graph::Deparser] {
-            live_after_stop.union(&self.accessed[graph as usize]);
+            live.union(&self.accessed[graph as usize]);
         }
-        live_after_stop
+        live
+    }
+
+    /// Words that are live after the code returns to the switch at the end of egress. A clone passes
+    /// egress again, with the headers and the field list of its original.
+    pub(crate) fn live_after_egress(&self, program: &Program) -> Words {
+        let mut live = Words::empty(program);
+        for (word, words) in program.header_words() {
+            live.add(word, words);
+        }
+        live.intersect(&self.accessed[Graph::Egress as usize]);
+        for graph in [Graph::ComputeChecksum, Graph::Deparser] {
+            live.union(&self.accessed[graph as usize]);
+        }
+        live.place(program.standard_metadata.egress_spec);
+        program.field_lists.iter().for_each(|list| live.field_list(list));
+        live
+    }
+
+    /// Words that are read after a graph.
+    pub(crate) fn read_after(&self, program: &Program, graph: Graph) -> Words {
+        let mut live = Words::empty(program);
+        let after = Graph::ALL.into_iter().filter(|other| *other as usize > graph as usize);
+        after.for_each(|graph| live.union(&self.accessed[graph as usize]));
+        if graph as usize <= Graph::Egress as usize {
+            live.place(program.standard_metadata.egress_spec);
+        }
+        live
     }
 
     /// Sets the number of bytes that this parser reads of a recirculated frame, unless the program
@@ -428,6 +465,25 @@ pub(crate) fn words_of_terminator(program: &Program, terminator: &Terminator) ->
     accessed
 }
 
+/// The words that an operation may read, and all others that it accesses unless it assigns them.
+pub(crate) fn read_by(program: &Program, op: &Op) -> Words {
+    let mut read = Words::empty(program);
+    let mut collector = AccessCollector { program, accessed: &mut read };
+    op_exprs(op, &mut |expr| collector.expr(expr));
+    if !matches!(op, Op::Assign { .. }) {
+        collector.op(op);
+    }
+    read
+}
+
+/// The words that the terminator of a block reads.
+pub(crate) fn read_by_terminator(program: &Program, terminator: &Terminator) -> Words {
+    let mut read = Words::empty(program);
+    let mut collector = AccessCollector { program, accessed: &mut read };
+    terminator_exprs(terminator, &mut |expr| collector.expr(expr));
+    read
+}
+
 /// Collects the words that a graph accesses.
 struct AccessCollector<'a> {
     program: &'a Program,
@@ -535,5 +591,68 @@ impl AccessCollector<'_> {
             | Op::Log { .. }
             | Op::Assert(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netkv_p4::{Options, compile_source};
+
+    use super::*;
+
+    const SOURCE: &str = "
+    #include <core.p4>
+    #include <v1model.p4>
+    header q_t { bit<8> op; bit<8> pad; bit<16> result; }
+    header unused_t { bit<8> data; }
+    struct headers_t { q_t q; unused_t unused; }
+    struct meta_t { @field_list(1) bit<8> kept; bit<8> lost; bit<8> checked; }
+    parser P(packet_in p, out headers_t h, inout meta_t m, inout standard_metadata_t s) {
+        state start { p.extract(h.q); transition accept; }
+    }
+    control V(inout headers_t h, inout meta_t m) { apply { } }
+    control I(inout headers_t h, inout meta_t m, inout standard_metadata_t s) { apply { } }
+    control E(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
+        apply {
+            h.q.pad = m.kept + m.lost;
+            m.checked = m.lost;
+            clone_preserving_field_list(CloneType.E2E, 3, 1);
+        }
+    }
+    control C(inout headers_t h, inout meta_t m) {
+        apply {
+            update_checksum(m.checked == 1, { h.q.op }, h.q.result, HashAlgorithm.csum16);
+        }
+    }
+    control D(packet_out p, in headers_t h) { apply { p.emit(h.q); } }
+    V1Switch(P(), V(), I(), E(), C(), D()) main;
+    ";
+
+    #[test]
+    fn metadata_that_only_egress_reads_does_not_outlive_it() {
+        let compiled = compile_source("live.p4", SOURCE, &Options::default());
+        let program = compiled.unwrap_or_else(|errors| panic!("{errors}")).program;
+        let plan = Plan::new(&program);
+        let [before, after] = [plan.live_after_ingress(), plan.live_after_egress(&program)];
+        let of_field = |at: usize| program.headers[0].fields[at].place.word;
+        // The metadata of egress.
+        let mut egress = plan.accessed[Graph::Egress as usize].clone();
+        program.header_words().for_each(|(word, words)| {
+            (word..word + words).for_each(|word| egress.remove(word));
+        });
+        for place in program.standard_metadata.places() {
+            (place.word..place.word + place.words()).for_each(|word| egress.remove(word));
+        }
+        let kept = program.field_lists[0].places[0].word;
+        let read_later = &plan.accessed[Graph::ComputeChecksum as usize];
+        let lost: Vec<Word> =
+            egress.iter().filter(|word| *word != kept && !read_later.contains(*word)).collect();
+        assert!(!lost.is_empty());
+        assert!(egress.iter().all(|word| before.contains(word)));
+        for word in egress.iter() {
+            assert_eq!(after.contains(word), !lost.contains(&word));
+        }
+        assert!(after.contains(of_field(0)) && after.contains(of_field(1)));
+        assert!(after.contains(program.standard_metadata.egress_spec.word));
     }
 }

@@ -28,23 +28,21 @@ const LINE: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Prefetch {
     pub(crate) table: usize,
-    /// Words of the table's key.
-    key_words: usize,
-    cells: Vec<Cells>,
+    lines: Vec<Line>,
 }
 
-/// Register cells whose index is a parameter of an action.
+/// A cache line of register cells whose index is a parameter of an action.
 #[derive(Debug)]
-struct Cells {
+struct Line {
     action: u64,
-    /// Word of the action's data that is the index.
+    /// Word of the slot that is the index.
     word: usize,
     /// Number of cells.
     size: u64,
     block: usize,
     stride: usize,
-    /// Offsets in bytes of the prefetched cache lines from the start of a cell.
-    offsets: Vec<usize>,
+    /// Bytes from the start of a cell.
+    offset: usize,
 }
 
 /// The lookup whose slot is prefetched.
@@ -82,15 +80,17 @@ impl Prefetch {
         let conditions = conditions_of(program, &program.ingress, block, before);
         let table = apply.table as usize;
         let keys = apply.keys.iter().zip(&program.tables[table].keys);
-        let key_words = keys
+        let key_words: usize = keys
             .filter(|(_, key)| key.kind != MatchKind::Selector)
             .map(|(expr, _)| expr.width().div_ceil(64) as usize)
             .sum();
-        let cells = (0..)
+        // A slot has a head, the key and the parameters.
+        let data = 1 + key_words;
+        let lines = (0..)
             .zip(&apply.targets)
-            .flat_map(|(action, target)| cells_of_action(program, shapes, action, target))
+            .flat_map(|(action, target)| lines_of_action(program, shapes, action, target, data))
             .collect();
-        Some((Self { table, key_words, cells }, Lookup { apply, conditions }))
+        Some((Self { table, lines }, Lookup { apply, conditions }))
     }
 
     /// Prefetches a slot.
@@ -115,15 +115,15 @@ impl Prefetch {
         if head == 0 {
             return;
         }
-        for cells in &self.cells {
-            if head & 0xffff_ffff != cells.action {
+        for line in &self.lines {
+            if head & 0xffff_ffff != line.action {
                 continue;
             }
             // SAFETY: as above.
-            let index = unsafe { *slot.add(1 + self.key_words + cells.word) };
-            if index < cells.size {
-                let cell = blocks[cells.block].wrapping_add(index as usize * cells.stride);
-                cells.offsets.iter().for_each(|offset| prefetch_line(cell.wrapping_add(*offset)));
+            let index = unsafe { *slot.add(line.word) };
+            if index < line.size {
+                let cell = blocks[line.block].wrapping_add(index as usize * line.stride);
+                prefetch_line(cell.wrapping_add(line.offset));
             }
         }
     }
@@ -164,15 +164,17 @@ fn changes_only_the_packet(op: &Op) -> bool {
     )
 }
 
-/// The cells that ingress and egress access at an index that is a parameter of the action.
-fn cells_of_action(
+/// The lines of the cells that ingress and egress access at an index that is a parameter of the
+/// action. The parameters begin at word `data` of a slot.
+fn lines_of_action(
     program: &Program,
     shapes: &Shapes,
     action: u64,
     target: &ApplyTarget,
-) -> Vec<Cells> {
+    data: usize,
+) -> Vec<Line> {
     let mut parameters: HashMap<Word, usize> = HashMap::new();
-    let mut word = 0;
+    let mut word = data;
     for place in &target.params {
         if place.width <= 64 {
             parameters.insert(place.word, word);
@@ -180,7 +182,7 @@ fn cells_of_action(
         word += place.words() as usize;
     }
     add_copies(&program.ingress.blocks, target.block, &mut parameters);
-    let mut cells: Vec<Cells> = Vec::new();
+    let mut lines: Vec<Line> = Vec::new();
     for block in program.ingress.blocks.iter().chain(&program.egress.blocks) {
         for op in &block.ops {
             let (Op::RegisterRead { register, index, .. }
@@ -190,33 +192,19 @@ fn cells_of_action(
             };
             let layout = &shapes.registers[*register as usize];
             if let Some(word) = loaded_word(index).and_then(|word| parameters.get(&word)) {
-                add_cells(&mut cells, action, *word, layout);
+                add_lines(&mut lines, action, *word, layout);
             }
         }
     }
-    cells
+    lines
 }
 
-fn add_cells(cells: &mut Vec<Cells>, action: u64, word: usize, layout: &RegisterLayout) {
-    let same = |cells: &&mut Cells| cells.word == word && cells.block == layout.block;
-    let index = match cells.iter_mut().find(same) {
-        Some(cells) => cells,
-        None => {
-            cells.push(Cells {
-                action,
-                word,
-                size: u64::from(layout.size),
-                block: layout.block,
-                stride: layout.stride,
-                offsets: Vec::new(),
-            });
-            let last = cells.len() - 1;
-            &mut cells[last]
-        }
-    };
+fn add_lines(lines: &mut Vec<Line>, action: u64, word: usize, layout: &RegisterLayout) {
+    let (block, stride) = (layout.block, layout.stride);
     for offset in [layout.offset, layout.offset + layout.cell - 1] {
-        if !index.offsets.iter().any(|known| known / LINE == offset / LINE) {
-            index.offsets.push(offset);
+        let mut of_cell = lines.iter().filter(|line| line.word == word && line.block == block);
+        if !of_cell.any(|line| line.offset / LINE == offset / LINE) {
+            lines.push(Line { action, word, size: u64::from(layout.size), block, stride, offset });
         }
     }
 }

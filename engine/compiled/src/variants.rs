@@ -7,13 +7,17 @@
 use netkv_ir::{Block, BlockId, Cfg, Program, Span, Terminator, Word};
 
 use crate::code::{successors, topological_order};
+use crate::groups::{Weights, groups};
 use crate::known::Known;
+use crate::liveness::live_words;
 use crate::plan::Words;
 
 /// What distinguishes variants.
 pub(crate) struct Distinguished {
     /// The words whose values do.
-    pub(crate) words: Words,
+    pub(crate) weights: Weights,
+    /// The words that are read after the graph.
+    pub(crate) live_after: Words,
     /// Maximum number of variants of a block.
     pub(crate) limit: usize,
     /// Paths on which this word is known are left out: they lead to a block that ends the graph and
@@ -24,7 +28,12 @@ pub(crate) struct Distinguished {
 impl Distinguished {
     /// Nothing: every block has one variant.
     pub(crate) fn none(program: &Program) -> Self {
-        Self { words: Words::empty(program), limit: 1, left_out: None }
+        Self {
+            weights: Weights::none(program),
+            live_after: Words::empty(program),
+            limit: 1,
+            left_out: None,
+        }
     }
 }
 
@@ -57,14 +66,16 @@ impl Variants {
         } else {
             copies.arrive(0, at_start);
         }
-        for id in topological_order(cfg)? {
+        let order = topological_order(cfg)?;
+        let live = live_words(program, cfg, &order, &distinguished.live_after);
+        for id in order {
+            let arrived = std::mem::take(&mut copies.arrived[id as usize]);
+            let Distinguished { weights, limit, .. } = distinguished;
             // Blocks that no path reaches have no variant.
-            for (known, arrivals) in
-                groups(std::mem::take(&mut copies.arrived[id as usize]), distinguished)
-            {
+            for group in groups(arrived, weights, &live[id as usize], *limit) {
                 let copy = copies.blocks.len() as BlockId;
-                arrivals.into_iter().for_each(|at| copies.final_id[at] = copy);
-                copies.copy(&cfg.blocks[id as usize], known);
+                group.members.into_iter().for_each(|at| copies.final_id[at] = copy);
+                copies.copy(&cfg.blocks[id as usize], group.known);
             }
         }
         let Copies { final_id, mut blocks, exits, .. } = copies;
@@ -99,39 +110,6 @@ impl Variants {
             open.extend(successors(&self.cfg.blocks[id as usize].terminator).iter().rev());
         }
         found
-    }
-}
-
-/// Groups paths to a block by their facts, and joins what the paths of a group know. While there are
-/// too many groups, the word with the most values no longer distinguishes them.
-fn groups(arrived: Vec<(usize, Known)>, distinguished: &Distinguished) -> Vec<(Known, Vec<usize>)> {
-    let mut words = distinguished.words.clone();
-    loop {
-        let mut groups: Vec<(&Known, Vec<usize>)> = Vec::new();
-        for (at, (_, known)) in arrived.iter().enumerate() {
-            match groups.iter_mut().find(|(first, _)| first.agrees(known, &words)) {
-                Some((_, members)) => members.push(at),
-                None => groups.push((known, vec![at])),
-            }
-        }
-        if groups.len() <= distinguished.limit {
-            let join = |(first, members): (&Known, Vec<usize>)| {
-                let mut joined = first.clone();
-                members.iter().for_each(|at| joined.join(&arrived[*at].1));
-                (joined, members.iter().map(|at| arrived[*at].0).collect())
-            };
-            return groups.into_iter().map(join).collect();
-        }
-        let values = |word: Word| {
-            let mut values: Vec<_> = groups.iter().map(|(known, _)| known.get(word)).collect();
-            values.sort_unstable();
-            values.dedup();
-            values.len()
-        };
-        match words.iter().max_by_key(|word| (values(*word), *word)) {
-            Some(word) => words.remove(word),
-            None => unreachable!("paths that nothing distinguishes are one group"),
-        }
     }
 }
 
@@ -389,9 +367,10 @@ mod tests {
     /// Variants by all words, so many of a block.
     fn by_all(limit: usize) -> impl Fn(&Program) -> Distinguished {
         move |program| {
-            let mut words = Words::empty(program);
-            words.add(0, program.state_words);
-            Distinguished { words, limit, left_out: None }
+            let (mut weights, mut live_after) = (Weights::none(program), Words::empty(program));
+            (0..program.state_words).for_each(|word| weights.add(word, 1));
+            live_after.add(0, program.state_words);
+            Distinguished { weights, live_after, limit, left_out: None }
         }
     }
 

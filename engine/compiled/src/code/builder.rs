@@ -101,6 +101,8 @@ pub(super) struct Builder<'a> {
     one: Value,
     /// Whether the packet is recirculated, and not sent.
     pub(super) recirculated: bool,
+    /// Whether the function only computes a slot to prefetch.
+    pub(super) only_slot: bool,
     /// The copies of a multicast packet, of which the current one is compiled.
     pub(super) copies: Option<super::copies::Copies>,
     /// Words of a copy that are read from the stack where they are needed.
@@ -196,6 +198,7 @@ impl<'a> Builder<'a> {
             end: entry,
             exit: entry,
             recirculated: false,
+            only_slot: false,
             copies: None,
             in_slots: HashMap::new(),
             passes: Vec::new(),

@@ -142,7 +142,7 @@ impl Builder<'_> {
     /// The words that code or the switch may read after ingress, without those that are set for each
     /// copy.
     fn needed_after_ingress(&self) -> Words {
-        let mut needed = self.plan.live_after_stop();
+        let mut needed = self.plan.live_after_ingress();
         let standard = &self.program.standard_metadata;
         for place in [
             standard.egress_port,
@@ -237,7 +237,7 @@ impl Builder<'_> {
     }
 
     /// Returns to the switch with a copy whose packet is stored, unless it is the last one.
-    pub(super) fn return_copy(&mut self, live_after_stop: &Words) {
+    pub(super) fn return_copy(&mut self, live_after_ingress: &Words) {
         let Some(copies) = self.copies.take() else { return };
         let (another, last) = (self.new_block(), self.new_block());
         self.b.ins().brif(copies.is_last, last, &[], another, &[]);
@@ -248,7 +248,7 @@ impl Builder<'_> {
         self.context_store(field!(original_length), copies.original.length);
         self.context_store(field!(original_truncate), copies.original.truncate);
         let memory = self.context_load(field!(original));
-        for word in live_after_stop.iter() {
+        for word in live_after_ingress.iter() {
             let value = self.kept(copies.original.words[word as usize]);
             self.store_word(memory, word, value);
         }

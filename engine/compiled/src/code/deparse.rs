@@ -35,6 +35,7 @@ impl Builder<'_> {
         if !always {
             self.write_headers();
         }
+        let valid = self.is(valid, 1);
         self.emit_if(valid, |b| {
             for field in &info.fields {
                 let value = b.load(field.place);
@@ -183,7 +184,10 @@ impl Builder<'_> {
         let (written, rest) = (self.b.use_var(self.vars.written), self.rest());
         let length = self.b.ins().iadd(written, rest);
         let limit = self.b.use_var(self.vars.truncate);
-        let length = self.b.ins().umin(length, limit);
+        let length = match self.number(limit) {
+            Some(u64::MAX) => length,
+            _ => self.b.ins().umin(length, limit),
+        };
         self.context_store(field!(out_length), length);
         debug_assert_eq!(self.b.func.dfg.value_type(length), types::I64);
         length

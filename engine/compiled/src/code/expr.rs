@@ -19,24 +19,6 @@ pub(super) fn words(width: u32) -> usize {
     width.div_ceil(64) as usize
 }
 
-/// The maximum value of an expression of at most 64 bits.
-pub(super) fn max_value(expr: &Expr) -> u64 {
-    let all = mask(expr.width());
-    match expr {
-        Expr::Const(value) if value.width <= 64 => value.words[0],
-        Expr::Unary { op: UnaryOp::ZeroExtend, arg, .. } if arg.width() <= 64 => {
-            max_value(arg).min(all)
-        }
-        Expr::Binary { op: BinaryOp::And, left, right, .. } if expr.width() <= 64 => {
-            max_value(left).min(max_value(right))
-        }
-        Expr::Mux { then, otherwise, .. } if expr.width() <= 64 => {
-            max_value(then).max(max_value(otherwise))
-        }
-        _ => all,
-    }
-}
-
 impl Builder<'_> {
     /// An expression of any width.
     pub(super) fn expr(&mut self, expr: &Expr) -> Vec<Value> {

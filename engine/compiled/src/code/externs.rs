@@ -6,7 +6,6 @@ use netkv_dataplane::{CounterData, Counts, RegisterLayout};
 use netkv_ir::{Expr, HashAlgorithm, HashInput, Op, Place};
 
 use super::builder::{Builder, context_memory, field, objects_memory};
-use super::expr::{max_value, words};
 use crate::crc::{self, Crc};
 use crate::helpers::{self, ALGORITHMS};
 
@@ -109,7 +108,7 @@ impl Builder<'_> {
         if layout.size == 0 {
             return;
         }
-        let inside = max_index(index) < u64::from(layout.size);
+        let inside = self.plan.bounds.max_value(index) < u64::from(layout.size);
         let index = self.saturated(index);
         if inside {
             let value = self.read_cell(&layout, index);
@@ -146,7 +145,7 @@ impl Builder<'_> {
 
     fn register_write(&mut self, register: usize, index: &Expr, value: &[Value]) {
         let layout = self.shapes.registers[register];
-        let inside = max_index(index) < u64::from(layout.size);
+        let inside = self.plan.bounds.max_value(index) < u64::from(layout.size);
         let index = self.saturated(index);
         if inside {
             self.write_cell(&layout, index, value);
@@ -173,8 +172,12 @@ impl Builder<'_> {
 
     fn count_packet(&mut self, counter: usize, index: &Expr) {
         let size = self.program.counters[counter].size;
+        let inside = self.plan.bounds.max_value(index) < u64::from(size);
         let index = self.saturated(index);
-        let known = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(size));
+        let known = match inside {
+            true => self.constant(1),
+            false => self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(size)),
+        };
         self.emit_if(known, |b| {
             let cells = b.context_constant(field!(counters));
             let cells = b.b.ins().load(types::I64, context_memory(), cells, counter as i32 * 8);
@@ -317,9 +320,4 @@ impl Builder<'_> {
         let at = ALGORITHMS.iter().position(|other| *other == algorithm);
         self.constant(at.expect("all algorithms are in the list") as u64)
     }
-}
-
-/// The maximum index that an expression can give; unlimited for wide expressions.
-fn max_index(index: &Expr) -> u64 {
-    if words(index.width()) == 1 { max_value(index) } else { u64::MAX }
 }

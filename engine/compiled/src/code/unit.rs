@@ -212,7 +212,7 @@ impl Builder<'_> {
     /// Returns to the switch if the egress port of a packet belongs to another pipeline (see
     /// [`netkv_dataplane::pipeline_of`]).
     pub(super) fn return_for_other_pipeline(&mut self, pipelines: usize) {
-        let live_after_stop = self.plan.live_after_stop();
+        let live_after_ingress = self.plan.live_after_ingress();
         let ports = [self.context_constant(field!(port)), self.context_load(field!(egress_port))];
         let [ingress_pipeline, egress_pipeline] =
             ports.map(|port| self.b.ins().urem_imm(port, pipelines as i64));
@@ -220,7 +220,7 @@ impl Builder<'_> {
         let (leave, stay) = (self.new_block(), self.new_block());
         self.b.ins().brif(other, leave, &[], stay, &[]);
         self.enter(leave);
-        self.store_packet(&live_after_stop);
+        self.store_packet(&live_after_ingress);
         self.return_outcome(outcome::OTHER_PIPELINE);
         self.enter(stay);
     }
@@ -229,7 +229,7 @@ impl Builder<'_> {
     /// prepared for egress. The others are returned to the switch, unless code makes their copies and
     /// `egress_of_copy` follows.
     pub(super) fn end_of_ingress(&mut self, egress_of_copy: Option<&EgressOfCopy<'_>>) {
-        let live_after_stop = self.plan.live_after_stop();
+        let live_after_ingress = self.plan.live_after_ingress();
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);
         let group = self.get(standard.mcast_grp.word);
@@ -242,7 +242,7 @@ impl Builder<'_> {
                 Some(egress) if !self.is_zero(group) => self.multicast(egress),
                 _ => self.b.set_cold_block(leave),
             }
-            self.store_packet(&live_after_stop);
+            self.store_packet(&live_after_ingress);
             self.return_outcome(outcome::END_OF_INGRESS);
             self.enter(next);
         }
@@ -273,8 +273,8 @@ impl Builder<'_> {
 
     /// From a packet in memory that is ready for egress to the sent frame.
     fn transmit(&mut self) {
-        let live_after_stop = self.plan.live_after_stop();
-        self.load_packet(&live_after_stop);
+        let live_after_ingress = self.plan.live_after_ingress();
+        self.load_packet(&live_after_ingress);
         self.egress_to_frame();
     }
 
@@ -358,7 +358,8 @@ impl Builder<'_> {
 
     /// Returns after the egress graph if the packet is dropped, or if the switch continues with it.
     pub(super) fn leave_egress(&mut self) {
-        let live_after_stop = self.plan.live_after_stop();
+        let live_after_ingress = self.plan.live_after_ingress();
+        let live_after_egress = self.plan.live_after_egress(self.program);
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);
         if !self.is_zero(flags) {
@@ -369,8 +370,8 @@ impl Builder<'_> {
                 requested = self.b.ins().select(recirculates, zero, requested);
             }
             self.return_after(requested, outcome::END_OF_EGRESS, |b| {
-                b.store_packet(&live_after_stop);
-                b.return_copy(&live_after_stop);
+                b.store_packet(&live_after_egress);
+                b.return_copy(&live_after_ingress);
             });
         }
         let port = self.get(standard.egress_spec.word);
@@ -470,8 +471,9 @@ impl Builder<'_> {
     }
 
     /// Returns the address of the first slot for a frame, with a key computed by the parser only, or
-    /// null.
+    /// null. The parser makes no checks but those of the length.
     fn slot_address(&mut self, lookup: &Lookup<'_>) {
+        self.only_slot = true;
         self.received_packet();
         self.graph(Graph::Parser);
         for (cond, holds) in &lookup.conditions {

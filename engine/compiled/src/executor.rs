@@ -258,25 +258,34 @@ impl Compiled {
         out: &mut Output,
         tally: &mut Tally,
     ) -> Option<Stop> {
-        let mut passes = 0;
         tally.passes = 1;
-        while outcome == outcome::RECIRCULATED {
-            tally.passes += self.egress_passes(outcome);
-            passes += self.count_clone(tally);
-            outcome = self.next_pass(passes, out);
-            if outcome == outcome::OTHER_PATH {
-                (self.context.passes, self.context.copies) = (0, 0);
-                self.take_over_recirculated(frame, passes, packet);
-                self.store_recirculated(packet);
-                return Some(Stop::Recirculated);
+        let mut passes = self.count_further_passes(0, tally);
+        let mut in_memory = false;
+        loop {
+            match outcome {
+                outcome::FURTHER_PASS => outcome = self.further_pass(),
+                outcome::RECIRCULATED => {
+                    tally.passes += self.egress_passes(outcome);
+                    passes += self.count_clone(tally);
+                    outcome = self.next_pass(passes, out);
+                    in_memory = true;
+                    if outcome == outcome::OTHER_PATH {
+                        (self.context.passes, self.context.copies) = (0, 0);
+                        self.take_over_recirculated(frame, passes, packet);
+                        self.store_recirculated(packet);
+                        return Some(Stop::Recirculated);
+                    }
+                    tally.passes += 1;
+                }
+                _ => break,
             }
-            tally.recirculated += 1;
-            tally.passes += 1;
-            passes += 1;
+            passes = self.count_further_passes(passes, tally);
         }
         if (outcome::END_OF_INGRESS..outcome::SENT_COPY).contains(&outcome) {
-            if passes == 0 {
+            if !in_memory {
+                // Its bytes of headers may be those of an earlier pass; they are in its state now.
                 packet.take_over(frame);
+                packet.count_passes(passes);
             } else {
                 self.take_over_recirculated(frame, passes, packet);
             }
@@ -285,6 +294,16 @@ impl Compiled {
         let stop = self.finish(outcome, passes, packet, out, tally);
         (self.context.passes, self.context.copies) = (0, 0);
         stop
+    }
+
+    /// Continues with the packet that the code has recirculated, and whose fields are in the state.
+    #[inline]
+    fn further_pass(&mut self) -> u64 {
+        let Some(function) = self.code.further[self.context.pass as usize] else {
+            unreachable!("each pass that code leads to has a function")
+        };
+        // SAFETY: the pointers are those of the function that led here.
+        unsafe { self.code.machine.call(function, &mut self.context) }
     }
 
     /// Processes the frame that the code has recirculated. It had so many additional passes before.
@@ -332,6 +351,15 @@ impl Compiled {
         }
     }
 
+    /// Counts the passes of the packet since it had so many additional ones. Returns their number
+    /// now.
+    fn count_further_passes(&mut self, before: u32, tally: &mut Tally) -> u32 {
+        let passes = self.context.passes as u32;
+        tally.recirculated += u64::from(passes - before);
+        tally.passes += std::mem::take(&mut self.context.tally.passes);
+        passes
+    }
+
     /// Passes through egress of the last call.
     fn egress_passes(&self, outcome: u64) -> u32 {
         match outcome {
@@ -363,11 +391,8 @@ impl Compiled {
         let cloned = self.count_clone(tally);
         match outcome {
             outcome::SENT | outcome::SENT_COPY => {
-                let length = self.context.out_length;
-                out.commit(self.context.egress_port as u16, length as usize);
+                out.commit(self.context.egress_port as u16, self.context.out_length as usize);
                 out.note_passes(passes + cloned);
-                tally.sent += 1;
-                tally.sent_bytes += length;
                 None
             }
             outcome::DROPPED_IN_INGRESS => {
@@ -479,7 +504,7 @@ impl Executor for Compiled {
         let prefetches = self.prefetches && batch.frames.len() > 1;
         let forward = self.code.machine.entry(self.code.forward);
         let first = self.code.fast.map_or(forward, |fast| self.code.machine.entry(fast));
-        let (mut sent, mut sent_bytes) = (0, 0);
+        let (frames, bytes) = (out.len(), out.bytes().len());
         let mut stopped = None;
         self.context.output = out;
         self.start_packets(batch, packet);
@@ -496,12 +521,18 @@ impl Executor for Compiled {
                 // SAFETY: as above.
                 outcome = unsafe { forward(&raw mut self.context) };
             }
-            if outcome == outcome::SENT && self.context.cloned == 0 {
+            if outcome == outcome::FURTHER_PASS {
+                outcome = self.further_pass();
+            }
+            if matches!(outcome, outcome::SENT | outcome::SENT_COPY) && self.context.cloned == 0 {
                 // As `finish` does, for most packets.
-                let length = self.context.out_length;
-                out.commit(self.context.egress_port as u16, length as usize);
-                sent += 1;
-                sent_bytes += length;
+                let context = &mut self.context;
+                out.commit(context.egress_port as u16, context.out_length as usize);
+                if outcome == outcome::SENT_COPY {
+                    out.note_passes(context.passes as u32);
+                    tally.recirculated += context.passes;
+                    (context.passes, context.copies, context.tally.passes) = (0, 0, 0);
+                }
                 continue;
             }
             let frame = batch.frame(position);
@@ -511,8 +542,8 @@ impl Executor for Compiled {
             }
             self.start_packets(batch, packet);
         }
-        tally.sent += sent;
-        tally.sent_bytes += sent_bytes;
+        tally.sent = (out.len() - frames) as u64;
+        tally.sent_bytes = (out.bytes().len() - bytes) as u64;
         *tally += std::mem::take(&mut self.context.tally);
         stopped
     }
@@ -560,7 +591,11 @@ impl Executor for Compiled {
         (self.context.may_clone, self.context.cloned) = (u64::from(may_clone), 0);
         // SAFETY: as above.
         let outcome = unsafe { self.code.machine.call(self.code.transmit, &mut self.context) };
-        self.finish(outcome, packet.passes(), packet, out, tally)
+        let (frames, bytes) = (out.len(), out.bytes().len());
+        let stop = self.finish(outcome, packet.passes(), packet, out, tally);
+        tally.sent = (out.len() - frames) as u64;
+        tally.sent_bytes = (out.bytes().len() - bytes) as u64;
+        stop
     }
 }
 
@@ -603,6 +638,7 @@ fn empty_context() -> Context {
         output: null_mut(),
         header_room: 0,
         passes: 0,
+        pass: 0,
         tally: Tally::default(),
         may_clone: 0,
         cloned: 0,

@@ -198,14 +198,29 @@ pub(crate) unsafe extern "C" fn emit(context: *mut Context, header: u64, out: *m
 pub(crate) unsafe extern "C" fn commit(context: *mut Context) {
     unsafe {
         let context = &mut *context;
-        let (output, length) = (&mut *context.output, context.out_length);
-        output.commit(context.egress_port as u16, length as usize);
-        output.note_passes(context.passes as u32);
-        context.tally.sent += 1;
-        context.tally.sent_bytes += length;
-        let room = context.frame_length + context.header_room;
-        context.out = output.room(room as usize).as_mut_ptr();
+        let room = (context.frame_length + context.header_room) as usize;
+        // No calls if there is room, so that nothing has to be saved for them.
+        match (*context.output).has_room(context.out_length as usize, room) {
+            true => commit_in_room(context, room),
+            false => commit_and_grow(context, room),
+        }
     }
+}
+
+#[inline(always)]
+unsafe fn commit_in_room(context: &mut Context, room: usize) {
+    unsafe {
+        let output = &mut *context.output;
+        output.commit(context.egress_port as u16, context.out_length as usize);
+        output.note_passes(context.passes as u32);
+        context.out = output.room(room).as_mut_ptr();
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn commit_and_grow(context: &mut Context, room: usize) {
+    unsafe { commit_in_room(context, room) }
 }
 
 /// Copies `length` bytes of a frame to the memory of another one.

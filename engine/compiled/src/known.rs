@@ -4,7 +4,7 @@ use netkv_dataplane::instance;
 use netkv_ir::{Apply, BinaryOp, Expr, Op, Pattern, Program, UnaryOp, Value, Word};
 
 use crate::code::{DROP_PORT, mask};
-use crate::plan::{Words, accessed_by};
+use crate::plan::{Words, written_by};
 
 /// What is known of each word of the state area.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +35,13 @@ impl Known {
         let standard = &program.standard_metadata;
         known.set(standard.packet_length.word, None);
         known.set(standard.instance_type.word, Some(instance::RECIRCULATED));
+        known
+    }
+
+    /// Of a recirculated packet with these fields of headers, which are not extracted yet.
+    pub(crate) fn of_further_pass(&self, program: &Program, kept: &Words, fields: &Words) -> Self {
+        let mut known = Self::of_recirculated(program, kept);
+        fields.iter().for_each(|word| known.set(word, self.get(word)));
         known
     }
 
@@ -106,7 +113,7 @@ impl Known {
             Op::MarkToDrop => Some((program.standard_metadata.egress_spec.word, Some(DROP_PORT))),
             _ => None,
         };
-        accessed_by(program, op).iter().for_each(|word| self.set(word, None));
+        written_by(program, op).iter().for_each(|word| self.set(word, None));
         match op {
             Op::ZeroWords { to, words } => {
                 self.0[*to as usize..(*to + *words) as usize].fill(Some(0));

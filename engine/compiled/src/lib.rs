@@ -31,6 +31,7 @@ mod helpers;
 mod known;
 mod liveness;
 mod machine;
+mod passes;
 mod paths;
 mod plan;
 mod prefetch;

@@ -5,11 +5,11 @@
 //! the end of a graph, the next graph starts with.
 
 use netkv_dataplane::Graph;
-use netkv_ir::{Expr, Op, Program, Terminator};
+use netkv_ir::{Cfg, Expr, Op, Program, Terminator};
 
 use crate::groups::Weights;
 use crate::known::Known;
-use crate::plan::{Plan, Words, read_by, read_by_terminator};
+use crate::plan::{Plan, Words, accessed_in, read_by, read_by_terminator};
 use crate::prefetch::is_repeatable;
 use crate::variants::{Distinguished, Variants};
 
@@ -21,7 +21,7 @@ const MAX_SIZE: usize = 4;
 
 /// Up to this number of operations, code is compiled in a few milliseconds. So a path may have that
 /// many, and all paths together may be as large as for a program of this size.
-const SMALL: usize = 500;
+pub(crate) const SMALL: usize = 500;
 
 /// Maximum of words of the state times operations. What is known of each word is followed through
 /// each operation of each path, which would take seconds for a larger program.
@@ -47,6 +47,15 @@ pub(crate) struct Next {
     pub(crate) copy: Option<Stage>,
     /// None after the deparser, and after paths of the parser that are left out.
     pub(crate) stage: Option<Stage>,
+    /// After egress: the number of the pass with which a recirculated packet can go on.
+    pub(crate) pass: Option<usize>,
+}
+
+impl Next {
+    /// An exit without anything that follows.
+    pub(crate) fn nothing(known: &Known) -> Self {
+        Self { known: known.clone(), clone: None, copy: None, stage: None, pass: None }
+    }
 }
 
 /// How packets that a function processes enter the switch.
@@ -82,13 +91,9 @@ pub(crate) fn common_paths(program: &Program, plan: &Plan, arrival: Arrival) -> 
     // A large program recirculates rare packets, such as those for another pipeline.
     let multiple = if arrival == Arrival::Received { MAX_SIZE } else { 1 };
     let mut left = multiple * size.max(SMALL);
-    let mut next: Vec<Next> = parser
-        .exits
-        .iter()
-        .map(|(_, known)| Next { known: known.clone(), clone: None, copy: None, stage: None })
-        .collect();
+    let mut next: Vec<Next> = parser.exits.iter().map(|(_, known)| Next::nothing(known)).collect();
     for at in parser.in_order_of_cases() {
-        let stage = path(program, plan, &uses, &next[at].known, size)?;
+        let stage = path(program, plan, &uses, &program.verify_checksum, &next[at].known, size)?;
         match left.checked_sub(stage.size()) {
             Some(rest) => left = rest,
             None => continue,
@@ -99,16 +104,17 @@ pub(crate) fn common_paths(program: &Program, plan: &Plan, arrival: Arrival) -> 
 }
 
 /// A path after the parser, with as many variants of its blocks as do not make it larger than the
-/// program, unless both are small.
-fn path(
+/// program, unless both are small. `verify` is the graph that verifies checksums.
+pub(crate) fn path(
     program: &Program,
     plan: &Plan,
     uses: &Uses,
+    verify: &Cfg,
     known: &Known,
     program_size: usize,
 ) -> Option<Stage> {
     let path = |limits| {
-        let following = Following { program, plan, uses, limits, may_clone: true };
+        let following = Following { program, plan, uses, verify, limits, may_clone: true };
         following.stage(Graph::VerifyChecksum, known.clone())
     };
     let mut largest = path([1, 1])?;
@@ -128,6 +134,7 @@ struct Following<'a> {
     program: &'a Program,
     plan: &'a Plan,
     uses: &'a Uses,
+    verify: &'a Cfg,
     /// Maximum number of variants of a block up to ingress, and from egress on.
     limits: [usize; 2],
     /// The packet is no clone itself.
@@ -154,8 +161,9 @@ impl Following<'_> {
 
     /// A graph and all that follow it.
     fn stage(self, graph: Graph, known: Known) -> Option<Stage> {
-        let Self { program, may_clone, .. } = self;
-        let variants = Variants::new(program, graph.of(program), known, &self.decisions(graph))?;
+        let Self { program, verify, may_clone, .. } = self;
+        let cfg = if graph == Graph::VerifyChecksum { verify } else { graph.of(program) };
+        let variants = Variants::new(program, cfg, known, &self.decisions(graph))?;
         let clones = |op: &Op| matches!(op, Op::Clone { field_list: None, .. });
         let clones = graph == Graph::Egress
             && may_clone
@@ -186,15 +194,28 @@ impl Following<'_> {
                 true => Some(self.stage(Graph::Egress, known.clone().of_copy(program))?),
                 false => None,
             };
-            next.push(Next { known: known.clone(), clone, copy, stage });
+            next.push(Next { clone, copy, stage, ..Next::nothing(known) });
         }
         Some(Stage { graph, variants, next })
     }
 }
 
 impl Stage {
+    /// The words that this graph and those after it access, those of clones included.
+    pub(crate) fn accessed(&self, program: &Program) -> Words {
+        let mut accessed = accessed_in(program, &self.variants.cfg);
+        let clones = self.next.iter().flat_map(|next| &next.clone);
+        self.following().chain(clones).for_each(|next| accessed.union(&next.accessed(program)));
+        accessed
+    }
+
+    /// The stages that follow, without the egress of clones.
+    pub(crate) fn following(&self) -> impl Iterator<Item = &Stage> {
+        self.next.iter().flat_map(|next| next.stage.iter().chain(&next.copy))
+    }
+
     /// Without the egress of copies: a program that multicasts has as many paths as others.
-    fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         let next = self.next.iter().flat_map(|next| next.stage.iter().chain(&next.clone));
         graph_size(&self.variants.cfg) + next.map(Stage::size).sum::<usize>()
     }
@@ -207,7 +228,7 @@ fn graph_size(cfg: &netkv_ir::Cfg) -> usize {
 
 /// What the graphs after the parser do with each word.
 #[derive(Debug)]
-struct Uses {
+pub(crate) struct Uses {
     /// How often they read it.
     count: Vec<u32>,
     /// Validity of headers, and metadata to which they assign constants: what they decide.
@@ -215,7 +236,7 @@ struct Uses {
 }
 
 impl Uses {
-    fn new(program: &Program) -> Self {
+    pub(crate) fn new(program: &Program) -> Self {
         let mut uses =
             Self { count: vec![0; program.state_words as usize], decided: Words::empty(program) };
         let graphs = Graph::ALL.into_iter().filter(|graph| *graph != Graph::Parser);
@@ -243,7 +264,12 @@ impl Uses {
 /// Variants of a parser by the validity of headers, by constants that it assigns, and by the values
 /// that a select compares. The validity of stacks is left out, since they are often parsed in a chain
 /// of selects with many paths.
-fn parsed(program: &Program, plan: &Plan, uses: &Uses, arrival: Arrival) -> Distinguished {
+pub(crate) fn parsed(
+    program: &Program,
+    plan: &Plan,
+    uses: &Uses,
+    arrival: Arrival,
+) -> Distinguished {
     let mut words = Words::empty(program);
     for block in &program.parser.blocks {
         if let Terminator::Select { keys, .. } = &block.terminator {

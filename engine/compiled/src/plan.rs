@@ -53,6 +53,21 @@ impl Words {
         (0..).zip(&self.0).filter(|(_, inside)| **inside).map(|(word, _)| word)
     }
 
+    /// Whether the set has a word of another one.
+    pub(crate) fn meets(&self, other: &Words) -> bool {
+        self.0.iter().zip(&other.0).any(|(mine, other)| *mine && *other)
+    }
+
+    /// The words of the fields of headers.
+    pub(crate) fn of_fields(program: &Program, headers: impl IntoIterator<Item = u32>) -> Self {
+        let mut words = Self::empty(program);
+        for header in headers {
+            let header = &program.headers[header as usize];
+            words.add(header.base, header.words);
+        }
+        words
+    }
+
     pub(crate) fn union(&mut self, other: &Words) {
         for (mine, other) in self.0.iter_mut().zip(&other.0) {
             *mine |= other;
@@ -116,10 +131,7 @@ impl Plan {
             hash_bytes: 8,
         };
         for graph in Graph::ALL {
-            let mut accessed = Words::empty(program);
-            let mut visit = AccessCollector { program, accessed: &mut accessed };
-            visit.cfg(graph.of(program));
-            plan.accessed.push(accessed);
+            plan.accessed.push(accessed_in(program, graph.of(program)));
             plan.buffers(graph.of(program));
         }
         // A header may be emitted more than once.
@@ -403,6 +415,53 @@ pub(crate) fn visit_all(expr: &Expr, visit: &mut impl FnMut(&Expr)) {
 pub(crate) fn accessed_by(program: &Program, op: &Op) -> Words {
     let mut accessed = Words::empty(program);
     AccessCollector { program, accessed: &mut accessed }.op(op);
+    accessed
+}
+
+/// The words that an operation may write.
+pub(crate) fn written_by(program: &Program, op: &Op) -> Words {
+    let mut written = Words::empty(program);
+    match op {
+        Op::UpdateChecksum { to, .. } | Op::Hash { to, .. } => written.place(*to),
+        Op::VerifyChecksum { .. } => written.place(program.standard_metadata.checksum_error),
+        Op::Emit(_) | Op::EmitStack(_) => {}
+        _ => return accessed_by(program, op),
+    }
+    written
+}
+
+/// The words that the operations of a graph may write, and those that its tables set.
+pub(crate) fn written_in(program: &Program, cfg: &Cfg) -> Words {
+    let mut written = Words::empty(program);
+    for block in &cfg.blocks {
+        block.ops.iter().for_each(|op| written.union(&written_by(program, op)));
+        if let Terminator::Apply(apply) = &block.terminator {
+            written.apply_results(apply);
+        }
+    }
+    written
+}
+
+/// The words that a graph accesses.
+pub(crate) fn accessed_in(program: &Program, cfg: &Cfg) -> Words {
+    let mut accessed = Words::empty(program);
+    AccessCollector { program, accessed: &mut accessed }.cfg(cfg);
+    accessed
+}
+
+/// The words that an operation accesses, with those of its expressions.
+pub(crate) fn words_of_op(program: &Program, op: &Op) -> Words {
+    let mut accessed = accessed_by(program, op);
+    let mut collector = AccessCollector { program, accessed: &mut accessed };
+    op_exprs(op, &mut |expr| collector.expr(expr));
+    accessed
+}
+
+/// The words that the expressions of a terminator read.
+pub(crate) fn words_of_terminator(program: &Program, terminator: &Terminator) -> Words {
+    let mut accessed = Words::empty(program);
+    let mut collector = AccessCollector { program, accessed: &mut accessed };
+    terminator_exprs(terminator, &mut |expr| collector.expr(expr));
     accessed
 }
 

@@ -89,6 +89,15 @@ impl Output {
         &mut self.bytes[self.used..]
     }
 
+    /// Whether a frame of `length` bytes can be appended, and another one of up to `next` bytes be
+    /// written after it, without new memory.
+    #[inline]
+    pub fn has_room(&self, length: usize, next: usize) -> bool {
+        self.frames.len() < self.frames.capacity()
+            && self.again.len() < self.again.capacity()
+            && self.bytes.len() - self.used >= length + next
+    }
+
     /// Appends the first `length` bytes of the memory from [`Output::room`] as a frame.
     #[inline]
     pub fn commit(&mut self, port: u16, length: usize) {

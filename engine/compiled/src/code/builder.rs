@@ -66,6 +66,8 @@ pub(super) struct PacketVars {
     pub(super) clone_list: Variable,
     pub(super) resubmit_list: Variable,
     pub(super) recirculate_list: Variable,
+    /// The same of the pass before.
+    pub(super) list_before: Variable,
     pub(super) digest: Variable,
     pub(super) truncate: Variable,
     /// Bytes written to the output.
@@ -103,6 +105,11 @@ pub(super) struct Builder<'a> {
     pub(super) only_slot: bool,
     /// The copies of a multicast packet, of which the current one is compiled.
     pub(super) copies: Option<super::copies::Copies>,
+    /// Words of a copy that are read from the stack where they are needed.
+    pub(super) in_slots: HashMap<Word, cranelift_codegen::ir::StackSlot>,
+    /// The passes that recirculated packets can go on with, and whether the current pass is one.
+    pub(super) passes: Vec<super::passes::Start<'a>>,
+    pub(super) in_further_pass: bool,
     /// The parser's position in the current block, as far as it is statically known.
     pub(super) position: super::position::Position,
     /// Values that are bits of the received frame: the first bit, and how many.
@@ -166,6 +173,7 @@ impl<'a> Builder<'a> {
             clone_list: var(),
             resubmit_list: var(),
             recirculate_list: var(),
+            list_before: var(),
             digest: var(),
             truncate: var(),
             written: var(),
@@ -192,6 +200,9 @@ impl<'a> Builder<'a> {
             recirculated: false,
             only_slot: false,
             copies: None,
+            in_slots: HashMap::new(),
+            passes: Vec::new(),
+            in_further_pass: false,
             zero,
             one,
             position: super::position::Position::default(),
@@ -271,6 +282,8 @@ impl<'a> Builder<'a> {
     pub(super) fn get(&mut self, word: Word) -> Value {
         if self.plan.in_memory.contains(word) {
             self.b.ins().load(types::I64, context_memory(), self.state, Self::offset(word))
+        } else if let Some(slot) = self.in_slots.get(&word) {
+            self.b.ins().stack_load(types::I64, *slot, 0)
         } else {
             self.b.use_var(self.words[word as usize])
         }
@@ -281,6 +294,7 @@ impl<'a> Builder<'a> {
         if self.plan.in_memory.contains(word) {
             self.b.ins().store(context_memory(), value, self.state, Self::offset(word));
         } else {
+            self.in_slots.remove(&word);
             self.b.def_var(self.words[word as usize], value);
         }
     }
@@ -329,7 +343,7 @@ impl<'a> Builder<'a> {
     pub(super) fn store_words(&mut self, words: impl Iterator<Item = Word>) {
         for word in words {
             if !self.plan.in_memory.contains(word) {
-                let value = self.b.use_var(self.words[word as usize]);
+                let value = self.get(word);
                 let offset = Self::offset(word);
                 self.b.ins().store(context_memory(), value, self.state, offset);
             }

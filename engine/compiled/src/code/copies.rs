@@ -1,7 +1,8 @@
 //! The copies of a multicast packet.
 //!
 //! They pass egress one after the other, each from the values at the end of ingress: constants, bits
-//! of the received frame, and others, which are on the stack meanwhile. The last copy continues as a
+//! of the received frame, and others, which are on the stack meanwhile. Those that egress does not
+//! access are read only if the packet is stored. The last copy continues as a
 //! packet of its own: it may be recirculated or cloned. Another copy that asks for this is returned
 //! to the switch, with the packet of the copies after it.
 
@@ -33,10 +34,18 @@ pub(super) struct Copies {
     original: Original,
 }
 
+/// How the egress of a copy is compiled, to the sent frame.
+pub(super) struct EgressOfCopy<'a> {
+    /// The words that it accesses.
+    pub(super) accessed: Words,
+    pub(super) compile: &'a dyn Fn(&mut Builder<'_>),
+}
+
 /// A packet at the end of ingress.
 struct Original {
     /// The words of the state area.
     words: Vec<Kept>,
+    cursor: Value,
     length: Value,
     truncate: Value,
 }
@@ -54,7 +63,7 @@ enum Kept {
 impl Builder<'_> {
     /// Runs `egress` for each copy of the packet, if nothing else is requested and code can make the
     /// copies of its group. Continues in the current block otherwise.
-    pub(super) fn multicast(&mut self, egress: impl FnOnce(&mut Self)) {
+    pub(super) fn multicast(&mut self, egress: &EgressOfCopy<'_>) {
         let copies = self.new_block();
         let [first, end] = self.leave_for_copies(copies);
         let other = self.b.current_block().expect("a block follows the branch");
@@ -89,15 +98,20 @@ impl Builder<'_> {
     }
 
     /// The loop. The function ends with the last copy.
-    fn each_copy(&mut self, first: Value, end: Value, egress: impl FnOnce(&mut Self)) {
+    fn each_copy(&mut self, first: Value, end: Value, egress: &EgressOfCopy<'_>) {
         let bytes = self.b.ins().isub(end, first);
         let count = self.b.ins().udiv_imm(bytes, TARGET);
         self.context_store(field!(copies), count);
         self.add_to_tally(field!(tally) + std::mem::offset_of!(Tally, replicated) as i32, count);
         let standard = &self.program.standard_metadata;
         self.store_constant(standard.instance_type, instance::REPLICATED);
+        let needed = self.needed_after_ingress();
+        let zero = self.constant(0);
+        let words = 0..self.program.state_words;
+        let keep = |word| if needed.contains(word) { self.keep(word) } else { Kept::Value(zero) };
         let original = Original {
-            words: (0..self.program.state_words).map(|word| self.keep(word)).collect(),
+            words: words.map(keep).collect(),
+            cursor: self.b.use_var(self.vars.cursor),
             length: self.b.use_var(self.vars.length),
             truncate: self.b.use_var(self.vars.truncate),
         };
@@ -109,25 +123,48 @@ impl Builder<'_> {
         let at = self.b.use_var(target);
         let next = self.b.ins().iadd_imm(at, TARGET);
         let is_last = self.b.ins().icmp(IntCC::Equal, next, end);
-        self.become_copy(&original);
+        self.become_copy(&original, &egress.accessed);
         let [port, instance] =
             [std::mem::offset_of!(CopyTarget, port), std::mem::offset_of!(CopyTarget, instance)]
                 .map(|field| self.b.ins().load(types::I64, objects_memory(), at, field as i32));
         self.store_number(standard.egress_rid, instance);
         self.enter_egress(port);
         self.copies = Some(Copies { following, is_last, next, first, original });
-        egress(self);
+        (egress.compile)(self);
         self.copies = None;
+        self.in_slots.clear();
         self.enter(following);
         self.b.def_var(target, next);
         self.b.ins().jump(copy, &[]);
         self.b.seal_block(copy);
     }
 
+    /// The words that code or the switch may read after ingress, without those that are set for each
+    /// copy.
+    fn needed_after_ingress(&self) -> Words {
+        let mut needed = self.plan.live_after_ingress();
+        let standard = &self.program.standard_metadata;
+        for place in [
+            standard.egress_port,
+            standard.egress_spec,
+            standard.egress_rid,
+            standard.packet_length,
+            standard.enq_timestamp,
+            standard.enq_qdepth,
+            standard.deq_timedelta,
+            standard.deq_qdepth,
+            standard.egress_global_timestamp,
+        ] {
+            (place.word..place.word + place.words()).for_each(|word| needed.remove(word));
+        }
+        needed
+    }
+
     fn keep(&mut self, word: Word) -> Kept {
         let value = self.get(word);
         let value = self.b.func.dfg.resolve_aliases(value);
-        if self.number(value).is_some() || self.origins.contains_key(&value) {
+        if self.in_further_pass || self.number(value).is_some() || self.origins.contains_key(&value)
+        {
             return Kept::Value(value);
         }
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 8, 3);
@@ -143,11 +180,19 @@ impl Builder<'_> {
         }
     }
 
-    /// Sets the values of the packet to those of the original.
-    fn become_copy(&mut self, original: &Original) {
+    /// Sets the values of the packet to those of the original. Only those that egress accesses are
+    /// loaded at once.
+    fn become_copy(&mut self, original: &Original, accessed: &Words) {
         for (word, kept) in (0..).zip(&original.words) {
-            let value = self.kept(*kept);
-            self.set(word, value);
+            match kept {
+                Kept::Slot(slot) if !accessed.contains(word) => {
+                    self.in_slots.insert(word, *slot);
+                }
+                _ => {
+                    let value = self.kept(*kept);
+                    self.set(word, value);
+                }
+            }
         }
         let (zero, none) = (self.constant(0), self.constant(NO_LIST));
         let vars = self.vars;
@@ -157,6 +202,7 @@ impl Builder<'_> {
         for var in [vars.clone_list, vars.resubmit_list, vars.recirculate_list] {
             self.b.def_var(var, none);
         }
+        self.b.def_var(vars.cursor, original.cursor);
         self.b.def_var(vars.length, original.length);
         self.b.def_var(vars.truncate, original.truncate);
     }
@@ -176,8 +222,8 @@ impl Builder<'_> {
         self.follow(|b| {
             b.call(helpers::commit as *const (), &[], false);
         });
-        let is_copy = self.copies.is_some();
-        self.return_outcome(if is_copy { outcome::SENT_COPY } else { outcome::SENT });
+        let is_first = self.copies.is_none() && !self.in_further_pass;
+        self.return_outcome(if !is_first { outcome::SENT_COPY } else { outcome::SENT });
     }
 
     fn follow(&mut self, before: impl FnOnce(&mut Self)) {

@@ -10,6 +10,7 @@ use cranelift_codegen::ir::{Block, InstBuilder};
 use netkv_dataplane::Graph;
 
 use super::builder::Builder;
+use super::copies::EgressOfCopy;
 use crate::context::outcome;
 use crate::known::Known;
 use crate::paths::{Arrival, Next, Stage};
@@ -38,7 +39,7 @@ impl Builder<'_> {
     }
 
     /// A graph after the parser, and all that follow it.
-    fn stage(&mut self, stage: &Stage, pipelines: usize) {
+    pub(super) fn stage(&mut self, stage: &Stage, pipelines: usize) {
         let error = self.new_block();
         if stage.graph == Graph::Deparser {
             self.start_frame();
@@ -53,7 +54,14 @@ impl Builder<'_> {
             match stage.graph {
                 Graph::Ingress => {
                     match &next.copy {
-                        Some(copy) => self.end_of_ingress(Some(&|b| b.stage(copy, pipelines))),
+                        Some(copy) => {
+                            let accessed = copy.accessed(self.program);
+                            let compile = |b: &mut Builder<'_>| b.stage(copy, pipelines);
+                            self.end_of_ingress(Some(&EgressOfCopy {
+                                accessed,
+                                compile: &compile,
+                            }));
+                        }
                         None => self.end_of_ingress(None),
                     }
                     if pipelines > 1 {
@@ -71,7 +79,7 @@ impl Builder<'_> {
                 None => b.end_frame(),
             };
             if stage.graph == Graph::Egress {
-                self.sent_or_recirculated(&rest);
+                self.sent_or_recirculated(next.pass, &rest);
             } else {
                 rest(self);
             }
@@ -99,7 +107,7 @@ impl Builder<'_> {
 
     /// Compiles the blocks of a stage. Returns the blocks that follow its exits. `error` follows a
     /// parser that ends otherwise.
-    fn stage_blocks(&mut self, stage: &Stage, error: Block) -> Vec<Block> {
+    pub(super) fn stage_blocks(&mut self, stage: &Stage, error: Block) -> Vec<Block> {
         let cfg = &stage.variants.cfg;
         let ends: Vec<Block> = stage.next.iter().map(|_| self.new_block()).collect();
         if cfg.blocks.is_empty() {
@@ -116,7 +124,7 @@ impl Builder<'_> {
 
     /// Makes a block the current one. Words become the constants that they are known to be, except
     /// those of headers, which are copied from the frame if nothing changes them.
-    fn enter_knowing(&mut self, block: Block, known: &Known) {
+    pub(super) fn enter_knowing(&mut self, block: Block, known: &Known) {
         self.enter(block);
         for word in self.plan.outside_headers.iter() {
             if let Some(value) = known.get(word) {

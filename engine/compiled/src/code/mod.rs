@@ -13,7 +13,7 @@
 //! - `again`: as `fast`, for recirculated frames. Both make the copies of a multicast packet, one
 //!   after the other.
 //! - `transmit`: from the start of egress to the sent frame, for a packet in memory.
-//!   All three continue with the egress clone of a packet that is dropped itself, if there is one
+//!   All of these continue with the egress clone of a packet that is dropped itself, if there is one
 //!   clone and it keeps no metadata. Its pass through egress is compiled with that knowledge.
 //! - one function for each graph, for packets that are cloned, resubmitted or multicast.
 
@@ -28,6 +28,7 @@ mod fast;
 mod fold;
 mod ops;
 mod parse;
+mod passes;
 mod position;
 mod table;
 mod unit;
@@ -38,6 +39,7 @@ use netkv_ir::Program;
 
 use crate::CompileError;
 use crate::machine::{Assembler, Machine};
+use crate::passes::passes;
 use crate::paths::{Arrival, common_paths};
 use crate::plan::Plan;
 use crate::prefetch::Prefetch;
@@ -58,6 +60,8 @@ pub(crate) struct Code {
     pub(crate) fast: Option<usize>,
     /// As `fast`, for recirculated frames.
     pub(crate) again: Option<usize>,
+    /// From the fields of a recirculated packet on, for each pass that functions lead to.
+    pub(crate) further: Vec<Option<usize>>,
     pub(crate) transmit: usize,
     pub(crate) graphs: [usize; 6],
     /// The prefetching, and the number of the function that computes the slot of a frame.
@@ -73,31 +77,45 @@ impl Code {
     ) -> Result<Self, CompileError> {
         let mut plan = Plan::new(program);
         let shapes = Shapes::new(objects, program.tables.len());
-        let paths = [Arrival::Received, Arrival::Recirculated]
-            .map(|arrival| (arrival, common_paths(program, &plan, arrival)));
-        if let [_, (_, Some(parser))] = &paths {
+        let paths = [Arrival::Received, Arrival::Recirculated].map(|arrival| {
+            let mut parser = common_paths(program, &plan, arrival);
+            let passes = parser.as_mut().map(|parser| passes(program, &plan, parser));
+            (arrival, parser, passes.unwrap_or_default())
+        });
+        if let [_, (_, Some(parser), _)] = &paths {
             plan.set_recirculated_head(program, &parser.variants.cfg);
         }
         let mut assembler = Assembler::new()?;
         let mut unit = |kind| unit::compile(&mut assembler, program, &plan, &shapes, kind);
-        let forward = unit(unit::Kind::Forward { pipelines })?;
-        let [fast, again] = paths.each_ref().map(|(arrival, parser)| match parser {
-            Some(parser) => {
-                unit(unit::Kind::Fast { parser, arrival: *arrival, pipelines }).map(Some)
+        let forward = unit(unit::Kind::Forward { pipelines })?.function;
+        let (mut on_paths, mut further) = ([None; 2], Vec::new());
+        for (on_paths, (arrival, parser, passes)) in on_paths.iter_mut().zip(&paths) {
+            let Some(parser) = parser else { continue };
+            let passes = unit::Passes { passes, first: further.len(), arrival: *arrival };
+            let unit::Unit { function, origins } =
+                unit(unit::Kind::Fast { parser, passes, pipelines })?;
+            *on_paths = Some(function);
+            for (index, origins) in origins.into_iter().enumerate() {
+                further.push(match origins {
+                    Some(origins) => {
+                        let kind = unit::Kind::Further { passes, index, origins, pipelines };
+                        Some(unit(kind)?.function)
+                    }
+                    None => None,
+                });
             }
-            None => Ok(None),
-        });
-        let (fast, again) = (fast?, again?);
-        let transmit = unit(unit::Kind::Transmit)?;
+        }
+        let [fast, again] = on_paths;
+        let transmit = unit(unit::Kind::Transmit)?.function;
         let mut graphs = [0; 6];
         for graph in Graph::ALL {
-            graphs[graph as usize] = unit(unit::Kind::Graph(graph))?;
+            graphs[graph as usize] = unit(unit::Kind::Graph(graph))?.function;
         }
         let prefetch = match Prefetch::new(program, &plan, &shapes) {
             None => None,
-            Some((prefetch, lookup)) => Some((prefetch, unit(unit::Kind::Slot(&lookup))?)),
+            Some((prefetch, lookup)) => Some((prefetch, unit(unit::Kind::Slot(&lookup))?.function)),
         };
         let machine = assembler.finish()?;
-        Ok(Self { machine, plan, forward, fast, again, transmit, graphs, prefetch })
+        Ok(Self { machine, plan, forward, fast, again, further, transmit, graphs, prefetch })
     }
 }

@@ -7,11 +7,14 @@ use netkv_dataplane::{CopyTarget, Counts, Graph, NO_LIST, Requests, instance};
 use netkv_ir::{BlockId, Cfg, Program};
 
 use super::builder::{Builder, Shapes, field, frame_memory, objects_memory};
+use super::copies::EgressOfCopy;
 use super::ops::{DROP_PORT, Flow};
+use super::passes::Origins;
 use super::position::{Position, positions, successors};
 use crate::CompileError;
 use crate::context::outcome;
 use crate::machine::Assembler;
+use crate::passes::Pass;
 use crate::paths::{Arrival, Stage};
 use crate::plan::{Plan, Words};
 use crate::prefetch::Lookup;
@@ -20,12 +23,15 @@ use crate::prefetch::Lookup;
 const BLOCK_LIMIT: u64 = 65_536;
 
 /// The kind of a function.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) enum Kind<'a> {
     /// From a received frame to the sent frame, in a switch with this number of pipelines.
     Forward { pipelines: usize },
     /// The same for frames on the common paths, which begin in this parser.
-    Fast { parser: &'a Stage, arrival: Arrival, pipelines: usize },
+    Fast { parser: &'a Stage, passes: Passes<'a>, pipelines: usize },
+    /// From the end of egress to the sent frame, for recirculated packets that begin a pass. Words of
+    /// their headers are in the received frame.
+    Further { passes: Passes<'a>, index: usize, origins: Origins, pipelines: usize },
     /// From a packet in memory at the start of egress to the sent frame.
     Transmit,
     /// One graph over a packet in memory.
@@ -35,27 +41,53 @@ pub(super) enum Kind<'a> {
     Slot(&'a Lookup<'a>),
 }
 
-/// Compiles a function. Returns its number in the machine.
+/// The passes that recirculated packets of a function can go on with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Passes<'a> {
+    pub(super) passes: &'a [Pass],
+    /// The number of the first of them.
+    pub(super) first: usize,
+    /// How the frames of the packets arrive.
+    pub(super) arrival: Arrival,
+}
+
+/// A compiled function.
+pub(super) struct Unit {
+    /// Its number in the machine.
+    pub(super) function: usize,
+    /// For each pass that it knows, the words that are in the received frame, if packets come there.
+    pub(super) origins: Vec<Option<Origins>>,
+}
+
+/// Compiles a function.
 pub(super) fn compile(
     assembler: &mut Assembler,
     program: &Program,
     plan: &Plan,
     shapes: &Shapes,
     kind: Kind<'_>,
-) -> Result<usize, CompileError> {
+) -> Result<Unit, CompileError> {
     let mut function = assembler.function();
     let b = FunctionBuilder::new(&mut function, &mut assembler.builder_context);
     let mut builder = Builder::new(b, program, plan, shapes);
     match kind {
         Kind::Forward { pipelines } => builder.forward(pipelines),
-        Kind::Fast { parser, arrival, pipelines } => builder.fast(parser, arrival, pipelines),
+        Kind::Fast { parser, passes, pipelines } => {
+            builder.set_passes(passes.passes, passes.first);
+            builder.fast(parser, passes.arrival, pipelines);
+        }
+        Kind::Further { passes, index, origins, pipelines } => {
+            builder.set_passes(passes.passes, passes.first);
+            builder.further_pass(index, &origins, passes.arrival, pipelines);
+        }
         Kind::Transmit => builder.transmit(),
         Kind::Graph(graph) => builder.single_graph(graph),
         Kind::Slot(lookup) => builder.slot_address(lookup),
     }
     builder.b.seal_all_blocks();
+    let origins = builder.passes.iter_mut().map(|start| start.origins.take()).collect();
     builder.b.finalize();
-    assembler.add(function)
+    Ok(Unit { function: assembler.add(function)?, origins })
 }
 
 impl Builder<'_> {
@@ -67,7 +99,7 @@ impl Builder<'_> {
 
     /// Initializes the values for a received frame.
     pub(super) fn received_packet(&mut self) {
-        self.new_packet();
+        self.new_packet(&Words::empty(self.program));
         let standard = &self.program.standard_metadata;
         let port = self.context_constant(field!(port));
         self.store_number(standard.ingress_port, port);
@@ -77,25 +109,31 @@ impl Builder<'_> {
 
     /// Initializes the values for a recirculated frame, as in the switch.
     pub(super) fn recirculated_packet(&mut self) {
-        self.new_packet();
+        self.new_packet(&Words::empty(self.program));
+        self.find_payload();
         let plan = self.plan;
-        if plan.recirculated_head.is_some() {
-            self.payload = self.context_constant(field!(payload));
-            self.payload_start = Some(self.context_constant(field!(payload_start)));
-        }
         if let Some(kept) = &plan.kept_by_recirculation {
             self.load_words(kept.iter());
         }
         let standard = &self.program.standard_metadata;
         self.store_constant(standard.instance_type, instance::RECIRCULATED);
-        let length = self.frame_length;
-        self.store_number(standard.packet_length, length);
     }
 
-    fn new_packet(&mut self) {
+    /// Finds the payload of a recirculated frame.
+    pub(super) fn find_payload(&mut self) {
+        if self.plan.recirculated_head.is_some() {
+            self.payload = self.context_constant(field!(payload));
+            self.payload_start = Some(self.context_constant(field!(payload_start)));
+        }
+    }
+
+    /// Initializes all values but these words.
+    pub(super) fn new_packet(&mut self, without: &Words) {
         let zero = self.constant(0);
         for word in 0..self.program.state_words {
-            self.set(word, zero);
+            if !without.contains(word) {
+                self.set(word, zero);
+            }
         }
         let length = self.frame_length;
         let none = self.constant(NO_LIST);
@@ -190,7 +228,7 @@ impl Builder<'_> {
     /// The end of ingress, as in the switch. Dropped packets end here, and packets for one port are
     /// prepared for egress. The others are returned to the switch, unless code makes their copies and
     /// `egress_of_copy` follows.
-    pub(super) fn end_of_ingress(&mut self, egress_of_copy: Option<&dyn Fn(&mut Self)>) {
+    pub(super) fn end_of_ingress(&mut self, egress_of_copy: Option<&EgressOfCopy<'_>>) {
         let live_after_ingress = self.plan.live_after_ingress();
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);
@@ -344,7 +382,7 @@ impl Builder<'_> {
     /// From the end of the egress graph to the sent frame.
     fn end_of_egress(&mut self) {
         self.leave_egress();
-        self.sent_or_recirculated(&|b| {
+        self.sent_or_recirculated(None, &|b| {
             b.graph(Graph::ComputeChecksum);
             b.start_frame();
             b.graph(Graph::Deparser);
@@ -353,15 +391,17 @@ impl Builder<'_> {
     }
 
     /// Compiles the rest of the way to the frame, a second time for packets that are recirculated if
-    /// there are some.
-    pub(super) fn sent_or_recirculated(&mut self, rest: &dyn Fn(&mut Self)) {
+    /// there are some, unless they can go on with this pass.
+    pub(super) fn sent_or_recirculated(&mut self, pass: Option<usize>, rest: &dyn Fn(&mut Self)) {
         if let Some(recirculates) = self.recirculates() {
             let (again, sent) = (self.new_block(), self.new_block());
             self.b.ins().brif(recirculates, again, &[], sent, &[]);
             self.enter(again);
-            self.recirculated = true;
-            rest(self);
-            self.recirculated = false;
+            if !pass.is_some_and(|pass| self.begin_pass(pass)) {
+                self.recirculated = true;
+                rest(self);
+                self.recirculated = false;
+            }
             self.enter(sent);
         }
         rest(self);
@@ -391,41 +431,13 @@ impl Builder<'_> {
     pub(super) fn end_frame(&mut self) {
         if self.recirculated {
             self.finish_recirculated_frame();
-            self.store_kept_words();
-            self.return_outcome(outcome::RECIRCULATED);
+            let [flags, list] =
+                [self.vars.flags, self.vars.recirculate_list].map(|var| self.b.use_var(var));
+            let kept = self.kept_words(list);
+            self.return_recirculated(flags, list, &kept);
         } else {
             self.finish_frame();
             self.return_sent();
-        }
-    }
-
-    /// Stores what the switch and the next pass need of a recirculated packet.
-    fn store_kept_words(&mut self) {
-        let [flags, list] =
-            [self.vars.flags, self.vars.recirculate_list].map(|var| self.b.use_var(var));
-        self.context_store(field!(requests.flags), flags);
-        self.context_store(field!(requests.recirculate_list), list);
-        let plan = self.plan;
-        let Some(kept) = &plan.kept_by_recirculation else { return };
-        let lists: Vec<(Value, Words)> = self
-            .program
-            .field_lists
-            .iter()
-            .map(|of| {
-                let mut words = Words::empty(self.program);
-                words.field_list(of);
-                (self.b.ins().icmp_imm(IntCC::Equal, list, i64::from(of.id)), words)
-            })
-            .collect();
-        for word in kept.iter() {
-            // Words that other lists keep are 0 in the next pass.
-            let (mut value, now) = (self.constant(0), self.get(word));
-            for (chosen, words) in &lists {
-                if words.contains(word) {
-                    value = self.b.ins().select(*chosen, now, value);
-                }
-            }
-            self.store_word(self.state, word, value);
         }
     }
 

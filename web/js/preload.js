@@ -1,5 +1,5 @@
 // Requests at once what the view in the address needs. Else the browser would find each module only when the one that
-// imports it has arrived, and data only when all modules have. `python -m tests.web.modules` writes the lists.
+// imports it has arrived. `python -m tests.web.modules` writes the lists.
 
 (() => {
   /** @type {Record<string, string[]>} */
@@ -16,8 +16,7 @@
   /** Views that draw charts as soon as they are shown. */
   const DRAWING = ["compare", "figures"];
 
-  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const view = path.split("/")[0];
+  const view = location.hash.replace(/^#\/?/, "").split(/[/?]/)[0];
   const name = view in MODULES && view !== "main" ? view : "live";
   /** @param {string} rel @param {string} href @param {string} [as] */
   const link = (rel, href, as = "") => {
@@ -36,13 +35,5 @@
     document.head.append(script);
   }
   for (const each of [...MODULES.main, ...MODULES[name]]) link("modulepreload", `js/${each}`);
-  const runs = [...new Set(new URLSearchParams(query).getAll("run"))];
-  const parameters = (/** @type {string} */ name) => new URLSearchParams(runs.map((run) => [name, run]));
-  const heads = `runs?${parameters("id")}&limit=${runs.length}`;
-  /** What these views request first, in the same words: else it would be requested twice. @type {Record<string, string[]>} */
-  const DATA = {
-    compare: [heads, `runs/${encodeURIComponent(runs[0])}/series?limit=1200&scalars=true`],
-    figures: [heads, `plots?${parameters("run")}`],
-  };
-  for (const each of ["looks", "metrics", ...(runs.length ? DATA[name] ?? [] : [])]) link("preload", `api/v1/${each}`, "fetch");
+  for (const each of ["looks", "metrics"]) link("preload", `api/v1/${each}`, "fetch");
 })();

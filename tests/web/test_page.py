@@ -48,7 +48,7 @@ def test_theme_is_kept_over_a_reload(served: Served, page: Page) -> None:
     ("view", "shown"), [("compare", "#comparison tbody tr"), ("figures", ".figure .main-svg")]
 )
 def test_nothing_is_requested_twice(served: Served, page: Page, view: str, shown: str) -> None:
-    """preload.js requests what the view will: an address in other words would be a second request."""
+    """preload.js requests what the view will: in other words, it would be a second request."""
     record_comparison(served.store, "gshown")
     requested: list[str] = []
     page.on("request", lambda request: requested.append(request.url))

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from netkv.api.jobs.commands import Command
 from netkv.api_client import Client
@@ -60,6 +60,24 @@ def test_nothing_is_requested_twice(served: Served, page: Page, view: str, shown
     paths = [each.path for each in parts if each.path.startswith(("/api/", "/vendor/"))]
     assert {path for path, count in Counter(paths).items() if count > 1} <= {"/api/v1/runs"}
     assert len([each for each in parts if "id=" in each.query]) == 1
+
+
+def test_library_that_failed_to_load_is_requested_again(served: Served, page: Page) -> None:
+    """The first request fails before the modules have arrived, so nobody waits for it yet."""
+    record_comparison(served.store, "gshown")
+    requests: list[str] = []
+
+    def fail_once(route: Route) -> None:
+        requests.append(route.request.url)
+        if len(requests) == 1:
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/plotly-cartesian.min.js", fail_once)
+    page.goto(f"{served.url}/{VIEWS['compare']}")
+    page.locator(".main-svg").first.wait_for()
+    assert len(requests) == 2
 
 
 def test_benchmark_is_a_job_without_runs(served: Served, page: Page) -> None:

@@ -32,6 +32,8 @@
     const script = document.createElement("script");
     script.src = "vendor/plotly-cartesian.min.js";
     script.fetchPriority = "high";
+    // core/plotly.js then makes another one.
+    script.onerror = () => script.remove();
     document.head.append(script);
   }
   for (const each of [...MODULES.main, ...MODULES[name]]) link("modulepreload", `js/${each}`);

@@ -3,19 +3,14 @@ they have found it."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 
-from netkv.api.app import create_app
-from netkv.api.server import HOST, bound
-from netkv.lab import daemon, state
-from netkv.runs import Store
+from tests.api.serving import serving_labs
 from tests.waiting import PATIENCE_S, until
 
 OPTIONS = {
@@ -61,22 +56,8 @@ class Api:
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     """The API over a state directory of its own; its labs are taken down at the end."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NETKV_HOME", str(tmp_path_factory.mktemp("home")))
-        patch.delenv("NETKV_STORE", raising=False)
-        with Store() as store, bound(0) as listener:
-            config = uvicorn.Config(create_app(store), log_level="warning")
-            server = uvicorn.Server(config)
-            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-            thread.start()
-            until(lambda: server.started, "the server listens")
-            try:
-                yield Api(f"http://{HOST}:{listener.getsockname()[1]}")
-            finally:
-                for name in state.names():
-                    daemon.down(name)
-                server.should_exit = True
-                thread.join()
+    with serving_labs(tmp_path_factory.mktemp("home")) as served:
+        yield Api(served.url)
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from netkv.api.jobs import requests
 from netkv.api.models.jobs import ScenarioRequest
 from netkv.api.server import HOST, bound, configuration
 from netkv.api.tls import Certificate
+from netkv.lab import daemon, state
 from netkv.runs import Store
 from netkv.sim import speed
 from tests.waiting import until
@@ -63,6 +64,20 @@ def serving(
         yield Served(f"{scheme}://{HOST}:{listener.getsockname()[1]}", store)
         server.should_exit = True
         thread.join()
+
+
+@contextmanager
+def serving_labs(home: Path) -> Iterator[Served]:
+    """The API over this state directory; the labs that are up at the end are taken down."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NETKV_HOME", str(home))
+        patch.delenv("NETKV_STORE", raising=False)
+        with Store() as store, serving(store) as served:
+            try:
+                yield served
+            finally:
+                for name in state.names():
+                    daemon.down(name)
 
 
 @pytest.fixture

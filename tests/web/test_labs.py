@@ -16,16 +16,11 @@ from typing import Any
 
 import httpx
 import pytest
-import uvicorn
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from netkv.api.app import create_app
-from netkv.api.server import HOST, bound
-from netkv.lab import daemon, state
-from netkv.runs import Store
 from netkv.scenarios import loader
 from netkv.scenarios.runner import run_scenario
-from tests.api.serving import Served
+from tests.api.serving import Served, serving_labs
 from tests.fpga.bench import CACHE
 from tests.fpga.live_ends import Ends, running
 from tests.waiting import PATIENCE_S, until
@@ -58,24 +53,8 @@ class Lab:
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server over a state directory of its own; its labs are taken down at the end."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NETKV_HOME", str(tmp_path_factory.mktemp("home")))
-        patch.delenv("NETKV_STORE", raising=False)
-        with Store() as store, bound(0) as listener:
-            config = uvicorn.Config(
-                create_app(store), log_level="warning", timeout_graceful_shutdown=1
-            )
-            server = uvicorn.Server(config)
-            thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-            thread.start()
-            until(lambda: server.started, "the server listens")
-            try:
-                yield f"http://{HOST}:{listener.getsockname()[1]}"
-            finally:
-                for name in state.names():
-                    daemon.down(name)
-                server.should_exit = True
-                thread.join()
+    with serving_labs(tmp_path_factory.mktemp("home")) as served:
+        yield served.url
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ use netkv_dataplane::Graph;
 use netkv_ir::{BinaryOp, Expr, Op, Program, Terminator, UnaryOp, Word};
 
 use crate::code::mask;
-use crate::plan::{Words, accessed_by};
+use crate::words::{Words, accessed_by};
 
 /// Maximum number of times that the program is gone through. A bound passes a chain of assignments
 /// in as many steps as the chain has, at most.

@@ -3,7 +3,7 @@
 use netkv_ir::{BlockId, Cfg, Expr, Program, Terminator};
 
 use crate::code::{successors, topological_order};
-use crate::plan::{Words, accessed_by, visit_all};
+use crate::words::{Words, accessed_by, visit_all};
 
 /// A condition of a branch, and whether it holds.
 pub(crate) type Condition<'a> = (&'a Expr, bool);

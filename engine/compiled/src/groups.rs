@@ -6,7 +6,7 @@
 use netkv_ir::{Program, Word};
 
 use crate::known::Known;
-use crate::plan::Words;
+use crate::words::Words;
 
 /// Paths that share a variant.
 pub(crate) struct Group {

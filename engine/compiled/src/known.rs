@@ -4,7 +4,7 @@ use netkv_dataplane::instance;
 use netkv_ir::{Apply, BinaryOp, Expr, Op, Pattern, Program, UnaryOp, Value, Word};
 
 use crate::code::{DROP_PORT, mask};
-use crate::plan::{Words, written_by};
+use crate::words::{Words, written_by};
 
 /// What is known of each word of the state area.
 #[derive(Debug, Clone, PartialEq, Eq)]

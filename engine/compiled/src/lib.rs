@@ -10,6 +10,7 @@
 //!   groups       which paths share a variant of a block
 //!   variants     copies of a graph's blocks by what is known on the way to them
 //!   paths        the common paths of packets through all graphs
+//!   words        sets of words, and which ones operations and graphs read and write
 //!   plan         which words of the state area are in registers, and which in memory
 //!   code/        translates the IR to that of Cranelift
 //!   machine      makes machine code, and owns its memory
@@ -36,6 +37,7 @@ mod paths;
 mod plan;
 mod prefetch;
 mod variants;
+mod words;
 
 use std::fmt;
 use std::str::FromStr;

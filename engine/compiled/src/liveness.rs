@@ -3,7 +3,7 @@
 use netkv_ir::{BlockId, Cfg, Op, Program};
 
 use crate::code::successors;
-use crate::plan::{Words, read_by, read_by_terminator};
+use crate::words::{Words, read_by, read_by_terminator};
 
 /// The live words at the start of each block of a graph without a cycle, whose blocks are given in
 /// topological order. `after` are those at its exits.

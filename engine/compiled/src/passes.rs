@@ -11,10 +11,9 @@ use netkv_ir::{Cfg, Expr, HashAlgorithm, HeaderId, Op, Place, Program, Terminato
 use crate::code::{successors, topological_order};
 use crate::known::Known;
 use crate::paths::{Arrival, Next, SMALL, Stage, Uses, parsed, path};
-use crate::plan::{
-    Plan, Words, accessed_in, words_of_op, words_of_terminator, written_by, written_in,
-};
+use crate::plan::Plan;
 use crate::variants::{Distinguished, Variants};
+use crate::words::{Words, accessed_in, words_of_op, words_of_terminator, written_by, written_in};
 
 /// Maximum number of passes that a function has code for.
 const MAX_PASSES: usize = 2;

@@ -9,9 +9,10 @@ use netkv_ir::{Cfg, Expr, Op, Program, Terminator};
 
 use crate::groups::Weights;
 use crate::known::Known;
-use crate::plan::{Plan, Words, accessed_in, read_by, read_by_terminator};
+use crate::plan::Plan;
 use crate::prefetch::is_repeatable;
 use crate::variants::{Distinguished, Variants};
+use crate::words::{Words, accessed_in, read_by, read_by_terminator};
 
 /// Maximum number of paths.
 const MAX_PATHS: usize = 12;

@@ -10,7 +10,7 @@ use crate::code::{successors, topological_order};
 use crate::groups::{Weights, groups};
 use crate::known::Known;
 use crate::liveness::live_words;
-use crate::plan::Words;
+use crate::words::Words;
 
 /// What distinguishes variants.
 pub(crate) struct Distinguished {

@@ -17,7 +17,7 @@ use netkv_ir::Word;
 use super::builder::{Builder, field, objects_memory};
 use crate::context::{GroupView, outcome};
 use crate::helpers;
-use crate::plan::Words;
+use crate::words::Words;
 
 /// Bytes of a target in memory.
 const TARGET: i64 = size_of::<CopyTarget>() as i64;

@@ -11,7 +11,7 @@ use crate::context::outcome;
 use crate::known::Known;
 use crate::passes::Pass;
 use crate::paths::Arrival;
-use crate::plan::{Words, written_in};
+use crate::words::{Words, written_in};
 
 /// Words that are bits of the received frame: the first bit, and how many.
 pub(super) type Origins = Vec<(Word, (u32, u32))>;

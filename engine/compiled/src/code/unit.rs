@@ -16,8 +16,9 @@ use crate::context::outcome;
 use crate::machine::Assembler;
 use crate::passes::Pass;
 use crate::paths::{Arrival, Stage};
-use crate::plan::{Plan, Words};
+use crate::plan::Plan;
 use crate::prefetch::Lookup;
+use crate::words::Words;
 
 /// Maximum number of blocks that one graph runs for one packet, as in the interpreter.
 const BLOCK_LIMIT: u64 = 65_536;

@@ -112,7 +112,7 @@ impl Bounds {
 
 #[cfg(test)]
 mod tests {
-    use netkv_p4::{Options, compile_source};
+    use crate::program_of::program_of;
 
     use super::*;
 
@@ -142,8 +142,7 @@ mod tests {
     /// The bound of the index that the program writes to.
     fn bound(body: &str) -> u64 {
         let source = SOURCE.replace("BODY", body);
-        let compiled = compile_source("bounds.p4", &source, &Options::default());
-        let program = compiled.unwrap_or_else(|errors| panic!("{errors}")).program;
+        let program = program_of(&source);
         let bounds = Bounds::new(&program);
         let blocks = &Graph::Ingress.of(&program).blocks;
         let mut indices = blocks.iter().flat_map(|block| &block.ops).filter_map(|op| match op {

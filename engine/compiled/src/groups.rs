@@ -90,7 +90,7 @@ impl Group {
 
 #[cfg(test)]
 mod tests {
-    use netkv_p4::{Options, compile_source};
+    use crate::program_of::program_of;
 
     use super::*;
 
@@ -118,8 +118,7 @@ mod tests {
         live: &[Word],
         limit: usize,
     ) -> Vec<Vec<usize>> {
-        let compiled = compile_source("groups.p4", SOURCE, &Options::default());
-        let program = compiled.unwrap_or_else(|errors| panic!("{errors}")).program;
+        let program = program_of(SOURCE);
         let arrived = values.iter().enumerate().map(|(at, values)| {
             let mut known = Known::all(&program, None);
             (0..).zip(values).for_each(|(word, value)| known.set(word, *value));

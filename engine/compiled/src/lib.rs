@@ -36,6 +36,8 @@ mod passes;
 mod paths;
 mod plan;
 mod prefetch;
+#[cfg(test)]
+mod program_of;
 mod variants;
 mod words;
 

@@ -33,9 +33,9 @@ pub(crate) fn live_words(
 
 #[cfg(test)]
 mod tests {
+    use crate::program_of::program_of;
     use netkv_dataplane::Graph;
     use netkv_ir::{Expr, Word};
-    use netkv_p4::{Options, compile_source};
 
     use super::*;
     use crate::code::topological_order;
@@ -62,8 +62,7 @@ mod tests {
     /// Whether `a` and `b` are live at the start of each block after the first, in their order.
     fn live(body: &str, b_after: bool) -> Vec<[bool; 2]> {
         let source = SOURCE.replace("BODY", body);
-        let compiled = compile_source("live.p4", &source, &Options::default());
-        let program = compiled.unwrap_or_else(|errors| panic!("{errors}")).program;
+        let program = program_of(&source);
         let egress = Graph::Egress.of(&program);
         let assigned = |number: u64| -> Word {
             let mut ops = egress.blocks.iter().flat_map(|block| &block.ops);

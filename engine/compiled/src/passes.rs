@@ -393,7 +393,7 @@ fn words_of_expr(program: &Program, expr: &Expr) -> Words {
 
 #[cfg(test)]
 mod tests {
-    use netkv_p4::{Options, compile_source};
+    use crate::program_of::program_of;
 
     use super::*;
     use crate::paths::common_paths;
@@ -442,8 +442,7 @@ mod tests {
             assert!(source.contains(from), "{from}");
             source = source.replace(from, to);
         }
-        let compiled = compile_source("passes.p4", &source, &Options::default());
-        let program = compiled.unwrap_or_else(|errors| panic!("{errors}")).program;
+        let program = program_of(&source);
         let plan = Plan::new(&program);
         let mut paths = common_paths(&program, &plan, Arrival::Received).unwrap();
         let mut passes = passes(&program, &plan, &mut paths);

@@ -307,9 +307,10 @@ pub(crate) fn parsed(
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use netkv_p4::{Options, compile_file, compile_source};
+    use netkv_p4::{Options, compile_file};
 
     use super::*;
+    use crate::program_of::program_of;
 
     /// The programs that ship, by file.
     fn programs() -> Vec<(PathBuf, Program)> {
@@ -331,11 +332,6 @@ mod tests {
                 (file, program)
             })
             .collect()
-    }
-
-    fn compiled(source: &str) -> Program {
-        let compiled = compile_source("paths.p4", source, &Options::default());
-        compiled.unwrap_or_else(|errors| panic!("{errors}")).program
     }
 
     /// What is known of a packet on each path after the parser.
@@ -386,7 +382,7 @@ mod tests {
 
     #[test]
     fn kinds_of_requests_have_paths_of_their_own() {
-        let program = compiled(SOURCE);
+        let program = program_of(SOURCE);
         let place = |name: &str| {
             let fields = program
                 .headers
@@ -450,7 +446,7 @@ mod tests {
             let fields: String = (0..fields).map(|i| format!("bit<2048> w{i}; ")).collect();
             let more = "h.q.chunks = h.q.chunks + h.q.op; ".repeat(100);
             let source = SOURCE.replace("bit<8> role; }", &format!("bit<8> role; {fields}}}"));
-            compiled(&source.replace("apply { if", &format!("apply {{ {more} if")))
+            program_of(&source.replace("apply { if", &format!("apply {{ {more} if")))
         };
         let [usual, large] = [10, 8_000].map(|fields| {
             let program = program(fields);
@@ -466,7 +462,7 @@ mod tests {
             "default: request; }\n        }\n        state read",
         );
         assert_ne!(looping, SOURCE);
-        let program = compiled(&looping);
+        let program = program_of(&looping);
         assert!(common_paths(&program, &Plan::new(&program), Arrival::Received).is_none());
     }
 }

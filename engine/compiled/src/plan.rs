@@ -271,8 +271,8 @@ fn switch_words(program: &Program) -> Words {
 
 #[cfg(test)]
 mod tests {
+    use crate::program_of::program_of;
     use netkv_ir::Word;
-    use netkv_p4::{Options, compile_source};
 
     use super::*;
 
@@ -306,8 +306,7 @@ mod tests {
 
     #[test]
     fn metadata_that_only_egress_reads_does_not_outlive_it() {
-        let compiled = compile_source("live.p4", SOURCE, &Options::default());
-        let program = compiled.unwrap_or_else(|errors| panic!("{errors}")).program;
+        let program = program_of(SOURCE);
         let plan = Plan::new(&program);
         let [before, after] = [plan.live_after_ingress(), plan.live_after_egress(&program)];
         let of_field = |at: usize| program.headers[0].fields[at].place.word;

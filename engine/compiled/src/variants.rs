@@ -232,10 +232,11 @@ mod tests {
 
     use netkv_dataplane::Graph;
     use netkv_ir::{Expr, Op, Place};
-    use netkv_p4::{Options, compile_file, compile_source};
+    use netkv_p4::{Options, compile_file};
 
     use super::*;
     use crate::plan::Plan;
+    use crate::program_of::program_of;
 
     const SOURCE: &str = "
     #include <core.p4>
@@ -268,8 +269,7 @@ mod tests {
 
     fn outcomes_of(body: &str, distinguished: impl Fn(&Program) -> Distinguished) -> Vec<u64> {
         let source = SOURCE.replace("BODY", body);
-        let compiled = compile_source("branches.p4", &source, &Options::default());
-        let program = compiled.unwrap_or_else(|errors| panic!("{errors}")).program;
+        let program = program_of(&source);
         let mut known = Known::all(&program, Some(0));
         for (word, words) in program.header_words() {
             known.forget(word, words);

@@ -78,8 +78,28 @@ pub(crate) struct Context {
     /// Whether code may process an egress clone (0 or 1), and whether it has done so.
     pub(crate) may_clone: u64,
     pub(crate) cloned: u64,
+    /// The frames for which the function that computes slots is called.
+    pub(crate) ahead: *mut Ahead,
+    pub(crate) ahead_count: u64,
     pub(crate) objects: *mut Objects,
     pub(crate) helpers: *mut crate::helpers::Scratch,
+}
+
+/// A frame that comes later in a batch, and the slot of its lookup.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Ahead {
+    pub(crate) frame: *const u8,
+    pub(crate) length: u64,
+    pub(crate) port: u64,
+    /// Set by the code: the first slot of the search; null if the packet does not come to the lookup.
+    pub(crate) slot: *const u64,
+}
+
+impl Ahead {
+    /// No frame.
+    pub(crate) const NONE: Self =
+        Self { frame: std::ptr::null(), length: 0, port: 0, slot: std::ptr::null() };
 }
 
 /// The part of a table that compiled code reads. `slots` is null if a helper looks up the table.

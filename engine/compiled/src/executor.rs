@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use netkv_dataplane::{
-    BATCH, Batch, BitWriter, Executor, Frame, Graph, HeaderPlan, IntervalMap, MAX_PASSES, NO_LIST,
+    Batch, BitWriter, Executor, Frame, Graph, HeaderPlan, IntervalMap, MAX_PASSES, NO_LIST,
     Objects, Output, Packet, Requests, Stop, Tally,
 };
 use netkv_ir::Program;
@@ -12,13 +12,7 @@ use netkv_ir::Program;
 use crate::code::Code;
 use crate::context::{Context, GroupView, SLACK, TableView, outcome};
 use crate::helpers::Scratch;
-use crate::prefetch::Prefetch;
-
-/// Prefetch distance of slots, in packets. A miss in all caches takes the time of two to four
-/// packets.
-const SLOT_DISTANCE: usize = 10;
-/// Prefetch distance of register cells, in packets.
-const CELL_DISTANCE: usize = 5;
+use crate::lookahead::{GROUP, Lookahead};
 
 /// Minimum number of entries at which a table and its cells exceed the nearer caches.
 const MIN_PREFETCH_ENTRIES: usize = 2_000;
@@ -47,16 +41,7 @@ pub(crate) struct Compiled {
     recirculated: [Vec<u8>; 2],
     /// State of a multicast packet, if one of its copies is returned to the switch before others.
     original_state: Vec<u64>,
-    /// State area for the computation of a prefetched slot; its content is not used.
-    key_state: Vec<u64>,
-    /// Prefetched slots, by the position of their frame in the batch.
-    slots: [*const u64; BATCH],
-    /// Number of frames of the current batch whose slot was prefetched.
-    slots_prefetched: usize,
-    /// Number of frames of the current batch whose cells were prefetched.
-    cells_prefetched: usize,
-    /// Prefetched slots of the frames that were announced last.
-    announced: Vec<*const u64>,
+    lookahead: Lookahead,
     /// Whether to prefetch: the table exceeds the nearer caches.
     prefetches: bool,
     /// The address and the generation of the objects when the views were made.
@@ -90,11 +75,7 @@ impl Compiled {
             deparsed: vec![0; plan.header_bytes + SLACK],
             recirculated: [const { Vec::new() }; 2],
             original_state: vec![0; program.state_words as usize],
-            key_state: vec![0; program.state_words as usize],
-            slots: [std::ptr::null(); BATCH],
-            slots_prefetched: 0,
-            cells_prefetched: 0,
-            announced: Vec::with_capacity(BATCH),
+            lookahead: Lookahead::new(program.state_words as usize),
             prefetches: false,
             views_of: None,
             code,
@@ -127,7 +108,7 @@ impl Compiled {
             self.intervals.clear();
             self.intervals.resize_with(self.program.tables.len(), || None);
         }
-        self.announced.clear();
+        self.lookahead.forget();
         self.tables.clear();
         for table in 0..self.program.tables.len() {
             let (action, data) = objects.default_action(table);
@@ -431,30 +412,6 @@ impl Compiled {
             }
         }
     }
-
-    /// Prefetches for the frames after a position of the batch.
-    #[inline]
-    fn prefetch_ahead(&mut self, batch: &Batch<'_>, position: usize) {
-        let Some((prefetch, function)) = &self.code.prefetch else { return };
-        while self.slots_prefetched < (position + SLOT_DISTANCE).min(batch.frames.len()) {
-            set_bytes(&mut self.context, batch.frames[self.slots_prefetched]);
-            self.context.state = self.key_state.as_mut_ptr();
-            // SAFETY: `update_views` has set the views, `start_packets` port and time, and `set_bytes`
-            // the frame. The function reads nothing else.
-            let slot = unsafe { self.code.machine.call(*function, &mut self.context) };
-            let slot = slot as *const u64;
-            Prefetch::prefetch_slot(slot);
-            self.slots[self.slots_prefetched % BATCH] = slot;
-            self.slots_prefetched += 1;
-        }
-        while self.cells_prefetched < (position + CELL_DISTANCE).min(batch.frames.len()) {
-            let slot = self.slots[self.cells_prefetched % BATCH];
-            // SAFETY: the slot was computed above, in this batch. Within a batch only packets change
-            // tables and registers, and they do not move them.
-            unsafe { prefetch.prefetch_cells(slot, &self.registers) };
-            self.cells_prefetched += 1;
-        }
-    }
 }
 
 /// Sets the bytes of the received frame in the context.
@@ -463,14 +420,6 @@ fn set_bytes(context: &mut Context, bytes: &[u8]) {
     context.frame = bytes.as_ptr();
     context.frame_length = bytes.len() as u64;
     context.ingress_length = bytes.len() as u64;
-}
-
-/// Sets the received frame in the context.
-#[inline]
-fn set_frame(context: &mut Context, frame: Frame<'_>) {
-    set_bytes(context, frame.bytes);
-    context.port = u64::from(frame.port);
-    context.now_ns = frame.now_ns;
 }
 
 impl Executor for Compiled {
@@ -498,7 +447,7 @@ impl Executor for Compiled {
     ) -> Option<(usize, Stop)> {
         self.update_views(objects);
         if from == 0 {
-            (self.slots_prefetched, self.cells_prefetched) = (0, 0);
+            self.lookahead.start_batch();
         }
         packet.state.words.resize(self.scratch.state_words, 0);
         let prefetches = self.prefetches && batch.frames.len() > 1;
@@ -509,9 +458,10 @@ impl Executor for Compiled {
         self.context.output = out;
         self.start_packets(batch, packet);
         for (position, bytes) in batch.frames.iter().enumerate().skip(from) {
-            if prefetches {
-                self.prefetch_ahead(batch, position);
-                self.context.state = packet.state.words.as_mut_ptr();
+            if prefetches && position % GROUP == 0 {
+                let Self { lookahead, code, context, registers, .. } = self;
+                // SAFETY: `update_views` has set the views.
+                unsafe { lookahead.prefetch(code, context, registers, batch, position) };
             }
             self.reserve_output(bytes.len(), out);
             set_bytes(&mut self.context, bytes);
@@ -556,24 +506,10 @@ impl Executor for Compiled {
 
     fn prefetch(&mut self, frames: &[Frame<'_>], objects: &mut Objects) {
         self.update_views(objects);
-        let Some((prefetch, function)) = self.code.prefetch.as_ref().filter(|_| self.prefetches)
-        else {
-            return;
-        };
-        // The slots of the previous call are in the caches by now.
-        for slot in self.announced.drain(..) {
-            // SAFETY: the slot was computed below, and `update_views` forgets slots that may have
-            // moved since.
-            unsafe { prefetch.prefetch_cells(slot, &self.registers) };
-        }
-        for frame in frames.iter().take(BATCH) {
-            set_frame(&mut self.context, *frame);
-            self.context.state = self.key_state.as_mut_ptr();
-            // SAFETY: as in `prefetch_ahead`.
-            let slot = unsafe { self.code.machine.call(*function, &mut self.context) };
-            let slot = slot as *const u64;
-            Prefetch::prefetch_slot(slot);
-            self.announced.push(slot);
+        if self.prefetches {
+            let Self { lookahead, code, context, registers, .. } = self;
+            // SAFETY: `update_views` has set the views.
+            unsafe { lookahead.announce(code, context, registers, frames) };
         }
     }
 
@@ -642,6 +578,8 @@ fn empty_context() -> Context {
         tally: Tally::default(),
         may_clone: 0,
         cloned: 0,
+        ahead: null_mut(),
+        ahead_count: 0,
         objects: null_mut(),
         helpers: null_mut(),
     }

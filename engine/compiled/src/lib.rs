@@ -18,7 +18,8 @@
 //!   helpers      functions that compiled code calls
 //!   executor     calls the code for packets and batches
 //!   conditions   conditions without which a packet does not come to a block
-//!   prefetch     prefetches table slots and register cells of packets next in a batch
+//!   lookahead    which frames of a batch are prefetched for, and when
+//!   prefetch     the table slots and register cells of a packet, and how they are prefetched
 //! ```
 
 mod bounds;
@@ -31,6 +32,7 @@ mod groups;
 mod helpers;
 mod known;
 mod liveness;
+mod lookahead;
 mod machine;
 mod passes;
 mod paths;

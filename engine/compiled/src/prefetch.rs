@@ -28,12 +28,12 @@ const LINE: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Prefetch {
     pub(crate) table: usize,
-    lines: Vec<Line>,
+    cells: Vec<Cells>,
 }
 
-/// A cache line of register cells whose index is a parameter of an action.
+/// Register cells in one block of memory whose index is a parameter of an action.
 #[derive(Debug)]
-struct Line {
+struct Cells {
     action: u64,
     /// Word of the slot that is the index.
     word: usize,
@@ -41,8 +41,8 @@ struct Line {
     size: u64,
     block: usize,
     stride: usize,
-    /// Bytes from the start of a cell.
-    offset: usize,
+    /// A byte of each cache line of the cells, from the start of the first of them.
+    offsets: Vec<usize>,
 }
 
 /// The lookup whose slot is prefetched.
@@ -86,11 +86,11 @@ impl Prefetch {
             .sum();
         // A slot has a head, the key and the parameters.
         let data = 1 + key_words;
-        let lines = (0..)
+        let cells = (0..)
             .zip(&apply.targets)
-            .flat_map(|(action, target)| lines_of_action(program, shapes, action, target, data))
+            .flat_map(|(action, target)| cells_of_action(program, shapes, action, target, data))
             .collect();
-        Some((Self { table, lines }, Lookup { apply, conditions }))
+        Some((Self { table, cells }, Lookup { apply, conditions }))
     }
 
     /// Prefetches a slot.
@@ -115,15 +115,17 @@ impl Prefetch {
         if head == 0 {
             return;
         }
-        for line in &self.lines {
-            if head & 0xffff_ffff != line.action {
+        for cells in &self.cells {
+            if head & 0xffff_ffff != cells.action {
                 continue;
             }
             // SAFETY: as above.
-            let index = unsafe { *slot.add(line.word) };
-            if index < line.size {
-                let cell = blocks[line.block].wrapping_add(index as usize * line.stride);
-                prefetch_line(cell.wrapping_add(line.offset));
+            let index = unsafe { *slot.add(cells.word) };
+            if index < cells.size {
+                let cell = blocks[cells.block].wrapping_add(index as usize * cells.stride);
+                for offset in &cells.offsets {
+                    prefetch_line(cell.wrapping_add(*offset));
+                }
             }
         }
     }
@@ -164,15 +166,15 @@ fn changes_only_the_packet(op: &Op) -> bool {
     )
 }
 
-/// The lines of the cells that ingress and egress access at an index that is a parameter of the
+/// The cells that ingress and egress access at an index that is a parameter of the
 /// action. The parameters begin at word `data` of a slot.
-fn lines_of_action(
+fn cells_of_action(
     program: &Program,
     shapes: &Shapes,
     action: u64,
     target: &ApplyTarget,
     data: usize,
-) -> Vec<Line> {
+) -> Vec<Cells> {
     let mut parameters: HashMap<Word, usize> = HashMap::new();
     let mut word = data;
     for place in &target.params {
@@ -182,7 +184,7 @@ fn lines_of_action(
         word += place.words() as usize;
     }
     add_copies(&program.ingress.blocks, target.block, &mut parameters);
-    let mut lines: Vec<Line> = Vec::new();
+    let mut all: Vec<Cells> = Vec::new();
     for block in program.ingress.blocks.iter().chain(&program.egress.blocks) {
         for op in &block.ops {
             let (Op::RegisterRead { register, index, .. }
@@ -192,19 +194,24 @@ fn lines_of_action(
             };
             let layout = &shapes.registers[*register as usize];
             if let Some(word) = loaded_word(index).and_then(|word| parameters.get(&word)) {
-                add_lines(&mut lines, action, *word, layout);
+                add_cells(&mut all, action, *word, layout);
             }
         }
     }
-    lines
+    all
 }
 
-fn add_lines(lines: &mut Vec<Line>, action: u64, word: usize, layout: &RegisterLayout) {
-    let (block, stride) = (layout.block, layout.stride);
+fn add_cells(all: &mut Vec<Cells>, action: u64, word: usize, layout: &RegisterLayout) {
+    let (block, stride, size) = (layout.block, layout.stride, u64::from(layout.size));
+    let known = all.iter().position(|cells| cells.word == word && cells.block == block);
+    let cells = known.unwrap_or_else(|| {
+        all.push(Cells { action, word, size, block, stride, offsets: Vec::new() });
+        all.len() - 1
+    });
+    let offsets = &mut all[cells].offsets;
     for offset in [layout.offset, layout.offset + layout.cell - 1] {
-        let mut of_cell = lines.iter().filter(|line| line.word == word && line.block == block);
-        if !of_cell.any(|line| line.offset / LINE == offset / LINE) {
-            lines.push(Line { action, word, size: u64::from(layout.size), block, stride, offset });
+        if !offsets.iter().any(|other| other / LINE == offset / LINE) {
+            offsets.push(offset);
         }
     }
 }

@@ -101,7 +101,7 @@ pub(super) struct Builder<'a> {
     one: Value,
     /// Whether the packet is recirculated, and not sent.
     pub(super) recirculated: bool,
-    /// Whether the function only computes a slot to prefetch.
+    /// Whether the function only computes slots to prefetch.
     pub(super) only_slot: bool,
     /// The copies of a multicast packet, of which the current one is compiled.
     pub(super) copies: Option<super::copies::Copies>,
@@ -114,6 +114,8 @@ pub(super) struct Builder<'a> {
     pub(super) position: super::position::Position,
     /// Values that are bits of the received frame: the first bit, and how many.
     pub(super) origins: HashMap<Value, (u32, u32)>,
+    /// Values that are words of register cells.
+    pub(super) cells: super::cells::Cells,
     /// Values of the headers that the deparser has emitted and that are not written yet, with their
     /// widths.
     pub(super) emitted: Vec<(Vec<Value>, u32)>,
@@ -208,6 +210,7 @@ impl<'a> Builder<'a> {
             position: super::position::Position::default(),
             frame_flags: frame_memory(true),
             origins: HashMap::new(),
+            cells: super::cells::Cells::default(),
             emitted: Vec::new(),
             b,
             program,

@@ -120,6 +120,7 @@ impl Builder<'_> {
         let (copy, following) = (self.new_block(), self.new_block());
         self.b.ins().jump(copy, &[]);
         self.b.switch_to_block(copy);
+        self.cells.forget();
         let at = self.b.use_var(target);
         let next = self.b.ins().iadd_imm(at, TARGET);
         let is_last = self.b.ins().icmp(IntCC::Equal, next, end);

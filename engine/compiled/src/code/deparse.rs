@@ -7,6 +7,7 @@ use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 
 use super::bit_string::{FrameBytes, Part, frame_bytes, parts_between};
 use super::builder::{Builder, field, out_memory};
+use super::cells::VECTOR;
 use crate::helpers;
 
 /// Maximum number of changed bytes that are copied with the unchanged ones before and after them,
@@ -81,9 +82,33 @@ impl Builder<'_> {
     fn write_bytes(&mut self, at: Value, parts: &[Part], bytes: Range<u32>, length: u32) {
         let parts = parts_between(parts, 8 * bytes.start..8 * bytes.end);
         let mut offset = bytes.start;
-        for chunk in self.chunks(&parts) {
+        // Parts that are not written yet, and their bits.
+        let (mut first, mut unwritten) = (0, 0);
+        let mut next = 0;
+        while next < parts.len() {
+            match self.cells.vector(&parts[next..]).filter(|_| unwritten % 8 == 0) {
+                Some(vector) => {
+                    self.write_parts(at, &parts[first..next], offset, false);
+                    offset += unwritten / 8;
+                    self.copy_vector(vector, at, offset as i32);
+                    offset += VECTOR;
+                    next += 2;
+                    (first, unwritten) = (next, 0);
+                }
+                None => {
+                    unwritten += parts[next].bits;
+                    next += 1;
+                }
+            }
+        }
+        self.write_parts(at, &parts[first..], offset, bytes.end == length);
+    }
+
+    /// Writes the bytes of parts, and up to seven bytes after the last one if nothing follows them.
+    fn write_parts(&mut self, at: Value, parts: &[Part], mut offset: u32, is_end: bool) {
+        for chunk in self.chunks(parts) {
             let mut value = self.b.ins().bswap(chunk.value);
-            let mut left = if bytes.end == length { 8 } else { chunk.bits / 8 };
+            let mut left = if is_end { 8 } else { chunk.bits / 8 };
             while left > 0 {
                 let size = 1 << left.ilog2();
                 let ty = Type::int(8 * size as u16).unwrap_or(types::I64);

@@ -111,7 +111,7 @@ impl Builder<'_> {
         let inside = self.plan.bounds.max_value(index) < u64::from(layout.size);
         let index = self.saturated(index);
         if inside {
-            let value = self.read_cell(&layout, index);
+            let value = self.read_cell(register, index);
             self.store(to, &value);
             return;
         }
@@ -119,7 +119,7 @@ impl Builder<'_> {
         let known = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(layout.size));
         let zero = self.constant(0);
         let index = self.b.ins().select(known, index, zero);
-        let value = self.read_cell(&layout, index);
+        let value = self.read_cell(register, index);
         for (word, value) in (to.word..).zip(value) {
             let old = self.get(word);
             let value = self.b.ins().select(known, value, old);
@@ -127,7 +127,8 @@ impl Builder<'_> {
         }
     }
 
-    fn read_cell(&mut self, layout: &RegisterLayout, index: Value) -> Vec<Value> {
+    fn read_cell(&mut self, register: usize, index: Value) -> Vec<Value> {
+        let layout = &self.shapes.registers[register];
         let at = self.cell(layout, index);
         let (flags, offset) = (objects_memory(), layout.offset as i32);
         let value = match layout.cell {
@@ -135,9 +136,11 @@ impl Builder<'_> {
             2 => self.b.ins().uload16(types::I64, flags, at, offset),
             4 => self.b.ins().uload32(flags, at, offset),
             bytes => {
-                return (0..bytes as i32 / 8)
+                let words: Vec<Value> = (0..bytes as i32 / 8)
                     .map(|i| self.b.ins().load(types::I64, flags, at, offset + 8 * i))
                     .collect();
+                self.cells.note_read(register, at, offset, &words);
+                return words;
             }
         };
         vec![value]
@@ -148,25 +151,23 @@ impl Builder<'_> {
         let inside = self.plan.bounds.max_value(index) < u64::from(layout.size);
         let index = self.saturated(index);
         if inside {
-            self.write_cell(&layout, index, value);
+            self.write_cell(register, index, value);
             return;
         }
         let known = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(layout.size));
-        self.emit_if(known, |b| b.write_cell(&layout, index, value));
+        self.emit_if(known, |b| b.write_cell(register, index, value));
     }
 
-    fn write_cell(&mut self, layout: &RegisterLayout, index: Value, value: &[Value]) {
+    fn write_cell(&mut self, register: usize, index: Value, value: &[Value]) {
+        self.cells.note_write(register);
+        let layout = &self.shapes.registers[register];
         let at = self.cell(layout, index);
         let (flags, offset) = (objects_memory(), layout.offset as i32);
         match layout.cell {
             1 => drop(self.b.ins().istore8(flags, value[0], at, offset)),
             2 => drop(self.b.ins().istore16(flags, value[0], at, offset)),
             4 => drop(self.b.ins().istore32(flags, value[0], at, offset)),
-            _ => {
-                for (i, word) in value.iter().enumerate() {
-                    self.b.ins().store(flags, *word, at, offset + 8 * i as i32);
-                }
-            }
+            _ => self.write_cell_words(value, at, offset),
         }
     }
 

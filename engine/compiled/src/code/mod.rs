@@ -19,6 +19,7 @@
 
 mod bit_string;
 mod builder;
+mod cells;
 mod checksum;
 mod copies;
 mod deparse;
@@ -64,7 +65,7 @@ pub(crate) struct Code {
     pub(crate) further: Vec<Option<usize>>,
     pub(crate) transmit: usize,
     pub(crate) graphs: [usize; 6],
-    /// The prefetching, and the number of the function that computes the slot of a frame.
+    /// The prefetching, and the number of the function that computes the slots of frames.
     pub(crate) prefetch: Option<(Prefetch, usize)>,
 }
 
@@ -113,7 +114,9 @@ impl Code {
         }
         let prefetch = match Prefetch::new(program, &plan, &shapes) {
             None => None,
-            Some((prefetch, lookup)) => Some((prefetch, unit(unit::Kind::Slot(&lookup))?.function)),
+            Some((prefetch, lookup)) => {
+                Some((prefetch, unit(unit::Kind::Slots(&lookup))?.function))
+            }
         };
         let machine = assembler.finish()?;
         Ok(Self { machine, plan, forward, fast, again, further, transmit, graphs, prefetch })

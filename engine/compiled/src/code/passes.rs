@@ -97,6 +97,7 @@ impl<'a> Builder<'a> {
         self.b.ins().jump(start, &[]);
         // Jumps from its own end may follow, so the block is sealed with the function.
         self.b.switch_to_block(start);
+        self.cells.forget();
         self.passes[index].blocks = Some([start, bytes]);
         self.passes[index].origins = Some(origins.clone());
         self.restore(&pass.known, origins);
@@ -163,6 +164,7 @@ impl<'a> Builder<'a> {
         let again = self.new_block();
         self.b.ins().jump(again, &[]);
         self.b.switch_to_block(again);
+        self.cells.forget();
         self.start_fields(pass, &without);
         parsed.into_iter().for_each(|(word, value)| self.set(word, value));
         for word in (0..self.program.state_words).filter(|word| !in_frame.contains(word)) {

@@ -1,0 +1,158 @@
+//! Values of 128 bits on their way between a register cell and a frame.
+//!
+//! A cell is little-endian and a frame is big-endian, so the bytes of a value are reversed. Word by
+//! word that takes two loads, two exchanges of bytes, two stores, and often two places on the stack in
+//! between. As a vector it takes three instructions. The vector of a sent value is loaded where it is
+//! written to the frame, so the cell must still be as it was when the program read it.
+
+use std::collections::HashMap;
+
+use cranelift_codegen::ir::{Function, InstBuilder, Value, types};
+
+use super::bit_string::{Part, Source};
+use super::builder::{Builder, objects_memory, out_memory};
+
+/// Bytes of a vector.
+pub(super) const VECTOR: u32 = 16;
+
+/// A word that was loaded from a cell.
+#[derive(Debug, Clone, Copy)]
+struct CellWord {
+    /// The address of the word is this value and the offset.
+    at: Value,
+    offset: i32,
+    register: usize,
+    /// Number of writes to the register that were compiled before the word was loaded.
+    writes: u32,
+}
+
+/// Which values are words of cells, and how many writes to each register the code has so far.
+///
+/// Code without cycles is compiled in the order in which it runs; code of other paths may be in
+/// between. So a cell is as it was if no write to its register has been compiled since.
+#[derive(Debug, Default)]
+pub(super) struct Cells {
+    words: HashMap<Value, CellWord>,
+    writes: HashMap<usize, u32>,
+    /// All words that were loaded from cells.
+    loads: Vec<Value>,
+    /// Whether the current graph has a cycle, so that words are not noted.
+    cyclic: bool,
+}
+
+impl Cells {
+    /// Forgets the words, at the start of code that may run several times: writes that are compiled
+    /// later may come before it.
+    pub(super) fn forget(&mut self) {
+        self.words.clear();
+    }
+
+    /// Begins a graph, which may have a cycle.
+    pub(super) fn start_graph(&mut self, cyclic: bool) {
+        self.cyclic = cyclic;
+        if cyclic {
+            self.forget();
+        }
+    }
+
+    /// Notes a write to a cell of a register.
+    pub(super) fn note_write(&mut self, register: usize) {
+        *self.writes.entry(register).or_default() += 1;
+    }
+
+    /// Notes words that were loaded from a cell of a register.
+    pub(super) fn note_read(&mut self, register: usize, at: Value, offset: i32, words: &[Value]) {
+        self.loads.extend(words);
+        if self.cyclic {
+            return;
+        }
+        let writes = self.writes_to(register);
+        for (word, offset) in words.iter().zip((offset..).step_by(8)) {
+            self.words.insert(*word, CellWord { at, offset, register, writes });
+        }
+    }
+
+    /// All words that were loaded from cells.
+    pub(super) fn into_loads(self) -> Vec<Value> {
+        self.loads
+    }
+
+    fn writes_to(&self, register: usize) -> u32 {
+        self.writes.get(&register).copied().unwrap_or(0)
+    }
+
+    /// The word of a cell that a part is, if the cell is as it was.
+    fn word(&self, part: &Part) -> Option<CellWord> {
+        let Source::Value(value) = part.source else { return None };
+        let word = self.words.get(&value)?;
+        (part.bits == 64 && word.writes == self.writes_to(word.register)).then_some(*word)
+    }
+
+    /// Whether the first two parts are a vector of a cell: the address, and the offset from it.
+    pub(super) fn vector(&self, parts: &[Part]) -> Option<(Value, i32)> {
+        let [high, low] = parts.first_chunk::<2>()?.each_ref().map(|part| self.word(part));
+        let (high, low) = (high?, low?);
+        (high.at == low.at && high.offset == low.offset + 8).then_some((low.at, low.offset))
+    }
+}
+
+impl Builder<'_> {
+    /// Copies a vector of a cell to the sent frame.
+    pub(super) fn copy_vector(&mut self, (cell, from): (Value, i32), to: Value, offset: i32) {
+        let vector = self.b.ins().load(types::I8X16, objects_memory(), cell, from);
+        let vector = self.reversed(vector);
+        self.b.ins().store(out_memory(), vector, to, offset);
+    }
+
+    /// Writes words to a cell.
+    pub(super) fn write_cell_words(&mut self, words: &[Value], cell: Value, offset: i32) {
+        let mut at = 0;
+        while let Some(word) = words.get(at) {
+            let offset = offset + 8 * at as i32;
+            match words.get(at + 1).and_then(|high| self.vector_of_frame(*high, *word)) {
+                Some(from) => {
+                    let flags = self.frame_flags;
+                    let vector = self.b.ins().load(types::I8X16, flags, self.frame, from as i32);
+                    let vector = self.reversed(vector);
+                    self.b.ins().store(objects_memory(), vector, cell, offset);
+                    at += 2;
+                }
+                None => {
+                    self.b.ins().store(objects_memory(), *word, cell, offset);
+                    at += 1;
+                }
+            }
+        }
+    }
+
+    /// The byte of the received frame where two words begin, if they are next to each other in it.
+    fn vector_of_frame(&self, high: Value, low: Value) -> Option<u32> {
+        let [high, low] = [high, low].map(|word| {
+            let (bit, bits) = self.origins.get(&self.b.func.dfg.resolve_aliases(word))?;
+            (*bits == 64 && bit % 8 == 0).then_some(bit / 8)
+        });
+        (high? + 8 == low?).then_some(high?)
+    }
+
+    fn reversed(&mut self, vector: Value) -> Value {
+        let order: Vec<u8> = (0..VECTOR as u8).rev().collect();
+        let order = self.b.func.dfg.immediates.push(order.into());
+        self.b.ins().shuffle(vector, vector, order)
+    }
+}
+
+/// Removes those of these loads whose values nothing uses. Cranelift keeps them.
+pub(super) fn remove_unused_loads(function: &mut Function, loads: &[Value]) {
+    let (dfg, layout) = (&function.dfg, &function.layout);
+    let mut used = vec![false; dfg.num_values()];
+    for inst in layout.blocks().flat_map(|block| layout.block_insts(block)) {
+        for value in dfg.inst_values(inst) {
+            used[dfg.resolve_aliases(value).as_u32() as usize] = true;
+        }
+    }
+    let unused = loads.iter().filter(|value| !used[value.as_u32() as usize]);
+    let insts: Vec<_> = unused.filter_map(|value| dfg.value_def(*value).inst()).collect();
+    for inst in insts {
+        function.layout.remove_inst(inst);
+    }
+}

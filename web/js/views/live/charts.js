@@ -50,7 +50,7 @@ export function charts() {
       imbalance.update(() => ({ ...over(), traces: [line(run.scheme, "busiest / mean", series.columns.time, ratios(series))], y: { rangemode: "tozero" } }), run.id);
       control.update(() => ({ ...over(), traces: bandwidths(run, series), y: { rangemode: "tozero" } }), run.id);
       passes.update(() => ({ ...over(), traces: recirculations(run, series), y: { rangemode: "tozero", tickformat: "~s" }, empty: isCounted(series) ? "None so far" : "This run did not count them" }), run.id);
-      errors.update(() => ({ ...over(), traces: counts(run, series), y: { rangemode: "tozero" }, empty: "None so far" }), run.id);
+      errors.update(() => ({ ...over(), ...counts(run, series), y: { rangemode: "tozero" } }), run.id);
     },
   };
 }
@@ -123,11 +123,16 @@ function isCounted(series) {
   return series.columns.recirculations_per_s?.some((value) => value != null) ?? false;
 }
 
-/** @param {RunHead} run @param {Series} series */
+/** The lines of all counts that differ from 0; those that an older netkv did not count are named. @param {RunHead} run @param {Series} series */
 function counts(run, series) {
-  return COUNTS.filter((name) => series.columns[name]?.some(Boolean)).map((name, at) => ({
-    ...line(run.scheme, metric(name).label, series.columns.time, series.columns[name], DASHES[at % DASHES.length]),
-    text: mapped(series.columns[name], "text", count),
+  const column = (/** @type {string} */ name) => series.columns[name] ?? [];
+  const unknown = COUNTS.filter((name) => column(name).length && column(name).every((value) => value == null));
+  const traces = COUNTS.filter((name) => column(name).some(Boolean)).map((name, at) => ({
+    ...line(run.scheme, metric(name).label, series.columns.time, column(name), DASHES[at % DASHES.length]),
+    text: mapped(column(name), "text", count),
     hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
   }));
+  const notes = unknown.map((name) => `${metric(name).label}: not counted`);
+  const blank = notes.map((name) => line(run.scheme, name, series.columns.time, series.columns.time.map(() => null)));
+  return { traces: traces.length ? [...traces, ...blank] : [], empty: ["None so far", ...notes].join(". ") };
 }

@@ -66,6 +66,14 @@ def schemes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG0
 
 
 @_safe
+def searchable_schemes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+    """The schemes that `netkv soak` takes."""
+    from netkv.schemes import all_schemes
+
+    return (scheme.name for scheme in all_schemes() if not scheme.loses_writes)
+
+
+@_safe
 def designs(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """The designs for FPGAs that ship, and .toml files."""
     from netkv import resources

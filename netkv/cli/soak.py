@@ -29,7 +29,7 @@ def soak(
         str | None,
         typer.Argument(
             help="The scheme to search ('netkv scheme list').",
-            autocompletion=completion.schemes,
+            autocompletion=completion.searchable_schemes,
         ),
     ] = None,
     seeds: Annotated[
@@ -250,7 +250,9 @@ def _case(
     from netkv.soak.case_generator import generate
 
     if not replay.isdecimal():
-        return cases.load(Path(replay))
+        case = cases.load(Path(replay))
+        _check(case.rack.scheme, case.program, case.mutant)
+        return case
     if scheme is None:
         raise UsageError(f"A seed needs a scheme: 'netkv soak SCHEME --replay {replay}'.")
     _check(scheme, program, mutant)
@@ -259,11 +261,13 @@ def _case(
 
 
 def _check(scheme: str, program: Path | None, mutant: str | None) -> None:
-    """Raises `UsageError` for a scheme, program or mutant that does not exist."""
+    """Raises `UsageError` for a scheme, program or mutant that does not exist, and for a scheme
+    that cannot be searched."""
     from netkv import schemes
     from netkv.errors import UsageError
 
     found = schemes.get(scheme)
+    found.check_soak()
     if mutant is not None:
         from netkv.soak.run import with_mutant
 

@@ -223,8 +223,9 @@ def _check_change(old: Topology, new: Topology) -> None:
 class ForwardingControlPlane(SwitchControlPlane):
     """Base of control planes with forwarding tables: changes of the topology change the routes.
 
-    A subclass installs the tables (`tables`) and passes the answers to writes to `forwarding`. If
-    it writes further entries with ports towards hosts at other switches, it extends
+    A subclass installs the tables (`tables`). It learns of the answers to its own writes from
+    `on_other_write`, and that the switch is ready to forward from `on_tables_installed`. If it
+    writes further entries with ports towards hosts at other switches, it extends
     `on_topology_changed`.
     """
 
@@ -240,6 +241,26 @@ class ForwardingControlPlane(SwitchControlPlane):
     def on_topology_changed(self, now: Nanoseconds, topology: Topology) -> Iterator[Action]:
         """Change the routes whose port differs."""
         yield from self.forwarding.change(topology)
+
+    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
+        """A write of the forwarding tables, or one of the scheme's own, is answered."""
+        forwarding = self.forwarding
+        if not forwarding.awaits(written):
+            return self.on_other_write(now, written)
+        was_installed = forwarding.installed
+        actions = list(forwarding.on_written(written))
+        if forwarding.installed and not was_installed:
+            actions += self.on_tables_installed(now)
+        return actions
+
+    def on_other_write(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
+        """A write that is neither initial nor of a changed route is answered. By default nothing: a
+        scheme that only has initial writes gets such an answer from before a restart."""
+        return ()
+
+    def on_tables_installed(self, now: Nanoseconds) -> Iterable[Action]:
+        """The switch has confirmed the last initial write, after each (re)start."""
+        return ()
 
 
 class TablesOnly(ForwardingControlPlane):
@@ -261,10 +282,6 @@ class TablesOnly(ForwardingControlPlane):
         """Fill the tables again."""
         yield Note("switch restarted")
         yield from self.forwarding.install(self.tables())
-
-    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
-        """An initial write or the change of a route is confirmed or refused."""
-        yield from self.forwarding.on_written(written)
 
 
 class ForwardingOnly(TablesOnly):

@@ -49,7 +49,8 @@ class Metric:
     time: OverTime | None = None
     """None: it exists for whole runs only."""
     absent: Value = None
-    """Its value for runs of schemes without it, and for runs without samples."""
+    """Its value for runs of schemes without it, for runs without samples, and for runs of versions
+    that did not have the metric. None: it is unknown."""
     whole: str | None = None
     """For a metric that exists over time only: the metric of the whole run that replaces it. None:
     the last value in the measured part."""

@@ -180,9 +180,10 @@ def _metrics_so_far(
         values = [(getattr(each, metric.name), each.interval) for each in measured]
         known = [(value, interval) for value, interval in values if value is not None]
         if metric.time == "rate":
-            found[metric.name] = math.fsum(value * length for value, length in known) / seconds
+            total = math.fsum(value * length for value, length in known)
+            found[metric.name] = total / seconds if known else metric.absent
         elif metric.time == "sum":
-            found[metric.name] = sum(value for value, _ in known)
+            found[metric.name] = sum(value for value, _ in known) if known else metric.absent
     return found
 
 

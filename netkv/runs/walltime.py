@@ -32,7 +32,7 @@ from netkv.scenarios.model import Scenario
 from netkv.scenarios.provenance import same_machine
 from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.scenarios.schedule import makespan
-from netkv.schemes.options import CardOptions
+from netkv.schemes.options import CardOptions, ClientCardOptions
 from netkv.sim import speed
 from netkv.worker_process import cores
 
@@ -48,10 +48,20 @@ _SIM_EXTRA = {"starting": 0.3, "stopping": 0.2}
 _PRELOAD_S = 6e-5
 """The same as `_LIVE_PRELOAD_S` for a simulated control plane."""
 _CARD_S = 1.7e-4
-"""Seconds of a simulated card for a request that is alone in it: its hardware design is simulated
-by clock cycles."""
+"""Seconds of a simulated card before a server for a request that is alone in it: its hardware
+design is simulated by clock cycles."""
+_FUNCTION_S = 2.2e-4
+"""Seconds of a simulated card in clients for a request that is alone in it, for each of its
+functions: all of them have a clock cycle when one has. Measured: 170 to 300 us with 1 function, 430
+to 550 us with 2, 790 to 950 us with 4, 1,480 to 1,870 us with 8 (`client-cache-tenants` and
+`client-cache-hit-ratio` with 1 request outstanding, in processor time)."""
+_CROWDED_CARD_S = 8e-4
+"""The most of such a card for a request: requests of several functions share clock cycles.
+Measured: 570 to 1,060 us with 4 functions, 650 to 910 us with 8 (`client-cache-tenants` with 32 and
+128 requests outstanding)."""
 _CYCLE_S = 1e-6
-"""Seconds of a simulated card for a clock cycle; its clock stands still while it has no request."""
+"""Seconds of a simulated card for a clock cycle, in clients for each function; its clock stands
+still while it has no request."""
 _WRITE_COST = 2.0
 """Cost of a simulated write in requests, in addition to its own: its record and its history."""
 _READ_BACK_COST = 1.0
@@ -232,10 +242,15 @@ def _cards_s(spec: RackSpec, requests: float) -> float:
     scheme = schemes.get(spec.scheme)
     if scheme.card is None:
         return 0.0
-    before_servers = scheme.card_before == "servers"
-    cards = spec.lab.servers if before_servers else len(client_shares(spec.lab))
-    cycles = CardOptions.of(spec.lab).clock_mhz * 1e6
-    return min(requests * _CARD_S, cards * cycles * _CYCLE_S)
+    clock_s = CardOptions.of(spec.lab).clock_mhz * 1e6 * _CYCLE_S
+    if scheme.card_before == "servers":
+        return min(requests * _CARD_S, spec.lab.servers * clock_s)
+    shares = client_shares(spec.lab)
+    functions = ClientCardOptions.of(spec.lab).card_functions
+    # All clients have the same load, but some may have no card.
+    passing = requests * sum(map(len, shares)) / spec.lab.clients
+    each_s = min(functions * _FUNCTION_S, _CROWDED_CARD_S)
+    return min(passing * each_s, len(shares) * functions * clock_s)
 
 
 def _load_seconds(item: PlannedRun) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netkv import roles
-from netkv.errors import MisfitError
+from netkv.errors import MisfitError, UsageError
 from netkv.schemes import multiget, registry
 from netkv.schemes.options import ClientCardOptions, SwitchCache
 
@@ -65,6 +65,23 @@ def check_live(scheme: Scheme, lab: LabSpec) -> None:
             f"'lab.servers', which is {lab.servers}, not {lab.server_processes}.",
             *("lab", "server_processes"),
         )
+
+
+def check_soak(scheme: Scheme) -> None:
+    """Raises `UsageError` if the scheme loses acknowledged writes by design."""
+    if not scheme.loses_writes:
+        return
+    able = [
+        each.name
+        for each in registry.all_schemes()
+        if (each.server_role, each.client_role) == (scheme.server_role, scheme.client_role)
+        and not each.loses_writes
+    ]
+    raise UsageError(
+        f"'netkv soak' searches for lost writes, and '{scheme.name}' loses acknowledged writes by "
+        f"design. {scheme.loses_writes}.\n"
+        f"  Schemes with the same clients and servers: {', '.join(able) or 'none'}."
+    )
 
 
 def _check_several_switches(lab: LabSpec) -> None:

@@ -162,6 +162,9 @@ class Scheme:
     soak_tolerates: Callable[[SimRack, str], bool] | None = None
     """Whether the scheme tolerates that a switch fails now; `netkv soak` leaves out a fault that it
     does not. None: it tolerates each."""
+    loses_writes: str = ""
+    """Why acknowledged writes are lost without any fault, as a sentence without its full stop;
+    empty: they are not. `netkv soak`, which would find nothing else, refuses such a scheme."""
     max_staleness: Callable[[LabSpec], float | None] = _never_stale
     """Seconds for which reads of a rack may return a value that was replaced; None: never."""
     profiles: Callable[[], Mapping[str, Profile]] = _no_profiles
@@ -267,6 +270,12 @@ class Scheme:
         from netkv.schemes import checks
 
         checks.check_live(self, lab)
+
+    def check_soak(self) -> None:
+        """Raises `UsageError` if a search for lost writes has no use."""
+        from netkv.schemes import checks
+
+        checks.check_soak(self)
 
 
 def compile_program(program: Path, defines: Mapping[str, str]) -> bytes:

@@ -69,7 +69,7 @@ Words: TypeAlias = tuple[str, ...]
         (("runs", "list", "--scenario", "hot"), ["hot-in"]),
         (("scenario", "run", "quickstart", "--scheme", ""), SCHEMES),
         (("up", "--scheme", "net"), ["netcache", "netmc"]),
-        (("soak", ""), SCHEMES),
+        (("soak", ""), [name for name in SCHEMES if name != "emu"]),
         (("scheme", "show", ""), SCHEMES),
         (("soak", "netcache", "--faults", "kill,par"), ["kill,partition"]),
         (("bench", "sim", "--scheme", "far"), ["farreach"]),

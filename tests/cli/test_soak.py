@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import Netkv, start_netkv
+from netkv.soak import case as cases
+from netkv.soak.case_generator import generate
+from tests.cli.commands import CommandResult, Netkv, start_netkv
 from tests.soak.planted import program_that_serves_deleted_values
 from tests.waiting import PATIENCE_S, until
 
@@ -75,6 +77,29 @@ def test_unknown_mutants_are_refused(netkv: Netkv) -> None:
     result = netkv("soak", "nocache", "--replay", "4", "--mutant", "serve-pending")
     assert result.status == 2
     assert "The scheme 'nocache' has no mutant 'serve-pending'." in result.err
+
+
+@pytest.mark.parametrize("arguments", [("emu",), ("emu", "--replay", "4")])
+def test_a_scheme_that_loses_writes_by_design_is_refused(
+    netkv: Netkv, arguments: tuple[str, ...]
+) -> None:
+    refused(netkv("soak", *arguments))
+
+
+def test_a_case_of_a_scheme_that_loses_writes_is_refused(netkv: Netkv, tmp_path: Path) -> None:
+    file = tmp_path / "case.json"
+    case = generate("memcached", 4)
+    cases.save(
+        case.model_copy(update={"rack": case.rack.model_copy(update={"scheme": "emu"})}), file
+    )
+    refused(netkv("soak", "--replay", str(file)))
+
+
+def refused(result: CommandResult) -> None:
+    assert result.status == 2
+    assert "'emu' loses acknowledged writes by design. Of two keys in one line" in result.err
+    assert "Schemes with the same clients and servers: memcached, lake, " in result.err
+    assert not result.out
 
 
 def test_client_crash_needs_clients_that_keep_values(netkv: Netkv) -> None:

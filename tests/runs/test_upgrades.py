@@ -24,10 +24,11 @@ from typing import Any
 import pytest
 
 from netkv.lab.spec import LabSpec
-from netkv.runs import Store
+from netkv.runs import Store, StoreSink
 from netkv.runs.query import RunQuery
 from netkv.runs.schema import VERSION, Base
 from netkv.scenarios.results import CANCELLED
+from tests.runs.recorded_runs import result, samples, start
 
 DATA = Path(__file__).parent / "data"
 
@@ -112,6 +113,51 @@ def test_store_of_each_older_version_can_be_opened(file: Path, before: dict[str,
                 )
                 assert set(found.series["preserved"]) == {0}
                 assert found.recoveries == []
+
+
+UNCOUNTED = ("dropped_frames", "hits_ops")
+"""Metrics that netkv did not have when it wrote the store."""
+
+
+def test_what_an_older_netkv_did_not_count_is_unknown(file: Path, before: dict[str, Any]) -> None:
+    """Before, such runs had dropped no frames and answered no reads in the switch."""
+    runs = {run["id"]: run for run in before["runs"]}
+    for run in json.loads(netkv(file, "runs", "export", *runs))["runs"]:
+        for name in UNCOUNTED:
+            assert run[name] is None
+            assert run["series"][name] == [None] * len(run["series"]["time"])
+        assert run["lost_ops"] == runs[run["id"]]["lost_ops"], "it was counted"
+    for row in csv.DictReader(io.StringIO(netkv(file, "runs", "export", *runs, "--csv"))):
+        assert [row[name] for name in UNCOUNTED] == ["", ""]
+        assert row["lost_ops"] != ""
+
+
+def test_unknown_counts_are_the_last_of_an_order(file: Path) -> None:
+    with Store(f"sqlite:///{file}") as store:
+        new = start("new", "netcache")
+        with StoreSink(store) as sink:
+            sink.begin(new)
+            measured = [sample for sample in samples(new) if sample.phase == "measure"]
+            sink.finish(result(new, measured).model_copy(update={"dropped_frames": 0}))
+        for descending in (False, True):
+            query = RunQuery(sort="dropped_frames", descending=descending)
+            assert store.search(query).runs[0].id == "new"
+
+
+def test_run_that_an_older_netkv_left_unfinished_has_unknown_counts(
+    file: Path, before: dict[str, Any]
+) -> None:
+    """Its figures are made of its intervals when a newer netkv opens the store."""
+    run_id = next(run["id"] for run in before["runs"] if run["scheme"] == "farreach")
+    with sqlite3.connect(file) as raw:
+        raw.execute("UPDATE runs SET status = 'running', figures = '{}' WHERE id = ?", (run_id,))
+    raw.close()
+    with Store(f"sqlite:///{file}") as store:
+        head = store.head(run_id)
+    assert head.status == "failed"
+    assert head.throughput_ops > 0
+    assert head.lost_ops == 0
+    assert [getattr(head, name) for name in (*UNCOUNTED, "recirculations_per_s")] == [None] * 3
 
 
 def test_parameters_of_stored_runs_have_current_names(file: Path) -> None:

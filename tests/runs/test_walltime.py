@@ -162,6 +162,22 @@ def test_estimate_of_a_card_follows_from_its_clock_under_full_load_and_from_requ
     assert many == pytest.approx(2 * few, rel=0.3)
 
 
+def test_estimate_of_cards_in_clients_follows_from_their_functions_and_who_is_behind_them() -> None:
+    def load_s(*options: str) -> float:
+        kept = ("sweep={}", "schemes=[client-cache]", "repeat=1", "expect=[]", "plots=[]")
+        one = scenario(*kept, *options, name="client-cache-tenants")
+        (phases,) = walltime.phases_of_runs(one, History(()))
+        return phases["measure"]
+
+    one, two, four, eight = (load_s(f"lab.card_functions={count}") for count in (1, 2, 4, 8))
+    # Every function has a clock cycle when one has, until their requests share the cycles.
+    assert two == pytest.approx(2 * one, rel=0.1)
+    assert one < two < four == eight
+    assert load_s("lab.card_clients=4") == pytest.approx(one / 2, rel=0.1)
+    slow = load_s("lab.card_functions=8", "lab.card_clock=10")
+    assert slow < eight / 4, "no request takes more cycles than the clock has"
+
+
 def test_estimate_includes_the_time_to_fill_caches(store: Store) -> None:
     def seconds(entries: int) -> float:
         options = ("sweep={}", "schemes=[distreach]", "repeat=1", "expect=[]", "plots=[]")

@@ -22,6 +22,7 @@ from netkv.scenarios.results import RunEvent
 from tests.api.serving import Served
 from tests.runs.recorded_runs import record, record_comparison, result, samples, start
 from tests.waiting import PATIENCE_S
+from tests.web.charts import traces, wait_for_traces
 
 ROOT = Path(__file__).parents[2]
 COUNT_SAMPLES = """async () => {
@@ -167,6 +168,30 @@ def test_deep_link_shows_the_same_run_after_a_reload(served: Served, page: Page)
     page.reload()
     expect(page.locator(".cell[aria-pressed='true']")).to_contain_text("nocache")
     wait_for_points(page, 20)
+
+
+def test_what_an_older_netkv_did_not_count_is_no_zero(served: Served, page: Page) -> None:
+    """Its intervals have no dropped frames, and no reads that caches answered."""
+    _, old = record_comparison(served.store, "gold")
+    page.goto(f"{served.url}/#/live/gold?run={old}")
+    wait_for_traces(page, "throughput", 1)
+    assert [trace["name"] for trace in traces(page, "throughput")] == ["all operations"]
+    wait_for_traces(page, "counts", 3)
+    assert [(trace["name"], trace["last"]) for trace in traces(page, "counts")] == [
+        ("Lost operations", 0),
+        ("Retries", 0),
+        ("Dropped frames: not counted", None),
+    ]
+    quiet = start("quiet", "netcache")
+    with StoreSink(served.store, group="gquiet") as sink:
+        sink.begin(quiet)
+        feed = [each.model_copy(update={"lost_ops": 0, "retries": 0}) for each in samples(quiet)]
+        for sample in feed:
+            sink.sample(quiet.id, sample)
+        sink.finish(result(quiet, feed[3:]))
+    page.goto(f"{served.url}/#/live/gquiet")
+    page.locator("#counts").scroll_into_view_if_needed()
+    expect(page.locator("#counts")).to_contain_text("None so far. Dropped frames: not counted")
 
 
 def test_outage_is_shaded_and_named(served: Served, page: Page) -> None:

@@ -202,6 +202,28 @@ def test_wrong_field_is_marked(served: Served, page: Page) -> None:
     expect(page.locator(".field-error")).to_have_count(0)
 
 
+def test_without_an_answer_nothing_is_shown_of_one(served: Served, page: Page) -> None:
+    """A link with a wrong field: its request is refused at once, and when it is sent again."""
+    show(page, served, READ_OF_CACHED, "Answered by the switch")
+    page.locator("#edit-packets > summary").click()
+    port = page.locator("[data-field='packets.0.port']")
+    port.fill("999")
+    port.blur()
+    expect(page).to_have_url(re.compile("edit="))
+    page.reload()
+    problem = page.locator("#packet-problem")
+    expect(problem).to_contain_text("511")
+    expect(page.locator("#way")).to_be_hidden()
+    with page.expect_response("**/trace") as sent:
+        page.get_by_role("button", name="Send the packets").click()
+    assert sent.value.status == 422
+    expect(page.locator("#said")).to_be_empty()
+    expect(problem).to_contain_text("511")
+    expect(page.locator("#way")).to_be_hidden()
+    port.fill("1")
+    send(page, "Answered by the switch")
+
+
 def test_wrong_entry_is_marked_in_its_table(served: Served, page: Page) -> None:
     show(page, served, READ_OF_CACHED, "Answered by the switch")
     page.locator("#edit-setup > summary").click()

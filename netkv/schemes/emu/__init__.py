@@ -65,6 +65,7 @@ SCHEME = Scheme(
     server_role=ROLE,
     client_role=ROLE,
     caches=True,
+    loses_writes="Of two keys in one line of its table, Emu keeps the one that was written last",
     paper="Sultana et al., Emu, ATC 2017; baseline of LaKe (FPL 2018)",
     summary="Memcached in one state machine of an FPGA card, with all data on the chip.",
     max_pipelines=4,

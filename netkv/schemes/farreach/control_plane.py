@@ -262,16 +262,13 @@ class FarReach(ForwardingControlPlane):
         yield Recovering()
         self._recovery.begin(now, frozen, first=False)
 
-    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
-        """An initial write or a write of a part is answered."""
-        forwarding = self.forwarding
-        if not forwarding.awaits(written):
-            return self._writes.on_written(now, written)
-        was_installed = forwarding.installed
-        actions = list(forwarding.on_written(written))
-        if forwarding.installed and not was_installed:
-            actions += self._recovery.tables_installed(now)
-        return actions
+    def on_other_write(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
+        """A write of a part is answered."""
+        return self._writes.on_written(now, written)
+
+    def on_tables_installed(self, now: Nanoseconds) -> Iterable[Action]:
+        """The switch forwards: the recovery goes on."""
+        return self._recovery.tables_installed(now)
 
     def on_saved(self, now: Nanoseconds, saved: Saved) -> Iterator[Action]:
         """A save is answered."""

@@ -146,16 +146,15 @@ class NetCache(ForwardingControlPlane):
         yield Note("switch restarted")
         yield from self.forwarding.install(self.tables())
 
-    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
-        """An initial write or a write to the lookup table is answered."""
-        forwarding = self.forwarding
-        if not forwarding.awaits(written):
-            return self._writes.on_written(now, written)
-        was_installed = forwarding.installed
-        actions = list(forwarding.on_written(written))
-        if forwarding.installed and not was_installed and self.topology.has_servers:
+    def on_other_write(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
+        """A write to the lookup table is answered."""
+        return self._writes.on_written(now, written)
+
+    def on_tables_installed(self, now: Nanoseconds) -> Iterable[Action]:
+        """The switch forwards: begin an epoch, if it counts reads (rule 2)."""
+        if self.topology.has_servers:
             self.cache.begin_epoch(now)
-        return actions
+        return ()
 
     def on_preload(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
         """Cache `keys` in this order, as far as there is room; skip keys of other switches."""

@@ -5,8 +5,9 @@ import * as plotly from "../core/plotly.js";
 import { colour } from "../core/theme.js";
 import * as theme from "../core/theme.js";
 import { save, saveUrl } from "./files.js";
-import { Zoom } from "./zoom.js";
 
+/** @typedef {import("./choices.js").Choices} Choices */
+/** @typedef {import("./choices.js").Range} Range */
 /** @typedef {{ x: any[], y: any[], name?: string, z?: number[][], [option: string]: any }} Trace */
 /** @typedef {{ traces: Trace[], x?: object, y?: object, shapes?: object[], annotations?: object[], layout?: object, empty?: string }} Drawing */
 
@@ -45,9 +46,10 @@ export class Chart {
    * @param {string} [about.meaning] what is shown, for readers who point at the title
    * @param {boolean} [about.wide] over both columns
    * @param {(value: unknown) => string} [about.show] a value in the table
-   * @param {Zoom} [about.zoom] shared with the other charts over time; by default its own
+   * @param {Choices} about.choices those of its view
+   * @param {boolean} [about.overTime] whether it shows the same part of the horizontal axis as the other charts over time
    */
-  constructor({ id, title, unit = "", meaning = "", wide = false, show = String, zoom = new Zoom() }) {
+  constructor({ id, title, unit = "", meaning = "", wide = false, show = String, choices, overTime = false }) {
     this.id = id;
     this.title = title;
     this.show = show;
@@ -59,9 +61,8 @@ export class Chart {
     this.visible = false;
     this.nextAt = 0;
     this.timer = 0;
-    this.zoom = zoom;
-    /** The part of the vertical axis that the user has chosen. @type {[number, number] | null} */
-    this.height = null;
+    this.choices = choices;
+    this.overTime = overTime;
     this.reset = make("button", { type: "button", class: "link", hidden: true, click: () => this.choose(null, null), "aria-label": `${title}: show everything again` }, "Reset zoom");
     this.place = make("div", { id, class: "chart", role: "img", "aria-labelledby": `${id}-title` });
     this.numbers = make("details", { class: "numbers", toggle: () => this.fillTable() }, make("summary", {}, "Numbers"), make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `${title} as a table` }));
@@ -82,7 +83,7 @@ export class Chart {
     };
     this.observers = [observe((there) => (this.near = there), NEAR), observe((there) => (this.visible = there), "0px")];
     this.about = "";
-    const ends = [theme.watch(() => this.atOnce()), zoom.watch(() => this.atOnce())];
+    const ends = [theme.watch(() => this.atOnce()), choices.watch(() => this.atOnce())];
     this.unwatch = () => ends.forEach((end) => end());
   }
 
@@ -96,8 +97,6 @@ export class Chart {
     this.source = source;
     if (about === this.about) return this.soon();
     this.about = about;
-    // Another metric has other heights.
-    this.height = null;
     this.atOnce();
   }
 
@@ -132,30 +131,75 @@ export class Chart {
     const begun = performance.now();
     this.drawing = this.source();
     const isFirst = !("data" in this.place);
-    window.Plotly.react(this.place, this.drawing.traces, zoomed(layoutOf(this.id, this.drawing), this), CONFIG);
-    if (isFirst) /** @type {any} */ (this.place).on("plotly_relayout", (/** @type {Record<string, any>} */ changed) => this.changed(changed));
-    this.reset.hidden = !this.zoom.range && !this.height;
+    window.Plotly.react(this.place, this.shown(this.drawing.traces), this.zoomed(layoutOf(this.id, this.drawing)), CONFIG);
+    if (isFirst) {
+      const plot = /** @type {any} */ (this.place);
+      plot.on("plotly_relayout", (/** @type {Record<string, any>} */ axes) => this.axesChanged(axes));
+      plot.on("plotly_restyle", () => this.legendClicked(plot.data));
+    }
+    this.reset.hidden = !this.across && !this.along;
     if (this.numbers.open) this.fillTable();
     const [shortest, longest] = PAUSE_MS;
     this.nextAt = begun + Math.min(longest, Math.max(shortest, SHARE * (performance.now() - begun)));
   }
 
-  /** What the user has done to the axes. @param {Record<string, any>} axes */
-  changed(axes) {
-    const range = (/** @type {string} */ axis, /** @type {[number, number] | null} */ before) => {
-      if (axes[`${axis}.autorange`]) return null;
-      const [from, to] = axes[`${axis}.range`] ?? [axes[`${axis}.range[0]`], axes[`${axis}.range[1]`]];
-      return typeof from === "number" && typeof to === "number" ? /** @type {[number, number]} */ ([from, to]) : before;
-    };
-    const across = range("xaxis", this.zoom.range);
-    const along = range("yaxis", this.height);
-    if (across !== this.zoom.range || along !== this.height) this.choose(across, along);
+  /** The part of the horizontal axis that the user has chosen; null: everything. */
+  get across() {
+    return this.overTime ? this.choices.time : this.choices.widths.get(this.id) ?? null;
   }
 
-  /** @param {[number, number] | null} across @param {[number, number] | null} along */
+  /** The part of the vertical axis. */
+  get along() {
+    return this.choices.heights.get(this.id) ?? null;
+  }
+
+  /** What the user has done to the axes. @param {Record<string, any>} axes */
+  axesChanged(axes) {
+    const range = (/** @type {string} */ axis, /** @type {Range | null} */ before) => {
+      if (axes[`${axis}.autorange`]) return null;
+      const [from, to] = axes[`${axis}.range`] ?? [axes[`${axis}.range[0]`], axes[`${axis}.range[1]`]];
+      return typeof from === "number" && typeof to === "number" ? /** @type {Range} */ ([from, to]) : before;
+    };
+    const across = range("xaxis", this.across);
+    const along = range("yaxis", this.along);
+    if (across !== this.across || along !== this.along) this.choose(across, along);
+  }
+
+  /** @param {Range | null} across @param {Range | null} along */
   choose(across, along) {
-    this.height = along;
-    this.zoom.choose(across);
+    if (this.overTime) this.choices.time = across;
+    else keep(this.choices.widths, this.id, across);
+    keep(this.choices.heights, this.id, along);
+    this.choices.changed();
+  }
+
+  /** The user has hidden or shown lines. @param {Trace[]} traces as they are drawn now */
+  legendClicked(traces) {
+    const drawn = new Set(traces.map(({ name }) => name));
+    const hidden = traces.filter(({ visible }) => visible === "legendonly").flatMap(({ name }) => name ?? []);
+    // Lines of another run stay hidden, too.
+    const others = (this.choices.hidden.get(this.id) ?? []).filter((name) => !drawn.has(name));
+    const names = [...new Set([...others, ...hidden])];
+    keep(this.choices.hidden, this.id, names.length ? names : null);
+    this.choices.changed();
+  }
+
+  /** Lines of which some are hidden. @param {Trace[]} traces */
+  shown(traces) {
+    const names = this.choices.hidden.get(this.id) ?? [];
+    return traces.map((trace) => (names.includes(trace.name ?? "") ? { ...trace, visible: "legendonly" } : trace));
+  }
+
+  /** A layout with the choices of the user, which stay when new points arrive. @param {Record<string, any>} layout */
+  zoomed(layout) {
+    const uirevision = this.choices.revision;
+    const part = (/** @type {Range | null} */ range) => ({ ...(range ? { range: [...range], autorange: false } : {}), uirevision });
+    return {
+      ...layout,
+      xaxis: { ...layout.xaxis, ...part(this.across) },
+      yaxis: { ...layout.yaxis, ...part(this.along) },
+      legend: { ...layout.legend, uirevision },
+    };
   }
 
   fillTable() {
@@ -225,14 +269,8 @@ function layoutOf(id, { traces, x = {}, y = {}, shapes = [], annotations = [], l
   };
 }
 
-/**
- * The layout with the zoom that the user has chosen, which is kept when new points arrive.
- *
- * @param {Record<string, any>} layout
- * @param {{ zoom: Zoom, height: [number, number] | null }} chosen
- */
-function zoomed(layout, { zoom, height }) {
-  // What is hidden by a click on the legend stays hidden: only the axes have another revision.
-  const part = (/** @type {[number, number] | null} */ range) => ({ ...(range ? { range: [...range], autorange: false } : {}), uirevision: zoom.revision });
-  return { ...layout, xaxis: { ...layout.xaxis, ...part(zoom.range) }, yaxis: { ...layout.yaxis, ...part(height) } };
+/** Keeps the choice of a chart; null: it has none. @template T @param {Map<string, T>} choices @param {string} id @param {T | null} choice */
+function keep(choices, id, choice) {
+  if (choice === null) choices.delete(id);
+  else choices.set(id, choice);
 }

@@ -50,7 +50,7 @@ export function mount(place) {
   let drawnEvents = "";
 
   function state() {
-    return { run: ids, baseline, metric: chosen === USUAL ? null : chosen, zoom: router.current().query.get("zoom") };
+    return { run: ids, baseline, metric: chosen === USUAL ? null : chosen, ...pictures.choices.parameters() };
   }
 
   /** @param {Record<string, unknown>} query */
@@ -66,7 +66,7 @@ export function mount(place) {
     ids = now;
     baseline = query.get("baseline") ?? "";
     chosen = query.get("metric") ?? USUAL;
-    pictures.zoom.follow(query);
+    pictures.choices.follow(query);
     try {
       metric(chosen);
     } catch {

@@ -14,6 +14,7 @@ import { headline } from "./live/headline.js";
 import { matrix } from "./live/matrix.js";
 import { nothing } from "./live/nothing.js";
 import { results } from "./live/sweep.js";
+import { Choices } from "../parts/choices.js";
 import { problem } from "../parts/problem.js";
 
 /** @typedef {import("../core/api.js").Schemas} Schemas */
@@ -28,9 +29,10 @@ export function mount(place) {
   const numbers = make("div", { id: "headline" });
   const actions = make("div", { id: "faults" });
   const injecting = faults(actions);
-  const pictures = charts();
+  const choices = new Choices();
+  const pictures = charts(choices);
   const happened = events();
-  const sweep = results((metric) => router.change({ metric }));
+  const sweep = results(choices, (metric) => router.change({ metric }));
   const body = make("div", { class: "stack", hidden: true }, sweep.element, numbers, actions, pictures.element, happened.element);
   const idle = make("div", { class: "stack", hidden: true });
   fill(place, make("h1", { class: "hidden" }, "Live"), make("div", { class: "stack" }, head, body, idle));
@@ -127,6 +129,7 @@ export function mount(place) {
     wanted = job?.id ?? "";
     const { query } = router.current();
     router.remember({ ...Object.fromEntries(query), run: id }, [wanted]);
+    choices.forgetHeights(...pictures.ids);
     render();
   }
 
@@ -152,7 +155,7 @@ export function mount(place) {
       if ((path[0] ?? "") !== wanted) job = null;
       wanted = path[0] ?? "";
       chosen = query.get("run") ?? "";
-      pictures.zoom.follow(query);
+      choices.follow(query);
       follow();
     },
     close() {

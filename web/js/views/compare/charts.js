@@ -6,7 +6,7 @@ import { all as allMetrics, described, isShown, metric } from "../../core/metric
 import { mapped } from "../../core/series.js";
 import { Chart } from "../../parts/chart.js";
 import { disturbances, warmup } from "../../parts/disturbances.js";
-import { ZoomOfAddress } from "../../parts/zoom.js";
+import { Choices } from "../../parts/choices.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["RunHead"]} RunHead */
@@ -18,17 +18,17 @@ const LEGEND = 12;
 
 /** @param {(name: string) => void} choose called with the metric that the user selects */
 export function charts(choose) {
-  const zoom = new ZoomOfAddress();
-  const over = new Chart({ id: "overlay", title: "Over time", wide: true, zoom });
-  const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, zoom });
-  const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s" });
-  const ccdf = new Chart({ id: "ccdf", title: "Latency", unit: "ms; share of operations that took longer", wide: true });
+  const choices = new Choices();
+  const over = new Chart({ id: "overlay", title: "Over time", wide: true, choices, overTime: true });
+  const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, choices, overTime: true });
+  const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s", choices });
+  const ccdf = new Chart({ id: "ccdf", title: "Latency", unit: "ms; share of operations that took longer", wide: true, choices });
   const all = [over, hits, load, ccdf];
-  const select = make("select", { id: "metric", "aria-label": "Metric over time", change: () => choose(select.value) });
+  const select = make("select", { id: "metric", "aria-label": "Metric over time", change: () => (choices.forgetHeights(over.id), choose(select.value)) });
   over.element.querySelector("h2")?.replaceChildren(select);
   return {
     element: make("div", { class: "charts" }, ...all.map((chart) => chart.element)),
-    zoom,
+    choices,
     close: () => all.forEach((chart) => chart.close()),
     /**
      * @param {Shown[]} shown

@@ -5,7 +5,7 @@ import { colour } from "../../core/theme.js";
 import { Chart } from "../../parts/chart.js";
 import { disturbances } from "../../parts/disturbances.js";
 import { DASHES, area, digits, heat, line } from "../../parts/traces.js";
-import { ZoomOfAddress } from "../../parts/zoom.js";
+import { Choices } from "../../parts/choices.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /** @typedef {import("../../core/labs.js").Sample} Sample */
@@ -17,15 +17,15 @@ const PERCENTILES = /** @type {const} */ ([["p50", "solid"], ["p99", "dash"]]);
 
 /** All charts; `update` draws those of a lab. */
 export function charts() {
-  const zoom = new ZoomOfAddress();
-  const throughput = new Chart({ id: "lab-throughput", title: "Throughput", unit: "operations/s of the load generator; programs: frames/s", wide: true, show: digits, zoom });
-  const hits = new Chart({ id: "lab-hits", title: "Hit ratio", unit: "of reads of the load generator", show: digits, zoom });
-  const latency = new Chart({ id: "lab-latency", title: "Latency", unit: "ms", show: digits, zoom });
-  const load = new Chart({ id: "lab-load", title: "Load of servers", unit: "operations/s, of all clients", wide: true, show: digits, zoom });
+  const choices = new Choices();
+  const throughput = new Chart({ id: "lab-throughput", title: "Throughput", unit: "operations/s of the load generator; programs: frames/s", wide: true, show: digits, choices, overTime: true });
+  const hits = new Chart({ id: "lab-hits", title: "Hit ratio", unit: "of reads of the load generator", show: digits, choices, overTime: true });
+  const latency = new Chart({ id: "lab-latency", title: "Latency", unit: "ms", show: digits, choices, overTime: true });
+  const load = new Chart({ id: "lab-load", title: "Load of servers", unit: "operations/s, of all clients", wide: true, show: digits, choices, overTime: true });
   const all = [throughput, hits, latency, load];
   return {
     element: make("div", { class: "charts" }, ...all.map((chart) => chart.element)),
-    zoom,
+    choices,
     close: () => all.forEach((chart) => chart.close()),
     /** @param {Schemas["Lab"]} lab @param {Sample[]} all */
     update(lab, all) {

@@ -229,7 +229,7 @@ export function lab(place, name) {
         side.replaceChildren();
       }
       wanted = next;
-      pictures.zoom.follow(query);
+      pictures.choices.follow(query);
       render();
     },
     close() {

@@ -8,31 +8,30 @@ import { mapped } from "../../core/series.js";
 import { Chart } from "../../parts/chart.js";
 import { disturbances, warmup } from "../../parts/disturbances.js";
 import { DASHES, area, digits, heat, line } from "../../parts/traces.js";
-import { ZoomOfAddress } from "../../parts/zoom.js";
 
 /** @typedef {import("../../core/api.js").Schemas["RunHead"]} RunHead */
 /** @typedef {import("../../core/series.js").Series} Series */
+/** @typedef {import("../../parts/choices.js").Choices} Choices */
 
 /** Percentiles with the dash of each: all have the colour of the scheme. */
 const PERCENTILES = /** @type {const} */ ([["p50", "solid"], ["p95", "dash"], ["p99", "dashdot"], ["p999", "dot"]]);
 /** Counts of an interval that are errors or repeated work; those that never differ from 0 are left out. */
 const COUNTS = ["lost_ops", "retries", "dropped_frames", "refused_writes", "stale_reads", "unknown", "ignored"];
 
-/** All charts; `update` draws those of a run. */
-export function charts() {
-  const zoom = new ZoomOfAddress();
-  const throughput = new Chart({ id: "throughput", title: "Throughput", unit: "operations/s", wide: true, show: whole, zoom });
-  const latency = new Chart({ id: "latency", title: "Latency", unit: "ms (logarithmic), from the intended send time", show: digits, zoom });
-  const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, show: digits, zoom });
-  const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s", show: whole, zoom });
-  const imbalance = new Chart({ id: "imbalance", title: "Load of the busiest server", unit: "times the mean", show: digits, zoom });
-  const control = new Chart({ id: "control", title: metric("control_plane_mib_per_s").label, unit: "MiB/s, by switch", meaning: metric("control_plane_mib_per_s").meaning, show: digits, zoom });
-  const passes = new Chart({ id: "recirculations", title: metric("recirculations_per_s").label, unit: "packets/s", meaning: metric("recirculations_per_s").meaning, show: whole, zoom });
-  const errors = new Chart({ id: "counts", title: "Losses, drops, retries and refusals", unit: "per interval", show: whole, zoom });
+/** All charts; `update` draws those of a run. @param {Choices} choices those of the view */
+export function charts(choices) {
+  const throughput = new Chart({ id: "throughput", title: "Throughput", unit: "operations/s", wide: true, show: whole, choices, overTime: true });
+  const latency = new Chart({ id: "latency", title: "Latency", unit: "ms (logarithmic), from the intended send time", show: digits, choices, overTime: true });
+  const hits = new Chart({ id: "hits", title: metric("hit_ratio").label, unit: "dotted: predicted", meaning: metric("hit_ratio").meaning, show: digits, choices, overTime: true });
+  const load = new Chart({ id: "load", title: "Load of servers", unit: "operations/s", show: whole, choices, overTime: true });
+  const imbalance = new Chart({ id: "imbalance", title: "Load of the busiest server", unit: "times the mean", show: digits, choices, overTime: true });
+  const control = new Chart({ id: "control", title: metric("control_plane_mib_per_s").label, unit: "MiB/s, by switch", meaning: metric("control_plane_mib_per_s").meaning, show: digits, choices, overTime: true });
+  const passes = new Chart({ id: "recirculations", title: metric("recirculations_per_s").label, unit: "packets/s", meaning: metric("recirculations_per_s").meaning, show: whole, choices, overTime: true });
+  const errors = new Chart({ id: "counts", title: "Losses, drops, retries and refusals", unit: "per interval", show: whole, choices, overTime: true });
   const all = [throughput, latency, hits, load, imbalance, control, passes, errors];
   return {
     element: make("div", { class: "charts" }, ...all.map((chart) => chart.element)),
-    zoom,
+    ids: all.map((chart) => chart.id),
     close: () => all.forEach((chart) => chart.close()),
     /** @param {RunHead} run @param {Series | null} series */
     update(run, series) {
@@ -50,7 +49,7 @@ export function charts() {
       imbalance.update(() => ({ ...over(), traces: [line(run.scheme, "busiest / mean", series.columns.time, ratios(series))], y: { rangemode: "tozero" } }), run.id);
       control.update(() => ({ ...over(), traces: bandwidths(run, series), y: { rangemode: "tozero" } }), run.id);
       passes.update(() => ({ ...over(), traces: recirculations(run, series), y: { rangemode: "tozero", tickformat: "~s" }, empty: isCounted(series) ? "None so far" : "This run did not count them" }), run.id);
-      errors.update(() => ({ ...over(), traces: counts(run, series), y: { rangemode: "tozero" }, empty: "None so far" }), run.id);
+      errors.update(() => ({ ...over(), ...counts(run, series), y: { rangemode: "tozero" } }), run.id);
     },
   };
 }
@@ -123,11 +122,16 @@ function isCounted(series) {
   return series.columns.recirculations_per_s?.some((value) => value != null) ?? false;
 }
 
-/** @param {RunHead} run @param {Series} series */
+/** The lines of all counts that differ from 0; those that an older netkv did not count are named. @param {RunHead} run @param {Series} series */
 function counts(run, series) {
-  return COUNTS.filter((name) => series.columns[name]?.some(Boolean)).map((name, at) => ({
-    ...line(run.scheme, metric(name).label, series.columns.time, series.columns[name], DASHES[at % DASHES.length]),
-    text: mapped(series.columns[name], "text", count),
+  const column = (/** @type {string} */ name) => series.columns[name] ?? [];
+  const unknown = COUNTS.filter((name) => column(name).length && column(name).every((value) => value == null));
+  const traces = COUNTS.filter((name) => column(name).some(Boolean)).map((name, at) => ({
+    ...line(run.scheme, metric(name).label, series.columns.time, column(name), DASHES[at % DASHES.length]),
+    text: mapped(column(name), "text", count),
     hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
   }));
+  const notes = unknown.map((name) => `${metric(name).label}: not counted`);
+  const blank = notes.map((name) => line(run.scheme, name, series.columns.time, series.columns.time.map(() => null)));
+  return { traces: traces.length ? [...traces, ...blank] : [], empty: ["None so far", ...notes].join(". ") };
 }

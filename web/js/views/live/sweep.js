@@ -64,14 +64,15 @@ function shown(value) {
 /**
  * The chart of the results so far.
  *
+ * @param {import("../../parts/choices.js").Choices} choices those of the view
  * @param {(metric: string) => void} remember keeps the chosen metric in the address
  */
-export function results(remember) {
+export function results(choices, remember) {
   /** @type {Job | null} */
   let job = null;
   let chosen = USUAL;
-  const choose = make("select", { id: "sweep-metric", "aria-label": "Metric of the chart", change: () => (remember(choose.value === USUAL ? "" : choose.value), pick(choose.value)) });
-  const chart = new Chart({ id: "sweep", title: "Sweep so far", unit: "mean of repeats", meaning: "A point for each run that has ended.", wide: true, show: (value) => (typeof value === "number" ? described(chosen, value) : String(value ?? "")) });
+  const choose = make("select", { id: "sweep-metric", "aria-label": "Metric of the chart", change: () => (choices.forgetHeights("sweep"), remember(choose.value === USUAL ? "" : choose.value), pick(choose.value)) });
+  const chart = new Chart({ id: "sweep", title: "Sweep so far", unit: "mean of repeats", meaning: "A point for each run that has ended.", wide: true, choices, show: (value) => (typeof value === "number" ? described(chosen, value) : String(value ?? "")) });
   const tools = chart.element.querySelector(".head");
   tools?.insertBefore(choose, tools.lastElementChild);
   const element = make("div", { id: "sweep-results", hidden: true }, chart.element);

@@ -4,6 +4,7 @@ import { get } from "../../core/api.js";
 import { fill, make } from "../../core/dom.js";
 import { count } from "../../core/format.js";
 import { problem, sentenceOf } from "../../parts/problem.js";
+import { complete } from "./setup.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
 /**
@@ -98,6 +99,28 @@ async function read(lab, node) {
     else if (link.b === node.name && link.b_port != null) taken.ports.push({ port: link.b_port, name: link.a });
   }
   return taken;
+}
+
+/**
+ * The set-up that a program can have of what was taken.
+ *
+ * @param {Taken} taken
+ * @param {Schemas["ProgramInterface"]} program
+ * @param {import("./types.js").Setup} before the present set-up
+ * @returns {import("./types.js").Setup}
+ */
+export function usable(taken, program, before) {
+  const tables = new Map(program.tables.map((each) => [each.name, each]));
+  // Of the default actions, those that the control plane has changed.
+  const isChanged = (/** @type {import("./types.js").DefaultAction} */ each) => {
+    const table = tables.get(each.table);
+    return table && (each.action !== table.default_action || before.defaults.some((other) => other.table === each.table));
+  };
+  return {
+    ...complete(undefined),
+    entries: taken.entries.filter((each) => tables.get(each.table) && !tables.get(each.table)?.constant),
+    defaults: taken.defaults.filter(isChanged),
+  };
 }
 
 /** @param {Taken} taken @param {number} used entries that the program has tables for */

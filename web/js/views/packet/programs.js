@@ -14,6 +14,13 @@ export async function programsAndFirst() {
   return /** @type {const} */ ([programs, found.name]);
 }
 
+/** A program and its examples. @param {string} name */
+export async function programAndExamples(name) {
+  const path = `/programs/${encodeURIComponent(name)}`;
+  const [details, examples] = await Promise.all([get(path), get(`${path}/examples`)]);
+  return { details: /** @type {Schemas["ProgramDetails"]} */ (details), examples: /** @type {Schemas["TraceExample"][]} */ (examples) };
+}
+
 /**
  * Sentences about a program.
  *

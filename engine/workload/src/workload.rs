@@ -82,7 +82,7 @@ pub struct Operation {
     /// The key.
     pub key: Key,
     /// Bytes of the value to write; 0 for reads and deletes.
-    pub size: usize,
+    pub size: u16,
     /// Whether the write is to take effect only if the key is unchanged since it was last read.
     pub conditional: bool,
 }
@@ -226,7 +226,7 @@ impl Workload {
     fn operation(&mut self, kind: OpKind, id: u64) -> Operation {
         let size = match kind {
             OpKind::Read | OpKind::Delete => 0,
-            _ => self.config.value_size.draw(&mut self.random),
+            _ => self.config.value_size.draw(&mut self.random) as u16,
         };
         let updates = matches!(kind, OpKind::Update | OpKind::ReadModifyWrite);
         // Without conditional writes there is no draw, so that the others stay the same.

@@ -167,15 +167,21 @@ pub fn write_outer(frame: &mut [u8], source: Ip, destination: Ip, port: u16) {
     frame[6..12].copy_from_slice(&mac_of(source));
     frame[12..14].copy_from_slice(&[0x08, 0x00]);
 
+    // Whole words: the sum could not read bytes that were just written one by one without waiting.
+    let words = [
+        0x4500_0000 | u32::from(ip_len as u16),
+        0,
+        (64 << 24) | (17 << 16),
+        u32::from_be_bytes(source),
+        u32::from_be_bytes(destination),
+    ];
+    let sum = words.iter().map(|word| u64::from(*word)).sum();
+    let checksum = u32::from(!fold_sum(sum));
     let ip = &mut frame[ETHERNET_LEN..ETHERNET_LEN + IPV4_LEN];
-    ip[0] = 0x45;
-    ip[2..4].copy_from_slice(&(ip_len as u16).to_be_bytes());
-    ip[8] = 64;
-    ip[9] = 17;
+    ip[0..4].copy_from_slice(&words[0].to_be_bytes());
+    ip[8..12].copy_from_slice(&(words[2] | checksum).to_be_bytes());
     ip[12..16].copy_from_slice(&source);
     ip[16..20].copy_from_slice(&destination);
-    let checksum = !ones_complement_sum(ip);
-    ip[10..12].copy_from_slice(&checksum.to_be_bytes());
 
     let udp = &mut frame[ETHERNET_LEN + IPV4_LEN..KV_OFFSET];
     udp[0..2].copy_from_slice(&port.to_be_bytes());
@@ -191,6 +197,12 @@ pub(crate) fn ones_complement_sum(bytes: &[u8]) -> u16 {
     let mut last = [0; 4];
     last[..rest.len()].copy_from_slice(rest);
     sum += u64::from(u32::from_be_bytes(last));
+    fold_sum(sum)
+}
+
+/// Folds a sum of words of 32 bits to one's complement of 16 bits.
+fn fold_sum(sum: u64) -> u16 {
+    let mut sum = sum;
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }

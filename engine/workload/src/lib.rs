@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod arrivals;
 mod distribution;
 mod key_table;

@@ -3,6 +3,8 @@
 use crate::mix64;
 
 const ROUNDS: usize = 4;
+/// Maximum number of numbers that [`Permutation::apply_all`] takes at a time.
+const SIDE_BY_SIDE: usize = 16;
 
 /// A permutation of the numbers below `size`.
 #[derive(Debug, Clone)]
@@ -30,6 +32,28 @@ impl Permutation {
             number = self.encrypt(number);
             if number < self.size {
                 return number;
+            }
+        }
+    }
+
+    /// Replaces numbers (below `size`) by their images. This is faster than one at a time: the
+    /// processor computes several side by side.
+    pub fn apply_all(&self, numbers: &mut [u64]) {
+        for numbers in numbers.chunks_mut(SIDE_BY_SIDE) {
+            let mut left: [usize; SIDE_BY_SIDE] = std::array::from_fn(|at| at);
+            let mut count = numbers.len();
+            while count > 0 {
+                // As `apply`. The numbers that are out of range go on to the next round; no branch
+                // depends on which ones these are.
+                let mut outside = 0;
+                for at in 0..count {
+                    let index = left[at];
+                    let image = self.encrypt(numbers[index]);
+                    numbers[index] = image;
+                    left[outside] = index;
+                    outside += usize::from(image >= self.size);
+                }
+                count = outside;
             }
         }
     }
@@ -73,6 +97,9 @@ mod tests {
     fn it_is_a_bijection_with_its_inverse() {
         for size in [1u64, 2, 3, 4, 5, 17, 64, 65, 1000, 4097] {
             let permutation = Permutation::new(size, 99);
+            let mut all: Vec<u64> = (0..size).collect();
+            permutation.apply_all(&mut all);
+            assert!((0..size).all(|number| all[number as usize] == permutation.apply(number)));
             let mut seen = vec![false; size as usize];
             for number in 0..size {
                 let image = permutation.apply(number);

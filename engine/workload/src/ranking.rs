@@ -57,8 +57,20 @@ impl Ranking {
 
     /// Id of the key with this rank (0 is the hottest).
     pub fn key_at(&self, rank: u64) -> u64 {
+        self.permutation.apply(self.position_at(rank))
+    }
+
+    /// Replaces ranks by the ids of their keys.
+    pub fn keys_at(&self, ranks: &mut [u64]) {
+        for rank in ranks.iter_mut() {
+            *rank = self.position_at(*rank);
+        }
+        self.permutation.apply_all(ranks);
+    }
+
+    fn position_at(&self, rank: u64) -> u64 {
         let place = (rank + self.offset) % self.keys;
-        self.permutation.apply(*self.swapped.get(&place).unwrap_or(&place))
+        *self.swapped.get(&place).unwrap_or(&place)
     }
 
     /// Rank of the key with this id.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::ahead::{AHEAD, Ahead};
 use crate::keys::{Key, key_id, key_of};
 use crate::multiget::SizeSampler;
 use crate::wire_keys::{MAX_KEY_SIZE, MIN_KEY_SIZE, max_keys};
@@ -81,7 +82,7 @@ pub struct Operation {
     /// The key.
     pub key: Key,
     /// Bytes of the value to write; 0 for reads and deletes.
-    pub size: usize,
+    pub size: u16,
     /// Whether the write is to take effect only if the key is unchanged since it was last read.
     pub conditional: bool,
 }
@@ -93,6 +94,8 @@ pub struct Workload {
     zipf: Zipf,
     ranking: Ranking,
     random: Random,
+    /// Drawn by [`Workload::draw_ahead`]. `random` is in the state after them.
+    ahead: Ahead,
     /// Draws the number of keys of a read.
     sizes: SizeSampler,
     /// Number of inserts that this generator has drawn.
@@ -142,6 +145,7 @@ impl Workload {
             zipf: Zipf::new(config.keys, theta),
             ranking: Ranking::new(config.keys, config.seed),
             random: Random::new(config.seed, config.stream + 1),
+            ahead: Ahead::default(),
             inserts: 0,
             frontier: 0,
             completed: BTreeSet::new(),
@@ -155,11 +159,13 @@ impl Workload {
 
     /// The generator's random number generator, for arrivals.
     pub fn random(&mut self) -> &mut Random {
+        self.rewind();
         &mut self.random
     }
 
     /// Draws the next operation.
     pub fn draw(&mut self) -> Operation {
+        self.rewind();
         let kind = self.config.mix.draw(&mut self.random);
         let id = if kind == OpKind::Insert {
             let id = self.insert_id(self.inserts);
@@ -169,9 +175,58 @@ impl Workload {
             let rank = self.zipf.draw(&mut self.random);
             self.id_at(rank)
         };
+        self.operation(kind, id)
+    }
+
+    /// Draws the next operation, the same as [`Workload::draw`]. It draws several at a time, which
+    /// is faster: the processor computes them side by side. Whatever changes the workload or takes
+    /// its random numbers makes it draw the others again, so a caller does that rarely.
+    #[inline]
+    pub fn draw_ahead(&mut self) -> Operation {
+        if let Some(operation) = self.ahead.next() {
+            return operation;
+        }
+        let latest = matches!(self.config.popularity, Popularity::Latest { .. });
+        // An insert has effects beside its random numbers.
+        if latest || self.config.mix.insert > 0.0 {
+            return self.draw();
+        }
+        self.draw_several();
+        self.ahead.next().expect("they were drawn above")
+    }
+
+    /// Draws the next operations, none of which is an insert.
+    fn draw_several(&mut self) {
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let drawn = ahead.refill();
+        let mut ranks = [0; AHEAD];
+        for rank in &mut ranks {
+            let before = self.random.clone();
+            let kind = self.config.mix.draw(&mut self.random);
+            *rank = self.zipf.draw(&mut self.random);
+            drawn.push((self.operation(kind, 0), before));
+        }
+        self.ranking.keys_at(&mut ranks);
+        for ((operation, _), id) in drawn.iter_mut().zip(ranks) {
+            (operation.id, operation.key) = (id, key_of(id));
+        }
+        self.ahead = ahead;
+    }
+
+    /// Drops the operations that were drawn ahead, and restores the state before.
+    #[inline]
+    fn rewind(&mut self) {
+        if let Some(before) = self.ahead.rewind() {
+            self.random = before;
+        }
+    }
+
+    /// An operation of this kind for a key; draws the rest of it.
+    #[inline]
+    fn operation(&mut self, kind: OpKind, id: u64) -> Operation {
         let size = match kind {
             OpKind::Read | OpKind::Delete => 0,
-            _ => self.config.value_size.draw(&mut self.random),
+            _ => self.config.value_size.draw(&mut self.random) as u16,
         };
         let updates = matches!(kind, OpKind::Update | OpKind::ReadModifyWrite);
         // Without conditional writes there is no draw, so that the others stay the same.
@@ -218,6 +273,7 @@ impl Workload {
                         use zipf or uniform"
                 .to_owned());
         }
+        self.rewind();
         self.ranking.shift(shift)
     }
 
@@ -228,6 +284,7 @@ impl Workload {
     /// A sentence if the shares do not add up to 1.
     pub fn set_mix(&mut self, mix: Mix) -> Result<(), String> {
         mix.check()?;
+        self.rewind();
         self.config.mix = mix;
         Ok(())
     }
@@ -239,6 +296,7 @@ impl Workload {
     /// A sentence if the sizes are impossible.
     pub fn set_value_size(&mut self, size: ValueSize) -> Result<(), String> {
         size.check()?;
+        self.rewind();
         self.config.value_size = size;
         Ok(())
     }
@@ -340,6 +398,39 @@ mod tests {
         assert_ne!(draw(config), draw(other));
         let hottest = |config| Workload::new(config).unwrap().hottest(20).collect::<Vec<_>>();
         assert_eq!(hottest(config), hottest(other));
+    }
+
+    #[test]
+    fn operations_that_are_drawn_ahead_are_those_of_single_draws() {
+        let mixes = [Mix::YCSB_C, Mix::YCSB_A, Mix::YCSB_D, Mix::YCSB_F, Mix::writes(0.3, 0.5)];
+        for theta in [0.0, 0.7, 1.2] {
+            let value_size = ValueSize::Uniform { min: 16, max: 300 };
+            let popularity = Popularity::Zipf { theta };
+            let config = WorkloadConfig::new(999, Mix::YCSB_A, 42);
+            let config = WorkloadConfig { popularity, value_size, conditional: 0.3, ..config };
+            let mut single = Workload::new(config).unwrap();
+            let mut ahead = single.clone();
+            let mut random = Random::new(9, 1);
+            for _ in 0..3_000 {
+                let change = random.below(100);
+                let (some, mix) = (1 + random.below(50), mixes[random.below(5) as usize]);
+                for workload in [&mut single, &mut ahead] {
+                    match change {
+                        0 => workload.shift(Shift::HotIn { keys: some }).unwrap(),
+                        1 => workload.shift(Shift::Random { keys: some, top: 100 }).unwrap(),
+                        2 => workload.set_mix(mix).unwrap(),
+                        3 => workload.set_value_size(ValueSize::Fixed(77)).unwrap(),
+                        4 => workload.settle_insert(999),
+                        _ => {}
+                    }
+                }
+                match change {
+                    5 => assert_eq!(single.random().bits(), ahead.random().bits()),
+                    6 => assert_eq!(single.draw(), ahead.draw()),
+                    _ => assert_eq!(single.draw(), ahead.draw_ahead()),
+                }
+            }
+        }
     }
 
     #[test]

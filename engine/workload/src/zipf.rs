@@ -78,7 +78,7 @@ impl Zipf {
         loop {
             let u = self.high + random.unit() * (self.low - self.high);
             let x = self.inverse(u);
-            let k = x.round().clamp(1.0, self.ranks as f64);
+            let k = round(x).clamp(1.0, self.ranks as f64);
             let rank = k as u64 - 1;
             if k - x <= self.accept {
                 return rank;
@@ -138,6 +138,14 @@ impl Zipf {
     }
 }
 
+/// `x.round()` of a number below 2^63 that is not negative; less is 0. Without instructions that not
+/// every processor has, `round` is a call of a function.
+#[inline]
+fn round(x: f64) -> f64 {
+    let whole = (x as u64) as f64;
+    whole + f64::from(u8::from(x - whole >= 0.5))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +154,19 @@ mod tests {
         let weights: Vec<f64> = (1..=ranks).map(|k| (k as f64).powf(-theta)).collect();
         let total: f64 = weights.iter().sum();
         weights.iter().map(|w| w / total).collect()
+    }
+
+    #[test]
+    fn numbers_are_rounded_as_the_standard_library_does() {
+        let below_half = 0.5 - f64::EPSILON / 4.0;
+        for x in [0.0, below_half, 0.5, 1.0, 1.5, 2.5, 2.499_999_999, 1e8 + 0.5, 1e12 + 0.25] {
+            assert_eq!(round(x), x.round(), "{x}");
+        }
+        let mut random = Random::new(1, 1);
+        for _ in 0..100_000 {
+            let x = random.unit() * 2.0 / random.unit().max(1e-12);
+            assert_eq!(round(x), x.round(), "{x}");
+        }
     }
 
     #[test]

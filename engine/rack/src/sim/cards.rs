@@ -20,11 +20,12 @@ use netkv_fpga::{Design, Error, PortSettings};
 use netkv_roles::Nanos;
 use serde_json::{Map, Value};
 
+use super::Simulation;
 use super::config::{CardConfig, End, IdleModel, IdleReport, RackConfig};
+use super::event::Event;
 use super::fabric::NO_LINK;
 use super::frames::FrameId;
 use super::link::bytes_on_line;
-use super::{Event, Simulation};
 
 /// Cycles within which a design must be ready after a reset.
 const READY_CYCLES: u64 = 10_000_000;

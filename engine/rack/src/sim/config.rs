@@ -8,6 +8,7 @@ use netkv_workload::Distribution;
 use serde::Deserialize;
 
 use super::channel::ChannelModel;
+use super::event::{MAX_LINKS, MAX_NODES};
 use super::link::LinkModel;
 use crate::config::{LoadConfig, ValueSize, default_key_size, one_rack};
 
@@ -278,6 +279,16 @@ impl RackConfig {
     pub fn check(&self) -> Result<(), String> {
         if self.servers.count == 0 || self.load.clients == 0 || self.switches.is_empty() {
             return Err("A rack has at least a client, a switch and a server.".to_owned());
+        }
+        let servers = usize::from(self.servers.count);
+        for (what, count, most) in [
+            ("servers", servers, MAX_NODES),
+            ("switches", self.switches.len(), MAX_NODES),
+            ("cables", self.links.len(), MAX_LINKS / 2),
+        ] {
+            if count > most {
+                return Err(format!("A rack has at most {most} {what}, not {count}."));
+            }
         }
         positive("control.rate", self.control.rate)?;
         time("control.latency_s", self.control.latency_s)?;

@@ -20,10 +20,11 @@ use serde_json::{Value, json};
 
 use super::channel::{Channel, Sent};
 use super::config::{RackConfig, SwitchConfig};
+use super::event::Event;
 use super::frames::{FrameId, Frames};
 use super::queue::Queue;
 use super::table_update::TableUpdate;
-use super::{Engines, Event, Simulation};
+use super::{Engines, Simulation};
 use crate::backlog::Class;
 
 /// A message that has reached the other end of a control channel.

@@ -6,12 +6,13 @@ use netkv_roles::{Actions, Coordinator, Frames, Nanos, first_request};
 use netkv_workload::Random;
 use serde_json::Value;
 
+use super::Simulation;
 use super::config::{CoordinatorModel, RackConfig};
 use super::costs::Costs;
 use super::cpu::Cpu;
+use super::event::Event;
 use super::fabric::NO_LINK;
 use super::frames::FrameId;
-use super::{Event, Simulation};
 use crate::counters::document;
 
 struct Node {

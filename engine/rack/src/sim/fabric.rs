@@ -5,13 +5,14 @@ use netkv_roles::Nanos;
 use super::cards::Cards;
 use super::config::{End, RackConfig};
 use super::coordinators::Coordinators;
+use super::event::Event;
 use super::frames::FrameId;
 use super::hosts::Hosts;
 use super::journal::{Journal, Outcome};
 use super::link::{Link, LinkCounts};
 use super::servers::Servers;
 use super::switches::{PORTS, Switches};
-use super::{Engines, Event, Simulation};
+use super::{Engines, Simulation};
 use crate::impair::{Impairer, Impairment};
 
 /// The number of no link, for a node without a cable.

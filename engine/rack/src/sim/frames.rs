@@ -29,6 +29,18 @@ impl FrameId {
         Self(size << PLACE_BITS | place)
     }
 
+    /// The frame as a number, for [`FrameId::from_bits`].
+    #[inline(always)]
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The frame with this number.
+    #[inline(always)]
+    pub fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
     fn size(self) -> u32 {
         self.0 >> PLACE_BITS
     }

@@ -6,12 +6,13 @@ use netkv_roles::{Frames, Nanos};
 use netkv_wire::{ETHERNET_LEN, client_of_ip};
 use netkv_workload::Random;
 
+use super::Simulation;
 use super::config::RackConfig;
 use super::costs::Costs;
 use super::cpu::Cpu;
+use super::event::Event;
 use super::fabric::NO_LINK;
 use super::frames::FrameId;
-use super::{Event, Simulation};
 
 struct Host {
     cpu: Cpu,

@@ -16,6 +16,7 @@ mod control;
 mod coordinators;
 mod costs;
 mod cpu;
+mod event;
 mod fabric;
 mod frames;
 mod hosts;
@@ -40,62 +41,17 @@ use crate::command::Command;
 use crate::generator::Generator;
 use cards::Cards;
 pub use config::{End, RackConfig};
+use control::Controls;
 pub use control::Notice;
-use control::{Controls, Way};
 use coordinators::Coordinators;
+use event::Event;
 use fabric::Fabric;
-use frames::{FrameId, Frames};
+use frames::Frames;
 use hosts::Hosts;
 use queue::Queue;
 use servers::Servers;
 use switches::Switches;
 pub use table_update::TableUpdate;
-
-/// A future event.
-#[derive(Debug, Clone, Copy)]
-enum Event {
-    /// A frame has reached the end of a link.
-    Arrive { link: u32, frame: FrameId },
-    /// A recirculated frame leaves a switch.
-    Leave { switch: u16, port: u16, frame: FrameId },
-    /// A server's processor is done with a frame.
-    Served { server: u16, incarnation: u16, frame: FrameId },
-    /// A timer of a server is due.
-    ServerTimer { server: u16, incarnation: u16 },
-    /// A client's processor is done with a frame.
-    Received { host: u16, frame: FrameId },
-    /// The coordinator's processor is done with a frame.
-    Coordinated { incarnation: u16, frame: FrameId },
-    /// The clock of a card runs.
-    Card { card: u16, turn: u32 },
-    /// A timer of the coordinator is due.
-    CoordinatorTimer { incarnation: u16 },
-    /// A frame from the controller has reached a switch.
-    PacketOut { switch: u16, incarnation: u16, frame: FrameId },
-    /// A message has reached the other end of a control channel.
-    Control { message: u32 },
-    /// A control channel may send the next message.
-    ChannelFree { switch: u16, way: Way, incarnation: u16 },
-}
-
-impl Event {
-    /// The frame of the event.
-    fn frame(&self) -> Option<FrameId> {
-        match *self {
-            Self::Arrive { frame, .. }
-            | Self::Leave { frame, .. }
-            | Self::Served { frame, .. }
-            | Self::Received { frame, .. }
-            | Self::Coordinated { frame, .. }
-            | Self::PacketOut { frame, .. } => Some(frame),
-            Self::ServerTimer { .. }
-            | Self::CoordinatorTimer { .. }
-            | Self::Card { .. }
-            | Self::Control { .. }
-            | Self::ChannelFree { .. } => None,
-        }
-    }
-}
 
 type Engines<'a> = [SwitchGuard<'a>];
 

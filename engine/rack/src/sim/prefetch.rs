@@ -9,7 +9,8 @@
 use netkv_dataplane::Frame;
 
 use super::config::End;
-use super::{Engines, Event, Simulation};
+use super::event::Event;
+use super::{Engines, Simulation};
 use crate::sys::prefetch;
 
 /// Maximum number of frames that are announced to a switch at a time.
@@ -24,7 +25,7 @@ impl Simulation {
         }
         let mut arrivals = Arrivals::default();
         for event in first {
-            match *event {
+            match event {
                 Event::Arrive { link, frame } => {
                     if let End::Switch(switch, port) = self.fabric.end(link) {
                         let bytes = self.frames.get(frame);

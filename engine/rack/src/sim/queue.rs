@@ -15,6 +15,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::marker::PhantomData;
 
 use netkv_roles::Nanos;
 
@@ -32,53 +33,38 @@ const PERIOD: u64 = 4096;
 /// A current bucket with more events is too wide.
 const CROWDED: usize = 512;
 
+/// An event that fits 8 bytes.
+pub trait Packed {
+    /// The event as a number.
+    fn pack(self) -> u64;
+    /// The event of this number.
+    fn unpack(bits: u64) -> Self;
+}
+
 #[derive(Debug, Clone, Copy)]
-struct Entry<E> {
+struct Entry {
     at: Nanos,
-    event: E,
+    /// The packed event.
+    event: u64,
 }
 
-/// An event that is too far in the future for the buckets.
-#[derive(Debug, Clone, Copy)]
-struct Later<E> {
-    /// Its time and the number of events that were added before it.
-    key: (Nanos, u64),
-    event: E,
-}
-
-impl<E> PartialEq for Later<E> {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl<E> Eq for Later<E> {}
-
-impl<E> PartialOrd for Later<E> {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<E> Ord for Later<E> {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
-    }
-}
+/// An event that is too far in the future for the buckets: its time, the number of events that were
+/// added before it, and the packed event.
+type Later = (Nanos, u64, u64);
 
 /// An event queue: see the module.
 #[derive(Debug)]
 pub struct Queue<E> {
     width_bits: u32,
-    buckets: Vec<Vec<Entry<E>>>,
+    buckets: Vec<Vec<Entry>>,
     /// A bit for each bucket that is not empty.
     filled: Vec<u64>,
     /// Number (time over width) of the current bucket.
     current_bucket: u64,
-    current: Vec<Entry<E>>,
+    current: Vec<Entry>,
     /// Index of the next event in `current`.
     head: usize,
-    later: BinaryHeap<Reverse<Later<E>>>,
+    later: BinaryHeap<Reverse<Later>>,
     /// Number of events that were added.
     added: u64,
     len: usize,
@@ -87,9 +73,10 @@ pub struct Queue<E> {
     period_began: Nanos,
     /// Whether the current bucket is another one than at the last call of [`Queue::take_turn`].
     turned: bool,
+    events: PhantomData<E>,
 }
 
-impl<E: Copy> Default for Queue<E> {
+impl<E> Default for Queue<E> {
     fn default() -> Self {
         Self {
             width_bits: WIDTH_BITS,
@@ -104,15 +91,16 @@ impl<E: Copy> Default for Queue<E> {
             removed: 0,
             period_began: 0,
             turned: false,
+            events: PhantomData,
         }
     }
 }
 
-impl<E: Copy> Queue<E> {
+impl<E: Packed> Queue<E> {
     /// Adds an event, which may be in the past.
-    // Inlined, so that an event is written to its place and not first to the stack.
     #[inline(always)]
     pub fn push(&mut self, at: Nanos, event: E) {
+        let event = event.pack();
         self.added += 1;
         self.len += 1;
         let bucket = at >> self.width_bits;
@@ -125,13 +113,13 @@ impl<E: Copy> Queue<E> {
 
     /// Adds an event that is not in one of the next buckets.
     #[cold]
-    fn push_elsewhere(&mut self, at: Nanos, event: E) {
+    fn push_elsewhere(&mut self, at: Nanos, event: u64) {
         if at >> self.width_bits <= self.current_bucket {
             let left = &self.current[self.head..];
             let index = self.head + left.partition_point(|other| other.at <= at);
             self.current.insert(index, Entry { at, event });
         } else {
-            self.later.push(Reverse(Later { key: (at, self.added), event }));
+            self.later.push(Reverse((at, self.added, event)));
         }
     }
 
@@ -160,7 +148,7 @@ impl<E: Copy> Queue<E> {
         if self.removed.is_multiple_of(PERIOD) {
             self.choose_width(at);
         }
-        Some((at, event))
+        Some((at, E::unpack(event)))
     }
 
     /// Whether another bucket has become the current one since the last call.
@@ -172,7 +160,7 @@ impl<E: Copy> Queue<E> {
     /// The events in the first and in the second bucket after the current one, without empty ones,
     /// in no order. Starts loading the one after them into the processor's caches.
     #[inline]
-    pub fn following(&self) -> [impl Iterator<Item = &E>; 2] {
+    pub fn following(&self) -> [impl Iterator<Item = E>; 2] {
         let first = self.filled_after(self.current_bucket);
         let second = first.and_then(|first| self.filled_after(first));
         if let Some(third) = second.and_then(|second| self.filled_after(second)) {
@@ -180,11 +168,11 @@ impl<E: Copy> Queue<E> {
         }
         [first, second].map(|number| {
             let entries = number.map_or(&[][..], |number| self.bucket(number));
-            entries.iter().map(|entry| &entry.event)
+            entries.iter().map(|entry| E::unpack(entry.event))
         })
     }
 
-    fn bucket(&self, number: u64) -> &[Entry<E>] {
+    fn bucket(&self, number: u64) -> &[Entry] {
         &self.buckets[(number & (BUCKETS - 1)) as usize]
     }
 
@@ -194,7 +182,7 @@ impl<E: Copy> Queue<E> {
     }
 
     #[inline]
-    fn add_to_bucket(&mut self, bucket: u64, entry: Entry<E>) {
+    fn add_to_bucket(&mut self, bucket: u64, entry: Entry) {
         let index = bucket & (BUCKETS - 1);
         self.buckets[index as usize].push(entry);
         self.filled[(index / 64) as usize] |= 1 << (index % 64);
@@ -206,7 +194,7 @@ impl<E: Copy> Queue<E> {
             return;
         }
         let near = self.filled_after(self.current_bucket);
-        let far = self.later.peek().map(|Reverse(later)| later.key.0 >> self.width_bits);
+        let far = self.later.peek().map(|Reverse((at, ..))| at >> self.width_bits);
         let Some(next) = [near, far].into_iter().flatten().min() else { return };
         if next > until >> self.width_bits {
             return;
@@ -235,14 +223,13 @@ impl<E: Copy> Queue<E> {
     /// Moves the events that are near now from the heap to their buckets, including those of the
     /// current one.
     fn take_from_heap(&mut self) {
-        while let Some(Reverse(later)) = self.later.peek() {
-            let bucket = later.key.0 >> self.width_bits;
+        while let Some(&Reverse((at, _, event))) = self.later.peek() {
+            let bucket = at >> self.width_bits;
             if bucket - self.current_bucket >= BUCKETS {
                 break;
             }
-            let entry = Entry { at: later.key.0, event: later.event };
             self.later.pop();
-            self.add_to_bucket(bucket, entry);
+            self.add_to_bucket(bucket, Entry { at, event });
         }
     }
 
@@ -275,7 +262,7 @@ impl<E: Copy> Queue<E> {
             if bucket - self.current_bucket < BUCKETS {
                 self.add_to_bucket(bucket, Entry { at, event });
             } else {
-                self.later.push(Reverse(Later { key: (at, number), event }));
+                self.later.push(Reverse((at, number, event)));
             }
         }
         self.take_from_heap();
@@ -312,11 +299,21 @@ mod tests {
     use super::*;
     use netkv_workload::Random;
 
+    impl Packed for u64 {
+        fn pack(self) -> u64 {
+            self
+        }
+
+        fn unpack(bits: u64) -> Self {
+            bits
+        }
+    }
+
     #[test]
     fn events_are_ordered_by_time_and_then_by_insertion() {
         let mut random = Random::new(3, 0);
         for spread in [10, 3_000, 1_000_000, 40_000_000, 5_000_000_000] {
-            let mut queue = Queue::default();
+            let mut queue = Queue::<u64>::default();
             let mut expected = std::collections::BTreeMap::new();
             let (mut now, mut added) = (0, 0u64);
             for _ in 0..20_000 {
@@ -348,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_far_timer_does_not_slow_down_earlier_events() {
-        let mut queue = Queue::default();
+        let mut queue = Queue::<u64>::default();
         queue.push(1_000_000_000, 0);
         assert_eq!(queue.next(500), None);
         for at in 0..10_000 {
@@ -361,15 +358,15 @@ mod tests {
 
     #[test]
     fn buckets_have_few_events_at_every_rate() {
-        let mut queue = Queue::default();
+        let mut queue = Queue::<u64>::default();
         let mut now = 0;
         for gap in [1_000, 30, 200_000, 1_000_000, 100] {
-            (0..1000).for_each(|at| queue.push(now + at * gap, ()));
+            (0..1000).for_each(|at| queue.push(now + at * gap, 0));
             let (mut buckets, mut events) = (0, 0);
             while events < 40_000 {
                 buckets += u32::from(queue.head == queue.current.len());
                 now = queue.pop().unwrap().0;
-                queue.push(now + 1000 * gap, ());
+                queue.push(now + 1000 * gap, 0);
                 events += 1;
                 assert!(events < 10_000 || queue.current.len() <= 8 * USUAL as usize);
             }
@@ -380,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_crowd_at_one_time_keeps_its_order() {
-        let mut queue = Queue::default();
+        let mut queue = Queue::<u64>::default();
         for number in 0..5_000 {
             queue.push(1_000_000_000 + number % 3, number);
             queue.push(50, number);

@@ -7,13 +7,14 @@ use netkv_roles::{Actions, Applied, Frames, MemoryStore, Nanos, Server, Work, fi
 use netkv_workload::{Distribution, MAX_KEYS, Random};
 use serde_json::{Value, json};
 
+use super::Simulation;
 use super::config::{RackConfig, ServersConfig};
 use super::costs::Costs;
 use super::cpu::Cpu;
+use super::event::Event;
 use super::fabric::NO_LINK;
 use super::frames::FrameId;
 use super::warmth::Warmth;
-use super::{Event, Simulation};
 use crate::counters::document;
 use crate::sys::prefetch;
 

@@ -5,10 +5,11 @@ use netkv_roles::Nanos;
 use netkv_wire::CPU_PORT;
 
 use super::config::{RackConfig, SwitchConfig};
+use super::event::Event;
 use super::fabric::{NO_LINK, is_port};
 use super::frames::FrameId;
 use super::pipes::Pipes;
-use super::{Engines, Event, Simulation};
+use super::{Engines, Simulation};
 
 /// v1model's ports have 9 bits; port 511 means drop.
 pub(super) const PORTS: usize = 511;

@@ -17,11 +17,15 @@ impl<T> Slots<T> {
     /// Adds an entry and returns its number, which no other present entry has.
     #[inline(always)]
     pub fn add(&mut self, entry: T) -> u32 {
-        if let Some(number) = self.free.pop() {
-            self.slots[number as usize] = Some(entry);
-            return number;
-        }
-        self.slots.push(Some(entry));
+        let number = self.free.pop().unwrap_or_else(|| self.grow());
+        self.slots[number as usize] = Some(entry);
+        number
+    }
+
+    /// The number of a new slot.
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        self.slots.push(None);
         (self.slots.len() - 1) as u32
     }
 

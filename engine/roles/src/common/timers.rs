@@ -18,16 +18,19 @@ pub(crate) struct Timers<T: Ord> {
     /// Each is ascending, and none is empty.
     queues: Vec<VecDeque<(Nanos, T)>>,
     heap: BinaryHeap<Reverse<(Nanos, T)>>,
+    /// When the first timer is due; `Nanos::MAX` if there is none.
+    next: Nanos,
     /// Memory of queues that became empty.
     spare: Vec<VecDeque<(Nanos, T)>>,
 }
 
 impl<T: Ord> Timers<T> {
     pub(crate) fn new() -> Self {
-        Self { queues: Vec::new(), heap: BinaryHeap::new(), spare: Vec::new() }
+        Self { queues: Vec::new(), heap: BinaryHeap::new(), next: Nanos::MAX, spare: Vec::new() }
     }
 
     pub(crate) fn set(&mut self, at: Nanos, event: T) {
+        self.next = self.next.min(at);
         let entry = (at, event);
         let before = self.queues.iter_mut().filter(|queue| queue.back() <= Some(&entry));
         // The queue with the latest last timer, so that the others remain for earlier ones.
@@ -59,18 +62,33 @@ impl<T: Ord> Timers<T> {
                 queue.pop_front();
             }
         }
+        self.find_next();
     }
 
     /// When the first timer is due.
     #[inline]
     pub(crate) fn next(&self) -> Option<Nanos> {
+        Some(self.next).filter(|at| *at != Nanos::MAX)
+    }
+
+    fn find_next(&mut self) {
         let queued = self.queues.iter().filter_map(|queue| queue.front());
         let other = self.heap.peek().map(|Reverse(entry)| entry);
-        queued.chain(other).map(|(at, _)| *at).min()
+        self.next = queued.chain(other).map(|(at, _)| *at).min().unwrap_or(Nanos::MAX);
     }
 
     /// Takes the first timer that is due at `now`, with its time.
+    #[inline]
     pub(crate) fn take(&mut self, now: Nanos) -> Option<(Nanos, T)> {
+        if self.next > now {
+            return None;
+        }
+        let taken = self.take_first(now);
+        self.find_next();
+        taken
+    }
+
+    fn take_first(&mut self, now: Nanos) -> Option<(Nanos, T)> {
         let fronts = self.queues.iter().map(VecDeque::front).enumerate();
         let first = fronts.min_by(|a, b| a.1.cmp(&b.1)).and_then(|(at, it)| Some((at, it?)));
         if let Some(Reverse(other)) = self.heap.peek()

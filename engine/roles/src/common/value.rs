@@ -5,9 +5,26 @@
 //! cut, mixed with another, or stored under another key is recognised.
 
 use netkv_wire::Key;
-use netkv_workload::{MIN_VALUE_SIZE, mix64};
+use netkv_workload::{MAX_VALUE_SIZE, MIN_VALUE_SIZE, mix64};
 
 use crate::WriteId;
+
+/// [`mask`] of the words of a value of [`MAX_VALUE_SIZE`].
+static MASKS: [u64; (MAX_VALUE_SIZE - MIN_VALUE_SIZE) / 8] = {
+    let mut masks = [0; (MAX_VALUE_SIZE - MIN_VALUE_SIZE) / 8];
+    let mut at = 0;
+    while at < masks.len() {
+        masks[at] = mask(at);
+        at += 1;
+    }
+    masks
+};
+
+/// What a word after the first 16 bytes differs by from the check word, both in reversed order of
+/// bytes: so many words are written or compared at a time, without reversing each.
+const fn mask(number: usize) -> u64 {
+    (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).swap_bytes()
+}
 
 /// Writes the value that `writer` writes to `key` into `value` (at least 16 bytes, all of it).
 ///
@@ -22,10 +39,17 @@ pub fn fill_value(key: &Key, writer: WriteId, value: &mut [u8]) {
     value[6..8].copy_from_slice(&(length as u16).to_be_bytes());
     value[8..16].copy_from_slice(&check.to_be_bytes());
     let (words, rest) = value[MIN_VALUE_SIZE..].as_chunks_mut();
-    for (number, word) in words.iter_mut().enumerate() {
-        *word = filler(check, number);
+    let check = check.swap_bytes();
+    for (word, mask) in words.iter_mut().zip(&MASKS) {
+        *word = (check ^ mask).to_le_bytes();
     }
-    rest.copy_from_slice(&filler(check, words.len())[..rest.len()]);
+    // Longer values than those of a load generator are for tests.
+    for (number, word) in words.iter_mut().enumerate().skip(MASKS.len()) {
+        *word = (check ^ mask(number)).to_le_bytes();
+    }
+    for (byte, filler) in rest.iter_mut().zip((check ^ mask(words.len())).to_le_bytes()) {
+        *byte = filler;
+    }
 }
 
 /// The value of an unwritten key of the keyspace: servers generate it, clients expect it.
@@ -44,14 +68,17 @@ pub fn read_writer(key: &Key, value: &[u8]) -> Option<WriteId> {
     };
     let check = check_word(key, writer, value.len());
     let (words, rest) = value[MIN_VALUE_SIZE..].as_chunks();
+    let filler = check.swap_bytes();
     // Without a branch for each word, several are compared at a time.
-    let differences = words.iter().enumerate().fold(0, |sum, (number, word)| {
-        sum | (u64::from_ne_bytes(*word) ^ u64::from_ne_bytes(filler(check, number)))
-    });
+    let differs = |word: &[u8; 8], mask: u64| u64::from_le_bytes(*word) ^ filler ^ mask;
+    let near = words.iter().zip(&MASKS).fold(0, |sum, (word, mask)| sum | differs(word, *mask));
+    let far = words.iter().enumerate().skip(MASKS.len());
+    let differences = far.fold(near, |sum, (at, word)| sum | differs(word, mask(at)));
+    let mut last = (filler ^ mask(words.len())).to_le_bytes().into_iter();
     let whole = value[6..8] == (value.len() as u16).to_be_bytes()
         && value[8..16] == check.to_be_bytes()
         && differences == 0
-        && *rest == filler(check, words.len())[..rest.len()];
+        && rest.iter().all(|byte| last.next() == Some(*byte));
     whole.then_some(writer)
 }
 
@@ -62,10 +89,6 @@ fn check_word(key: &Key, writer: WriteId, length: usize) -> u64 {
     mix64(first ^ mix64(second ^ mix64(who)))
 }
 
-fn filler(check: u64, number: usize) -> [u8; 8] {
-    (check ^ (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_be_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,7 +97,7 @@ mod tests {
     #[test]
     fn a_value_names_its_writer_and_flipped_bits_are_detected() {
         let writer = WriteId { client: 7, request: 0xdead_beef };
-        for size in [16, 17, 23, 24, 100, 128, 1024] {
+        for size in [16, 17, 23, 24, 100, 128, 1024, 1041] {
             let mut value = vec![0; size];
             fill_value(&key_of(3), writer, &mut value);
             assert_eq!(read_writer(&key_of(3), &value), Some(writer));

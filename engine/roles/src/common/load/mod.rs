@@ -104,6 +104,12 @@ impl Load {
         }
     }
 
+    /// Whether an operation starts whenever another one ends (closed loop).
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        matches!(self.arrivals, Arrivals::Closed { .. })
+    }
+
     /// When the next operation arrives; `Nanos::MAX` for never.
     pub(crate) fn due(&self) -> Nanos {
         self.next_arrival

@@ -162,7 +162,7 @@ impl Client {
         let mut ids = std::mem::take(&mut self.ids);
         let drawn = self.workload.draw_keys(&mut ids);
         operation.begin(drawn.kind, intended, intended + self.config.load.deadline);
-        (operation.id, operation.size) = (drawn.id, drawn.size);
+        (operation.id, operation.size) = (drawn.id, drawn.size.into());
         let keys = self.workload.config().keys;
         ids.iter().for_each(|id| operation.add_id(*id, keys, &self.config.layout));
         if drawn.kind == OpKind::Read {

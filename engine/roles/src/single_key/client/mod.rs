@@ -115,7 +115,12 @@ impl<P: Protocol> Client<P> {
             let Some(intended) = self.load.next(now, self.outstanding, has_room, counts) else {
                 return;
             };
-            let operation = self.workload.draw();
+            // Arrivals of an open loop take random numbers between the operations.
+            let operation = if self.load.is_closed() {
+                self.workload.draw_ahead()
+            } else {
+                self.workload.draw()
+            };
             self.begin(now, intended, operation, out);
         }
     }
@@ -144,7 +149,9 @@ impl<P: Protocol> crate::Client for Client<P> {
         while let Some((at, number)) = self.timers.take(now) {
             self.on_timer(now, at, number, out);
         }
-        self.load.arrive(now, self.workload.random(), &mut self.stats.counts);
+        if self.load.due() <= now {
+            self.load.arrive(now, self.workload.random(), &mut self.stats.counts);
+        }
         self.fill(now, out);
     }
 

@@ -13,7 +13,7 @@ use crate::{Actions, Nanos, fill_value};
 /// So many timers more than twice the requests under way are kept.
 const MORE_TIMERS: usize = 64;
 
-/// An operation under way, in three cache lines.
+/// An operation under way, in two cache lines.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct Request {
@@ -42,7 +42,7 @@ pub(super) struct Request {
     pub(super) ticket: Option<ReadTicket>,
 }
 
-const _: () = assert!(size_of::<Option<Request>>() == 192);
+const _: () = assert!(size_of::<Option<Request>>() == 128);
 
 impl Request {
     #[inline(always)]
@@ -118,7 +118,7 @@ impl<P: Protocol> Client<P> {
         }
         let expected = self.requests[slot as usize].as_ref();
         let written = expected.map_or(0, |it| if it.op == Op::Put { it.operation.size } else { 0 });
-        match self.protocol.judge(&frame, written) {
+        match self.protocol.judge(&frame, written.into()) {
             Verdict::Accept => {}
             Verdict::Ignore => {
                 self.stats.counts.ignored += 1;
@@ -224,7 +224,7 @@ impl<P: Protocol> Client<P> {
     /// Hands a completed write to the protocol.
     pub(super) fn note_written(&mut self, request: &Request, frame: &FrameView<'_>) {
         let (key, id) = (&request.operation.key, request.id());
-        let length = (request.op == Op::Put).then_some(request.operation.size as u16);
+        let length = (request.op == Op::Put).then_some(request.operation.size);
         let fill = |value: &mut [u8]| match &request.submitted {
             Some(submitted) => value.copy_from_slice(&submitted.value),
             None => fill_value(key, id, value),
@@ -243,7 +243,9 @@ impl<P: Protocol> Client<P> {
             (self.requests.len() - 1) as u32
         });
         self.outstanding += 1;
-        self.requests[slot as usize] = Some(request);
+        // A free slot is empty. To drop what it has, the compiler would first write the request to
+        // the stack, and copy it from there.
+        std::mem::forget(self.requests[slot as usize].replace(request));
         self.enter(now, slot, out);
     }
 
@@ -297,7 +299,7 @@ impl<P: Protocol> Client<P> {
         if let Some(submitted) = &request.submitted {
             out.send(&message.with_value(&submitted.value));
         } else if request.op == Op::Put {
-            self.value.resize(request.operation.size, 0);
+            self.value.resize(request.operation.size.into(), 0);
             fill_value(&key, request.id(), &mut self.value);
             out.send(&message.with_value(&self.value));
         } else {

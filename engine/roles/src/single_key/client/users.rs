@@ -147,7 +147,8 @@ impl<P: Protocol> Client<P> {
         users.next += 1;
         for (key_index, (key, _)) in answers.iter().enumerate() {
             let submitted = Box::new(Submitted { group, key_index, value: value.to_vec() });
-            let (id, size) = (u64::MAX, value.len());
+            // No value is longer than `MAX_VALUE`.
+            let (id, size) = (u64::MAX, value.len() as u16);
             let operation = Operation { kind, id, key: *key, size, conditional: false };
             users.waiting.push_back(Waiting { submitted, operation, deadline });
         }

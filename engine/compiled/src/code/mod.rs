@@ -31,6 +31,7 @@ mod ops;
 mod parse;
 mod passes;
 mod position;
+mod slots;
 mod table;
 mod unit;
 mod wide;

@@ -1,19 +1,19 @@
 //! Compiled functions: their start, the graphs that they run, and their end.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cranelift_frontend::FunctionBuilder;
 use netkv_dataplane::{CopyTarget, Counts, Graph, NO_LIST, Requests, instance};
 use netkv_ir::{BlockId, Cfg, Program};
 
-use super::builder::{Builder, Shapes, context_memory, field, frame_memory, objects_memory};
+use super::builder::{Builder, Shapes, field, frame_memory, objects_memory};
 use super::cells::remove_unused_loads;
 use super::copies::EgressOfCopy;
 use super::ops::{DROP_PORT, Flow};
 use super::passes::Origins;
 use super::position::{Position, positions, successors};
 use crate::CompileError;
-use crate::context::{Ahead, outcome};
+use crate::context::outcome;
 use crate::machine::Assembler;
 use crate::passes::Pass;
 use crate::paths::{Arrival, Stage};
@@ -107,7 +107,8 @@ impl Builder<'_> {
         self.received_from(port);
     }
 
-    fn received_from(&mut self, port: Value) {
+    /// As [`Builder::received_packet`], with the port that received the frame.
+    pub(super) fn received_from(&mut self, port: Value) {
         self.new_packet(&Words::empty(self.program));
         let standard = &self.program.standard_metadata;
         self.store_number(standard.ingress_port, port);
@@ -476,52 +477,6 @@ impl Builder<'_> {
         let written = self.b.use_var(self.vars.written);
         self.context_store(field!(out_length), written);
         self.return_outcome(outcome::SENT);
-    }
-
-    /// Stores the address of the first slot for each of the frames that come next, or null. The key is
-    /// computed by the parser only, which makes no checks but those of the length. In a loop over
-    /// frames the processor computes several addresses at a time.
-    fn slot_addresses(&mut self, lookup: &Lookup<'_>) {
-        self.only_slot = true;
-        let (each, next, done) = (self.new_block(), self.new_block(), self.new_block());
-        let [first, count] =
-            [field!(ahead), field!(ahead_count)].map(|at| self.context_constant(at));
-        let size = self.b.ins().imul_imm(count, size_of::<Ahead>() as i64);
-        let end = self.b.ins().iadd(first, size);
-        let at = self.b.append_block_param(each, types::I64);
-        let slot = self.b.append_block_param(next, types::I64);
-        self.b.ins().brif(count, each, &[BlockArg::Value(first)], done, &[]);
-
-        self.b.switch_to_block(each);
-        let [frame, length, port] = [
-            std::mem::offset_of!(Ahead, frame),
-            std::mem::offset_of!(Ahead, length),
-            std::mem::offset_of!(Ahead, port),
-        ]
-        .map(|offset| self.b.ins().load(types::I64, context_memory(), at, offset as i32));
-        (self.frame, self.payload, self.frame_length) = (frame, frame, length);
-        self.received_from(port);
-        self.graph(Graph::Parser);
-        let none = BlockArg::Value(self.constant(0));
-        for (cond, holds) in &lookup.conditions {
-            let cond = self.condition(cond);
-            let other = self.b.ins().icmp_imm(IntCC::NotEqual, cond, i64::from(*holds));
-            let reaches = self.new_block();
-            self.b.ins().brif(other, next, &[none], reaches, &[]);
-            self.enter(reaches);
-        }
-        let address = self.first_slot(lookup.apply);
-        self.b.ins().jump(next, &[BlockArg::Value(address)]);
-
-        self.enter(next);
-        let offset = std::mem::offset_of!(Ahead, slot) as i32;
-        self.b.ins().store(context_memory(), slot, at, offset);
-        let following = self.b.ins().iadd_imm(at, size_of::<Ahead>() as i64);
-        let left = self.b.ins().icmp(IntCC::NotEqual, following, end);
-        self.b.ins().brif(left, each, &[BlockArg::Value(following)], done, &[]);
-        self.b.seal_block(each);
-        self.enter(done);
-        self.return_outcome(0);
     }
 
     /// Compiles a graph. The current block is then the one that follows it.

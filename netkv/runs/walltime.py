@@ -52,13 +52,13 @@ _CARD_S = 1.7e-4
 design is simulated by clock cycles."""
 _FUNCTION_S = 2.2e-4
 """Seconds of a simulated card in clients for a request that is alone in it, for each of its
-functions: all of them have a clock cycle when one has. Measured: 170 to 300 us with 1 function, 430
-to 550 us with 2, 790 to 950 us with 4, 1,480 to 1,870 us with 8 (`client-cache-tenants` and
-`client-cache-hit-ratio` with 1 request outstanding, in processor time)."""
+functions: all of them have a clock cycle when one has. Measured in processor time, with scenarios
+of such cards and 1 request outstanding: 170 to 300 us with 1 function, 430 to 550 us with 2, 790
+to 950 us with 4, 1,480 to 1,870 us with 8."""
 _CROWDED_CARD_S = 8e-4
 """The most of such a card for a request: requests of several functions share clock cycles.
-Measured: 570 to 1,060 us with 4 functions, 650 to 910 us with 8 (`client-cache-tenants` with 32 and
-128 requests outstanding)."""
+Measured with 32 and 128 requests outstanding: 570 to 1,060 us with 4 functions, 650 to 910 us with
+8."""
 _CYCLE_S = 1e-6
 """Seconds of a simulated card for a clock cycle, in clients for each function; its clock stands
 still while it has no request."""

@@ -271,8 +271,9 @@ def test_gateway_and_its_frames_are_seen(api: Api, lab: str) -> None:
 
         def seen() -> Any:
             client.set("key", "value")
-            nodes = {node["name"]: node for node in api.get(lab)["nodes"]}
             rates = [each["programs"] for each in api.get(f"{lab}/samples", after=-1)["samples"]]
+            # The nodes after the samples: the gateway may have begun to send between the two.
+            nodes = {node["name"]: node for node in api.get(lab)["nodes"]}
             return nodes["external-1"] if rates and "external-1" in rates[0] else None
 
         node = until(seen, "the gateway has a place")

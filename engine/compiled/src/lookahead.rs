@@ -1,6 +1,6 @@
-//! Prefetches for the frames that come next (see [`crate::prefetch`]), some frames at a time: so the
-//! function that computes slots runs for several frames, and its way to each slot overlaps with those
-//! to the others.
+//! When to prefetch for which frames of a batch (see [`crate::prefetch`]). One call of the compiled
+//! function computes the slots of a group of frames, so the processor works on several of them at a
+//! time.
 #![allow(unsafe_code)]
 
 use netkv_dataplane::{BATCH, Batch, Frame};
@@ -9,7 +9,7 @@ use crate::code::Code;
 use crate::context::{Ahead, Context};
 use crate::prefetch::Prefetch;
 
-/// Frames that are processed between two calls of the function. A batch is a multiple of it.
+/// Number of frames of a group. The function is called before each group.
 pub(crate) const GROUP: usize = 16;
 /// Distance from the first frame of a group to the last one whose cells are prefetched: those of the
 /// next group are under way while this one is processed.

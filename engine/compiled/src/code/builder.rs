@@ -115,7 +115,7 @@ pub(super) struct Builder<'a> {
     /// Values that are bits of the received frame: the first bit, and how many.
     pub(super) origins: HashMap<Value, (u32, u32)>,
     /// Values that are words of register cells.
-    pub(super) cells: super::cells::Cells,
+    pub(super) cells: super::cells::CellWords,
     /// Values of the headers that the deparser has emitted and that are not written yet, with their
     /// widths.
     pub(super) emitted: Vec<(Vec<Value>, u32)>,
@@ -210,7 +210,7 @@ impl<'a> Builder<'a> {
             position: super::position::Position::default(),
             frame_flags: frame_memory(true),
             origins: HashMap::new(),
-            cells: super::cells::Cells::default(),
+            cells: super::cells::CellWords::default(),
             emitted: Vec::new(),
             b,
             program,

@@ -31,7 +31,7 @@ struct CellWord {
 /// Code without cycles is compiled in the order in which it runs; code of other paths may be in
 /// between. So a cell is as it was if no write to its register has been compiled since.
 #[derive(Debug, Default)]
-pub(super) struct Cells {
+pub(super) struct CellWords {
     words: HashMap<Value, CellWord>,
     writes: HashMap<usize, u32>,
     /// All words that were loaded from cells.
@@ -40,7 +40,7 @@ pub(super) struct Cells {
     cyclic: bool,
 }
 
-impl Cells {
+impl CellWords {
     /// Forgets the words, at the start of code that may run several times: writes that are compiled
     /// later may come before it.
     pub(super) fn forget(&mut self) {

@@ -335,12 +335,14 @@ impl<'a> Loop<'a> {
     }
 
     fn run(&mut self) -> io::Result<()> {
-        loop {
+        // A call of the owner clears the waker, so it may have taken the wake-up that asks the thread
+        // to end.
+        while !self.signals.stopping() {
             let limit = self.is_busy().then(|| self.delay());
             self.ready.clear();
             self.ready.extend(self.poller.wait(limit)?);
             if self.signals.stopping() {
-                return Ok(());
+                break;
             }
             for at in 0..self.ready.len() {
                 match self.ready[at] {
@@ -353,6 +355,7 @@ impl<'a> Loop<'a> {
                 self.clock()?;
             }
         }
+        Ok(())
     }
 
     fn delay(&mut self) -> Duration {

@@ -265,6 +265,27 @@ fn no_packet_from_before_a_confirmed_write_is_on_its_way() {
     assert!(bench.count("crossings") > 1_000);
 }
 
+/// The thread may take the wake-up of the owner together with that of another thread.
+#[test]
+fn a_node_ends_while_its_threads_wake_each_other() {
+    let (ended, end) = std::sync::mpsc::channel();
+    for round in 0..150 {
+        let bench = bench(2, Interpreter);
+        for number in 0..20 + round % 7 {
+            for from in [1, 2] {
+                bench.send(from, Frame::new(FORWARD, 3 - from, number));
+            }
+        }
+        let ended = ended.clone();
+        std::thread::spawn(move || {
+            drop(bench);
+            ended.send(()).unwrap();
+        });
+        let wait = end.recv_timeout(Duration::from_secs(20));
+        assert_eq!(wait, Ok(()), "the node of round {round} has not ended");
+    }
+}
+
 #[test]
 fn packets_between_pipelines_are_lost_by_a_pause() {
     let bench = bench(2, Compiled);

@@ -109,7 +109,8 @@ impl<'a, P: Pipelines> Loop<'a, P> {
 
     /// Moves frames until the node is stopped.
     pub fn run(mut self) -> io::Result<()> {
-        loop {
+        // A round clears the waker, so it may have taken the wake-up that asks the thread to end.
+        while !self.signals.stopping() {
             let limit = if self.shared.crossings.may_sleep(self.pipeline) {
                 clock::until(self.fabric.deadline())
             } else {
@@ -126,10 +127,11 @@ impl<'a, P: Pipelines> Loop<'a, P> {
                 };
             }
             if self.signals.stopping() {
-                return Ok(());
+                break;
             }
             self.round()?;
         }
+        Ok(())
     }
 
     /// Moves the frames that are ready.

@@ -4,16 +4,21 @@ use netkv_dataplane::instance;
 use netkv_ir::{Apply, BinaryOp, Expr, Op, Pattern, Program, UnaryOp, Value, Word};
 
 use crate::code::{DROP_PORT, mask};
+use crate::decided::Decided;
 use crate::words::{Words, written_by};
 
-/// What is known of each word of the state area.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Known(Vec<Option<u64>>);
+/// What is known of each word of the state area, and of expressions.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Known {
+    values: Vec<Option<u64>>,
+    decided: Decided,
+}
 
 impl Known {
     /// All words have this value, or are unknown.
     pub(crate) fn all(program: &Program, value: Option<u64>) -> Self {
-        Self(vec![value; program.state_words as usize])
+        let values = vec![value; program.state_words as usize];
+        Self { values, decided: Decided::default() }
     }
 
     /// Of a received packet.
@@ -42,6 +47,7 @@ impl Known {
     pub(crate) fn of_further_pass(&self, program: &Program, kept: &Words, fields: &Words) -> Self {
         let mut known = Self::of_recirculated(program, kept);
         fields.iter().for_each(|word| known.set(word, self.get(word)));
+        known.decided = self.decided.only(fields);
         known
     }
 
@@ -67,7 +73,7 @@ impl Known {
         let mut known = Self::all(program, Some(0));
         for (word, words) in program.header_words() {
             let range = word as usize..(word + words) as usize;
-            known.0[range.clone()].copy_from_slice(&self.0[range]);
+            known.values[range.clone()].copy_from_slice(&self.values[range]);
         }
         known = known.of_egress(program);
         known.set(program.standard_metadata.instance_type.word, Some(instance::EGRESS_CLONE));
@@ -75,22 +81,31 @@ impl Known {
     }
 
     pub(crate) fn get(&self, word: Word) -> Option<u64> {
-        self.0[word as usize]
+        self.values[word as usize]
     }
 
     pub(crate) fn set(&mut self, word: Word, value: Option<u64>) {
-        self.0[word as usize] = value;
+        self.values[word as usize] = value;
     }
 
     pub(crate) fn forget(&mut self, word: Word, words: u32) {
-        self.0[word as usize..(word + words) as usize].fill(None);
+        self.values[word as usize..(word + words) as usize].fill(None);
+        self.decided.forget(|written| (word..word + words).contains(&written));
     }
 
     /// Keeps what is also known on another path.
     pub(crate) fn join(&mut self, other: &Known) {
-        for (mine, other) in self.0.iter_mut().zip(&other.0) {
+        for (mine, other) in self.values.iter_mut().zip(&other.values) {
             *mine = mine.filter(|value| *other == Some(*value));
         }
+        self.decided.join(&other.decided);
+    }
+
+    /// Whether an operation is known to have no effect.
+    pub(crate) fn is_void(&self, op: &Op) -> bool {
+        let Op::Verify { cond, .. } = op else { return false };
+        self.value(cond) == Some(1)
+            || self.decided.is_match(cond, &Pattern::Value(Value::new(1, 1)))
     }
 
     /// Whether an operation is known to end the parser.
@@ -113,13 +128,23 @@ impl Known {
             Op::MarkToDrop => Some((program.standard_metadata.egress_spec.word, Some(DROP_PORT))),
             _ => None,
         };
-        written_by(program, op).iter().for_each(|word| self.set(word, None));
+        let written = written_by(program, op);
+        written.iter().for_each(|word| self.set(word, None));
+        self.decided.forget(|word| written.contains(word));
         match op {
+            Op::Assign { to, value: Expr::Load(from) }
+                if to.width == from.width && to.width <= 64 =>
+            {
+                self.decided.copied(from.word, to.word);
+            }
             Op::ZeroWords { to, words } => {
-                self.0[*to as usize..(*to + *words) as usize].fill(Some(0));
+                self.values[*to as usize..(*to + *words) as usize].fill(Some(0));
             }
             Op::MarkToDrop => self.set(program.standard_metadata.mcast_grp.word, Some(0)),
-            Op::Verify { cond, .. } => self.assume(cond, true),
+            Op::Verify { cond, .. } => {
+                self.assume(cond, true);
+                self.decided.matches(cond, &Pattern::Value(Value::new(1, 1)));
+            }
             _ => {}
         }
         if let Some((word, value)) = assigned {
@@ -163,12 +188,18 @@ impl Known {
         }
     }
 
+    /// After a decision has shown the value of a word.
+    fn learn(&mut self, word: Word, value: u64) {
+        self.set(word, Some(value));
+        self.decided.equal_to(word).into_iter().for_each(|equal| self.set(equal, Some(value)));
+    }
+
     fn equate(&mut self, expr: &Expr, other: &Expr) {
         if let Expr::Load(place) = expr
             && place.width <= 64
             && let Some(value) = self.value(other)
         {
-            self.set(place.word, Some(value));
+            self.learn(place.word, value);
         }
     }
 
@@ -178,7 +209,10 @@ impl Known {
         for (key, pattern) in keys.iter().zip(patterns) {
             let matches = match pattern {
                 Pattern::Any => Some(true),
-                _ => self.value(key).and_then(|value| matches(value, pattern)),
+                _ => match self.value(key) {
+                    Some(value) => matches(value, pattern),
+                    None => self.decided.is_match(key, pattern).then_some(true),
+                },
             };
             all = match (all, matches) {
                 (Some(false), _) | (_, Some(false)) => return Some(false),
@@ -192,10 +226,12 @@ impl Known {
     /// After a case of a select that matched.
     pub(crate) fn assume_case(&mut self, keys: &[Expr], patterns: &[Pattern]) {
         for (key, pattern) in keys.iter().zip(patterns) {
-            if let (Expr::Load(place), Pattern::Value(value)) = (key, pattern)
-                && place.width <= 64
-            {
-                self.set(place.word, Some(low(value)));
+            match (key, pattern) {
+                (_, Pattern::Any | Pattern::ValueSet(_)) => {}
+                (Expr::Load(place), Pattern::Value(value)) if place.width <= 64 => {
+                    self.learn(place.word, low(value));
+                }
+                _ => self.decided.matches(key, pattern),
             }
         }
     }

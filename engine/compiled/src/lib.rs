@@ -27,6 +27,7 @@ mod code;
 mod conditions;
 mod context;
 mod crc;
+mod decided;
 mod executor;
 mod groups;
 mod helpers;

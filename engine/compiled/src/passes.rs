@@ -13,7 +13,10 @@ use crate::known::Known;
 use crate::paths::{Arrival, Next, SMALL, Stage, Uses, parsed, path};
 use crate::plan::Plan;
 use crate::variants::{Distinguished, Variants};
-use crate::words::{Words, accessed_in, words_of_op, words_of_terminator, written_by, written_in};
+use crate::words::{
+    Words, accessed_in, read_by, read_by_terminator, words_of_op, words_of_terminator, written_by,
+    written_in,
+};
 
 /// Maximum number of passes that a function has code for.
 const MAX_PASSES: usize = 2;
@@ -27,6 +30,9 @@ pub(crate) struct Pass {
     pub(crate) unchanged: Words,
     /// The words whose values at its start it may need.
     pub(crate) needed: Words,
+    /// Whether the checksums that are computed after the pass before are only needed if the packet
+    /// leaves the pass with its bytes: those that are computed next replace them.
+    pub(crate) replaces_checksums: bool,
     /// Whether a packet that has passed it takes the same way through the parser again.
     pub(crate) repeats_parser: bool,
     /// What is known at its start.
@@ -188,12 +194,26 @@ impl<'a> Fields<'a> {
         let mut others = fields;
         unchanged.iter().for_each(|word| others.remove(word));
         others.union(self.kept);
+        let computed = only_checksums(program, &checksums.cfg, &known, &headers);
+        let replaced = computed.filter(|words| are_replaced(program, &parser, words, &headers));
+        if let Some(words) = &replaced {
+            words.iter().for_each(|word| needed.remove(word));
+        }
         let ways = parser.next.iter().filter(|next| next.stage.is_some()).count();
         let repeats_parser =
             ways == 1 && !accessed_in(program, &parser.variants.cfg).meets(&others);
         let next = vec![Next { stage: Some(parser), ..Next::nothing(end) }];
         let checksums = Stage { graph: Graph::ComputeChecksum, variants: checksums, next };
-        Some(Pass { headers, unchanged, needed, repeats_parser, known, checksums })
+        let replaces_checksums = replaced.is_some();
+        Some(Pass {
+            headers,
+            unchanged,
+            needed,
+            replaces_checksums,
+            repeats_parser,
+            known,
+            checksums,
+        })
     }
 }
 
@@ -315,6 +335,41 @@ fn not_verified(program: &Program, computed: &Cfg, known: &Known, headers: &[Hea
         }
     }
     verify
+}
+
+/// The words of checksums, if a graph that knows this of a packet computes them all over fields of
+/// these headers, and does nothing else.
+fn only_checksums(
+    program: &Program,
+    cfg: &Cfg,
+    known: &Known,
+    headers: &[HeaderId],
+) -> Option<Words> {
+    let right = right_checksums(program, cfg, known, headers);
+    let operations: usize = cfg.blocks.iter().map(|block| block.ops.len()).sum();
+    let mut words = Words::empty(program);
+    right.iter().for_each(|of| words.place(of.to));
+    (operations > 0 && right.len() == operations).then_some(words)
+}
+
+/// Whether the checksums in these words are computed again after a stage, before anything reads them.
+/// What a packet knows on its path also holds if the switch continues with it.
+fn are_replaced(program: &Program, stage: &Stage, words: &Words, headers: &[HeaderId]) -> bool {
+    let reads = |op: &Op| read_by(program, op).meets(words) || matches!(op, Op::Clone { .. });
+    let unread = stage.variants.cfg.blocks.iter().all(|block| {
+        !block.ops.iter().any(reads) && !read_by_terminator(program, &block.terminator).meets(words)
+    });
+    let are_computed = |cfg: &Cfg, known: &Known| {
+        only_checksums(program, cfg, known, headers)
+            .is_some_and(|computed| words.iter().all(|word| computed.contains(word)))
+    };
+    unread
+        && stage.next.iter().all(|next| {
+            next.stage.iter().chain(&next.copy).all(|stage| match stage.graph {
+                Graph::ComputeChecksum => are_computed(&stage.variants.cfg, &next.known),
+                _ => are_replaced(program, stage, words, headers),
+            })
+        })
 }
 
 /// A checksum that is right.
@@ -475,7 +530,7 @@ mod tests {
         };
         let expected = [words(0)[0], words(1)[0]];
         assert_eq!(passes[0].unchanged.iter().collect::<Vec<_>>(), expected);
-        assert_eq!(passes[0].known.get(words(0)[0]), None, "the parser compares a copy of it");
+        assert_eq!(passes[0].known.get(words(0)[0]), Some(1), "the parser compares a copy of it");
         let once = ("h.a.left = h.a.left - 1;", "h.a.kind = m.kept; h.a.left = 3;");
         let (_, passes) = passes_with(&[once]);
         assert!(passes.iter().all(|pass| !pass.unchanged.contains(words(0)[0])));

@@ -17,8 +17,6 @@ pub(crate) struct Plan {
     /// Words in memory: they are accessed with a run-time index or by a helper. All others are SSA
     /// values.
     pub(crate) in_memory: Words,
-    /// Validity of headers, and all words that belong to no header.
-    pub(crate) outside_headers: Words,
     /// The largest value of each word.
     pub(crate) bounds: Bounds,
     /// Words that each graph accesses.
@@ -52,7 +50,6 @@ impl Plan {
             kept_by_recirculation: kept_by_recirculation(program),
             recirculated_head: None,
             bounds: Bounds::new(program),
-            outside_headers: outside_headers(program),
             accessed: Vec::new(),
             switch_words: switch_words(program),
             header_bytes: 0,
@@ -192,18 +189,6 @@ fn kept_by_recirculation(program: &Program) -> Option<Words> {
         kept.field_list(list);
     }
     (!lists.is_empty()).then_some(kept)
-}
-
-fn outside_headers(program: &Program) -> Words {
-    let mut words = Words::empty(program);
-    words.add(0, program.state_words);
-    for header in &program.headers {
-        (header.base..header.base + header.words).for_each(|word| words.remove(word));
-    }
-    for header in &program.headers {
-        words.add(header.valid, 1);
-    }
-    words
 }
 
 fn header_bytes(program: &Program, header: u32) -> usize {

@@ -138,7 +138,13 @@ impl Copies<'_> {
 
     fn copy(&mut self, original: &Block, mut known: Known) {
         let mut block = original.clone();
-        for op in &block.ops {
+        (block.ops, block.spans) = (Vec::new(), Vec::new());
+        for (op, span) in original.ops.iter().zip(&original.spans) {
+            if known.is_void(op) {
+                continue;
+            }
+            block.ops.push(op.clone());
+            block.spans.push(*span);
             if known.ends_parser(op) {
                 // The parser ends here, and not by its last block.
                 block.terminator = Terminator::Exit;
@@ -417,6 +423,24 @@ mod tests {
             keep: { h.q.result = 3; }
         }";
         assert_eq!(outcomes(action), [1, 2, 3]);
+    }
+
+    #[test]
+    fn what_a_copy_shows_is_known_of_its_original_until_one_is_written() {
+        let then = "if (h.q.op == 4) { h.q.result = 1; } else { h.q.result = 2; }";
+        for (before, expected) in [
+            ("m.a = h.q.op;", vec![1, 3]),
+            ("m.a = h.q.op; h.q.op = h.q.result;", vec![1, 2, 3]),
+            ("m.a = h.q.op; m.a = m.a + h.q.result;", vec![1, 2, 3]),
+            ("m.a = h.q.op; t.apply();", vec![1, 3]),
+            ("m.d = h.q.op; t.apply(); m.a = m.d;", vec![1, 2, 3]),
+            ("if (h.q.result == 1) { m.a = h.q.op; }", vec![1, 2, 3]),
+        ] {
+            let body = format!(
+                "{before} switch (m.a) {{ 4: {{ {then} }} default: {{ h.q.result = 3; }} }}"
+            );
+            assert_eq!(outcomes(&body), expected, "{before}");
+        }
     }
 
     #[test]

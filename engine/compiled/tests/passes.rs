@@ -92,7 +92,19 @@ const COMPUTED: &str =
 const HEADER: usize = 18;
 
 fn both(pipelines: usize, computed: &str, ingress: &str, egress: &str) -> [Switch; 2] {
-    let source = SOURCE.replace("COMPUTED", computed);
+    both_with(pipelines, computed, ingress, egress, ("", ""))
+}
+
+/// Both switches, with a part of the source replaced.
+fn both_with(
+    pipelines: usize,
+    computed: &str,
+    ingress: &str,
+    egress: &str,
+    (from, to): (&str, &str),
+) -> [Switch; 2] {
+    assert!(SOURCE.contains(from), "{from}");
+    let source = SOURCE.replace("COMPUTED", computed).replacen(from, to, 1);
     let source = source.replace("INGRESS", ingress).replace("EGRESS", egress);
     BOTH.map(|kind: ExecutorKind| {
         let mut switch = switch_with(&source, pipelines, kind);
@@ -192,6 +204,69 @@ fn a_wrong_checksum_is_found_in_each_pass() {
     assert_eq!(bad(COMPUTED), 1, "only that of the received frame is wrong");
     for computed in ["", &other_fields, &unless, &overwritten] {
         assert!(bad(computed) > 1, "{computed}");
+    }
+}
+
+/// The part of egress that clones, without which the checksum of a pass that is replaced by that of
+/// the next one need not be computed.
+const WITHOUT_CLONES: (&str, &str) =
+    ("if (act == 14) { clone(CloneType.E2E, 1); mark_to_drop(s); }\n            else if", "if");
+
+#[test]
+fn a_packet_that_leaves_the_passes_with_its_bytes_has_the_checksum_of_its_last_pass() {
+    for egress in ["", TRUNCATE, OTHER_HEADERS] {
+        let mut switches = both_with(1, COMPUTED, "", egress, WITHOUT_CLONES);
+        for first in ALL {
+            for second in ALL {
+                // Kind 2 leaves the passes, kind 9 ends the parser.
+                let frames = [10, 12, 0, 4].into_iter().flat_map(|third| {
+                    let acts = acts(&[first, second, third, 1]);
+                    (0..10).map(move |at| frame(at % 2, at / 2, acts, 2, 8))
+                });
+                let sent = send(&mut switches, PORT, &frames.collect::<Vec<_>>());
+                let wrong = sent.iter().filter(|(_, frame)| frame.len() > 7 && frame[7] != 0);
+                assert!(egress == OTHER_HEADERS || wrong.count() == 0);
+            }
+        }
+        assert!(switches[1].statistics().recirculated > 1_000);
+    }
+    let endless = "h.q.left = 5; h.q.acts = 0;";
+    let mut switches = both_with(1, COMPUTED, endless, "", WITHOUT_CLONES);
+    send(&mut switches, PORT, &[frame(0, 5, 0, 0, 4), frame(1, 5, 0, 2, 4)]);
+    assert_eq!(switches[1].statistics().loops_cut, 2);
+}
+
+/// Egress and ingress may need the checksum of the pass before.
+#[test]
+fn a_checksum_that_something_reads_is_computed_in_each_pass() {
+    let counts = "if (h.q.left == 2 && h.q.sum > 0x8000) { h.q.bad = h.q.bad + 16; }";
+    let uses = "h.q.list = h.q.list ^ (bit<8>) (h.q.sum >> 8 & 2);";
+    for (ingress, egress) in [("", ""), (counts, ""), ("", uses)] {
+        let mut switches = both_with(1, COMPUTED, ingress, egress, WITHOUT_CLONES);
+        for payload in 0..40 {
+            let acts = acts(&[payload & 1, payload >> 1 & 1, payload >> 2 & 1]) ^ payload << 20;
+            let frames = [0, 1].map(|kind| frame(kind, 3, acts, 2, payload as usize));
+            send(&mut switches, PORT, &frames);
+        }
+    }
+}
+
+/// Metadata is lost between passes, so what was found of it does not hold any more.
+#[test]
+fn what_the_parser_has_found_of_metadata_is_found_again() {
+    let copied = "verify(h.q.kind != 9, error.ParserInvalidArgument);
+        m.seen = h.q.kind;";
+    let first = "transition select(s.ingress_port) { 0: found; default: first; }
+    }
+    state first { m.seen = h.q.list; transition found; }
+    state found {
+        verify(CONDITION, error.ParserInvalidArgument);";
+    for condition in ["m.seen == h.q.list", "h.q.list < m.seen + 1 || m.kept == 1"] {
+        let found = first.replace("CONDITION", condition);
+        let mut switches = both_with(1, COMPUTED, "", "", (copied, &found));
+        let frames = [0, 1, 2].map(|list| frame(1, 4, acts(&[0, 1, 0, 1]), list, 9));
+        send(&mut switches, PORT, &frames);
+        assert!(switches[1].statistics().parser_errors > 0, "{condition}");
     }
 }
 

@@ -25,8 +25,9 @@ pub(crate) struct Shapes {
 /// How code looks up a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// In the slots of a [`netkv_dataplane::ExactMap`], of this number of words.
-    Exact { slot_words: usize },
+    /// In the slots of a [`netkv_dataplane::ExactMap`], of this number of words. A key may be the
+    /// number of its slot.
+    Exact { slot_words: usize, direct: bool },
     /// In a [`netkv_dataplane::IntervalMap`] with slots of this number of words, or by a helper if
     /// the table has too many entries.
     Intervals { slot_words: usize },
@@ -36,9 +37,8 @@ pub(crate) enum Search {
 
 impl Search {
     fn of(objects: &Objects, table: usize) -> Self {
-        let exact = objects.exact_map(table).map(netkv_dataplane::ExactMap::slot_words);
-        match (exact, objects.interval_slot_words(table)) {
-            (Some(slot_words), _) => Self::Exact { slot_words },
+        match (objects.exact_map(table), objects.interval_slot_words(table)) {
+            (Some(map), _) => Self::Exact { slot_words: map.slot_words(), direct: map.is_direct() },
             (None, Some(slot_words)) => Self::Intervals { slot_words },
             (None, None) => Self::Helper,
         }
@@ -274,6 +274,20 @@ impl<'a> Builder<'a> {
     pub(super) fn context_constant(&mut self, offset: i32) -> Value {
         let flags = MemFlags::new().with_notrap().with_readonly().with_can_move();
         self.b.ins().load(types::I64, flags, self.context, offset)
+    }
+
+    /// Reads the address of the frame again, at the start of a loop. Cranelift then reads its fields
+    /// where they are needed, and not before the loop.
+    pub(super) fn reload_frame(&mut self) {
+        let frame = self.context_load(field!(frame));
+        self.set_frame(frame);
+    }
+
+    pub(super) fn set_frame(&mut self, frame: Value) {
+        if self.payload == self.frame {
+            self.payload = frame;
+        }
+        self.frame = frame;
     }
 
     fn offset(word: Word) -> i32 {

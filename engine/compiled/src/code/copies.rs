@@ -121,6 +121,8 @@ impl Builder<'_> {
         self.b.ins().jump(copy, &[]);
         self.b.switch_to_block(copy);
         self.cells.forget();
+        let frame = self.frame;
+        self.reload_frame();
         let at = self.b.use_var(target);
         let next = self.b.ins().iadd_imm(at, TARGET);
         let is_last = self.b.ins().icmp(IntCC::Equal, next, end);
@@ -134,6 +136,7 @@ impl Builder<'_> {
         (egress.compile)(self);
         self.copies = None;
         self.in_slots.clear();
+        self.set_frame(frame);
         self.enter(following);
         self.b.def_var(target, next);
         self.b.ins().jump(copy, &[]);

@@ -6,8 +6,9 @@
 //! never loaded. For a frame on another path the function returns before the packet had any effect,
 //! and `forward` processes the frame.
 
-use cranelift_codegen::ir::{Block, InstBuilder};
+use cranelift_codegen::ir::{Block, InstBuilder, types};
 use netkv_dataplane::Graph;
+use netkv_ir::Word;
 
 use super::builder::Builder;
 use super::copies::EgressOfCopy;
@@ -122,15 +123,29 @@ impl Builder<'_> {
         ends
     }
 
-    /// Makes a block the current one. Words become the constants that they are known to be, except
-    /// those of headers, which are copied from the frame if nothing changes them.
+    /// Makes a block the current one. Words become the constants that they are known to be. Those of
+    /// headers are still copied from the frame if nothing changes them.
     pub(super) fn enter_knowing(&mut self, block: Block, known: &Known) {
         self.enter(block);
-        for word in self.plan.outside_headers.iter() {
-            if let Some(value) = known.get(word) {
-                let value = self.constant(value);
-                self.set(word, value);
+        for word in 0..self.program.state_words {
+            let Some(number) = known.get(word) else { continue };
+            let value = self.get(word);
+            let value = self.b.func.dfg.resolve_aliases(value);
+            match self.origins.get(&value).copied() {
+                Some(origin) => self.set_from_frame(word, number, origin),
+                None => {
+                    let value = self.constant(number);
+                    self.set(word, value);
+                }
             }
         }
+    }
+
+    /// Sets a word to a number that is these bits of the received frame.
+    pub(super) fn set_from_frame(&mut self, word: Word, number: u64, origin: (u32, u32)) {
+        // The value is none of the shared constants, since it stands for these bits only.
+        let value = self.b.ins().iconst(types::I64, number as i64);
+        self.origins.insert(value, origin);
+        self.set(word, value);
     }
 }

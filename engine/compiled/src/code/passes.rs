@@ -100,10 +100,13 @@ impl<'a> Builder<'a> {
         self.cells.forget();
         self.passes[index].blocks = Some([start, bytes]);
         self.passes[index].origins = Some(origins.clone());
+        let frame = self.frame;
+        self.reload_frame();
         self.restore(&pass.known, origins);
         self.next_fields(pass);
         let parser = pass.parser();
-        for (end, next) in self.stage_blocks(parser, bytes).into_iter().zip(&parser.next) {
+        let error = self.new_block();
+        for (end, next) in self.stage_blocks(parser, error).into_iter().zip(&parser.next) {
             self.enter_knowing(end, &next.known);
             match &next.stage {
                 _ if self.is_unreachable() => self.never(),
@@ -119,24 +122,39 @@ impl<'a> Builder<'a> {
                 }
             }
         }
+        self.enter(error);
+        self.b.set_cold_block(error);
+        self.b.ins().jump(bytes, &[]);
         self.enter(bytes);
+        self.set_frame(frame);
+        self.restore_origins(&pass.known, origins);
+        if pass.replaces_checksums {
+            self.checksums(pass);
+        }
         self.return_bytes(pass);
     }
 
     /// Ends the pass before: the packet becomes a recirculated one whose headers are not extracted
     /// yet.
     fn next_fields(&mut self, pass: &Pass) {
-        let never = self.new_block();
-        let ends = self.stage_blocks(&pass.checksums, never);
-        self.enter(never);
-        self.never();
-        self.enter(ends[0]);
+        if !pass.replaces_checksums {
+            self.checksums(pass);
+        }
         let list = self.b.use_var(self.vars.recirculate_list);
         let kept = self.kept_words(list);
         self.b.def_var(self.vars.list_before, list);
         let fields = Words::of_fields(self.program, pass.headers.iter().copied());
         self.start_fields(pass, &fields);
         kept.into_iter().for_each(|(word, value)| self.set(word, value));
+    }
+
+    /// Computes the checksums after the pass before.
+    fn checksums(&mut self, pass: &Pass) {
+        let never = self.new_block();
+        let ends = self.stage_blocks(&pass.checksums, never);
+        self.enter(never);
+        self.never();
+        self.enter(ends[0]);
     }
 
     /// Initializes all values but these words, for a recirculated packet.
@@ -152,21 +170,23 @@ impl<'a> Builder<'a> {
     /// parser would decide the same.
     fn repeat_after_parser(&mut self, index: usize, known: &Known) {
         let pass = self.passes[index].pass;
-        let in_frame: Vec<Word> =
-            self.passes[index].origins.iter().flatten().map(|(word, _)| *word).collect();
+        let origins = self.passes[index].origins.clone().unwrap_or_default();
+        let in_frame: Vec<Word> = origins.iter().map(|(word, _)| *word).collect();
         let mut without = Words::of_fields(self.program, pass.headers.iter().copied());
         if let Some(kept) = &self.plan.kept_by_recirculation {
             without.union(kept);
         }
         let mut parsed = written_in(self.program, &pass.parser().variants.cfg);
-        in_frame.iter().for_each(|word| parsed.add(*word, 1));
+        in_frame.iter().for_each(|word| parsed.remove(*word));
         let parsed: Vec<(Word, Value)> = parsed.iter().map(|word| (word, self.get(word))).collect();
         let again = self.new_block();
         self.b.ins().jump(again, &[]);
         self.b.switch_to_block(again);
         self.cells.forget();
+        self.reload_frame();
         self.start_fields(pass, &without);
         parsed.into_iter().for_each(|(word, value)| self.set(word, value));
+        self.restore_origins(&pass.known, &origins);
         for word in (0..self.program.state_words).filter(|word| !in_frame.contains(word)) {
             if let Some(value) = known.get(word) {
                 let value = self.constant(value);
@@ -194,8 +214,17 @@ impl<'a> Builder<'a> {
                 self.set(word, value);
             }
         }
+        self.restore_origins(known, origins);
+    }
+
+    /// Sets the words that are bits of the received frame.
+    fn restore_origins(&mut self, known: &Known, origins: &Origins) {
         self.frame_flags = frame_memory(true);
         for (word, (bit, width)) in origins {
+            if let Some(number) = known.get(*word) {
+                self.set_from_frame(*word, number, (*bit, *width));
+                continue;
+            }
             let end = (bit + width).div_ceil(8);
             let value = self.read_bits((self.frame, 0), *bit, *width, end);
             self.origins.insert(value, (*bit, *width));
@@ -209,8 +238,11 @@ impl<'a> Builder<'a> {
         let passes = self.b.ins().iadd_imm(passes, 1);
         let last =
             self.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, passes, i64::from(MAX_PASSES));
-        let next = self.new_block();
-        self.b.ins().brif(last, bytes, &[], next, &[]);
+        let (end, next) = (self.new_block(), self.new_block());
+        self.b.set_cold_block(end);
+        self.b.ins().brif(last, end, &[], next, &[]);
+        self.enter(end);
+        self.b.ins().jump(bytes, &[]);
         self.enter(next);
         self.context_store(field!(passes), passes);
         let (zero, one) = (self.constant(0), self.constant(1));

@@ -151,7 +151,12 @@ impl Builder<'_> {
         match self.shapes.searches[apply.table as usize] {
             // It has no entries.
             Search::Exact { .. } if keys.is_empty() => self.miss(apply, blocks),
-            Search::Exact { slot_words } => self.look_up(apply, &keys, slot_words, blocks),
+            Search::Exact { slot_words, direct: true } => {
+                self.look_up_slot(apply, keys[0], slot_words, blocks);
+            }
+            Search::Exact { slot_words, direct: false } => {
+                self.look_up(apply, &keys, slot_words, blocks);
+            }
             Search::Intervals { slot_words } => {
                 self.look_up_interval(apply, keys[0], slot_words, blocks);
             }
@@ -228,11 +233,7 @@ impl Builder<'_> {
         self.miss(apply, blocks);
 
         self.enter(hit);
-        let one = self.constant(1);
-        self.set(apply.hit, one);
-        let action = self.b.ins().band_imm(head, 0xffff_ffff);
-        let data = self.b.ins().iadd_imm(slot, 8);
-        self.run_action(apply, action, data, blocks);
+        self.hit(apply, head, slot, 0, blocks);
     }
 
     /// The words of the keys of an apply.
@@ -247,21 +248,49 @@ impl Builder<'_> {
     /// The address of the first slot of the search for an apply's key.
     pub(super) fn first_slot(&mut self, apply: &Apply) -> Value {
         let keys = self.keys(apply);
-        let slot_words = match self.shapes.searches[apply.table as usize] {
-            Search::Exact { slot_words } => slot_words,
-            _ => unreachable!("only slots of exact tables are prefetched"),
+        let Search::Exact { slot_words, direct } = self.shapes.searches[apply.table as usize]
+        else {
+            unreachable!("only slots of exact tables are prefetched")
         };
         let view = self.table_view(apply.table);
         let slots = self.view_field(view, std::mem::offset_of!(TableView, slots));
-        let mask = self.view_field(view, std::mem::offset_of!(TableView, mask));
-        let hash = self.key_hash(&keys);
-        let first = self.b.ins().band(hash, mask);
+        let first = if direct {
+            keys[0]
+        } else {
+            let mask = self.view_field(view, std::mem::offset_of!(TableView, mask));
+            let hash = self.key_hash(&keys);
+            self.b.ins().band(hash, mask)
+        };
         let distance = self.b.ins().imul_imm(first, slot_words as i64 * 8);
         self.b.ins().iadd(slots, distance)
     }
 
     fn view_field(&mut self, view: Value, offset: usize) -> Value {
         self.b.ins().load(types::I64, objects_memory(), view, offset as i32)
+    }
+
+    /// Looks a key up in a table with a slot for each key.
+    fn look_up_slot(&mut self, apply: &Apply, key: Value, slot_words: usize, blocks: &[Block]) {
+        let view = self.table_view(apply.table);
+        let slots = self.view_field(view, std::mem::offset_of!(TableView, slots));
+        let distance = self.b.ins().imul_imm(key, slot_words as i64 * 8);
+        let slot = self.b.ins().iadd(slots, distance);
+        let head = self.b.ins().load(types::I64, objects_memory(), slot, 0);
+        let (hit, miss) = (self.new_block(), self.new_block());
+        self.b.ins().brif(head, hit, &[], miss, &[]);
+        self.enter(miss);
+        self.miss(apply, blocks);
+        self.enter(hit);
+        self.hit(apply, head, slot, 1, blocks);
+    }
+
+    /// Runs the action of a slot with this head.
+    fn hit(&mut self, apply: &Apply, head: Value, slot: Value, key_words: usize, blocks: &[Block]) {
+        let one = self.constant(1);
+        self.set(apply.hit, one);
+        let action = self.b.ins().band_imm(head, 0xffff_ffff);
+        let data = self.b.ins().iadd_imm(slot, 8 + 8 * key_words as i64);
+        self.run_action(apply, action, data, blocks);
     }
 
     /// Looks the keys up in the table's own slots (see [`netkv_dataplane::ExactMap`]).
@@ -305,11 +334,7 @@ impl Builder<'_> {
         self.miss(apply, blocks);
 
         self.enter(hit);
-        let one = self.constant(1);
-        self.set(apply.hit, one);
-        let action = self.b.ins().band_imm(head, 0xffff_ffff);
-        let data = self.b.ins().iadd_imm(slot, 8 + 8 * keys.len() as i64);
-        self.run_action(apply, action, data, blocks);
+        self.hit(apply, head, slot, keys.len(), blocks);
     }
 
     /// Runs the default action of a table.

@@ -5,11 +5,17 @@
 //! action data fit in one. A removal shifts later entries back, so that there are no tombstones.
 //! At most half of the slots are in use, which keeps probe sequences short. Empty slots take
 //! address space, but no cache.
+//!
+//! A table with one short key has a slot for each key. A lookup there is a load.
 
 use crate::memory::{LINE, Memory};
+use crate::wide;
 
 /// Number of words of a cache line.
 const LINE_WORDS: usize = LINE / size_of::<u64>();
+
+/// Maximum size of a table with a slot for each key, in bytes.
+const MAX_DIRECT: usize = 64 << 10;
 
 /// A hash table from keys of a fixed number of words to entries with their action data.
 ///
@@ -20,6 +26,8 @@ const LINE_WORDS: usize = LINE / size_of::<u64>();
 pub struct ExactMap {
     key_words: usize,
     slot_words: usize,
+    /// Whether a key is the number of its slot.
+    direct: bool,
     memory: Memory,
     /// Number of slots minus 1; a power of two minus 1.
     mask: usize,
@@ -36,12 +44,25 @@ pub(crate) struct SlotAction<'a> {
 }
 
 impl ExactMap {
-    /// An empty table. `data_words` is the number of words of the longest action data.
-    pub(crate) fn new(key_words: usize, data_words: usize) -> Self {
+    /// An empty table for keys with fields of these widths. `data_words` is the number of words of
+    /// the longest action data.
+    pub(crate) fn new(widths: &[u32], data_words: usize) -> Self {
+        let key_words = widths.iter().map(|width| wide::words(*width)).sum();
         let slot_words = slot_words(key_words, data_words);
-        let mut map = Self { key_words, slot_words, memory: Memory::new(0), mask: 0, used: 0 };
-        map.allocate(1);
+        let most = MAX_DIRECT / (slot_words * size_of::<u64>());
+        let keys = match widths {
+            [width] if *width < usize::BITS => Some(1 << width).filter(|keys| *keys <= most),
+            _ => None,
+        };
+        let (direct, memory) = (keys.is_some(), Memory::new(0));
+        let mut map = Self { key_words, slot_words, direct, memory, mask: 0, used: 0 };
+        map.allocate(keys.unwrap_or(1));
         map
+    }
+
+    /// Whether each key has a slot of its own, whose number it is.
+    pub fn is_direct(&self) -> bool {
+        self.direct
     }
 
     /// Number of entries.
@@ -86,11 +107,18 @@ impl ExactMap {
     }
 
     fn home(&self, key: &[u64]) -> usize {
-        hash(key) as usize & self.mask
+        if self.direct {
+            debug_assert!(key[0] <= self.mask as u64, "a key has no more bits than its field");
+        }
+        let hash = if self.direct { key[0] } else { hash(key) };
+        hash as usize & self.mask
     }
 
     fn slot_of(&self, key: &[u64]) -> Option<usize> {
         let mut slot = self.home(key);
+        if self.direct {
+            return Some(slot).filter(|slot| self.head(*slot) != 0);
+        }
         loop {
             if self.head(slot) == 0 {
                 return None;
@@ -114,7 +142,7 @@ impl ExactMap {
             self.write(slot, key, id, slot_action);
             return;
         }
-        if (self.used + 1) * 2 > self.mask + 1 {
+        if !self.direct && (self.used + 1) * 2 > self.mask + 1 {
             self.grow();
         }
         let slot = self.free_slot(key);
@@ -122,7 +150,8 @@ impl ExactMap {
         self.used += 1;
     }
 
-    /// The first empty slot for a new key. There is always one, because half of them are empty.
+    /// The first empty slot for a new key. There is always one, because half of them are empty, or
+    /// that of the key is.
     fn free_slot(&self, key: &[u64]) -> usize {
         let mut slot = self.home(key);
         while self.head(slot) != 0 {
@@ -155,7 +184,8 @@ impl ExactMap {
     pub(crate) fn remove(&mut self, key: &[u64]) {
         let Some(mut hole) = self.slot_of(key) else { return };
         let mut slot = hole;
-        loop {
+        // Entries of other keys stay where they are, if each key has a slot.
+        while !self.direct {
             slot = (slot + 1) & self.mask;
             let at = self.at(slot);
             if self.head(slot) == 0 {
@@ -220,13 +250,17 @@ mod tests {
 
     #[test]
     fn it_answers_as_a_plain_map_does() {
-        for key_words in [0usize, 1, 2, 3, 9] {
+        let widths: [&[u32]; 8] =
+            [&[], &[64], &[5], &[10], &[11], &[65], &[1, 128], &[64, 1, 5, 128, 256]];
+        for widths in widths {
+            let key_words = widths.iter().map(|width| wide::words(*width)).sum();
             let mut random = Random::new(key_words as u64);
-            let mut map = ExactMap::new(key_words, 2);
+            let mut map = ExactMap::new(widths, 2);
+            assert_eq!(map.is_direct(), widths == [5] || widths == [10] || widths == [11]);
             let mut model: HashMap<Vec<u64>, (u32, u64)> = HashMap::new();
             for step in 0..20_000u32 {
                 // There are few different keys, so that each is replaced and removed many times.
-                let key: Vec<u64> = (0..key_words).map(|_| random.between(0, 30)).collect();
+                let key: Vec<u64> = (0..key_words).map(|_| random.between(0, 31)).collect();
                 if random.between(0, 2) == 0 {
                     map.remove(&key);
                     model.remove(&key);
@@ -235,7 +269,7 @@ mod tests {
                     map.insert(&key, step, SlotAction { action: 3, data: &data });
                     model.insert(key.clone(), (step, u64::from(step)));
                 }
-                let probe: Vec<u64> = (0..key_words).map(|_| random.between(0, 30)).collect();
+                let probe: Vec<u64> = (0..key_words).map(|_| random.between(0, 31)).collect();
                 assert_eq!(map.get(&probe), model.get(&probe).map(|(id, _)| *id));
                 assert_eq!(map.used, model.len());
             }
@@ -248,8 +282,26 @@ mod tests {
     }
 
     #[test]
+    fn each_short_key_has_a_slot() {
+        let mut map = ExactMap::new(&[8], 3);
+        for key in 0..256 {
+            map.insert(&[key], key as u32, SlotAction { action: 1, data: &[key, 0, 5] });
+        }
+        assert_eq!((map.mask(), map.len()), (255, 256));
+        for key in (0..256).step_by(2) {
+            map.remove(&[key]);
+        }
+        for key in 0..256 {
+            assert_eq!(map.get(&[key]), (key % 2 == 1).then_some(key as u32));
+        }
+        assert_eq!(map.slots()[8 * 7..][..5], [8 << 32 | 1, 7, 7, 0, 5]);
+        // A table of that size has no slot for each key.
+        assert!(!ExactMap::new(&[8], 31).is_direct() && !ExactMap::new(&[32], 1).is_direct());
+    }
+
+    #[test]
     fn slots_are_line_aligned_and_half_of_them_stay_empty() {
-        let mut map = ExactMap::new(2, 2);
+        let mut map = ExactMap::new(&[128], 2);
         for key in 0..10_000u64 {
             map.insert(&[key, 0], key as u32, SlotAction { action: 0, data: &[1, 2] });
         }

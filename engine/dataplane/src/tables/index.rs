@@ -37,7 +37,7 @@ impl Index {
         let widths: Box<[u32]> = keys.iter().map(|key| key.width).collect();
         let words = widths.iter().map(|width| wide::words(*width)).sum();
         let search = match kind {
-            TableKind::Exact => Search::Exact(ExactMap::new(words, data_words)),
+            TableKind::Exact => Search::Exact(ExactMap::new(&widths, data_words)),
             TableKind::Lpm => {
                 let key = keys.iter().position(|key| key.kind == MatchKind::Lpm).unwrap_or(0);
                 Search::Lpm { key, prefixes: PrefixTrie::new(&widths, key) }

@@ -12,6 +12,7 @@ from netkv.runs import StoreSink
 from tests.api.serving import Served
 from tests.runs.recorded_runs import record_comparison, samples, start
 from tests.web.charts import wait_for_traces
+from tests.web.live_runs import live_run
 
 VISIBLE = """chart => Object.fromEntries((document.getElementById(chart)?.data ?? [])
     .map(trace => [trace.name, trace.visible !== "legendonly"]))"""
@@ -69,13 +70,8 @@ def ends(page: Page, name: str, chart: str) -> list[float]:
 
 
 def test_lines_hidden_through_the_legend_are_in_the_address(served: Served, page: Page) -> None:
-    run = start("live", "netcache")
-    feed = list(samples(run))
-    with StoreSink(served.store, group="glive") as sink:
-        sink.begin(run)
-        for sample in feed[:4]:
-            sink.sample(run.id, sample)
-        page.goto(f"{served.url}/#/live/glive?run={run.id}")
+    with live_run(served.store, reported=4) as live:
+        page.goto(f"{served.url}/#/live/glive?run=live")
         wait_for_traces(page, "latency", 4)
         click_legend(page, "latency", "p95")
         expect(page).to_have_url(re.compile("hidden="))
@@ -86,11 +82,10 @@ def test_lines_hidden_through_the_legend_are_in_the_address(served: Served, page
         assert parameter(page, "hidden") == "latency:p95,p99.9"
         page.reload()
         wait_for_visible(page, "latency", two)
-        for sample in feed[4:]:
-            sink.sample(run.id, sample)
+        live.report()
         page.wait_for_function(
             "count => document.getElementById('latency').data[0].x.length === count",
-            arg=len(feed),
+            arg=len(live.feed),
         )
         wait_for_visible(page, "latency", two)
         click_legend(page, "latency", "p95")

@@ -27,6 +27,7 @@ from tests.runs.recorded_runs import (
 )
 from tests.web.charts import (
     FILL_OF_BARS,
+    HOLD_FRAMES,
     LOOK_OF_LINES,
     STROKE_OF_LINES,
     STROKE_OF_SWATCHES,
@@ -37,21 +38,6 @@ from tests.web.charts import (
 )
 from tests.web.live_runs import live_run
 
-HOLD_FRAMES = """() => {
-    let waiting = [], drawn = 0;
-    window.mostDrawn = 0;
-    window.requestAnimationFrame = callback => waiting.push(callback);
-    const react = Plotly.react;
-    Plotly.react = (...all) => { drawn += 1; return react(...all); };
-    window.nextFrame = () => {
-        const due = waiting;
-        waiting = [];
-        drawn = 0;
-        due.forEach(callback => callback());
-        window.mostDrawn = Math.max(window.mostDrawn, drawn);
-    };
-}"""
-"""Draws a frame only when the test calls `nextFrame`. `mostDrawn`: most charts in a frame."""
 RANGE = "id => document.getElementById(id).layout?.xaxis.range ?? []"
 """Nothing while plotly draws the chart."""
 

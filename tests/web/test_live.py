@@ -22,7 +22,7 @@ from netkv.scenarios.results import RunEvent
 from tests.api.serving import Served
 from tests.runs.recorded_runs import record, record_comparison, result, samples, start
 from tests.waiting import PATIENCE_S
-from tests.web.charts import traces, wait_for_traces
+from tests.web.charts import traces, wait_for_points, wait_for_traces
 from tests.web.live_runs import live_run
 
 ROOT = Path(__file__).parents[2]
@@ -49,13 +49,6 @@ def points(page: Page, chart: str = "throughput") -> int:
         "id => (document.getElementById(id)?.data ?? [])[0]?.x.length ?? 0", chart
     )
     return found
-
-
-def wait_for_points(page: Page, count: int, chart: str = "throughput") -> None:
-    page.wait_for_function(
-        "([id, count]) => (document.getElementById(id)?.data ?? [])[0]?.x.length >= count",
-        arg=[chart, count],
-    )
 
 
 @pytest.mark.usefixtures("slow_runner")

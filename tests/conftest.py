@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.fpga import build
+from netkv.fpga import library_cache
 
 TESTS = Path(__file__).parent
 
@@ -30,7 +30,7 @@ def pytest_configure() -> None:
     """Unset COLUMNS: pytest-xdist sets it to 80 for its workers, and tables would be cut. Build
     designs quickly: most run for seconds."""
     os.environ.pop("COLUMNS", None)
-    os.environ[build.QUICK] = "1"
+    os.environ[library_cache.QUICK] = "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

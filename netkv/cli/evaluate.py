@@ -118,7 +118,7 @@ def _print_time(number: int, plans: Sequence[Scenario], jobs: int | None) -> Non
     from netkv.worker_process import cores
 
     history = walltime.stored(*(each.name for each in plans[number:]))
-    times = [walltime.of_scenario(each, history, jobs or cores()) for each in plans[number:]]
+    times = walltime.of_scenarios(plans[number:], history, jobs or cores())
     runs = "1 run" if times[0].runs == 1 else f"{times[0].runs} runs"
     seconds = [each.wall_seconds for each in times]
     line = f"Experiment {number + 1} of {len(plans)}: {runs}, about {text.duration(seconds[0])}"

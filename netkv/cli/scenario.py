@@ -54,7 +54,8 @@ Jobs = Annotated[
 
 _SOURCES = (
     "Measured: from stored runs of the scenario. "
-    "Estimated: from its rack and load, and the speed of the simulator here."
+    "Estimated: from its rack and load, and the speed of the simulator here. "
+    "FPGA designs that are not built yet are built first, which is included."
 )
 
 
@@ -328,11 +329,15 @@ def _time(wall_time: WallTime) -> dict[str, Any]:
         "wall_seconds": round(wall_time.wall_seconds, 1),
         "wall_seconds_source": wall_time.source,
         "virtual_seconds": wall_time.virtual_seconds,
+        "build_seconds": wall_time.build_seconds,
     }
 
 
 def _sentence(wall_time: WallTime) -> str:
-    """`8 runs take about 72 s here (estimated), and simulate 16 s of virtual time.`"""
+    """`8 runs take about 72 s here (estimated), and simulate 16 s of virtual time.`
+
+    If designs are not built: `(estimated, with 50 s to build FPGA designs)`.
+    """
     from netkv.report import text
 
     runs = "1 run takes" if wall_time.runs == 1 else f"{wall_time.runs} runs take"
@@ -340,5 +345,7 @@ def _sentence(wall_time: WallTime) -> str:
     simulated = (
         "" if virtual is None else f", and simulate {text.duration(virtual)} of virtual time"
     )
+    building = wall_time.build_seconds
+    built = f", with {text.duration(building)} to build FPGA designs" if building else ""
     seconds = text.duration(wall_time.wall_seconds)
-    return f"{runs} about {seconds} here ({wall_time.source}){simulated}."
+    return f"{runs} about {seconds} here ({wall_time.source}{built}){simulated}."

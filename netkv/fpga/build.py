@@ -25,7 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from netkv.errors import NetkvError
-from netkv.fpga import sources, verilate
+from netkv.fpga import library_cache, sources, verilate
+from netkv.fpga.library_cache import LIBRARY, QUICK
 from netkv.fpga.manifest import Manifest
 from netkv.fpga.tools import (
     compiler,
@@ -35,12 +36,11 @@ from netkv.fpga.tools import (
     require_headers,
     verilator,
 )
-from netkv.lab import state
 
 Progress = Callable[[int, int, str], None]
 """Gets the step (from 0), the number of steps, and a label."""
 
-LIBRARY, ABOUT = "design.so", "about.json"
+ABOUT = "about.json"
 # Verilator's data-flow graph computes the branches that are not taken, too.
 TRANSLATION = ("-O3", "--no-timing", "-fno-dfg")
 FAST = ("-O2", "-march=native", "-fno-semantic-interposition")
@@ -49,9 +49,6 @@ SLOW = ("-O1",)
 COUNTING = ("-fprofile-generate", "-fprofile-update=single")
 COUNTED = ("-fprofile-use", "-fprofile-correction")
 """For the fast code: it is compiled with counters of branches, and again with their counts."""
-QUICK = "NETKV_FPGA_QUICK"
-"""Environment variable: with 1, designs are compiled once, without counts. They are built in half
-the time and run 10% to 20% slower."""
 TRAINING = Path(__file__).with_name("training.py")
 TRAINING_SECONDS = 60
 HIDDEN = ("-fvisibility=hidden", "-DVL_USER_FINISH", "-DVL_USER_STOP", "-DVL_USER_FATAL")
@@ -100,7 +97,7 @@ def build(
     Raises `NetkvError`: a tool is missing, or the sources are wrong.
     """
     show = progress or _quiet
-    place = cache() / key(manifest, trace=trace)
+    place = library_cache.folder() / key(manifest, trace=trace)
     if (place / LIBRARY).is_file():
         return _found(place, manifest, trace, cached=True)
     if trace:
@@ -123,16 +120,11 @@ def build(
 
 def is_built(manifest: Manifest, *, trace: bool = False) -> bool:
     """Whether the library of a design is in the cache. Raises `NetkvError`: a tool is missing."""
-    return (cache() / key(manifest, trace=trace) / LIBRARY).is_file()
+    return (library_cache.folder() / key(manifest, trace=trace) / LIBRARY).is_file()
 
 
 def _quiet(at: int, count: int, label: str) -> None:
     pass
-
-
-def cache() -> Path:
-    """The folder of all built designs."""
-    return state.home() / "cache" / "fpga"
 
 
 def key(manifest: Manifest, *, trace: bool) -> str:
@@ -229,7 +221,7 @@ def _compile(
 
     progress(1, count, f"{manifest.name}: compiling")
     runtime = verilate.runtime(
-        cache(),
+        library_cache.folder(),
         # The runtime is the same for all designs.
         flags=(*FAST, *HIDDEN, f"-DVM_TRACE={int(trace)}", "-include", str(header)),
         parts=TRACE_PARTS if trace else (),
@@ -266,7 +258,12 @@ def _compile(
 
 def _counts(*, trace: bool) -> bool:
     """Whether a build counts branches. Recorded signals take more time than the design."""
-    return not trace and is_gcc(compiler()) and os.environ.get(QUICK) != "1"
+    return not trace and is_gcc(compiler()) and not is_quick()
+
+
+def is_quick() -> bool:
+    """Whether designs are compiled once, without counts."""
+    return os.environ.get(QUICK) == "1"
 
 
 def _train(library: Path, manifest: Manifest) -> bool:

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from netkv.errors import NetkvError
-from netkv.fpga import sources, yosys
-from netkv.fpga.build import Progress, cache
+from netkv.fpga import library_cache, sources, yosys
+from netkv.fpga.build import Progress
 from netkv.fpga.manifest import Band, Manifest, Parameter
 from netkv.fpga.tools import MissingToolError
 
@@ -122,7 +122,7 @@ def _task(manifest: Manifest, version: str) -> _Task:
             f"'{top}' contains the memory model '{models[0].stem}', which is no hardware. "
             f"Name the module without it as 'synthesis_top' in the manifest of '{manifest.name}'."
         )
-    place = cache() / f"synthesis-{_key(top, parameters, files, version)}"
+    place = library_cache.folder() / f"synthesis-{_key(top, parameters, files, version)}"
     return _Task(top, parameters, files, place)
 
 

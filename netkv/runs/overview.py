@@ -6,8 +6,8 @@ directory.
 Rules
 -----
 1. An entry holds while the file of its scenario and the stored runs of the scenario stay the same.
-2. All entries hold while the imported modules, the search path of modules, the machine and the
-   measured speed of the simulator stay the same.
+2. All entries hold while the imported modules, the search path of modules, the machine, the
+   measured speed of the simulator, and the FPGA designs and their builds stay the same.
 3. Files are compared by size and time of change. If a module has changed since this process
    imported this one, nothing is kept: the process may have imported the module before the change.
 4. Nothing is kept if the run store is another database than SQLite.
@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from netkv import resources
+from netkv.fpga import library_cache
 from netkv.lab import state
 from netkv.runs import default_store
 
@@ -52,6 +53,8 @@ class Overview:
     wall_seconds_source: Literal["measured", "estimated"]
     virtual_seconds: float | None
     """Virtual time of all runs; None for a live scenario."""
+    build_seconds: float
+    """The part of `wall_seconds` in which FPGA designs are built that were not built yet."""
 
 
 def of_scenario(scenario: Scenario, wall_time: WallTime) -> Overview:
@@ -65,6 +68,7 @@ def of_scenario(scenario: Scenario, wall_time: WallTime) -> Overview:
         wall_seconds=wall_time.wall_seconds,
         wall_seconds_source=wall_time.source,
         virtual_seconds=wall_time.virtual_seconds,
+        build_seconds=wall_time.build_seconds,
     )
 
 
@@ -154,6 +158,7 @@ def _basis(modules: Iterable[str]) -> str:
         [(str(file), _stamp(file)) for file in _entry_points()],
         [(str(file), _stamp(file)) for file in measured],
         [(file, _stamp(file)) for file in modules],
+        library_cache.basis(),
     ]
     return hashlib.sha256(repr(basis).encode()).hexdigest()
 

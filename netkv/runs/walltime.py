@@ -7,6 +7,8 @@
    divided by the speed of the simulator here, and the time to fill its caches and to read back what
    was written. If some planned runs are stored, their error corrects the others.
 
+The builds of FPGA designs that the runs wait for are added to both (`netkv.runs.design_builds`).
+
 Simulated runs are concurrent, one on each core, if that is worth the start of processes. More
 processes than cores gain nothing.
 """
@@ -26,6 +28,7 @@ from netkv.lab.spec import RackSpec
 from netkv.rack.nodes import client_shares
 from netkv.runs import default_store
 from netkv.runs.compare import flatten
+from netkv.runs.design_builds import DesignBuilds
 from netkv.runs.records import Timing
 from netkv.scenarios import capacity
 from netkv.scenarios.model import Scenario
@@ -85,6 +88,8 @@ class WallTime:
     """Virtual time of the warm-ups and measured parts of all runs; None for a live scenario."""
     jobs: int
     """How many runs are executed at a time."""
+    build_seconds: float
+    """The part of `wall_seconds` in which FPGA designs are built that were not built yet."""
 
 
 class History:
@@ -132,6 +137,22 @@ def of_scenario(scenario: Scenario, history: History, jobs: int | None = None) -
 
     `jobs`: None for what is usual.
     """
+    (found,) = of_scenarios([scenario], history, jobs)
+    return found
+
+
+def of_scenarios(
+    scenarios: Iterable[Scenario], history: History, jobs: int | None = None
+) -> list[WallTime]:
+    """As `of_scenario`, for scenarios that run one after the other: the first one that needs a
+    design builds it."""
+    builds = DesignBuilds()
+    return [_of_scenario(each, history, jobs, builds) for each in scenarios]
+
+
+def _of_scenario(
+    scenario: Scenario, history: History, jobs: int | None, builds: DesignBuilds
+) -> WallTime:
     planned = plan(scenario)
     measured = [history.seconds(item) for item in planned]
     simulated = scenario.mode == "sim"
@@ -140,25 +161,32 @@ def of_scenario(scenario: Scenario, history: History, jobs: int | None = None) -
         jobs = 1
     elif jobs is None:
         jobs = cores() if sum(seconds) >= _WORTH_PROCESSES_S else 1
+    # A build has all cores, so whatever runs beside it takes as much longer.
+    build_s = math.fsum(map(builds.seconds, planned))
     return WallTime(
         runs=len(planned),
-        wall_seconds=makespan(seconds, [0.0] * min(jobs, cores())),
+        wall_seconds=build_s + makespan(seconds, [0.0] * min(jobs, cores())),
         source="estimated" if None in measured else "measured",
         virtual_seconds=sum(map(_load_seconds, planned)) if simulated else None,
         jobs=jobs,
+        build_seconds=build_s,
     )
 
 
 def of_runs(scenario: Scenario, history: History) -> list[float]:
-    """The seconds of each planned run on this machine, in the order of the plan."""
+    """The seconds of each planned run on this machine, in the order of the plan; builds of designs
+    are not part of them."""
     planned = plan(scenario)
     return _seconds(planned, [history.seconds(item) for item in planned])
 
 
 def phases_of_runs(scenario: Scenario, history: History) -> list[dict[str, float]]:
     """The seconds of each phase of each planned run (`netkv.scenarios.schedule`)."""
-    planned = plan(scenario)
-    return _phases(planned, [history.seconds(item) for item in planned])
+    planned, builds = plan(scenario), DesignBuilds()
+    found = _phases(planned, [history.seconds(item) for item in planned])
+    for phases, item in zip(found, planned, strict=True):
+        phases["starting"] += builds.seconds(item)
+    return found
 
 
 def _seconds(planned: Sequence[PlannedRun], measured: Sequence[float | None]) -> list[float]:

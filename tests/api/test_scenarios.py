@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from httpx import Response, get, post
 
 from tests.api.serving import Served
@@ -73,6 +74,15 @@ def test_check_has_the_time_of_each_run_and_warnings(served: Served) -> None:
     assert found["wall_seconds"] == run["seconds"]
     (warning,) = found["warnings"]
     assert "5,000" in warning
+
+
+def test_check_has_the_build_of_a_design_that_is_not_built(served: Served) -> None:
+    options = ["schemes=[lake]", "sweep={}", "repeat=1", "expect=[]", "plots=[]"]
+    found = check(served, scenario="lake-clock", set=options).json()
+    (run,) = found["plan"]
+    assert found["build_seconds"] > 10 * run["seconds"]
+    assert found["wall_seconds"] == pytest.approx(run["seconds"] + found["build_seconds"])
+    assert check(served, scenario="quickstart").json()["build_seconds"] == 0
 
 
 def test_too_many_runs_are_refused_before_they_are_planned(served: Served) -> None:

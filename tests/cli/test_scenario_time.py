@@ -59,6 +59,22 @@ def test_list_and_show_have_wall_time_and_its_source(netkv_in_process: Netkv) ->
     )
 
 
+def test_time_has_the_build_of_designs_that_are_not_built(netkv_in_process: Netkv) -> None:
+    def shown(scheme: str) -> tuple[str, float, float]:
+        command = ("scenario", "show", "lake-clock", "--set", f"schemes=[{scheme}]")
+        more = ("--set", "expect=[]", "--set", "plots=[]", "--set", "sweep={}")
+        found = netkv_in_process(*command, *more, "--json").document
+        text = netkv_in_process(*command, *more).out
+        return text, found["build_seconds"], found["wall_seconds"]
+
+    text, build_s, wall_s = shown("lake")
+    assert "(estimated, with 50 s to build FPGA designs), and simulate" in text
+    assert build_s == 50 < wall_s
+    text, build_s, wall_s = shown("nocache")
+    assert "build" not in text.splitlines()[1]
+    assert build_s == 0
+
+
 def test_run_prints_its_expected_wall_time(netkv: Netkv, short_scenario: Path) -> None:
     result = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")
     assert "1 run takes about 5 s here (estimated)." in result.err

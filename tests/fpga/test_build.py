@@ -11,7 +11,7 @@ import pytest
 
 from netkv._engine import FpgaDesign
 from netkv.errors import NetkvError
-from netkv.fpga import build, manifest, tools, verilate
+from netkv.fpga import build, library_cache, manifest, tools, verilate
 from netkv.fpga.build import Library, Progress
 from netkv.fpga.manifest import Manifest
 from tests.fpga.conftest import write_manifest
@@ -46,14 +46,14 @@ def test_hash_follows_from_everything(tmp_path: Path, monkeypatch: pytest.Monkey
     assert build.key(design, trace=False) not in keys
     if tools.is_gcc(tools.compiler()):
         quick = build.key(design, trace=False)
-        monkeypatch.delenv(build.QUICK)
+        monkeypatch.delenv(library_cache.QUICK)
         assert build.key(design, trace=False) != quick
 
 
 @pytest.mark.skipif(not tools.is_gcc(tools.compiler()), reason="only GCC gets counts")
 def test_branches_are_counted_in_a_build(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not empty_home.exists()
-    monkeypatch.delenv(build.QUICK)
+    monkeypatch.delenv(library_cache.QUICK)
     counted, train = list[str](), build._train
 
     def watched(library: Path, design: Manifest) -> bool:
@@ -66,7 +66,7 @@ def test_branches_are_counted_in_a_build(empty_home: Path, monkeypatch: pytest.M
     assert {"harness", "Vtop"} <= set(counted)
     assert json.loads((found.path.parent / build.ABOUT).read_text())["trained"]
     assert sorted(each.name for each in found.path.parent.iterdir()) == sorted(
-        [build.ABOUT, build.LIBRARY]
+        [build.ABOUT, library_cache.LIBRARY]
     )
 
 
@@ -74,7 +74,7 @@ def test_design_that_fails_under_the_load_is_built(
     empty_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not empty_home.exists()
-    monkeypatch.delenv(build.QUICK)
+    monkeypatch.delenv(library_cache.QUICK)
     monkeypatch.setattr(build, "TRAINING", Path("no_such_training.py"))
     monkeypatch.setattr(build, "key", lambda *_args, **_kwargs: "untrained")
     found = build.build(manifest.find("wire"))
@@ -89,7 +89,7 @@ def test_concurrent_builds_are_one(empty_home: Path, monkeypatch: pytest.MonkeyP
     def slow(_design: Manifest, _trace: bool, folder: Path, _progress: Progress) -> None:
         began.append(threading.get_ident())
         time.sleep(0.3)
-        (folder / build.LIBRARY).write_bytes(b"")
+        (folder / library_cache.LIBRARY).write_bytes(b"")
         (folder / build.ABOUT).write_text('{"seconds": 0.3}')
 
     monkeypatch.setattr(build, "_build", slow)

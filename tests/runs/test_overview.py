@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 from netkv import resources
+from netkv.fpga import library_cache
 from netkv.runs import Store, StoreSink, overview, walltime
 from netkv.runs.overview import Overview
 from netkv.scenarios import loader
@@ -147,6 +148,20 @@ def test_installed_package_makes_everything_be_read_again(
 def test_measured_speed_makes_everything_be_read_again(planned: Planned, tmp_path: Path) -> None:
     planned.listed()
     (tmp_path / "home" / speed.path().name).write_text("{}")
+    planned.listed()
+    assert len(planned) == 2
+
+
+def test_design_that_is_built_makes_everything_be_read_again(planned: Planned) -> None:
+    planned.listed()
+    library = library_cache.folder() / "hash" / library_cache.LIBRARY
+    library.parent.mkdir(parents=True)
+    library.touch()
+    planned.listed()
+    assert len(planned) == 2
+    planned.listed()
+    assert planned == []
+    library.unlink()
     planned.listed()
     assert len(planned) == 2
 

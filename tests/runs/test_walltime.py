@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
-from netkv import resources
+from netkv import resources, schemes
 from netkv.bench import simulated_rack
-from netkv.runs import Store, StoreSink, walltime
+from netkv.errors import NetkvError
+from netkv.fpga import build, card, library_cache
+from netkv.runs import Store, StoreSink, design_builds, walltime
 from netkv.runs.walltime import History, WallTime
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
@@ -27,6 +29,22 @@ SPEED = 200_000.0
 
 @pytest.fixture(autouse=True)
 def known_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "requests_per_core_s", lambda: SPEED)
+
+
+@pytest.fixture(autouse=True)
+def built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All designs are built."""
+    monkeypatch.setattr(build, "is_built", lambda _: True)
+
+
+@pytest.fixture
+def nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: None) -> None:
+    """The cache of designs is empty; a build takes 100 s."""
+    assert built is None
+    monkeypatch.undo()
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path))
+    monkeypatch.delenv(library_cache.QUICK)
     monkeypatch.setattr(speed, "requests_per_core_s", lambda: SPEED)
 
 
@@ -176,6 +194,50 @@ def test_estimate_of_cards_in_clients_follows_from_their_functions_and_who_is_be
     assert load_s("lab.card_clients=4") == pytest.approx(one / 2, rel=0.1)
     slow = load_s("lab.card_functions=8", "lab.card_clock=10")
     assert slow < eight / 4, "no request takes more cycles than the clock has"
+
+
+@pytest.mark.usefixtures("nothing_built")
+@pytest.mark.parametrize("mode", ["sim", "live"])
+def test_first_run_with_a_design_waits_for_its_build(mode: str) -> None:
+    options = (f"mode={mode}", "repeat=2", "sweep={}", "expect=[]", "plots=[]")
+    asked = scenario(*options, "schemes=[nocache, lake]", name="lake-clock")
+    once, first = design_builds.BUILD_S, 1
+    assert [item.scheme for item in plan(asked)] == ["nocache", "lake", "nocache", "lake"]
+    found = walltime.of_scenario(asked, History(()), 1)
+    runs = walltime.of_runs(asked, History(()))
+    assert found.build_seconds == once
+    assert found.wall_seconds == pytest.approx(sum(runs) + once)
+    phases = [sum(each.values()) for each in walltime.phases_of_runs(asked, History(()))]
+    waits = [after - before for after, before in zip(phases, runs, strict=True)]
+    assert waits == pytest.approx([once * (at == first) for at in range(len(runs))])
+
+
+@pytest.mark.usefixtures("nothing_built")
+def test_design_that_is_built_or_cannot_be_built_takes_no_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = scenario(name="lake-clock")
+    lab = plan(asked)[0].scenario.lab
+    wanted = schemes.get("lake").card
+    assert wanted is not None
+    both = walltime.of_scenarios([asked, asked], History(()))
+    assert [each.build_seconds for each in both] == [design_builds.BUILD_S, 0]
+    assert both[0].wall_seconds == pytest.approx(both[1].wall_seconds + design_builds.BUILD_S)
+    monkeypatch.setenv(library_cache.QUICK, "1")
+    quick = walltime.of_scenario(asked, History(())).build_seconds
+    assert quick == design_builds.QUICK_BUILD_S
+    key = build.key(card.find(wanted(lab).design, wanted(lab).changes), trace=False)
+    library = library_cache.folder() / key / library_cache.LIBRARY
+    library.parent.mkdir(parents=True)
+    library.touch()
+    assert walltime.of_scenario(asked, History(())).build_seconds == 0
+    library.unlink()
+
+    def fail(_: object) -> bool:
+        raise NetkvError("Verilator is missing.")
+
+    monkeypatch.setattr(build, "is_built", fail)
+    assert walltime.of_scenario(asked, History(())).build_seconds == 0
 
 
 def test_estimate_includes_the_time_to_fill_caches(store: Store) -> None:

@@ -16,6 +16,7 @@ from netkv.errors import UsageError
 from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import Poisson
 from netkv.rack.nodes import Direction
+from netkv.sim import config
 from netkv.sim.rack import SECOND, SimRack
 from tests.sim.driving import kill, run, run_phases, small, start
 
@@ -246,3 +247,23 @@ def test_unknown_profiles_nodes_and_commands_are_refused() -> None:
         kill(rack, "server-1")
     with pytest.raises(UsageError, match="not a command"):
         rack.command({"do": "nothing"})
+
+
+def test_more_servers_than_events_can_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scenarios end at 128 servers. Another caller of the engine gets its sentence, as here."""
+    rack_config = config.rack_config
+
+    def too_large(*args: Any) -> dict[str, Any]:
+        document = rack_config(*args)
+        document["servers"]["count"] = 4097
+        return document
+
+    monkeypatch.setattr(config, "rack_config", too_large)
+    with pytest.raises(UsageError, match=r"^A rack has at most 4096 servers, not 4097\b"):
+        make("nocache")
+
+
+def test_largest_rack_of_a_scenario_fits_the_simulator() -> None:
+    topology = TopologySpec(kind="spine-leaf", layers=8, switches=16)
+    rack = make("nocache", topology=topology, servers=128, server_processes=16, clients=64)
+    assert (len(rack.switches), rack.ready) == (129, True)  # one is before the layers

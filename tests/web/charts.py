@@ -20,6 +20,21 @@ LOOK_OF_LINES = """id => [...document.querySelectorAll(`#${id} .scatterlayer .tr
     .map(style => `${style.stroke} ${style.strokeDasharray}`)"""
 STROKE_OF_SWATCHES = """place => [...document.querySelectorAll(`${place} .swatch line`)]
     .map(line => getComputedStyle(line).stroke)"""
+HOLD_FRAMES = """() => {
+    let waiting = [], drawn = 0;
+    window.mostDrawn = 0;
+    window.requestAnimationFrame = callback => waiting.push(callback);
+    const react = Plotly.react;
+    Plotly.react = (...all) => { drawn += 1; return react(...all); };
+    window.nextFrame = () => {
+        const due = waiting;
+        waiting = [];
+        drawn = 0;
+        due.forEach(callback => callback());
+        window.mostDrawn = Math.max(window.mostDrawn, drawn);
+    };
+}"""
+"""Draws a frame only when the test calls `nextFrame`. `mostDrawn`: most charts in a frame."""
 UNNAMED = """() => [...document.querySelectorAll("button, input, select, textarea")]
     .filter(each => !each.labels?.length && !each.textContent.trim() && !each.ariaLabel)
     .map(each => each.outerHTML)"""
@@ -41,6 +56,14 @@ def wait_for_traces(page: Page, chart: str, count: int) -> None:
     page.locator(f"#{chart}").scroll_into_view_if_needed()
     page.wait_for_function(
         "([id, count]) => document.getElementById(id)?.data?.length === count", arg=[chart, count]
+    )
+
+
+def wait_for_points(page: Page, count: int, chart: str = "throughput") -> None:
+    """Wait until the first trace of a chart has so many points, or more."""
+    page.wait_for_function(
+        "([id, count]) => (document.getElementById(id)?.data ?? [])[0]?.x.length >= count",
+        arg=[chart, count],
     )
 
 

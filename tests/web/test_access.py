@@ -10,8 +10,9 @@ from playwright.sync_api import Page, expect
 from netkv.api import access, token
 from netkv.runs import Store, StoreSink
 from tests.api.serving import Served, serving
-from tests.runs.recorded_runs import record, samples, start
+from tests.runs.recorded_runs import record, start
 from tests.waiting import PATIENCE_S
+from tests.web.live_runs import live_run
 
 
 @pytest.fixture
@@ -22,8 +23,6 @@ def guarded(store: Store) -> Iterator[Served]:
 
 
 def test_dashboard_works_with_the_token_of_the_form(guarded: Served, page: Page) -> None:
-    run = start("live", "netcache")
-    written = list(samples(run))
     page.goto(guarded.url)
     page.get_by_label("Token").fill("wrong")
     page.get_by_role("button").click()
@@ -32,12 +31,10 @@ def test_dashboard_works_with_the_token_of_the_form(guarded: Served, page: Page)
     page.get_by_role("button").click()
     expect(page.locator("#activity")).to_be_visible()
     assert page.url == f"{guarded.url}/"
-    with StoreSink(guarded.store) as sink:
-        sink.begin(run)
+    with live_run(guarded.store) as live:
         # The event stream has the cookie.
         expect(page.locator("#job")).to_contain_text("netcache")
-        for sample in written[:5]:
-            sink.sample(run.id, sample)
+        live.report(5)
     assert page.evaluate("document.cookie") == "", "scripts cannot read the token"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,7 +12,8 @@ from playwright.sync_api import Page, expect
 from netkv.runs import StoreSink
 from tests.api.serving import Served
 from tests.runs.recorded_runs import record_comparison, samples, start
-from tests.web.charts import wait_for_traces
+from tests.web.charts import HOLD_FRAMES, wait_for_points, wait_for_traces
+from tests.web.live_runs import live_run
 
 VISIBLE = """chart => Object.fromEntries((document.getElementById(chart)?.data ?? [])
     .map(trace => [trace.name, trace.visible !== "legendonly"]))"""
@@ -69,13 +71,8 @@ def ends(page: Page, name: str, chart: str) -> list[float]:
 
 
 def test_lines_hidden_through_the_legend_are_in_the_address(served: Served, page: Page) -> None:
-    run = start("live", "netcache")
-    feed = list(samples(run))
-    with StoreSink(served.store, group="glive") as sink:
-        sink.begin(run)
-        for sample in feed[:4]:
-            sink.sample(run.id, sample)
-        page.goto(f"{served.url}/#/live/glive?run={run.id}")
+    with live_run(served.store, reported=4) as live:
+        page.goto(f"{served.url}/#/live/glive?run=live")
         wait_for_traces(page, "latency", 4)
         click_legend(page, "latency", "p95")
         expect(page).to_have_url(re.compile("hidden="))
@@ -84,14 +81,13 @@ def test_lines_hidden_through_the_legend_are_in_the_address(served: Served, page
         wait_for_visible(page, "latency", two)
         expect(page).to_have_url(re.compile("p99.9"))
         assert parameter(page, "hidden") == "latency:p95,p99.9"
+        live.report(8)
+        wait_for_points(page, 8, "latency")
+        wait_for_visible(page, "latency", two)
         page.reload()
         wait_for_visible(page, "latency", two)
-        for sample in feed[4:]:
-            sink.sample(run.id, sample)
-        page.wait_for_function(
-            "count => document.getElementById('latency').data[0].x.length === count",
-            arg=len(feed),
-        )
+        live.report()
+        wait_for_points(page, len(live.feed), "latency")
         wait_for_visible(page, "latency", two)
         click_legend(page, "latency", "p95")
         wait_for_visible(page, "latency", {**two, "p95": True})
@@ -170,6 +166,25 @@ def test_hidden_runs_of_a_comparison_may_have_any_name(served: Served, page: Pag
     wait_for_visible(page, "overlay", {first: True, second: False})
     page.reload()
     wait_for_visible(page, "overlay", {first: True, second: False})
+
+
+def test_address_shows_a_line_that_a_click_has_just_hidden(served: Served, page: Page) -> None:
+    """plotly has hidden the line by itself. It must not keep this for the lines of the address."""
+    ids = record_comparison(served.store)
+    page.goto(f"{served.url}/#/compare?run={ids[0]}&run={ids[1]}")
+    wait_for_traces(page, "overlay", 2)
+    link = page.url
+    both = page.evaluate(VISIBLE, "overlay")
+    page.evaluate(HOLD_FRAMES)
+    click_legend(page, "overlay", "netcache")
+    expect(page).to_have_url(re.compile("hidden="))
+    wait_for_visible(page, "overlay", {**both, "netcache": False})
+    page.goto(link)
+    page.wait_for_function(
+        f"wanted => {{ nextFrame(); return JSON.stringify(({VISIBLE})('overlay')) === wanted; }}",
+        arg=json.dumps(both, separators=(",", ":")),
+        polling=100,
+    )
 
 
 def test_address_with_a_wrong_range_shows_everything(served: Served, page: Page) -> None:

@@ -27,6 +27,7 @@ from tests.runs.recorded_runs import (
 )
 from tests.web.charts import (
     FILL_OF_BARS,
+    HOLD_FRAMES,
     LOOK_OF_LINES,
     STROKE_OF_LINES,
     STROKE_OF_SWATCHES,
@@ -35,22 +36,8 @@ from tests.web.charts import (
     traces,
     wait_for_traces,
 )
+from tests.web.live_runs import live_run
 
-HOLD_FRAMES = """() => {
-    let waiting = [], drawn = 0;
-    window.mostDrawn = 0;
-    window.requestAnimationFrame = callback => waiting.push(callback);
-    const react = Plotly.react;
-    Plotly.react = (...all) => { drawn += 1; return react(...all); };
-    window.nextFrame = () => {
-        const due = waiting;
-        waiting = [];
-        drawn = 0;
-        due.forEach(callback => callback());
-        window.mostDrawn = Math.max(window.mostDrawn, drawn);
-    };
-}"""
-"""Draws a frame only when the test calls `nextFrame`. `mostDrawn`: most charts in a frame."""
 RANGE = "id => document.getElementById(id).layout?.xaxis.range ?? []"
 """Nothing while plotly draws the chart."""
 
@@ -211,23 +198,17 @@ def test_only_settings_that_differ_are_listed(served: Served, page: Page) -> Non
 
 
 def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> None:
-    run = start("live", "netcache")
-    feed = list(samples(run))
-    with StoreSink(served.store) as sink:
-        sink.begin(run)
-        for sample in feed[:4]:
-            sink.sample(run.id, sample)
+    with live_run(served.store, reported=4) as live:
         show(page, served, ["live"])
         wait_for_traces(page, "overlay", 1)
         page.evaluate(HOLD_FRAMES)
-        for sample in feed[4:10]:
-            sink.sample(run.id, sample)
+        live.report(10)
         page.wait_for_function(
             "() => { nextFrame();"
             " return document.getElementById('overlay').data[0].y.length === 10; }",
             polling=100,
         )
-        assert traces(page, "overlay")[0]["last"] == feed[9].throughput_ops
+        assert traces(page, "overlay")[0]["last"] == live.feed[9].throughput_ops
         # Each frame draws a chart at most once, however many samples have arrived.
         assert 1 <= page.evaluate("mostDrawn") <= 4
     expect(page.locator("#comparison")).to_contain_text("live")

@@ -22,7 +22,8 @@ from netkv.scenarios.results import RunEvent
 from tests.api.serving import Served
 from tests.runs.recorded_runs import record, record_comparison, result, samples, start
 from tests.waiting import PATIENCE_S
-from tests.web.charts import traces, wait_for_traces
+from tests.web.charts import traces, wait_for_points, wait_for_traces
+from tests.web.live_runs import live_run
 
 ROOT = Path(__file__).parents[2]
 COUNT_SAMPLES = """async () => {
@@ -50,13 +51,6 @@ def points(page: Page, chart: str = "throughput") -> int:
     return found
 
 
-def wait_for_points(page: Page, count: int, chart: str = "throughput") -> None:
-    page.wait_for_function(
-        "([id, count]) => (document.getElementById(id)?.data ?? [])[0]?.x.length >= count",
-        arg=[chart, count],
-    )
-
-
 @pytest.mark.usefixtures("slow_runner")
 def test_run_is_started_followed_and_cancelled_on_the_page(
     served: Served, page: Page, tmp_path: Path
@@ -77,42 +71,30 @@ def test_run_is_started_followed_and_cancelled_on_the_page(
 
 
 def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> None:
-    run = start("live", "netcache")
-    feed = list(samples(run))
-    with StoreSink(served.store, group="glive") as sink:
-        sink.begin(run)
-        for sample in feed[:4]:
-            sink.sample(run.id, sample)
+    with live_run(served.store, reported=4) as live:
         page.goto(served.url)
         wait_for_points(page, 4)
-        for sample in feed[4:]:
-            sink.sample(run.id, sample)
-        wait_for_points(page, len(feed))
-        sink.finish(result(run, [each for each in feed if each.phase == "measure"]))
+        live.report()
+        wait_for_points(page, len(live.feed))
+        live.finish()
     expect(page.locator("#job .state")).to_have_text("done")
-    assert points(page) == len(feed)
+    assert points(page) == len(live.feed)
 
 
 def test_samples_that_arrive_while_a_series_is_loaded_are_shown(served: Served, page: Page) -> None:
-    run = start("live", "netcache")
-    feed = list(samples(run))
     held: list[tuple[Route, APIResponse]] = []
     page.route("**/series?*", lambda route: held.append((route, route.fetch())))
-    with StoreSink(served.store, group="glive") as sink:
-        sink.begin(run)
-        for sample in feed[:4]:
-            sink.sample(run.id, sample)
+    with live_run(served.store, reported=4) as live:
         with page.expect_request("**/series?*"):
             page.goto(served.url)
         page.evaluate(COUNT_SAMPLES)
         page.evaluate(WATCH_ARRAYS)
-        for sample in feed[4:8]:
-            sink.sample(run.id, sample)
+        live.report(8)
         page.wait_for_function("() => window.samples === 4")
         for route, answer in held:
             route.fulfill(response=answer)
         wait_for_points(page, 8)
-        sink.sample(run.id, feed[8])
+        live.report(9)
         wait_for_points(page, 9)
     assert points(page) == 9
     assert page.evaluate("longest") < 1000
@@ -241,20 +223,15 @@ def test_unknown_job_is_a_sentence(served: Served, page: Page) -> None:
 
 
 def test_two_pages_show_the_same(served: Served, page: Page, browser: Browser) -> None:
-    run = start("both", "netcache")
-    feed = list(samples(run))
     other = browser.new_page()
     try:
-        with StoreSink(served.store, group="gboth") as sink:
-            sink.begin(run)
-            sink.sample(run.id, feed[0])
+        with live_run(served.store, reported=1) as live:
             for each in (page, other):
                 each.goto(served.url)
                 expect(each.locator("#job")).to_contain_text("running")
-            for sample in feed[1:]:
-                sink.sample(run.id, sample)
+            live.report()
             for each in (page, other):
-                wait_for_points(each, len(feed))
+                wait_for_points(each, len(live.feed))
     finally:
         other.close()
 
@@ -285,27 +262,20 @@ def free_port() -> int:
 def test_page_continues_without_a_gap_after_the_server_is_killed(store: Store, page: Page) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    run = start("long", "netcache")
-    feed = list(samples(run))
-    with StoreSink(store, group="glong") as sink:
-        sink.begin(run)
-        for sample in feed[:5]:
-            sink.sample(run.id, sample)
+    with live_run(store, "long", reported=5) as live:
         with serving(port) as server:
             page.goto(url)
             wait_for_points(page, 5)
             server.kill()
             server.wait()
             expect(page.locator("#activity")).to_contain_text("does not answer")
-        for sample in feed[5:15]:
-            sink.sample(run.id, sample)
+        live.report(15)
         with serving(port):
             wait_for_points(page, 15)
-            for sample in feed[15:]:
-                sink.sample(run.id, sample)
-            wait_for_points(page, len(feed))
+            live.report()
+            wait_for_points(page, len(live.feed))
             times = page.evaluate("document.getElementById('throughput').data[0].x")
-            assert times == [sample.time for sample in feed]
+            assert times == [sample.time for sample in live.feed]
             answer = httpx.get(f"{url}/api/v1/runs/long/series", timeout=PATIENCE_S)
             assert answer.json()["columns"]["time"] == times
 

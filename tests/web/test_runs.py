@@ -11,8 +11,9 @@ from playwright.sync_api import Locator, Page, expect
 from netkv.report.style import of_scheme
 from netkv.runs import StoreSink
 from tests.api.serving import Served
-from tests.runs.recorded_runs import record, record_comparison, samples, start
+from tests.runs.recorded_runs import record, record_comparison, start
 from tests.web.charts import STROKE_OF_SWATCHES, UNNAMED, rgb
+from tests.web.live_runs import live_run
 
 
 def rows(page: Page) -> Locator:
@@ -230,17 +231,13 @@ def test_deletion_is_confirmed(served: Served, page: Page) -> None:
 
 
 def test_running_row_follows_the_stream(served: Served, page: Page) -> None:
-    run = start("live", "netcache")
-    feed = list(samples(run))
-    with StoreSink(served.store) as sink:
-        sink.begin(run)
+    with live_run(served.store) as live:
         page.goto(f"{served.url}/#/runs")
         cell = page.locator("tr[data-run=live] [data-column=throughput_ops]")
         expect(page.locator("tr[data-run=live]")).to_contain_text("running")
         page.evaluate("window.row = document.querySelector('tr[data-run=live]')")
-        for sample in feed[:6]:
-            sink.sample(run.id, sample)
-        expect(cell).to_have_text(f"{feed[5].throughput_ops:,.0f}")
+        live.report(6)
+        expect(cell).to_have_text(f"{live.feed[5].throughput_ops:,.0f}")
         assert page.evaluate("row.isConnected"), "the table is not drawn again for a sample"
     expect(page.locator("tr[data-run=live]")).to_contain_text("failed")
 

@@ -27,13 +27,15 @@ class ScenarioSummary(Model):
     """`measured`: from stored runs of it on this machine; `estimated`: from its rack and load."""
     virtual_seconds: float | None
     """Virtual time of the warm-ups and measured parts of all runs; null for a live scenario."""
+    build_seconds: float
+    """The part of `wall_seconds` in which FPGA designs are built that were not built yet."""
 
 
 class ExpectedRun(PlannedCell):
     """A planned run and its expected duration."""
 
     seconds: float
-    """Estimated for this machine, or measured there."""
+    """Estimated for this machine, or measured there; without builds of FPGA designs."""
 
 
 class ScenarioCheck(ScenarioSummary):

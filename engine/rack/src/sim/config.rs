@@ -281,15 +281,7 @@ impl RackConfig {
             return Err("A rack has at least a client, a switch and a server.".to_owned());
         }
         let servers = usize::from(self.servers.count);
-        for (what, count, most) in [
-            ("servers", servers, MAX_NODES),
-            ("switches", self.switches.len(), MAX_NODES),
-            ("cables", self.links.len(), MAX_LINKS / 2),
-        ] {
-            if count > most {
-                return Err(format!("A rack has at most {most} {what}, not {count}."));
-            }
-        }
+        size(servers, self.switches.len(), self.links.len())?;
         positive("control.rate", self.control.rate)?;
         time("control.latency_s", self.control.latency_s)?;
         let queues = [("queue", self.control.queue), ("report_queue", self.control.report_queue)];
@@ -357,6 +349,21 @@ impl RackConfig {
     }
 }
 
+/// Checks that an event can name each part of a rack of this size.
+fn size(servers: usize, switches: usize, cables: usize) -> Result<(), String> {
+    for (what, field, count, most) in [
+        ("servers", "servers.count", servers, MAX_NODES),
+        ("switches", "switches", switches, MAX_NODES),
+        // A cable is a link in each direction.
+        ("cables", "links", cables, MAX_LINKS / 2),
+    ] {
+        if count > most {
+            return Err(format!("A rack has at most {most} {what}, not {count} ('{field}')."));
+        }
+    }
+    Ok(())
+}
+
 fn positive(name: &str, value: f64) -> Result<(), String> {
     if value > 0.0 && value <= 1e15 {
         return Ok(());
@@ -389,5 +396,64 @@ fn distribution(name: &str, value: Time) -> Result<(), String> {
             }
             Err(format!("The standard deviation of '{name}' is {sigma}; it must be 0 to 3."))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A rack with a client, and so many servers and switches, as `netkv.sim` writes it.
+    fn rack(servers: u16, switches: usize) -> RackConfig {
+        let time = json!({"constant": 1e-6});
+        let host = json!({"cores": 1, "receive": time, "send": time, "queue_limit": 64});
+        let switch = json!({
+            "latency_s": 1e-6, "packet_rate": 1e9, "pipelines": 1, "parallel": true,
+            "table_write_gap_s": 0.0, "queue_packets": 64, "recirculation_bps": 1e11
+        });
+        let config = json!({
+            "seed": 1,
+            "load": {
+                "clients": 1, "seed": 1, "deadline_s": 2.0, "retry_s": 0.05, "servers": servers,
+                "workload": {
+                    "keys": 10, "zipf": 0.0, "value_size": 16, "arrivals": {"outstanding": 1}
+                },
+                "verify": true
+            },
+            "client": host,
+            "servers": {
+                "role": "plain", "count": servers, "keys": 10, "value_size": 16,
+                "service_rate": null, "queue_limit": 64, "host": host,
+                "store": {"get": time, "put": time, "delete": time}
+            },
+            "switches": vec![switch; switches],
+            "links": [],
+            "control": {"latency_s": 1e-6, "rate": 1e4, "queue": 64, "report_queue": 64}
+        });
+        serde_json::from_value(config).unwrap()
+    }
+
+    #[test]
+    fn a_rack_has_at_most_4096_servers() {
+        assert_eq!(rack(4096, 1).check(), Ok(()));
+        let error = rack(4097, 1).check().unwrap_err();
+        assert_eq!(error, "A rack has at most 4096 servers, not 4097 ('servers.count').");
+    }
+
+    #[test]
+    fn a_rack_has_at_most_4096_switches() {
+        assert_eq!(rack(1, 4096).check(), Ok(()));
+        let error = rack(1, 4097).check().unwrap_err();
+        assert_eq!(error, "A rack has at most 4096 switches, not 4097 ('switches').");
+    }
+
+    /// The function gets the number only: so many cables need 20 GB of memory.
+    #[test]
+    fn a_cable_has_a_link_in_each_direction() {
+        assert_eq!(size(1, 1, MAX_LINKS / 2), Ok(()));
+        let error = size(1, 1, MAX_LINKS / 2 + 1).unwrap_err();
+        assert_eq!(error, "A rack has at most 134217728 cables, not 134217729 ('links').");
     }
 }

@@ -36,11 +36,11 @@ export function planned(check) {
   return make("div", { class: "scroll plan", tabindex: "0", role: "region", "aria-label": "Planned runs and their expected times" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows, alone ? null : total)));
 }
 
-/** `8 runs · about 34 s here (estimated) · simulated`. @param {Schemas["ScenarioCheck"]} check */
+/** `8 runs · about 34 s here (estimated) · simulated`; if need be `(estimated, with 2 min to build FPGA designs)`. @param {Schemas["ScenarioCheck"]} check */
 export function summary(check) {
   const parts = [
     `${check.runs.toLocaleString("en")} ${check.runs === 1 ? "run" : "runs"}`,
-    `about ${duration(check.wall_seconds)} here (${check.wall_seconds_source})`,
+    `about ${duration(check.wall_seconds)} here (${check.wall_seconds_source}${check.build_seconds ? `, with ${duration(check.build_seconds)} to build FPGA designs` : ""})`,
     check.virtual_seconds == null ? "live" : `simulated, ${duration(check.virtual_seconds)} of virtual time`,
   ];
   return parts.join(" · ");

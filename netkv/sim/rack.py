@@ -274,54 +274,51 @@ class SimRack(Rack):
 
     def advance(self, until: int) -> None:
         """Advances virtual time to `until` (nanoseconds)."""
+        from netkv import _engine
+
         simulation, controllers, failover = self.simulation, self.controllers, self.failover
         switches = [(it.controller, it) for it in self.control]
         now = simulation.now()
-        earliest: int | None = None
-        changed = True  # whether `earliest` may be another one
-        # This loop runs for every message of a control channel.
         while True:
-            if changed:
-                earliest = None
-                for it in controllers:
-                    earliest = base.earlier(earliest, it.deadline)
-                changed = False
-            next_stop = until if earliest is None else min(earliest, until)
-            if (due := failover.deadline) is not None and due < next_stop:
-                next_stop = due
-            next_stop = max(next_stop, now)
+            next_stop = until
+            for due in (failover.deadline, *(it.deadline for it in controllers)):
+                if due is not None and due < next_stop:
+                    next_stop = due
+            # While a switch is out of service, each event may end that.
+            pass_on = failover.idle and not self.controller.counts_actions
             try:
-                notices = self._run_engine(simulation, next_stop)
-            except ValueError as error:
+                notices = self._run_engine(simulation, max(next_stop, now), pass_on)
+            except _engine.SimulationError as error:
                 raise NodeError(f"The simulated rack has stopped: {error}.") from error
             self._nanoseconds = now = simulation.now()
             for notice in notices:
                 controller, switch = switches[notice[1]]
-                before = controller.deadline
-                if notice[0] == "packet-in":
+                if notice[0] == "actions":
+                    controller.carry_out(notice[2])
+                    controller.handled()
+                elif notice[0] == "packet-in":
                     controller.packet_in(switch, notice[2])
+                elif notice[0] == "written":
+                    controller.written(switch, notice[2], notice[3])
                 elif notice[0] == "answered":
-                    controller.answered(switch, notice[2], notice[3])
+                    controller.answered(switch, notice[2])
                 elif notice[0] == "write":
                     controller.arrived(switch, notice[2], notice[3])
                 else:
                     controller.digest(switch, notice[2])
-                due = controller.deadline
-                if due != before:
-                    changed |= before == earliest
-                    earliest = base.earlier(earliest, due)
-            if changed or (earliest is not None and earliest <= now):
-                for it in controllers:
-                    if (due := it.deadline) is not None and due <= now:
-                        it.timer(now)
-                changed = True
-            changed |= failover.advance(now)
+            for it in controllers:
+                if (due := it.deadline) is not None and due <= now:
+                    it.timer(now)
+            failover.advance(now)
             if now >= until:
                 return
 
-    def _run_engine(self, simulation: _engine.Simulation, until: int) -> list[_engine.Notice]:
-        """Runs the engine until `until`, or until something is for a controller."""
-        return simulation.run(until)
+    def _run_engine(
+        self, simulation: _engine.Simulation, until: int, pass_on: bool
+    ) -> list[_engine.Notice]:
+        """Runs the engine until `until`, or until something is for a controller that the engine
+        does not pass to the control plane."""
+        return simulation.run(until, pass_on=pass_on)
 
     @property
     def controlled(self) -> bool:

@@ -54,13 +54,15 @@ Notice: TypeAlias = (
     | tuple[Literal["answered"], int, int]
     | tuple[Literal["written"], int, Any, str]
     | tuple[Literal["actions"], int, list[Any]]
+    | tuple[Literal["continued"], int]
 )
 """An arrival at an end of a control channel: its kind, the switch, and a frame (which begins with
 the packet-in header), a digest, or the token of a table write. "write" also has the pipeline that
 the write has reached; it reaches all pipelines, in order. "answered": its answer has arrived.
 "written": that of a plain write has arrived, with the reason if the switch has refused it.
 "actions": a control plane has handled a message of the switch, and the caller carries out these
-actions."""
+actions. "continued": operations have continued (`Continued` of netkv/control/base.py), so the
+deadline of the controller may be another one."""
 MeterConfig: TypeAlias = tuple[int, int, int, int]
 """cir, cburst, pir, pburst: per second and in units of the meter (bytes or packets)."""
 
@@ -375,15 +377,18 @@ class Outstanding:
         stamp: _Stamp | None,
         slot: _Slot | None,
         value: bytes,
+        switch: str,
     ) -> int:
         """Add a request to IPv4 address `to`; `ready` sends it. Returns its number.
 
         `lane`: the number of a receiver with a deduplication window, None for one without.
-        `upper`: whether it is about the copy in the upper layer of switches.
+        `upper`: whether it is about the copy in the upper layer of switches. `switch`: the name of
+        the one that gets the frame.
         """
 
-    def ready(self, now: int) -> list[tuple[int, bytes]]:
-        """The requests to be sent now for the first time, with their frames."""
+    def ready(self, now: int) -> list[Any]:
+        """The requests to be sent now for the first time, each as a `SendFrame`
+        (netkv/control/base.py)."""
 
     def answered(self, now: int, reply: _Reply) -> bool:
         """Remove the request that `reply` answers; False if there is none."""

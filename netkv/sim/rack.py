@@ -293,7 +293,9 @@ class SimRack(Rack):
             self._nanoseconds = now = simulation.now()
             for notice in notices:
                 controller, switch = switches[notice[1]]
-                if notice[0] == "actions":
+                if notice[0] == "continued":
+                    controller.handled()
+                elif notice[0] == "actions":
                     controller.carry_out(notice[2])
                     controller.handled()
                 elif notice[0] == "packet-in":

@@ -64,6 +64,11 @@ impl Channel {
         }
     }
 
+    /// Differs between controllers.
+    pub fn controller_id(&self) -> Option<usize> {
+        self.controller.as_ref().map(|reference| reference.as_ptr() as usize)
+    }
+
     /// Counts a packet-in or packet-out.
     pub fn count_packet(&mut self, frame: usize) {
         self.bytes += self.packet_bytes + frame as u64;

@@ -26,6 +26,9 @@ pub struct Simulation {
     rack: Rack,
     /// By the number of the switch.
     channels: BTreeMap<u16, Channel>,
+    /// Switches about which an operation has continued; the caller does not know the deadline of
+    /// their controllers.
+    continued: Vec<u16>,
 }
 
 fn wrong(text: String) -> PyErr {
@@ -70,7 +73,7 @@ impl Simulation {
             .map_err(|error| wrong(format!("The configuration of the rack is wrong: {error}.")))?;
         let engines = switches.iter().map(|switch| switch.get().shared()).collect();
         let rack = Rack::new(&config, engines).map_err(wrong)?;
-        Ok(Self { rack, channels: BTreeMap::new() })
+        Ok(Self { rack, channels: BTreeMap::new(), continued: Vec::new() })
     }
 
     fn now(&self) -> u64 {
@@ -92,14 +95,20 @@ impl Simulation {
                     .map_err(SimulationError::new_err)?
             };
             for notice in notices {
+                let switch = notice.switch();
                 // What the caller does comes before what follows from later notices.
                 let passed = if pass_on && list.is_empty() {
-                    Self::pass_on(slf, notice)?
+                    Self::pass_on(slf, notice, until)?
                 } else {
                     Passed::ForCaller(Self::notice(slf, notice)?)
                 };
                 match passed {
                     Passed::Handled(deadline) => {
+                        slf.borrow_mut().deadline_is_known(switch);
+                        until = deadline.map_or(until, |deadline| until.min(deadline.max(now)));
+                    }
+                    Passed::Continued(deadline) => {
+                        slf.borrow_mut().deadline_is_unknown(switch);
                         until = deadline.map_or(until, |deadline| until.min(deadline.max(now)));
                     }
                     Passed::ForCaller(Some(notice)) => list.append(notice)?,
@@ -107,6 +116,9 @@ impl Simulation {
                 }
             }
             if !list.is_empty() || now >= until {
+                for switch in slf.borrow_mut().continued.drain(..) {
+                    list.append(("continued", switch))?;
+                }
                 return Ok(list);
             }
         }
@@ -139,12 +151,12 @@ impl Simulation {
     }
 
     fn write_plain(&mut self, switch: u16, write: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
-        let Self { rack, channels } = self;
+        let Self { rack, channels, .. } = self;
         channels.get_mut(&switch).map_or(Ok(None), |channel| channel.write(rack, write))
     }
 
     fn send_frame(&mut self, switch: u16, action: &Bound<'_, PyAny>) -> PyResult<()> {
-        let Self { rack, channels } = self;
+        let Self { rack, channels, .. } = self;
         channels.get_mut(&switch).map_or(Ok(()), |channel| channel.send_frame(rack, action))
     }
 
@@ -245,6 +257,19 @@ impl Simulation {
 impl Simulation {
     fn channel(&mut self, switch: u16) -> Option<&mut Channel> {
         self.channels.get_mut(&switch)
+    }
+
+    /// The caller knows the deadline of the controller of a switch.
+    fn deadline_is_known(&mut self, switch: u16) {
+        let Self { channels, continued, .. } = self;
+        let controller = |number: &u16| channels.get(number).map(Channel::controller_id);
+        continued.retain(|other| controller(other) != controller(&switch));
+    }
+
+    fn deadline_is_unknown(&mut self, switch: u16) {
+        if !self.continued.contains(&switch) {
+            self.continued.push(switch);
+        }
     }
 
     /// Whether the engine carries out the plain writes of a switch.

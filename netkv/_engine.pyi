@@ -1101,10 +1101,13 @@ class Simulation:
 
     def pass_on_to(self, switch: int, controller: Callable[[], Any] | None) -> None:
         """Set the controller that handles the messages of a switch, by a weak reference; None while
-        there is none. It is a `Controller` of netkv/sim/controller.py. Its control plane gets each
-        message as an event. Frames and plain writes among the actions that follow are sent; from
-        the first other action on, the actions are a notice "actions". Without one, `handled` of the
-        controller is called."""
+        there is none. It is a `Controller` of netkv/sim/controller.py.
+
+        Its control plane gets each message as an event, except that replies to
+        `ControlPlane.pending_requests` and answers to `ControlPlane.table_writes` are passed to
+        these. Frames and plain writes among the actions that follow are sent; from the first other
+        action on, the actions are a notice "actions". Without one, `handled` of the controller is
+        called, or there is a notice "continued" later."""
 
     def channel_bytes(self, switch: int) -> int:
         """Bytes of the messages in both directions that `write_plain` and `send_frame` have sent or

@@ -21,7 +21,8 @@ Rules
    write, read, reset and save.
 8. The engine passes frames and answers to plain writes to the control plane by itself, and carries
    out the frames and plain writes that follow, unless `SimRack.advance` must look at each event. It
-   leaves the first other action, and all after it, to this module (`carry_out`).
+   leaves the first other action, and all after it, to this module (`carry_out`). `handled` is
+   called before anything depends on `deadline`.
 """
 
 from __future__ import annotations

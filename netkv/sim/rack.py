@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from netkv import schemes
 from netkv.control import base
 from netkv.control.network import Network
+from netkv.control.topology import owner_index
 from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import RackSpec
 from netkv.rack import layout
@@ -207,9 +208,15 @@ class SimRack(Rack):
             hottest = hottest_keys(self.command(self._hottest_command(count)))
         self._make_controllers()
         wanted = 0
+        servers = self.network.switches[0].topology.servers
+        owners = [owner_index(key, len(servers)) for key in hottest]
         for controller in self.controllers:
-            plans = [self.network.switches[it.number] for it in controller.switches.values()]
-            local = [key for key in hottest if any(it.topology.is_local(key) for it in plans)]
+            here = {
+                server.index
+                for it in controller.switches.values()
+                for server in self.network.switches[it.number].topology.local_servers()
+            }
+            local = [key for key, owner in zip(hottest, owners, strict=True) if owner in here]
             controller.start(local)
             wanted += len(local)
         try:

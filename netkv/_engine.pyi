@@ -51,12 +51,18 @@ Notice: TypeAlias = (
     tuple[Literal["packet-in"], int, bytes]
     | tuple[Literal["digest"], int, DigestMessage]
     | tuple[Literal["write"], int, int, int]
-    | tuple[Literal["answered"], int, int, str]
+    | tuple[Literal["answered"], int, int]
+    | tuple[Literal["written"], int, Any, str]
+    | tuple[Literal["actions"], int, list[Any]]
+    | tuple[Literal["continued"], int]
 )
 """An arrival at an end of a control channel: its kind, the switch, and a frame (which begins with
 the packet-in header), a digest, or the token of a table write. "write" also has the pipeline that
-the write has reached; it reaches all pipelines, in order. "answered": its answer has arrived, with
-the reason if the switch has refused a plain write."""
+the write has reached; it reaches all pipelines, in order. "answered": its answer has arrived.
+"written": that of a plain write has arrived, with the reason if the switch has refused it.
+"actions": a control plane has handled a message of the switch, and the caller carries out these
+actions. "continued": operations have continued (`Continued` of netkv/control/base.py), so the
+deadline of the controller may be another one."""
 MeterConfig: TypeAlias = tuple[int, int, int, int]
 """cir, cburst, pir, pburst: per second and in units of the meter (bytes or packets)."""
 
@@ -74,6 +80,9 @@ class ControlError(Exception):
     """Name of the gRPC status, e.g. "NOT_FOUND"."""
 
 @type_check_only
+class SimulationError(ValueError):
+    """A simulated rack cannot continue; str() is the reason."""
+
 class MalformedFrameError(ValueError):
     """A frame is not a valid frame of netkv. `str()` has the reason."""
 
@@ -368,15 +377,18 @@ class Outstanding:
         stamp: _Stamp | None,
         slot: _Slot | None,
         value: bytes,
+        switch: str,
     ) -> int:
         """Add a request to IPv4 address `to`; `ready` sends it. Returns its number.
 
         `lane`: the number of a receiver with a deduplication window, None for one without.
-        `upper`: whether it is about the copy in the upper layer of switches.
+        `upper`: whether it is about the copy in the upper layer of switches. `switch`: the name of
+        the one that gets the frame.
         """
 
-    def ready(self, now: int) -> list[tuple[int, bytes]]:
-        """The requests to be sent now for the first time, with their frames."""
+    def ready(self, now: int) -> list[Any]:
+        """The requests to be sent now for the first time, each as a `SendFrame`
+        (netkv/control/base.py)."""
 
     def answered(self, now: int, reply: _Reply) -> bool:
         """Remove the request that `reply` answers; False if there is none."""
@@ -1066,23 +1078,54 @@ class Simulation:
         """`config` is JSON (`netkv.sim.config`); `switches` run the programs."""
 
     def now(self) -> int: ...
-    def run(self, until: int) -> list[Notice]:
+    def run(self, until: int, *, pass_on: bool = False) -> list[Notice]:
         """Advance time to `until`, or to the next arrival at an end of a control channel; returns
-        all notices of that moment. `now()` is `until` if there are none.
+        all notices of that moment. `now()` is `until` if there are none. SimulationError: the rack
+        cannot continue.
+
+        `pass_on`: frames and answers to plain writes are passed to their control planes
+        (`pass_on_to`), and the time ends at the earliest of their deadlines.
         """
+
+    def open_channel(
+        self,
+        switch: int,
+        name: str,
+        packet_bytes: int,
+        writes: PlainWrites | None,
+        size_of: Callable[[Any], int],
+    ) -> None:
+        """Describe the control channel of a switch. `name`: in events and actions. `packet_bytes`:
+        of a packet-in or packet-out without its frame. `writes`: None if no write is plain.
+        `size_of` returns the bytes of a table write."""
+
+    def pass_on_to(self, switch: int, controller: Callable[[], Any] | None) -> None:
+        """Set the controller that handles the messages of a switch, by a weak reference; None while
+        there is none. It is a `Controller` of netkv/sim/controller.py.
+
+        Its control plane gets each message as an event, except that replies to
+        `ControlPlane.pending_requests` and answers to `ControlPlane.table_writes` are passed to
+        these. Frames and plain writes among the actions that follow are sent; from the first other
+        action on, the actions are a notice "actions". Without one, `handled` of the controller is
+        called, or there is a notice "continued" later."""
+
+    def channel_bytes(self, switch: int) -> int:
+        """Bytes of the messages in both directions that `write_plain` and `send_frame` have sent or
+        that were passed on."""
 
     def write(self, switch: int, token: int) -> bool:
         """Send a table write to the switch; a notice "write" reports its arrival at each pipeline.
         False if too many are under way; then it is not sent."""
 
-    def write_plain(
-        self, switch: int, token: int, writes: PlainWrites, write: object
-    ) -> bool | None:
-        """As `write`, but the switch carries the write out and answers it by itself, without
-        notices "write". None if the write is not plain; then it is not sent."""
+    def write_plain(self, switch: int, write: object) -> bool | None:
+        """As `write`, but the switch carries the write out and answers it by itself: there is a
+        notice "written", and none "write". None if the write is not plain; then it is not sent."""
+
+    def send_frame(self, switch: int, action: Any) -> None:
+        """Send the frame of a `SendFrame` to the switch."""
 
     def discard_updates(self, switch: int) -> None:
-        """The switch carries out no plain write that is under way."""
+        """The switch carries out no plain write that is under way, and answers none."""
 
     def answer(self, switch: int, token: int) -> None:
         """Send the answer to a write to the controller; a notice "answered" reports its arrival."""

@@ -45,9 +45,12 @@ Frames may be lost, duplicated and reordered; the control plane handles that its
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
+    from netkv.control.pending_requests import PendingRequests
+    from netkv.control.table_writes import TableWrites
     from netkv.control.topology import Topology
 
 Nanoseconds: TypeAlias = int
@@ -410,6 +413,14 @@ SwitchAction: TypeAlias = TableWrite | ReadTable | ResetSwitch | SendFrame
 """Actions that are about one switch."""
 Action: TypeAlias = SwitchAction | HostAction
 
+
+class Continued(tuple[Action, ...]):
+    """The actions of a callback that only continues an operation, which waits for its next answer:
+    nothing else is due because of it (`ControlPlane.finish`), at most a request may be sent."""
+
+    __slots__ = ()
+
+
 # -------------------------------------------------------------------------- control plane
 
 
@@ -458,10 +469,24 @@ class ControlPlane(ABC):
     """Digests (P4Info names) that the driver must enable and turn into events (`Digest`)."""
     keeps_switches: ClassVar[bool] = False
     """Whether a new control plane continues with the state of switches that run (`SwitchFound`)."""
+    pending_requests: Mapping[str, "PendingRequests"] = MappingProxyType({})
+    """The requests whose replies arrive from a switch, by its name. A driver may pass such a reply
+    to `PendingRequests.on_reply` instead of `handle`."""
+    table_writes: Mapping[str, "TableWrites"] = MappingProxyType({})
+    """Table writes to a switch that have callbacks, by its name. A driver may pass their answers to
+    `TableWrites.on_written` instead of `handle`."""
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         """Handle one event at time `now`; return the actions to carry out, in order."""
-        return list(self._dispatch(now, event))
+        switch: str = getattr(event, "switch", "")
+        return self.finish(now, switch, list(self._dispatch(now, event)))
+
+    def finish(self, now: Nanoseconds, switch: str, actions: list[Action]) -> list[Action]:
+        """Begin what is due after an event about a switch, whose actions are `actions`; return
+        these and those that follow. Drivers call it after `on_reply` and `on_written`, except if
+        these return `Continued` before the next `deadline`: then the requests that are `ready` are
+        all that follows."""
+        return actions
 
     def _dispatch(self, now: Nanoseconds, event: Event) -> Iterable[Action]:
         # The most frequent events are the first.

@@ -149,11 +149,26 @@ def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SER
 def decode(frame: bytes) -> Datagram:
     """The message in an Ethernet frame. Raises MalformedFrameError."""
     source, destination, fields = read_frame(frame)
-    op, key, request, sender, status, metadata, length, value, cache_hit, stamp, slot, of_layer = (
-        fields
-    )
+    return Datagram(source, destination, message_of(*fields))
+
+
+def message_of(
+    op: Op,
+    key: bytes,
+    request: int,
+    sender: int,
+    status: Status,
+    metadata: tuple[int, int, int] | None,
+    length: int,
+    value: bytes,
+    cache_hit: bool,
+    stamp: tuple[int, int, int, int] | None,
+    slot: tuple[int, int] | None,
+    of_layer: tuple[bool, tuple[int, int, int] | None],
+) -> Message:
+    """The message with the fields of `_engine.read_frame`."""
     upper, load = of_layer
-    message = Message(
+    return Message(
         op,
         key,
         request,
@@ -168,4 +183,3 @@ def decode(frame: bytes) -> Datagram:
         upper,
         load and Load(*load),
     )
-    return Datagram(source, destination, message)

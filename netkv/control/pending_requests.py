@@ -73,7 +73,7 @@ class PendingRequests:
 
     def __init__(self, outstanding: Outstanding, tries: int, counts: Counter[str]) -> None:
         """`tries`: transmissions of a request before its receiver counts as silent."""
-        self._outstanding = outstanding
+        self.outstanding = outstanding
         self._tries = tries
         self._counts = counts
         self._waiting: dict[int, PendingRequest] = {}
@@ -108,7 +108,7 @@ class PendingRequests:
     def cancel(self, request: PendingRequest | None) -> None:
         """Drop a request, if it is pending; its callback is not called."""
         if request is not None and self._waiting.pop(request.request, None) is not None:
-            self._outstanding.cancel(request.request)
+            self.outstanding.cancel(request.request)
 
     def drop(self, which: Callable[[PendingRequest], bool]) -> None:
         """Drop the requests for which `which` is true."""
@@ -118,20 +118,16 @@ class PendingRequests:
     def clear(self) -> None:
         """Drop all requests."""
         self._waiting.clear()
-        self._outstanding.clear()
+        self.outstanding.clear()
         self.silent.clear()
 
     def deadline(self) -> Nanoseconds | None:
         """When a request is to be sent or repeated."""
-        return self._outstanding.deadline()
+        return self.outstanding.deadline()
 
     def ready(self, now: Nanoseconds) -> list[SendFrame]:
         """The requests to be sent now for the first time."""
-        frames = self._outstanding.ready(now)
-        if not frames:
-            return []
-        waiting = self._waiting
-        return [SendFrame(frame, 0, waiting[request].to.switch) for request, frame in frames]
+        return self.outstanding.ready(now)
 
     def on_reply(self, now: Nanoseconds, reply: Message) -> Iterable[Action]:
         """A reply to a message of the controller."""
@@ -139,16 +135,20 @@ class PendingRequests:
         if pending_request is not None and pending_request.insist and reply.status not in ANSWERS:
             self._counts["refused_for_now"] += 1
             return ()
-        if pending_request is None or not self._outstanding.answered(now, reply):
+        if pending_request is None or not self.outstanding.answered(now, reply):
             self._counts["stray_replies"] += 1
             return ()
         del self._waiting[reply.request]
-        self.silent.discard(pending_request.to.name)
+        name = pending_request.to.name
+        if name in self.silent:
+            self.silent.discard(name)
+            # Not `Continued`: what waits for the receiver may be due.
+            return tuple(pending_request.then(now, reply))
         return pending_request.then(now, reply)
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
         """Retransmit requests, and give up those without a try left."""
-        while (expired := self._outstanding.next_expired(now)) is not None:
+        while (expired := self.outstanding.next_expired(now)) is not None:
             request, frame = expired
             if frame is not None:
                 yield SendFrame(frame, switch=self._waiting[request].to.switch)
@@ -166,7 +166,7 @@ class PendingRequests:
 
     def _add(self, pending_request: PendingRequest) -> None:
         to = pending_request.to
-        request = self._outstanding.add(
+        request = self.outstanding.add(
             pending_request.op,
             pending_request.key,
             pending_request.tries,
@@ -177,6 +177,7 @@ class PendingRequests:
             pending_request.stamp,
             pending_request.slot,
             pending_request.value,
+            to.switch,
         )
         pending_request.request = request
         self._waiting[request] = pending_request

@@ -23,17 +23,18 @@ class TableWrites:
         self.next = next_write
         self.switch = switch
         """Name of the switch, for actions."""
-        self._waiting: dict[int, tuple[TableWrite, Done]] = {}
+        self.waiting: dict[int, tuple[TableWrite, Done]] = {}
+        """Writes without an answer, by number."""
         self.refused = 0
 
     def give(self, write: TableWrite, done: Done) -> TableWrite:
         """Register the callback; returns the write, for the driver."""
-        self._waiting[write.write] = (write, done)
+        self.waiting[write.write] = (write, done)
         return write
 
     def on_written(self, now: Nanoseconds, written: TableWritten) -> Iterable[Action]:
         """A write is answered; nothing happens if it is not registered here."""
-        found = self._waiting.pop(written.write, None)
+        found = self.waiting.pop(written.write, None)
         if found is None:
             return ()
         write, done = found
@@ -46,4 +47,4 @@ class TableWrites:
 
     def clear(self) -> None:
         """The switch has restarted: it will not answer earlier writes."""
-        self._waiting.clear()
+        self.waiting.clear()

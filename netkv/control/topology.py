@@ -188,4 +188,8 @@ class Topology:
 
     def is_local(self, key: bytes) -> bool:
         """Whether the owner of `key` (16 bytes) is attached to this switch."""
-        return self.local is None or self.owner(key).index in self.local
+        local = self.local
+        # With all servers here, the owner need not be found; tens of thousands of keys ask for it.
+        if local is None or len(local) == len(self.servers):
+            return True
+        return self.owner(key).index in local

@@ -19,14 +19,18 @@ Rules
 6. A changed topology is handled at once; with one switch that is down, after its restart.
 7. A controller may stop between any two actions: `may_act` is called before each frame, table
    write, read, reset and save.
+8. The engine passes frames and answers to plain writes to the control plane by itself, and carries
+   out the frames and plain writes that follow, unless `SimRack.advance` must look at each event. It
+   leaves the first other action, and all after it, to this module (`carry_out`). `handled` is
+   called before anything depends on `deadline`.
 """
 
 from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from netkv.control import base
 from netkv.sim.disk import Disk
@@ -58,8 +62,8 @@ class SwitchControl:
         self.tables = tables
         # Without a cycle, the engine's memory is freed at once.
         self._controller = weakref.ref(controller)
-        self.bytes = 0
-        """Bytes of P4Runtime messages between controller and switch so far, both directions."""
+        self._bytes = 0
+        """Bytes of messages that the engine does not count."""
         self.runs = True
         """Whether the switch runs."""
         self.blank = True
@@ -68,12 +72,17 @@ class SwitchControl:
         """The last changed topology, if any; the control plane was made with the one before."""
         self._on_write = on_write
         self.load = load
-        self._plain: dict[int, base.TableWrite] = {}
-        """Table writes that the engine carries out, by token, until they are answered."""
         self._requests: dict[int, base.TableWrite | base.ReadTable] = {}
-        """Other table writes that not all pipelines have yet, and reads, by token."""
+        """Table writes that not all pipelines have yet, and reads, by token; no plain writes."""
         self._answers: dict[int, base.TableWritten | base.TableRead] = {}
         """Answers on their way to the controller, by token."""
+        self._simulation.open_channel(
+            number,
+            name,
+            tables.packet_bytes,
+            None if on_write is not None else tables.plain,
+            tables.write_message_bytes,
+        )
         controller.switches[name] = self
 
     @property
@@ -82,6 +91,11 @@ class SwitchControl:
         controller = self._controller()
         assert controller is not None, "the rack has it"
         return controller
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of P4Runtime messages between controller and switch so far, both directions."""
+        return self._bytes + self._simulation.channel_bytes(self.number)
 
     @property
     def control_plane(self) -> base.ControlPlane:
@@ -100,19 +114,23 @@ class SwitchControl:
 
     def request(self, token: int, action: base.TableWrite | base.ReadTable) -> bool:
         """Send a write or read to the switch; False if too many are under way."""
-        simulation, sent = self._simulation, None
-        requests: dict[int, Any] = self._requests
-        if self._on_write is None:
-            sent = simulation.write_plain(self.number, token, self.tables.plain, action)
-        if sent is None:
-            sent = simulation.write(self.number, token)
-        else:
-            requests = self._plain
-        if sent:
-            requests[token] = action
-            if not isinstance(action, base.ReadTable):
-                self.bytes += self.tables.write_message_bytes(action)
-        return sent
+        sent = self._simulation.write_plain(self.number, action)
+        if sent is not None:
+            return sent
+        if not self._simulation.write(self.number, token):
+            return False
+        self._requests[token] = action
+        if not isinstance(action, base.ReadTable):
+            self._bytes += self.tables.write_message_bytes(action)
+        return True
+
+    def count_packet(self, size: int) -> None:
+        """Counts a frame from the switch of so many bytes, with its packet-in header."""
+        self._bytes += self.tables.packet_bytes + size
+
+    def count_digest(self, message: _engine.DigestMessage) -> None:
+        """Counts a digest from the switch."""
+        self._bytes += self.tables.digest_message_bytes(message)
 
     def arrived(self, token: int, pipeline: int) -> bool:
         """A write or read has reached a pipeline of the switch; pipelines get it in order. Returns
@@ -123,7 +141,7 @@ class SwitchControl:
         if isinstance(request, base.ReadTable):
             del self._requests[token]
             self._answers[token] = answer = self.tables.read(request, self.name)
-            self.bytes += self.tables.read_message_bytes(request, answer)
+            self._bytes += self.tables.read_message_bytes(request, answer)
             return True
         error = self.tables.carry_out(request, pipeline)
         if not error and pipeline + 1 < self.tables.pipelines:
@@ -134,13 +152,13 @@ class SwitchControl:
         self._answers[token] = base.TableWritten(request.write, not error, error, self.name)
         return True
 
-    def answer(self, token: int, error: str) -> base.TableWritten | base.TableRead | None:
-        """The answer that has reached the controller; None if it is of an earlier session.
-        `error`: why the engine has refused a write that it carried out."""
-        request = self._plain.pop(token, None)
-        if request is None:
-            return self._answers.pop(token, None)
-        return base.TableWritten(request.write, not error, error, self.name)
+    def answer(self, token: int) -> base.TableWritten | base.TableRead | None:
+        """The answer that has reached the controller; None if it is of an earlier session."""
+        return self._answers.pop(token, None)
+
+    def plain_answer(self, write: base.TableWrite, error: str) -> base.TableWritten:
+        """The answer to a plain write; `error`: why the switch has refused it."""
+        return base.TableWritten(write.write, not error, error, self.name)
 
     def started_alone(self) -> None:
         """The switch is up again, with empty tables, while there is no controller."""
@@ -152,7 +170,6 @@ class SwitchControl:
         self._answers.clear()
         if requests:
             self._requests.clear()
-            self._plain.clear()
             self._simulation.discard_updates(self.number)
 
 
@@ -220,6 +237,7 @@ class Controller:
     def switch_stopped(self, switch: SwitchControl) -> None:
         """A switch is down: it neither sends nor receives messages."""
         switch.runs = False
+        self._pass_on(switch)
         switch.end_session(requests=True)
         if not self._several:
             self._due = None
@@ -260,6 +278,7 @@ class Controller:
         self.deadline = self.disk.deadline
         self._saved.clear()
         for switch in self.switches.values():
+            self._pass_on(switch)
             self.simulation.connect(switch.number, False)
             switch.end_session(requests=False)
 
@@ -280,6 +299,8 @@ class Controller:
         self._begin()
 
     def _begin(self) -> None:
+        for switch in self.switches.values():
+            self._pass_on(switch)
         self.handle(base.Started(self.disk.saved))
         for switch in self.switches.values():
             if not self._several:
@@ -291,8 +312,15 @@ class Controller:
 
     def _restarted(self, switch: SwitchControl) -> None:
         switch.blank = False
+        self._pass_on(switch)
         self.simulation.connect(switch.number, True)
         self.handle(base.SwitchRestarted(switch.name))
+
+    def _pass_on(self, switch: SwitchControl) -> None:
+        """Sets whether messages of a switch are for this controller (rule 8)."""
+        # Without a cycle, as above.
+        reference = weakref.ref(self) if self.runs and switch.runs else None
+        self.simulation.pass_on_to(switch.number, reference)
 
     # ------------------------------------------------------------ messages and timers
 
@@ -309,13 +337,13 @@ class Controller:
 
     def packet_in(self, switch: SwitchControl, frame: bytes) -> None:
         """A frame of a switch, which begins with the packet-in header."""
-        switch.bytes += switch.tables.packet_bytes + len(frame)
+        switch.count_packet(len(frame))
         port = int.from_bytes(frame[:PACKET_HEADER_BYTES], "big") >> 7
         self.handle(base.PacketIn(port, frame[PACKET_HEADER_BYTES:], switch.name))
 
     def digest(self, switch: SwitchControl, message: _engine.DigestMessage) -> None:
         """A digest of a switch."""
-        switch.bytes += switch.tables.digest_message_bytes(message)
+        switch.count_digest(message)
         self.handle(switch.tables.digest(message, switch.name))
 
     def arrived(self, switch: SwitchControl, token: int, pipeline: int) -> None:
@@ -323,28 +351,24 @@ class Controller:
         if switch.arrived(token, pipeline):
             self.simulation.answer(switch.number, token)
 
-    def answered(self, switch: SwitchControl, token: int, error: str) -> None:
-        """The answer to a table write or read has arrived; `error` as in `SwitchControl.answer`."""
-        answer = switch.answer(token, error)
+    def answered(self, switch: SwitchControl, token: int) -> None:
+        """The answer to a table write or read that this module carries out has arrived."""
+        answer = switch.answer(token)
         if answer is not None:
             self.handle(answer)
 
+    def written(self, switch: SwitchControl, write: base.TableWrite, error: str) -> None:
+        """A plain write is answered; `error`: why the switch has refused it."""
+        self.handle(switch.plain_answer(write, error))
+
     def handle(self, event: base.Event) -> None:
         """Passes an event to the control plane and carries out its actions."""
-        self._carry_out(event)
-        while self._refused:
-            self._carry_out(self._refused.popleft())
+        self._handle(event)
+        self.handled()
 
-    @property
-    def _handles(self) -> bool:
-        """Whether events are handled now."""
-        return self.runs and (self._several or self.switches[""].runs)
-
-    def _carry_out(self, event: base.Event) -> None:
-        if not self._handles:
-            return
-        now = self.simulation.now()
-        for action in self.control_plane.handle(now, event):
+    def carry_out(self, actions: Iterable[base.Action]) -> None:
+        """Carries out actions of the control plane, in order."""
+        for action in actions:
             if isinstance(action, base.SendFrame):  # most of them
                 if not self._may_act():
                     break  # the controller has stopped
@@ -354,12 +378,28 @@ class Controller:
             elif not self._may_act():
                 break
             elif isinstance(action, base.Save):
-                self.disk.save(now, action)
+                self.disk.save(self.simulation.now(), action)
             else:
                 self._at_switch(action)
+
+    def handled(self) -> int | None:
+        """The actions of an event are carried out: passes on the answers to those that were not
+        sent. Returns `deadline`."""
+        while self._refused:
+            self._handle(self._refused.popleft())
         if self._handles:
             self._due = self.control_plane.deadline()
         self.deadline = base.earlier(self._due, self.disk.deadline)
+        return self.deadline
+
+    @property
+    def _handles(self) -> bool:
+        """Whether events are handled now."""
+        return self.runs and (self._several or self.switches[""].runs)
+
+    def _handle(self, event: base.Event) -> None:
+        if self._handles:
+            self.carry_out(self.control_plane.handle(self.simulation.now(), event))
 
     def _at_switch(self, action: base.SwitchAction) -> None:
         switch = self.switches[action.switch]
@@ -367,9 +407,7 @@ class Controller:
             return
         # `isinstance` is faster than `match`, and this runs for each message.
         if isinstance(action, base.SendFrame):
-            switch.bytes += switch.tables.packet_bytes + len(action.frame)
-            header = (action.egress_port << 7).to_bytes(PACKET_HEADER_BYTES, "big")
-            self.simulation.packet_out(switch.number, header + action.frame)
+            self.simulation.send_frame(switch.number, action)
         elif isinstance(action, base.ResetSwitch):
             switch.end_session(requests=True)
             switch.load()

@@ -51,6 +51,11 @@ class Failover:
         """When to call `advance` at the latest."""
         return min(self._due.values()) if self._due else None
 
+    @property
+    def idle(self) -> bool:
+        """Whether no switch has stopped or is out of service: `advance` has nothing to do."""
+        return not self._due and not self._rerouting.out_of_service
+
     def topology(self, switch: str) -> Topology:
         """The present topology of a switch."""
         return self._rerouting.topology(switch)
@@ -73,10 +78,10 @@ class Failover:
         self._rerouting = self._new()
         self._due = dict.fromkeys(down, now + self._detection)
 
-    def advance(self, now: int) -> bool:
-        """Handles what is due by now; False if no switch is out of service or has stopped."""
-        if not self._due and not self._rerouting.out_of_service:
-            return False
+    def advance(self, now: int) -> None:
+        """Handles what is due by now."""
+        if self.idle:
+            return
         for switch in [switch for switch, due in self._due.items() if due <= now]:
             if self._due.pop(switch, None) is None:
                 continue  # the controllers were killed at an action that an earlier one led to
@@ -85,4 +90,3 @@ class Failover:
         for switch in sorted(self._rerouting.out_of_service):
             if self._is_ready(switch):
                 self._rerouting.set_service(switch, True)
-        return True

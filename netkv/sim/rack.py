@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from netkv import schemes
 from netkv.control import base
 from netkv.control.network import Network
+from netkv.control.topology import owner_index
 from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import RackSpec
 from netkv.rack import layout
@@ -207,9 +208,15 @@ class SimRack(Rack):
             hottest = hottest_keys(self.command(self._hottest_command(count)))
         self._make_controllers()
         wanted = 0
+        servers = self.network.switches[0].topology.servers
+        owners = [owner_index(key, len(servers)) for key in hottest]
         for controller in self.controllers:
-            plans = [self.network.switches[it.number] for it in controller.switches.values()]
-            local = [key for key in hottest if any(it.topology.is_local(key) for it in plans)]
+            here = {
+                server.index
+                for it in controller.switches.values()
+                for server in self.network.switches[it.number].topology.local_servers()
+            }
+            local = [key for key, owner in zip(hottest, owners, strict=True) if owner in here]
             controller.start(local)
             wanted += len(local)
         try:
@@ -274,54 +281,53 @@ class SimRack(Rack):
 
     def advance(self, until: int) -> None:
         """Advances virtual time to `until` (nanoseconds)."""
+        from netkv import _engine
+
         simulation, controllers, failover = self.simulation, self.controllers, self.failover
         switches = [(it.controller, it) for it in self.control]
         now = simulation.now()
-        earliest: int | None = None
-        changed = True  # whether `earliest` may be another one
-        # This loop runs for every message of a control channel.
         while True:
-            if changed:
-                earliest = None
-                for it in controllers:
-                    earliest = base.earlier(earliest, it.deadline)
-                changed = False
-            next_stop = until if earliest is None else min(earliest, until)
-            if (due := failover.deadline) is not None and due < next_stop:
-                next_stop = due
-            next_stop = max(next_stop, now)
+            next_stop = until
+            for due in (failover.deadline, *(it.deadline for it in controllers)):
+                if due is not None and due < next_stop:
+                    next_stop = due
+            # While a switch is out of service, each event may end that.
+            pass_on = failover.idle and not self.controller.counts_actions
             try:
-                notices = self._run_engine(simulation, next_stop)
-            except ValueError as error:
+                notices = self._run_engine(simulation, max(next_stop, now), pass_on)
+            except _engine.SimulationError as error:
                 raise NodeError(f"The simulated rack has stopped: {error}.") from error
             self._nanoseconds = now = simulation.now()
             for notice in notices:
                 controller, switch = switches[notice[1]]
-                before = controller.deadline
-                if notice[0] == "packet-in":
+                if notice[0] == "continued":
+                    controller.handled()
+                elif notice[0] == "actions":
+                    controller.carry_out(notice[2])
+                    controller.handled()
+                elif notice[0] == "packet-in":
                     controller.packet_in(switch, notice[2])
+                elif notice[0] == "written":
+                    controller.written(switch, notice[2], notice[3])
                 elif notice[0] == "answered":
-                    controller.answered(switch, notice[2], notice[3])
+                    controller.answered(switch, notice[2])
                 elif notice[0] == "write":
                     controller.arrived(switch, notice[2], notice[3])
                 else:
                     controller.digest(switch, notice[2])
-                due = controller.deadline
-                if due != before:
-                    changed |= before == earliest
-                    earliest = base.earlier(earliest, due)
-            if changed or (earliest is not None and earliest <= now):
-                for it in controllers:
-                    if (due := it.deadline) is not None and due <= now:
-                        it.timer(now)
-                changed = True
-            changed |= failover.advance(now)
+            for it in controllers:
+                if (due := it.deadline) is not None and due <= now:
+                    it.timer(now)
+            failover.advance(now)
             if now >= until:
                 return
 
-    def _run_engine(self, simulation: _engine.Simulation, until: int) -> list[_engine.Notice]:
-        """Runs the engine until `until`, or until something is for a controller."""
-        return simulation.run(until)
+    def _run_engine(
+        self, simulation: _engine.Simulation, until: int, pass_on: bool
+    ) -> list[_engine.Notice]:
+        """Runs the engine until `until`, or until something is for a controller that the engine
+        does not pass to the control plane."""
+        return simulation.run(until, pass_on=pass_on)
 
     @property
     def controlled(self) -> bool:

@@ -219,6 +219,11 @@ class SimController(SimNode, nodes.Controller):
         self._check_running()
         self._actions_left = actions
 
+    @property
+    def counts_actions(self) -> bool:
+        """Whether the controllers are to be killed between two actions."""
+        return self._actions_left is not None
+
     def partition(self) -> None:
         self._cut(True)
 

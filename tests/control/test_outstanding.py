@@ -44,7 +44,7 @@ class Channel:
             while len(outstanding) < self.width and added < messages:
                 add(outstanding)
                 added += 1
-            for request, frame in outstanding.ready(self.now):
+            for request, frame in ready(outstanding, self.now):
                 first_sent[request] = self.now
                 self._send(frame)
             reply_at = self._replies[0][0] if self._replies else None
@@ -70,7 +70,13 @@ class Channel:
 
 def add(outstanding: Outstanding, op: Op = Op.ADMIT, lane: int | None = None) -> int:
     """Adds a request with 12 tries."""
-    return outstanding.add(op, KEY, 12, lane, SERVICE_IP, False, None, None, None, b"")
+    return outstanding.add(op, KEY, 12, lane, SERVICE_IP, False, None, None, None, b"", "")
+
+
+def ready(outstanding: Outstanding, now: Nanoseconds) -> list[tuple[int, bytes]]:
+    """The requests to be sent now, with their frames."""
+    frames = [action.frame for action in outstanding.ready(now)]
+    return [(decode(frame).message.request, frame) for frame in frames]
 
 
 def reply_to(frame: bytes) -> Message:
@@ -154,13 +160,13 @@ def test_timeout_covers_the_spread_of_round_trips() -> None:
 def test_repeated_request_gives_no_sample() -> None:
     outstanding = Outstanding(MessageNumbers(1000), BOUNDS)
     add(outstanding)
-    (sent,) = outstanding.ready(SECOND)
+    (sent,) = ready(outstanding, SECOND)
     (again,) = expired(outstanding, SECOND + BOUNDS.first)
     assert again == sent
     assert outstanding.answered(SECOND + BOUNDS.first + 1, reply_to(sent[1]))
     # The reply may belong to either sending, so there is no round-trip time.
     add(outstanding)
-    ((_, after),) = outstanding.ready(2 * SECOND)
+    ((_, after),) = ready(outstanding, 2 * SECOND)
     assert outstanding.deadline() == 2 * SECOND + 2 * BOUNDS.first
     assert outstanding.answered(2 * SECOND + 5, reply_to(after))
     assert not outstanding.answered(2 * SECOND + 6, reply_to(after)), "a copy"
@@ -179,7 +185,7 @@ def test_round_trips_are_measured_for_each_op() -> None:
     for _ in range(50):
         for op, took in ((Op.STATS, FAST), (Op.INSTALL, 100 * MILLISECOND)):
             add(outstanding, op)
-            ((_, sent),) = outstanding.ready(now)
+            ((_, sent),) = ready(outstanding, now)
             now += took
             list(expired(outstanding, now))
             outstanding.answered(now, reply_to(sent))
@@ -193,35 +199,35 @@ def test_requests_stay_within_the_window_of_the_receiver() -> None:
     for _ in range(messages):
         add(outstanding, Op.EVICTED, 3)
     other = add(outstanding, Op.EVICTED, 4)
-    sent = outstanding.ready(SECOND)
+    sent = ready(outstanding, SECOND)
     # Another server has another window.
     assert [request for request, _ in sent] == [*range(1, WINDOW + 1), other]
     # The window does not move before the oldest request is answered.
     outstanding.answered(SECOND, reply_to(sent[1][1]))
-    assert outstanding.ready(SECOND) == []
+    assert ready(outstanding, SECOND) == []
     outstanding.answered(SECOND, reply_to(sent[0][1]))
-    more = outstanding.ready(SECOND)
+    more = ready(outstanding, SECOND)
     assert [request for request, _ in more] == [WINDOW + 1, WINDOW + 2]
     for _, frame in (*sent[2:], *more):
         outstanding.answered(SECOND, reply_to(frame))
-    rest = outstanding.ready(SECOND)
+    rest = ready(outstanding, SECOND)
     assert [request for request, _ in rest] == [*range(WINDOW + 3, messages + 1)]
 
 
 def test_reply_to_an_unsent_request_is_ignored() -> None:
     outstanding = Outstanding(MessageNumbers(1000), BOUNDS)
     request = add(outstanding)
-    assert outstanding.ready(0) == []
+    assert ready(outstanding, 0) == []
     assert outstanding.deadline() == MILLISECOND
     assert not outstanding.answered(0, Message(Op.ADMIT_REPLY, KEY, request))
-    assert len(outstanding.ready(MILLISECOND)) == 1
+    assert len(ready(outstanding, MILLISECOND)) == 1
 
 
 @pytest.mark.parametrize("changes", [{"op": Op.INSTALL_REPLY}, {"key": bytes(16)}, {"request": 2}])
 def test_reply_to_another_request_is_ignored(changes: dict[str, Any]) -> None:
     outstanding = Outstanding(MessageNumbers(1000), BOUNDS)
     add(outstanding)
-    ((_, sent),) = outstanding.ready(SECOND)
+    ((_, sent),) = ready(outstanding, SECOND)
     reply = reply_to(sent)
     assert not outstanding.answered(SECOND, replace(reply, **changes))
     assert len(outstanding) == 1
@@ -232,7 +238,7 @@ def test_cancelled_requests_are_neither_sent_nor_repeated() -> None:
     outstanding = Outstanding(MessageNumbers(1_000_000), BOUNDS)
     waiting, sent = add(outstanding, lane=1), add(outstanding, lane=1)
     outstanding.cancel(waiting)
-    assert [request for request, _ in outstanding.ready(SECOND)] == [sent]
+    assert [request for request, _ in ready(outstanding, SECOND)] == [sent]
     outstanding.cancel(sent)
     outstanding.cancel(sent)
     assert outstanding.next_expired(2 * SECOND) is None

@@ -42,7 +42,7 @@ def count_every_copy(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def reply_again(self: PendingRequests, now: Nanoseconds, reply: Message) -> Iterator[Action]:
         request = pending.setdefault(reply.request, self._waiting.pop(reply.request, None))
-        if self._outstanding.answered(now, reply):
+        if self.outstanding.answered(now, reply):
             answered.add(reply.request)
         if reply.request in answered and request is not None:
             yield from request.then(now, reply)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
+from netkv.control import base
 from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
 from netkv.rack.nodes import Storage
 from netkv.rack.report import RackSample
@@ -14,10 +16,14 @@ from netkv.sim.rack import SECOND, SimRack
 
 
 def started(
-    spec: RackSpec, *, profile: Profile | None = None, scheme: Scheme | None = None
+    spec: RackSpec,
+    *,
+    profile: Profile | None = None,
+    scheme: Scheme | None = None,
+    on_write: Callable[[str, base.TableWrite, str], None] | None = None,
 ) -> SimRack:
-    """A rack that is up and idle."""
-    rack = SimRack(spec, profile=profile, scheme=scheme)
+    """A rack that is up and idle; `on_write` as in `SimRack`."""
+    rack = SimRack(spec, profile=profile, scheme=scheme, on_write=on_write)
     asyncio.run(rack.compile())
     rack.bring_up()
     return rack

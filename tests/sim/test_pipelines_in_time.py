@@ -79,7 +79,7 @@ class SwitchUnderTest:
                     self.controller.arrived(self.control, notice[2], notice[3])
                     self.states.append((self.simulation.now(), self.entries()))
                 elif notice[0] == "answered":
-                    self.controller.answered(self.control, notice[2], notice[3])
+                    self.controller.answered(self.control, notice[2])
 
     def entries(self) -> list[int]:
         pipelines = range(self.switch.pipelines)

@@ -1,4 +1,5 @@
 """Plain table writes are carried out by the engine; observed ones by Python, with the same effect.
+The same holds for messages that the engine passes to control planes.
 
 Observers (`SimRack(on_write=...)`) are for replays of soaks, which must show the same run.
 """
@@ -28,7 +29,21 @@ SCHEMES = [
 ]
 
 
-def history(scheme: str, pipelines: int, *, observed: bool) -> tuple[str, list[str]]:
+class PythonDriven(SimRack):
+    """Python passes each message to its control plane."""
+
+    def _run_engine(
+        self,
+        simulation: _engine.Simulation,
+        until: int,
+        pass_on: bool,  # noqa: ARG002 (SimRack)
+    ) -> list[_engine.Notice]:
+        return super()._run_engine(simulation, until, pass_on=False)
+
+
+def history(
+    scheme: str, pipelines: int, *, observed: bool, kind: type[SimRack] = SimRack
+) -> tuple[str, list[str]]:
     """All that a run shows, and its table writes, if they are observed.
 
     The switch and the controller are killed and started while writes are under way."""
@@ -40,7 +55,7 @@ def history(scheme: str, pipelines: int, *, observed: bool) -> tuple[str, list[s
 
     lab = {"servers": 4, "clients": 4, "cache_entries": 60, "hot_threshold": 4}
     more = {"profile": "farreach-testbed", "executor": "interpreter", "pipelines": pipelines}
-    rack = SimRack(
+    rack = kind(
         RackSpec(
             scheme=scheme,
             seed=3,
@@ -80,18 +95,30 @@ def test_observed_writes_have_the_same_effect(scheme: str, pipelines: int) -> No
     assert not none
 
 
+@pytest.mark.parametrize(("scheme", "pipelines"), SCHEMES)
+def test_messages_that_the_engine_passes_on_have_the_same_effect(
+    scheme: str, pipelines: int
+) -> None:
+    passed_on, _ = history(scheme, pipelines, observed=False)
+    driven, _ = history(scheme, pipelines, observed=False, kind=PythonDriven)
+    assert passed_on == driven
+
+
 class CountingRack(SimRack):
-    """Counts the table writes that Python is asked to carry out."""
+    """Counts the table writes that Python is asked to carry out, and messages that it passes on."""
 
-    asked = 0
+    asked = passed = 0
 
-    def _run_engine(self, simulation: _engine.Simulation, until: int) -> list[_engine.Notice]:
-        notices = super()._run_engine(simulation, until)
+    def _run_engine(
+        self, simulation: _engine.Simulation, until: int, pass_on: bool
+    ) -> list[_engine.Notice]:
+        notices = super()._run_engine(simulation, until, pass_on)
         self.asked += sum(notice[0] == "write" for notice in notices)
+        self.passed += sum(notice[0] in ("packet-in", "written") for notice in notices)
         return notices
 
 
-def test_python_carries_out_no_entry_of_a_cache() -> None:
+def test_python_driver_gets_no_message_about_an_entry_of_a_cache() -> None:
     asked = []
     for entries in (10, 60):
         lab = LabSpec(servers=4, clients=4, cache_entries=entries, executor="interpreter")
@@ -99,5 +126,5 @@ def test_python_carries_out_no_entry_of_a_cache() -> None:
         asyncio.run(rack.compile())
         rack.bring_up()
         assert len(rack.cached_keys()) == entries
-        asked.append(rack.asked)
+        asked.append((rack.asked, rack.passed))
     assert asked[0] == asked[1]

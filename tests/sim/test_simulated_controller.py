@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -26,14 +26,17 @@ MODEL = ControlModel(latency=100, rate=10_000, save_time=5000, save_mib_per_s=10
 """2.5 ms each for file and directory, 10 ms for a MiB."""
 
 
-def make(topology: TopologySpec | None = None) -> tuple[SimRack, list[Keeper]]:
+def make(
+    topology: TopologySpec | None = None,
+    on_write: Callable[[str, base.TableWrite, str], None] | None = None,
+) -> tuple[SimRack, list[Keeper]]:
     made: list[Keeper] = []
     spec = RackSpec(
         scheme="keeper",
         lab=LabSpec(servers=2, topology=topology or TopologySpec(), profile="farreach-testbed"),
         workload=WorkloadSpec(keys=100),
     )
-    return started(spec, scheme=keeper_scheme(made)), made
+    return started(spec, scheme=keeper_scheme(made), on_write=on_write), made
 
 
 def kill(rack: SimRack, node: str) -> None:
@@ -160,7 +163,8 @@ def test_pending_saves_are_limited() -> None:
 
 def test_controller_can_be_killed_between_any_two_actions() -> None:
     """For each n, the first n actions of a restart take effect and the others do not."""
-    rack, made = make()
+    arrived: list[base.TableWrite] = []
+    rack, made = make(on_write=lambda _switch, write, _error: arrived.append(write))
     steps = [
         action
         for action in Keeper(made[0].topology).handle(0, base.SwitchRestarted())
@@ -168,8 +172,6 @@ def test_controller_can_be_killed_between_any_two_actions() -> None:
     ]
     writes = [step for step in steps if not isinstance(step, base.Save)]
     assert isinstance(steps[-1], base.Save)
-    arrived: list[base.TableWrite] = []
-    rack.control[0]._on_write = lambda write, _: arrived.append(write)
     for actions in range(len(steps) + 1):
         kill(rack, "switch")
         saved = rack.controllers[0].disk.saved

@@ -47,6 +47,7 @@ class ReusesSlotsEarly(NetCache):
         super().__init__(topology, options)
         self._delayed: list[tuple[Nanoseconds, Action]] = []
         self._assumed: set[int] = set()
+        self.pending_requests = {}  # so that each reply passes `handle`
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         if isinstance(event, SwitchRestarted):

@@ -19,6 +19,7 @@ from netkv import schemes
 from netkv.control import base
 from netkv.schemes.scheme import forwarding_only
 from netkv.sim.controller import Controller, SwitchControl
+from netkv.sim.rack import SimRack
 from netkv.soak.case_generator import generate
 from netkv.soak.run import play
 
@@ -95,6 +96,10 @@ def held_back(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
         end_session(it, requests=requests)
 
     monkeypatch.setattr(Controller, "_at_switch", at_switch)
+    # The engine would send frames and writes by itself.
+    monkeypatch.setattr(
+        SimRack, "_run_engine", lambda _, simulation, until, __: simulation.run(until)
+    )
     monkeypatch.setattr(Controller, "timer", on_timer)
     monkeypatch.setattr(SwitchControl, "end_session", on_end)
     due = property(
@@ -128,6 +133,7 @@ def test_a_control_plane_that_does_not_wait_is_found(
 
     monkeypatch.setattr(Controller, "_at_switch", at_once)
     monkeypatch.setattr(Controller, "answered", lambda *_: None)
+    monkeypatch.setattr(Controller, "written", lambda *_: None)
     outcomes = (play(generate(scheme, seed)) for scheme in CACHES for seed in SEEDS)
     assert any(outcome.violations for outcome in outcomes)
     assert held_back() > 0

@@ -24,6 +24,12 @@ pyo3::create_exception!(
     PyValueError,
     "A frame is malformed, or not of netkv; str() is the reason."
 );
+pyo3::create_exception!(
+    netkv._engine,
+    SimulationError,
+    PyValueError,
+    "A simulated rack cannot continue; str() is the reason."
+);
 
 /// A [`CompileError`] with its diagnostics.
 pub fn compile_error(py: Python<'_>, report: String, diagnostics: &Value) -> PyErr {

@@ -41,7 +41,7 @@ mod _engine {
     #[pymodule_export]
     use crate::control::{MessageNumbers, Outstanding, RoundTrip};
     #[pymodule_export]
-    use crate::errors::{CompileError, ControlError, MalformedFrameError};
+    use crate::errors::{CompileError, ControlError, MalformedFrameError, SimulationError};
     #[pymodule_export]
     use crate::fpga::{FpgaDesign, FpgaNode};
     #[pymodule_export]

@@ -179,7 +179,7 @@ pub fn write_frame<'py>(
     Ok(PyBytes::new(py, &frame))
 }
 
-type Fields<'py> = (
+pub type Fields<'py> = (
     Bound<'py, PyAny>,
     Bound<'py, PyBytes>,
     u32,
@@ -199,7 +199,12 @@ type Fields<'py> = (
 pub fn read_frame<'py>(py: Python<'py>, frame: &[u8]) -> PyResult<(u32, u32, Fields<'py>)> {
     let view = FrameView::parse(frame)
         .map_err(|malformed| MalformedFrameError::new_err(malformed.to_string()))?;
-    let fields = (
+    Ok((to_int(view.source()), to_int(view.destination()), fields(py, &view)))
+}
+
+/// The fields of a message.
+pub fn fields<'py>(py: Python<'py>, view: &FrameView<'_>) -> Fields<'py> {
+    (
         member(py, &OPS, view.op().code()),
         PyBytes::new(py, &view.key()),
         view.request(),
@@ -215,8 +220,7 @@ pub fn read_frame<'py>(py: Python<'py>, frame: &[u8]) -> PyResult<(u32, u32, Fie
         }),
         view.slot().map(|slot| (slot.entry, slot.number)),
         (view.upper(), view.load().map(|load| (load.layer, load.switch, load.reads))),
-    );
-    Ok((to_int(view.source()), to_int(view.destination()), fields))
+    )
 }
 
 /// See `_engine.pyi`.

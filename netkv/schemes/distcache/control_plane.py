@@ -18,7 +18,6 @@ from netkv._engine import Outstanding
 from netkv.control.base import (
     Action,
     Digest,
-    Event,
     Nanoseconds,
     NetworkControlPlane,
     PacketIn,
@@ -90,6 +89,8 @@ class DistCache(NetworkControlPlane):
             for name, switch in self._switches.items()
             if switch.role.number is not None
         }
+        self.pending_requests = dict.fromkeys(self._switches, self._pending)
+        self.table_writes = {name: it.writes for name, it in self._caches.items()}
         self._service = UpperService([it for it in self._switches.values() if it.is_client_side])
         self._restarts = Restarts()
 
@@ -182,9 +183,8 @@ class DistCache(NetworkControlPlane):
 
     # -------------------------------------------------------------------------- events
 
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        """Handle one event; then admit waiting keys, and send the messages that may leave."""
-        actions = super().handle(now, event)
+    def finish(self, now: Nanoseconds, switch: str, actions: list[Action]) -> list[Action]:
+        """Admit waiting keys, and send the messages that may leave."""
         for name, it in self._caches.items():
             if self._switches[name].forwarding.installed:
                 it.cache.admit_waiting()

@@ -77,6 +77,11 @@ class Chain:
             self._observe,
         )
         self._index, self._pending = context.index, context.pending
+        self.pending_requests = dict.fromkeys(
+            (switch.name for switch in self.switches), self._pending
+        )
+        """As in `ControlPlane`, and so `table_writes`."""
+        self.table_writes = {switch.name: switch.access.writes for switch in self.switches}
         self._epochs = Epochs(parameters.epoch)
         self._validity = Validity(context.pending)
         self._queue = AdmissionQueue(
@@ -236,8 +241,10 @@ class Chain:
         self._raising.begin(now)
         return iter(())
 
-    def _observe(self, incarnation: int) -> None:
+    def _observe(self, incarnation: int) -> bool:
         """A record of this incarnation exists. If it is above all that were given, the saved state
         was lost: the chain needs one above it."""
-        if self._incarnations.go_above(incarnation):
+        later = self._incarnations.go_above(incarnation)
+        if later:
             self._begins_again = True
+        return later

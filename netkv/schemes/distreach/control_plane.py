@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from netkv.control.base import (
     Action,
-    Event,
     Nanoseconds,
     NetworkControlPlane,
     Note,
@@ -86,6 +85,12 @@ class DistReach(NetworkControlPlane):
                 self._switches[plan.name] = _Plain(plan.name, forwarding)
         self._topology = network.switches[0].topology
         self._all = tuple(dict.fromkeys(self._chains.values()))
+        self.pending_requests = {
+            name: requests for it in self._all for name, requests in it.pending_requests.items()
+        }
+        self.table_writes = {
+            name: writes for it in self._all for name, writes in it.table_writes.items()
+        }
 
     def _add_chain(self, network: Network, tail: str) -> None:
         parameters = self.parameters
@@ -178,10 +183,9 @@ class DistReach(NetworkControlPlane):
 
     # -------------------------------------------------------------------------- events
 
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        """Handle one event; then begin operations that are due, and send requests."""
-        actions = super().handle(now, event)
-        chain = self._chains.get(getattr(event, "switch", ""))
+    def finish(self, now: Nanoseconds, switch: str, actions: list[Action]) -> list[Action]:
+        """Begin operations that are due, and send requests."""
+        chain = self._chains.get(switch)
         for each in self._all if chain is None else (chain,):
             actions.extend(each.pump(now))
         actions.extend(self._incarnations.pump(now))

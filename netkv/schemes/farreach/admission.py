@@ -3,10 +3,10 @@
 # Callbacks have the parameters of their type, whether they use them or not.
 # ruff: noqa: ARG001, ARG005
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Protocol
 
-from netkv.control.base import Action, Nanoseconds, Note
+from netkv.control.base import Action, Continued, Nanoseconds, Note
 from netkv.control.messages import MAX_CACHED_BYTES, NO_BITS, Bit, Message, Op, Slot, Stamp, Status
 from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Candidate, Entry, State
@@ -56,26 +56,25 @@ class Admission:
             self._fill(entry, candidate.record)
             return
 
-        def fetched(now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
+        def fetched(now: Nanoseconds, reply: Message | None) -> Iterable[Action]:
             return self._fetched(entry, reply)
 
         context.pending.send(Op.FETCH, entry.key, fetched, to=context.owner(entry.key))
 
-    def _fetched(self, entry: Entry, reply: Message | None) -> Iterator[Action]:
+    def _fetched(self, entry: Entry, reply: Message | None) -> Iterable[Action]:
         """The owner has returned the record, or there is none that can be cached."""
         record = record_of(reply) if reply is not None and reply.status is Status.OK else None
-        if record is not None:
-            self._context.observe_incarnation(record.incarnation)
+        later = record is not None and self._context.observe_incarnation(record.incarnation)
         if record is None or len(record.value) > MAX_CACHED_BYTES:
-            yield from self._give_up(entry, "not_fetched", entry.switch - 1)
-        else:
-            self._fill(entry, record)
+            return self._give_up(entry, "not_fetched", entry.switch - 1)
+        self._fill(entry, record)
+        return () if later else Continued()
 
     def _fill(self, entry: Entry, record: Record) -> None:
         """Fill the entry of the switch whose turn it is."""
         entry.state = State.FILLING
 
-        def filled(now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
+        def filled(now: Nanoseconds, reply: Message | None) -> Iterable[Action]:
             assert reply is not None, "FILL is repeated until it is answered"
             return self._filled(entry, record, reply)
 
@@ -91,53 +90,53 @@ class Admission:
             insist=True,
         )
 
-    def _filled(self, entry: Entry, record: Record, reply: Message) -> Iterator[Action]:
+    def _filled(self, entry: Entry, record: Record, reply: Message) -> Iterable[Action]:
         """The entry has the record but is invalid: write its lookup entry."""
         if reply.status is not Status.OK:
             # The entry has a later generation, which should be impossible: never use it again.
-            yield Note("entry set aside", {"entry": entry.entry})
+            note = Note("entry set aside", {"entry": entry.entry})
             reason, last = "entries_set_aside", entry.switch - 1
-            yield from self._give_up(entry, reason, last, free=False)
-            return
+            return (note, *self._give_up(entry, reason, last, free=False))
         entry.state = State.INSERTING
 
-        def inserted(now: Nanoseconds, ok: bool) -> Iterator[Action]:
+        def inserted(now: Nanoseconds, ok: bool) -> Iterable[Action]:
             return self._inserted(entry, record, ok)
 
-        yield self._context.switches[entry.switch].insert(entry, inserted)
+        return Continued((self._context.switches[entry.switch].insert(entry, inserted),))
 
-    def _inserted(self, entry: Entry, record: Record, ok: bool) -> Iterator[Action]:
+    def _inserted(self, entry: Entry, record: Record, ok: bool) -> Iterable[Action]:
         """All ingress pipelines have the lookup entry, or the write was refused."""
         if not ok:
-            yield from self._give_up(entry, "not_inserted", entry.switch - 1)
-            return
+            return self._give_up(entry, "not_inserted", entry.switch - 1)
         entry.state = State.VALIDATING
 
-        def validated(now: Nanoseconds, entry: Entry, reply: Message) -> Iterator[Action]:
+        def validated(now: Nanoseconds, entry: Entry, reply: Message) -> Iterable[Action]:
             return self._validated(entry, record, reply)
 
         to = self._context.switches[entry.switch].to
         self._validity.change(Op.VALIDATE, entry, to, validated)
+        return Continued()
 
-    def _validated(self, entry: Entry, record: Record, reply: Message) -> Iterator[Action]:
+    def _validated(self, entry: Entry, record: Record, reply: Message) -> Iterable[Action]:
         """VALIDATE is answered: the entry is valid, or it is removed."""
         if reply.status is not Status.OK:
-            yield from self._give_up(entry, "not_validated", entry.switch)
-        elif entry.switch + 1 < len(self._context.switches):
+            return self._give_up(entry, "not_validated", entry.switch)
+        if entry.switch + 1 < len(self._context.switches):
             entry.switch += 1
             self._fill(entry, record)
-        else:
-            entry.state = State.CACHED
-            self._context.index.mark_cached(entry.generation, cached=True)
-            self._decisions.settled(entry.candidate, "insertions")
+            return Continued()
+        entry.state = State.CACHED
+        self._context.index.mark_cached(entry.generation, cached=True)
+        self._decisions.settled(entry.candidate, "insertions")
+        return ()
 
     def _give_up(
         self, entry: Entry, reason: str, last: int, *, free: bool = True
-    ) -> Iterator[Action]:
+    ) -> Iterable[Action]:
         """Give up the admission, and remove the entry from the switches up to `last` (-1: none)."""
         self._decisions.settled(entry.candidate, reason)
         if last < 0:
             self._context.index.leave(entry, entry=free)
         else:
             self._removal.begin(entry, last, lambda ok: iter(()), free=free)
-        return iter(())
+        return ()

@@ -63,8 +63,9 @@ class Context:
     """The switches that cache the same records: one, or a chain in the order of its requests."""
     numbers: MessageNumbers
     counts: Counter[str]
-    observe_incarnation: Callable[[int], None]
-    """Called with each incarnation that a record or reply carries."""
+    observe_incarnation: Callable[[int], bool]
+    """Called with each incarnation that a record or reply carries. Returns whether it is above all
+    known ones; then an operation is due."""
 
     @property
     def last(self) -> CacheSwitch:

@@ -15,7 +15,6 @@ from netkv._engine import Outstanding
 from netkv.control.base import (
     Action,
     CloneSession,
-    Event,
     InsertEntry,
     Nanoseconds,
     Note,
@@ -97,6 +96,8 @@ class FarReach(ForwardingControlPlane):
             lambda incarnation: self._incarnations.observe(incarnation),
         )
         self._index, self._pending = context.index, context.pending
+        self.pending_requests = {"": self._pending}
+        self.table_writes = {"": writes}
         self._checkpoint = Checkpoint()
         self._settings = SwitchSettings(writes, parameters.sample_rate, parameters.hot_threshold)
         self._epochs = Epochs(parameters.epoch)
@@ -213,9 +214,8 @@ class FarReach(ForwardingControlPlane):
 
     # -------------------------------------------------------------------------- events
 
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        """Handle one event; then begin operations that are due, and send requests."""
-        actions = super().handle(now, event)
+    def finish(self, now: Nanoseconds, switch: str, actions: list[Action]) -> list[Action]:
+        """Begin operations that are due, and send requests."""
         actions += self._pump(now)
         actions += self._pending.ready(now)
         return actions

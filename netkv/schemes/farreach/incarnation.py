@@ -43,10 +43,12 @@ class Incarnations:
         """The switch has no incarnation."""
         self._ends = None
 
-    def observe(self, incarnation: int) -> None:
-        """Note that a record of this incarnation exists."""
-        if is_newer(incarnation, self._checkpoint.incarnation):
+    def observe(self, incarnation: int) -> bool:
+        """Note that a record of this incarnation exists; returns whether it is above ours."""
+        later = is_newer(incarnation, self._checkpoint.incarnation)
+        if later:
             self._above = incarnation
+        return later
 
     def deadline(self) -> Nanoseconds | None:
         """When the incarnation is to be incremented."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from netkv.control.base import Action, Nanoseconds
+from netkv.control.base import Action, Continued, Nanoseconds
 from netkv.control.messages import Message, Op, Slot, Stamp
 from netkv.control.pending_requests import PendingRequests, To
 from netkv.schemes.farreach.entries import Entry
@@ -40,11 +40,13 @@ class Validity:
             return
         self._under_way += 1
 
-        def changed(now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
+        def changed(now: Nanoseconds, reply: Message | None) -> Iterable[Action]:
             assert reply is not None, "the message is repeated until it is answered"
             self._under_way -= 1
-            yield from then(now, entry, reply)
-            yield from self._report_still(now)
+            actions = then(now, entry, reply)
+            if isinstance(actions, Continued) and not self._closed:
+                return actions
+            return [*actions, *self._report_still(now)]
 
         self._pending.send(
             op,

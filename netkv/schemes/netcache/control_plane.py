@@ -16,7 +16,6 @@ from netkv._engine import Outstanding
 from netkv.control.base import (
     Action,
     Digest,
-    Event,
     Nanoseconds,
     Note,
     PacketIn,
@@ -70,6 +69,8 @@ class NetCache(ForwardingControlPlane):
         self._counts: Counter[str] = Counter()
         self._pending = PendingRequests(self._outstanding, TRIES, self._counts)
         self._writes = TableWrites(self.forwarding.next_write)
+        self.pending_requests = {"": self._pending}
+        self.table_writes = {"": self._writes}
         owners = [To(lane=server.index) for server in topology.servers]
         self.cache = Cache(
             self.parameters,
@@ -126,9 +127,8 @@ class NetCache(ForwardingControlPlane):
 
     # -------------------------------------------------------------------------- events
 
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        """Handle one event; then admit waiting keys, and send the requests that may leave."""
-        actions = super().handle(now, event)
+    def finish(self, now: Nanoseconds, switch: str, actions: list[Action]) -> list[Action]:
+        """Admit waiting keys, and send the requests that may leave."""
         if self.forwarding.installed:
             self.cache.admit_waiting()
         actions.extend(self._pending.ready(now))

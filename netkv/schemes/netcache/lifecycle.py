@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from netkv.control.base import Action, DeleteEntry, InsertEntry, Nanoseconds
+from netkv.control.base import Action, Continued, DeleteEntry, InsertEntry, Nanoseconds
 from netkv.control.message_numbers import MessageNumbers, is_newer, wire
 from netkv.control.messages import CHUNK_BYTES, MAX_CACHED_BYTES, CacheMetadata, Message, Op, Status
 from netkv.control.pending_requests import PendingRequests, Then, To, no_action
@@ -125,17 +125,17 @@ class Lifecycle:
             },
             switch=self._writes.switch,
         )
-        return (self._writes.give(write, partial(self._inserted, record)),)
+        return Continued((self._writes.give(write, partial(self._inserted, record)),))
 
     def _inserted(self, record: Record, _now: Nanoseconds, ok: bool) -> Iterable[Action]:
         """The lookup entry is written, or refused: let the server fill the entry, or give up."""
         if ok:
             self._records.set_state(record, State.INSTALLING)
             self._send(record, Op.INSTALL, partial(self._installed, record))
-        else:
-            self._counts["lookup_writes_refused"] += 1
-            self._decisions.settled(record.candidate, "not_inserted")
-            self._forget(record)
+            return Continued()
+        self._counts["lookup_writes_refused"] += 1
+        self._decisions.settled(record.candidate, "not_inserted")
+        self._forget(record)
         return ()
 
     def _installed(

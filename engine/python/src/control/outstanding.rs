@@ -4,22 +4,26 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 
 use netkv_roles::WINDOW;
-use netkv_wire::{CONTROLLER_IP, CONTROLLER_SENDER, Status};
+use netkv_wire::{CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Status};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyList, PyString};
 
-use super::Nanoseconds;
 use super::message_numbers::{MessageNumbers, wire};
 use super::round_trip::{Bounds, RoundTrip};
+use super::{Nanoseconds, send_frame};
 use crate::wire::write_frame;
 
 /// A request without a reply.
 struct Pending {
     op: u8,
     key: [u8; 16],
+    /// The number in its slot header, 0 without one.
+    slot_number: u32,
     frame: Py<PyBytes>,
+    /// The name of the switch that gets the frame.
+    switch: Py<PyString>,
     number: i64,
     tries_left: u32,
     /// The receiver, if it has a deduplication window.
@@ -96,9 +100,11 @@ impl Outstanding {
         stamp: Option<&Bound<'_, PyAny>>,
         slot: Option<&Bound<'_, PyAny>>,
         value: &[u8],
+        switch: Py<PyString>,
     ) -> PyResult<u32> {
         let number = self.numbers.bind(py).borrow_mut().take();
         let request = wire(number);
+        let slot = slot.map(slot_of).transpose()?;
         let frame = write_frame(
             py,
             op,
@@ -113,14 +119,16 @@ impl Outstanding {
             value,
             false,
             stamp.map(stamp_of).transpose()?,
-            slot.map(slot_of).transpose()?,
+            slot,
             upper,
             None,
         )?;
         let pending = Pending {
             op,
             key: key.try_into().map_err(|_| PyValueError::new_err("a key has 16 bytes"))?,
+            slot_number: slot.map_or(0, |(_, number)| number),
             frame: frame.unbind(),
+            switch,
             number,
             tries_left: tries - 1,
             lane,
@@ -137,8 +145,12 @@ impl Outstanding {
         Ok(request)
     }
 
-    fn ready(&mut self, py: Python<'_>, now: Nanoseconds) -> Vec<(u32, Py<PyBytes>)> {
-        let mut sent = Vec::new();
+    pub fn ready<'py>(
+        &mut self,
+        py: Python<'py>,
+        now: Nanoseconds,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let sent = PyList::empty(py);
         while let Some((request, number)) = self.ready.front().copied() {
             if self.usable(py, number) > now {
                 break;
@@ -155,9 +167,9 @@ impl Outstanding {
             pending.sent = Some(now);
             let timeout = round_trip(&mut self.round_trips, self.bounds, pending.op).timeout;
             wait(&mut self.queue, request, pending, now, timeout);
-            sent.push((request, pending.frame.clone_ref(py)));
+            sent.append(send_frame(py)?.call1((&pending.frame, 0, &pending.switch))?)?;
         }
-        sent
+        Ok(sent)
     }
 
     fn answered(&mut self, now: Nanoseconds, reply: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -225,7 +237,7 @@ impl Outstanding {
         None
     }
 
-    fn deadline(&mut self, py: Python<'_>) -> Option<Nanoseconds> {
+    pub fn deadline(&mut self, py: Python<'_>) -> Option<Nanoseconds> {
         let leaves = self.ready.front().map(|(_, number)| self.usable(py, *number));
         while let Some(Reverse((due, request))) = self.queue.peek() {
             if self.pending.get(request).is_some_and(|pending| pending.due == *due) {
@@ -238,6 +250,18 @@ impl Outstanding {
 }
 
 impl Outstanding {
+    /// Whether a frame is surely the reply to one of the requests. It may be one also otherwise: a
+    /// reply may have another number in its slot header.
+    pub fn awaits(&self, reply: &FrameView<'_>) -> bool {
+        reply.sender() == CONTROLLER_SENDER
+            && self.pending.get(&reply.request()).is_some_and(|pending| {
+                pending.sent.is_some()
+                    && reply.op().code() == pending.op + 1
+                    && reply.key() == pending.key
+                    && reply.slot().is_none_or(|slot| slot.number == pending.slot_number)
+            })
+    }
+
     fn usable(&self, py: Python<'_>, number: i64) -> Nanoseconds {
         self.numbers.bind(py).borrow().usable(number)
     }

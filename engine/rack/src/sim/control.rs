@@ -67,7 +67,8 @@ pub enum Notice {
 }
 
 impl Notice {
-    fn switch(&self) -> u16 {
+    /// The switch at one end of the channel.
+    pub fn switch(&self) -> u16 {
         match self {
             Self::PacketIn { switch, .. }
             | Self::Digest { switch, .. }

@@ -1,0 +1,296 @@
+//! `Simulation`: a rack in virtual time, whose controllers are in Python.
+
+mod channel;
+mod controllers;
+
+use std::collections::BTreeMap;
+
+use netkv_rack::impair::Impairment;
+use netkv_rack::sim::{End, Notice, RackConfig, Simulation as Rack};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString};
+
+use crate::digests::digests_out;
+use crate::errors::SimulationError;
+use crate::json;
+use crate::p4runtime::PlainWrites;
+use crate::switch::Switch;
+use channel::Channel;
+use controllers::Passed;
+
+/// See `_engine.pyi`.
+#[pyclass(module = "netkv._engine")]
+pub struct Simulation {
+    rack: Rack,
+    /// By the number of the switch.
+    channels: BTreeMap<u16, Channel>,
+    /// Switches about which an operation has continued; the caller does not know the deadline of
+    /// their controllers.
+    continued: Vec<u16>,
+}
+
+fn wrong(text: String) -> PyErr {
+    PyValueError::new_err(text)
+}
+
+fn notice_out(py: Python<'_>, notice: Notice) -> PyResult<Py<PyAny>> {
+    match notice {
+        Notice::PacketIn { switch, frame } => {
+            ("packet-in", switch, PyBytes::new(py, &frame)).into_py_any(py)
+        }
+        Notice::Digest { switch, digest } => {
+            let list = digests_out(py, &[digest])?;
+            ("digest", switch, list.get_item(0)?).into_py_any(py)
+        }
+        Notice::Write { switch, token, pipeline } => {
+            ("write", switch, token, pipeline).into_py_any(py)
+        }
+        Notice::Answered { switch, token, .. } => ("answered", switch, token).into_py_any(py),
+    }
+}
+
+fn end(name: &str, number: u16, port: u16) -> PyResult<End> {
+    match name {
+        "client" => Ok(End::Client(number)),
+        "server" => Ok(End::Server(number)),
+        "coordinator" => Ok(End::Coordinator),
+        "card" => Ok(End::Card(number, port)),
+        "switch" => Ok(End::Switch(number, port)),
+        _ => Err(wrong(format!(
+            "'{name}' is no end of a link; it is 'client', 'server', 'coordinator', 'card' or \
+             'switch'."
+        ))),
+    }
+}
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    fn new(config: &str, switches: Vec<Bound<'_, Switch>>) -> PyResult<Self> {
+        let config: RackConfig = serde_json::from_str(config)
+            .map_err(|error| wrong(format!("The configuration of the rack is wrong: {error}.")))?;
+        let engines = switches.iter().map(|switch| switch.get().shared()).collect();
+        let rack = Rack::new(&config, engines).map_err(wrong)?;
+        Ok(Self { rack, channels: BTreeMap::new(), continued: Vec::new() })
+    }
+
+    fn now(&self) -> u64 {
+        self.rack.now()
+    }
+
+    #[pyo3(signature = (until, *, pass_on = false))]
+    fn run<'py>(
+        slf: &Bound<'py, Self>,
+        mut until: u64,
+        pass_on: bool,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let py = slf.py();
+        let list = PyList::empty(py);
+        loop {
+            let (notices, now) = {
+                let rack = &mut slf.borrow_mut().rack;
+                py.detach(|| rack.run(until).map(|notices| (notices, rack.now())))
+                    .map_err(SimulationError::new_err)?
+            };
+            for notice in notices {
+                let switch = notice.switch();
+                // What the caller does comes before what follows from later notices.
+                let passed = if pass_on && list.is_empty() {
+                    Self::pass_on(slf, notice, until)?
+                } else {
+                    Passed::ForCaller(Self::notice(slf, notice)?)
+                };
+                match passed {
+                    Passed::Handled(deadline) => {
+                        slf.borrow_mut().deadline_is_known(switch);
+                        until = deadline.map_or(until, |deadline| until.min(deadline.max(now)));
+                    }
+                    Passed::Continued(deadline) => {
+                        slf.borrow_mut().deadline_is_unknown(switch);
+                        until = deadline.map_or(until, |deadline| until.min(deadline.max(now)));
+                    }
+                    Passed::ForCaller(Some(notice)) => list.append(notice)?,
+                    Passed::ForCaller(None) => {}
+                }
+            }
+            if !list.is_empty() || now >= until {
+                for switch in slf.borrow_mut().continued.drain(..) {
+                    list.append(("continued", switch))?;
+                }
+                return Ok(list);
+            }
+        }
+    }
+
+    fn open_channel(
+        &mut self,
+        switch: u16,
+        name: Py<PyString>,
+        packet_bytes: u64,
+        writes: Option<Py<PlainWrites>>,
+        size_of: Py<PyAny>,
+    ) {
+        let channel = Channel::new(switch, name, packet_bytes, writes, size_of);
+        self.channels.insert(switch, channel);
+    }
+
+    fn pass_on_to(&mut self, switch: u16, controller: Option<Py<PyAny>>) {
+        if let Some(channel) = self.channel(switch) {
+            channel.controller = controller;
+        }
+    }
+
+    fn channel_bytes(&self, switch: u16) -> u64 {
+        self.channels.get(&switch).map_or(0, |channel| channel.bytes)
+    }
+
+    fn write(&mut self, switch: u16, token: u64) -> PyResult<bool> {
+        self.rack.write(switch, token, None).map_err(wrong)
+    }
+
+    fn write_plain(&mut self, switch: u16, write: &Bound<'_, PyAny>) -> PyResult<Option<bool>> {
+        let Self { rack, channels, .. } = self;
+        channels.get_mut(&switch).map_or(Ok(None), |channel| channel.write(rack, write))
+    }
+
+    fn send_frame(&mut self, switch: u16, action: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Self { rack, channels, .. } = self;
+        channels.get_mut(&switch).map_or(Ok(()), |channel| channel.send_frame(rack, action))
+    }
+
+    fn discard_updates(&mut self, switch: u16) -> PyResult<()> {
+        if let Some(channel) = self.channel(switch) {
+            channel.discard_writes();
+        }
+        self.rack.discard_updates(switch).map_err(wrong)
+    }
+
+    fn answer(&mut self, switch: u16, token: u64) -> PyResult<()> {
+        self.rack.answer(switch, token).map_err(wrong)
+    }
+
+    fn packet_out(&mut self, switch: u16, frame: &[u8]) -> PyResult<()> {
+        self.rack.packet_out(switch, frame).map_err(wrong)
+    }
+
+    fn command(&mut self, text: &str) -> PyResult<String> {
+        self.rack.command(text).map(|reply| reply.to_string()).map_err(wrong)
+    }
+
+    fn sample<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let sample = self.rack.sample();
+        json::to_python(py, &sample)
+    }
+
+    fn statistics<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::to_python(py, &self.rack.statistics())
+    }
+
+    fn stop_switch(&mut self, switch: u16) -> PyResult<()> {
+        self.rack.stop_switch(switch).map_err(wrong)
+    }
+
+    fn start_switch(&mut self, switch: u16) -> PyResult<()> {
+        self.rack.start_switch(switch).map_err(wrong)
+    }
+
+    fn stop_server(&mut self, server: u16) -> PyResult<()> {
+        self.rack.stop_server(server).map_err(wrong)
+    }
+
+    fn start_server(&mut self, server: u16, keep_storage: bool) -> PyResult<()> {
+        self.rack.start_server(server, keep_storage).map_err(wrong)
+    }
+
+    fn slow_server(&mut self, server: u16, factor: f64) -> PyResult<()> {
+        self.rack.slow_server(server, factor).map_err(wrong)
+    }
+
+    fn stop_coordinator(&mut self) -> PyResult<()> {
+        self.rack.stop_coordinator().map_err(wrong)
+    }
+
+    fn start_coordinator(&mut self) -> PyResult<()> {
+        self.rack.start_coordinator().map_err(wrong)
+    }
+
+    fn set_client(&mut self, client: u16, up: bool) -> PyResult<()> {
+        self.rack.set_client(client, up).map_err(wrong)
+    }
+
+    fn set_card(&mut self, card: u16, up: bool) -> PyResult<()> {
+        self.rack.set_card(card, up).map_err(wrong)
+    }
+
+    fn cut_channel(&mut self, switch: u16, cut: bool) -> PyResult<()> {
+        self.rack.cut_channel(switch, cut).map_err(wrong)
+    }
+
+    fn connect(&mut self, switch: u16, connected: bool) -> PyResult<()> {
+        self.rack.connect(switch, connected).map_err(wrong)
+    }
+
+    #[pyo3(signature = (kind, number, to = None, from_ = None, port = 0))]
+    fn impair(
+        &mut self,
+        kind: &str,
+        number: u16,
+        to: Option<&str>,
+        from_: Option<&str>,
+        port: u16,
+    ) -> PyResult<()> {
+        let parse = |text: Option<&str>| text.map(Impairment::parse).transpose().map_err(wrong);
+        self.rack.impair(end(kind, number, port)?, parse(to)?, parse(from_)?).map_err(wrong)
+    }
+
+    fn watch(&mut self, keys: Vec<[u8; 16]>, limit: usize) {
+        self.rack.watch(keys, limit);
+    }
+
+    fn journal(&self) -> Vec<String> {
+        self.rack.journal()
+    }
+}
+
+impl Simulation {
+    fn channel(&mut self, switch: u16) -> Option<&mut Channel> {
+        self.channels.get_mut(&switch)
+    }
+
+    /// The caller knows the deadline of the controller of a switch.
+    fn deadline_is_known(&mut self, switch: u16) {
+        let Self { channels, continued, .. } = self;
+        let controller = |number: &u16| channels.get(number).map(Channel::controller_id);
+        continued.retain(|other| controller(other) != controller(&switch));
+    }
+
+    fn deadline_is_unknown(&mut self, switch: u16) {
+        if !self.continued.contains(&switch) {
+            self.continued.push(switch);
+        }
+    }
+
+    /// Whether the engine carries out the plain writes of a switch.
+    fn has_plain_writes(&self, switch: u16) -> bool {
+        self.channels.get(&switch).is_some_and(Channel::has_plain_writes)
+    }
+
+    /// The number of a switch by its name in actions, preferably `from`: names are unique only
+    /// among the switches of a controller.
+    fn number_of(&self, from: u16, name: &Bound<'_, PyString>) -> PyResult<Option<u16>> {
+        let py = name.py();
+        let wanted = name.to_cow()?;
+        let has_name = |channel: &Channel| PyResult::Ok(channel.name.bind(py).to_cow()? == wanted);
+        if self.channels.get(&from).is_some_and(|it| has_name(it).unwrap_or(false)) {
+            return Ok(Some(from));
+        }
+        for (number, channel) in &self.channels {
+            if has_name(channel)? {
+                return Ok(Some(*number));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -79,12 +79,11 @@ class ControlError(Exception):
     code: str
     """Name of the gRPC status, e.g. "NOT_FOUND"."""
 
-@type_check_only
-class SimulationError(ValueError):
-    """A simulated rack cannot continue; str() is the reason."""
-
 class MalformedFrameError(ValueError):
     """A frame is not a valid frame of netkv. `str()` has the reason."""
+
+class SimulationError(ValueError):
+    """A simulated rack cannot continue. `str()` is the reason."""
 
 # The wire format (docs/wire-format.md). Names and numbers are those of engine/wire.
 

@@ -129,9 +129,25 @@ impl<'a> Builder<'a> {
         self.set_frame(frame);
         self.restore_origins(&pass.known, origins);
         if pass.replaces_checksums {
-            self.checksums(pass);
+            self.checksums_of_bytes(pass, origins);
         }
         self.return_bytes(pass);
+    }
+
+    /// Computes the checksums after the pass before, for a packet that leaves with its bytes. By now
+    /// it has no metadata, and maybe not all headers, so what they depend on is restored.
+    fn checksums_of_bytes(&mut self, pass: &Pass, origins: &Origins) {
+        let kept = self.kept_by_recirculation();
+        self.restore(&pass.known, origins);
+        self.checksums(pass);
+        kept.into_iter().for_each(|(word, value)| self.set(word, value));
+    }
+
+    /// The words of metadata that a recirculated packet keeps.
+    fn kept_by_recirculation(&mut self) -> Vec<(Word, Value)> {
+        let plan = self.plan;
+        let kept = plan.kept_by_recirculation.iter().flat_map(Words::iter);
+        kept.map(|word| (word, self.get(word))).collect()
     }
 
     /// Ends the pass before: the packet becomes a recirculated one whose headers are not extracted
@@ -272,9 +288,7 @@ impl<'a> Builder<'a> {
         self.recirculated = false;
         let flags = self.constant(Requests::RECIRCULATE);
         let list = self.b.use_var(self.vars.list_before);
-        let plan = self.plan;
-        let kept = plan.kept_by_recirculation.iter().flat_map(Words::iter);
-        let kept: Vec<(Word, Value)> = kept.map(|word| (word, self.get(word))).collect();
+        let kept = self.kept_by_recirculation();
         self.return_recirculated(flags, list, &kept);
     }
 

@@ -5,7 +5,7 @@
 mod both;
 
 use netkv_compiled::ExecutorKind;
-use netkv_dataplane::{CloneSession, MAX_PASSES, Switch};
+use netkv_dataplane::{CloneSession, MAX_PASSES, Random, Switch};
 
 use both::{BOTH, assert_same_registers, send, switch_with};
 
@@ -92,19 +92,23 @@ const COMPUTED: &str =
 const HEADER: usize = 18;
 
 fn both(pipelines: usize, computed: &str, ingress: &str, egress: &str) -> [Switch; 2] {
-    both_with(pipelines, computed, ingress, egress, ("", ""))
+    both_with(pipelines, computed, ingress, egress, &[])
 }
 
-/// Both switches, with a part of the source replaced.
+/// Both switches, with parts of the source replaced.
 fn both_with(
     pipelines: usize,
     computed: &str,
     ingress: &str,
     egress: &str,
-    (from, to): (&str, &str),
+    parts: &[(&str, &str)],
 ) -> [Switch; 2] {
-    assert!(SOURCE.contains(from), "{from}");
-    let source = SOURCE.replace("COMPUTED", computed).replacen(from, to, 1);
+    let mut source = SOURCE.to_owned();
+    for (from, to) in parts {
+        assert!(source.contains(from), "{from}");
+        source = source.replacen(from, to, 1);
+    }
+    let source = source.replace("COMPUTED", computed);
     let source = source.replace("INGRESS", ingress).replace("EGRESS", egress);
     BOTH.map(|kind: ExecutorKind| {
         let mut switch = switch_with(&source, pipelines, kind);
@@ -219,7 +223,7 @@ fn a_packet_that_leaves_the_passes_with_its_bytes_has_the_checksum_of_its_last_p
     let if_seen = COMPUTED.replace("true", "m.seen == 1");
     for (computed, kinds) in [(COMPUTED, 2), (&if_extra, 1), (&if_seen, 1)] {
         for egress in ["", TRUNCATE, OTHER_HEADERS] {
-            let mut switches = both_with(1, computed, "", egress, WITHOUT_CLONES);
+            let mut switches = both_with(1, computed, "", egress, &[WITHOUT_CLONES]);
             for first in ALL {
                 for second in ALL {
                     // Kind 2 leaves the passes, kind 9 ends the parser.
@@ -237,7 +241,7 @@ fn a_packet_that_leaves_the_passes_with_its_bytes_has_the_checksum_of_its_last_p
         }
     }
     let endless = "h.q.left = 5; h.q.acts = 0;";
-    let mut switches = both_with(1, COMPUTED, endless, "", WITHOUT_CLONES);
+    let mut switches = both_with(1, COMPUTED, endless, "", &[WITHOUT_CLONES]);
     send(&mut switches, PORT, &[frame(0, 5, 0, 0, 4), frame(1, 5, 0, 2, 4)]);
     assert_eq!(switches[1].statistics().loops_cut, 2);
 }
@@ -248,7 +252,7 @@ fn a_checksum_that_something_reads_is_computed_in_each_pass() {
     let counts = "if (h.q.left == 2 && h.q.sum > 0x8000) { h.q.bad = h.q.bad + 16; }";
     let uses = "h.q.list = h.q.list ^ (bit<8>) (h.q.sum >> 8 & 2);";
     for (ingress, egress) in [("", ""), (counts, ""), ("", uses)] {
-        let mut switches = both_with(1, COMPUTED, ingress, egress, WITHOUT_CLONES);
+        let mut switches = both_with(1, COMPUTED, ingress, egress, &[WITHOUT_CLONES]);
         for payload in 0..40 {
             let acts = acts(&[payload & 1, payload >> 1 & 1, payload >> 2 & 1]) ^ payload << 20;
             let frames = [0, 1].map(|kind| frame(kind, 3, acts, 2, payload as usize));
@@ -269,7 +273,7 @@ fn what_the_parser_has_found_of_metadata_is_found_again() {
         verify(CONDITION, error.ParserInvalidArgument);";
     for condition in ["m.seen == h.q.list", "h.q.list < m.seen + 1 || m.kept == 1"] {
         let found = first.replace("CONDITION", condition);
-        let mut switches = both_with(1, COMPUTED, "", "", (copied, &found));
+        let mut switches = both_with(1, COMPUTED, "", "", &[(copied, &found)]);
         let frames = [0, 1, 2].map(|list| frame(1, 4, acts(&[0, 1, 0, 1]), list, 9));
         send(&mut switches, PORT, &frames);
         assert!(switches[1].statistics().parser_errors > 0, "{condition}");
@@ -307,5 +311,85 @@ fn passes_have_the_limit_of_the_switch() {
         // The one that is too many is counted as well.
         assert_eq!(switches[1].statistics().recirculated, 2 * u64::from(MAX_PASSES + 1));
         assert_eq!(switches[1].statistics().loops_cut, 2);
+    }
+}
+
+/// Parts of the program that are replaced in random combinations: the condition and the fields of
+/// its checksum, what ingress and egress do beside counting, and what the parser decides.
+const CONDITIONS: [&str; 6] =
+    ["true", "h.extra.isValid()", "m.seen == 1", "h.q.list != 3", "h.q.left != 1", "m.kept != 2"];
+const FIELDS: [&str; 4] = [
+    "h.q.kind, h.q.left, h.q.acts",
+    "h.q.left, h.q.kind, h.q.acts",
+    "h.q.kind, h.q.left, h.q.acts, h.extra.data",
+    "h.q.kind, h.q.left, h.q.acts, m.seen",
+];
+const INGRESS: [&str; 5] = [
+    "",
+    "if (h.q.sum > 0x8000) { h.q.bad = h.q.bad + 16; }",
+    "if (h.q.left == 1 && h.q.list == 2) { h.q.kind = 0; }",
+    "if (h.extra.isValid() && h.q.left == 2) { h.extra.setInvalid(); h.q.kind = 0; }",
+    "h.q.list = (bit<8>) (h.q.arrival & 3);",
+];
+const EGRESS: [&str; 6] = [
+    "",
+    TRUNCATE,
+    OTHER_HEADERS,
+    "h.q.kind = h.q.kind ^ 4;",
+    "if (h.q.left == 2) { h.q.kind = 2; }",
+    "h.q.sum = h.q.sum + 1;",
+];
+const VERIFIED: [&str; 5] = [
+    "h.q.kind != 9",
+    "h.q.kind != 9 && h.q.list < 3",
+    "h.q.list + h.q.kind != 7",
+    "m.kept != 3",
+    "s.ingress_port != 0 || h.q.list != 1",
+];
+const SELECTED: [&str; 3] = [
+    "select(s.ingress_port, h.q.kind) {
+            (510, _): accept; (_, 1): extra; (_, 2 &&& 2): peek; default: accept;
+        }",
+    "select(s.ingress_port, h.q.kind, h.q.list) {
+            (510, _, _): accept; (_, 1, 0 &&& 1): extra; (_, 1, _): extra; (_, 2 &&& 2, _): peek;
+            default: accept;
+        }",
+    "select(h.q.list, m.seen) {
+            (0 &&& 4, 1): extra; (_, 2 &&& 2): peek; (7, _): reject; default: accept;
+        }",
+];
+
+#[test]
+fn random_combinations_of_parts_give_the_same_frames() {
+    let mut random = Random::new(4);
+    let mut below = |limit: usize| random.between(0, limit as u64 - 1) as usize;
+    for _ in 0..40 {
+        // Half of the parts are the first ones, with which most passes begin with fields.
+        let mut any = |count: usize| if below(2) == 0 { 0 } else { below(count) };
+        let mut parts = vec![
+            (VERIFIED[0], VERIFIED[any(VERIFIED.len())]),
+            (SELECTED[0], SELECTED[any(SELECTED.len())]),
+        ];
+        parts.extend((any(2) == 0).then_some(WITHOUT_CLONES));
+        let fields = FIELDS[any(FIELDS.len())];
+        let (ingress, pipelines) = (INGRESS[any(INGRESS.len())], 1 + any(2));
+        let egress = [(); 2].map(|()| EGRESS[any(EGRESS.len())]).join(" ");
+        let condition = CONDITIONS[below(CONDITIONS.len())];
+        let computed = COMPUTED.replace("true", condition).replace(FIELDS[0], fields);
+        let mut switches = both_with(pipelines, &computed, ingress, &egress, &parts);
+        for _ in 0..6 {
+            let frames = [(); 12].map(|()| {
+                let acts = [(); 8].map(|()| ALL[if below(2) == 0 { below(2) } else { below(10) }]);
+                let kind = [0, 1, 1, 1, 2, 3][below(6)];
+                let (left, list) = (below(7) as u8, below(4) as u8);
+                let mut frame = frame(kind, left, self::acts(&acts), list, below(20));
+                if below(8) == 0 {
+                    frame.truncate(below(frame.len()));
+                }
+                frame
+            });
+            send(&mut switches, PORT, &frames);
+        }
+        assert_same_registers(&mut switches, &["I.arrivals"]);
     }
 }

@@ -283,6 +283,7 @@ impl<'a> Builder<'a> {
         self.set_frame(frame);
     }
 
+    /// Sets the address of the frame; a payload that is in it moves with it.
     pub(super) fn set_frame(&mut self, frame: Value) {
         if self.payload == self.frame {
             self.payload = frame;

@@ -133,8 +133,8 @@ impl Builder<'_> {
             let (from, to_bit) = (low.max(64 * word), (low + width).min(64 * (word + 1)));
             let replaced = mask(to_bit - from) << (from - 64 * word);
             let old = self.get(to.word + word);
-            let live_after_stop = self.b.ins().band_imm(old, !replaced as i64);
-            let new = self.b.ins().bor(live_after_stop, bits);
+            let kept = self.b.ins().band_imm(old, !replaced as i64);
+            let new = self.b.ins().bor(kept, bits);
             self.set(to.word + word, new);
         }
     }

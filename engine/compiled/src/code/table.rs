@@ -121,22 +121,22 @@ impl Builder<'_> {
                 Some(self.equal(value, &wanted))
             }
             Pattern::Mask(wanted, mask) => {
-                let (mut live_after_stop, mut wanted_words) = (Vec::new(), Vec::new());
+                let (mut masked, mut wanted_words) = (Vec::new(), Vec::new());
                 for ((value, wanted), mask) in value.iter().zip(&wanted.words).zip(&mask.words) {
                     if *mask != 0 {
-                        live_after_stop.push(self.b.ins().band_imm(*value, *mask as i64));
+                        masked.push(self.b.ins().band_imm(*value, *mask as i64));
                         wanted_words.push(self.constant(wanted & mask));
                     }
                 }
-                (!live_after_stop.is_empty()).then(|| self.equal(&live_after_stop, &wanted_words))
+                (!masked.is_empty()).then(|| self.equal(&masked, &wanted_words))
             }
             Pattern::Range(low, high) => {
                 let low: Vec<Value> = low.words.iter().map(|word| self.constant(*word)).collect();
                 let high: Vec<Value> = high.words.iter().map(|word| self.constant(*word)).collect();
                 let under = self.less(value, &low);
                 let over = self.less(&high, value);
-                let switch_words = self.b.ins().bor(under, over);
-                Some(self.b.ins().icmp_imm(IntCC::Equal, switch_words, 0))
+                let outside = self.b.ins().bor(under, over);
+                Some(self.b.ins().icmp_imm(IntCC::Equal, outside, 0))
             }
             Pattern::ValueSet(_) => {
                 debug_assert!(false, "a value set is the only pattern of its case");

@@ -280,41 +280,71 @@ def test_page_continues_without_a_gap_after_the_server_is_killed(store: Store, p
             assert answer.json()["columns"]["time"] == times
 
 
+PLAN: list[dict[str, Any]] = [
+    {"scheme": scheme, "params": {"workload.zipf": zipf}, "repeat": 0}
+    for zipf in (0.9, 0.99)
+    for scheme in ("nocache", "netcache")
+]
+"""Two schemes at two points of a sweep."""
+
+
+def progress(fraction: float) -> dict[str, Any]:
+    """What a run of `PLAN` reports when so much of its first cell is done."""
+    first = {
+        "index": 0,
+        "scheme": "nocache",
+        "phase": "measure",
+        "fraction": fraction,
+        "share": fraction,
+        "left_seconds": 10.0,
+        "recovering": [],
+    }
+    return {
+        "done": 0,
+        "total": len(PLAN),
+        "fraction": fraction / len(PLAN),
+        "left_seconds": 70.0,
+        "phase": "measure",
+        "runs": [first],
+        "updated_at": 0.0,
+    }
+
+
 def test_progress_of_a_sweep_is_shown_for_each_run(served: Served, page: Page) -> None:
     """The plan and the progress are those that a run reports to the store."""
-    plan: list[dict[str, Any]] = [
-        {"scheme": scheme, "params": {"workload.zipf": zipf}, "repeat": 0}
-        for zipf in (0.9, 0.99)
-        for scheme in ("nocache", "netcache")
-    ]
-    run = start("cell", "nocache", params={"workload.zipf": 0.9})
+    run = start("cell", "nocache", params=PLAN[0]["params"])
     with StoreSink(served.store, group="gsweep") as sink:
-        sink.plan(plan)
+        sink.plan(PLAN)
         sink.begin(run)
-        sink.progress(
-            {
-                "done": 0,
-                "total": 4,
-                "fraction": 0.125,
-                "left_seconds": 70.0,
-                "phase": "measure",
-                "runs": [
-                    {
-                        "index": 0,
-                        "scheme": "nocache",
-                        "phase": "measure",
-                        "fraction": 0.5,
-                        "share": 0.5,
-                        "left_seconds": 10.0,
-                        "recovering": [],
-                    }
-                ],
-                "updated_at": 0.0,
-            }
-        )
+        sink.progress(progress(0.5))
         page.goto(served.url)
         expect(page.locator(".cell")).to_have_count(4)
         expect(page.locator("#cell-0")).to_contain_text("50%")
         expect(page.locator("#cell-3")).to_contain_text("waiting")
         expect(page.locator("#job .progress")).to_contain_text("12% · 1 min 10 s left")
         expect(page.locator("#activity")).to_contain_text("12%")
+
+
+def test_click_during_which_the_page_is_updated_counts(served: Served, page: Page) -> None:
+    """A button that an update replaces between press and release gets no click."""
+    runs = [
+        start(cell["scheme"], cell["scheme"], params=cell["params"], started_at=1000.0 + at)
+        for at, cell in enumerate(PLAN[:2])
+    ]
+    with StoreSink(served.store, group="gclick") as sink:
+        sink.plan(PLAN)
+        for run in runs:
+            sink.begin(run)
+        sink.progress(progress(0.5))
+        page.goto(served.url)
+        cell = page.locator("#cell-0")
+        expect(cell).to_contain_text("50%")
+        expect(cell).to_have_attribute("aria-pressed", "false")
+        clickable = [page.locator(each).element_handle() for each in ("#cancel", "#activity a")]
+        cell.hover()
+        page.mouse.down()
+        sink.progress(progress(0.75))
+        expect(cell).to_contain_text("75%")
+        page.mouse.up()
+        expect(cell).to_have_attribute("aria-pressed", "true")
+        assert all(each.evaluate("element => element.isConnected") for each in clickable)

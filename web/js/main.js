@@ -84,6 +84,9 @@ function navigation(active) {
   fill(byId("views"), ...links);
 }
 
+/** The job that runs. One element for all of its updates: one that is replaced in the middle of a click gets none. */
+const running = make("a");
+
 /** What runs, in the head of every view. */
 function activity() {
   const place = byId("activity");
@@ -99,7 +102,9 @@ function activity() {
   const parts = [fraction == null ? "" : `${Math.floor(100 * fraction)}%`, left == null ? "" : `${duration(left)} left`].filter(Boolean);
   place.dataset.state = job.state;
   const word = { starting: "Starting", stopping: "Stopping" }[/** @type {string} */ (job.state)] ?? "Running";
-  fill(place, make("a", { href: router.link(["live", job.id]) }, `${word} ${job.title}${parts.length ? `: ${parts.join(", ")}` : ""}${more}`));
+  running.href = router.link(["live", job.id]);
+  running.textContent = `${word} ${job.title}${parts.length ? `: ${parts.join(", ")}` : ""}${more}`;
+  if (running.parentNode !== place) fill(place, running);
 }
 
 theme.start();

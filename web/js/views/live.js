@@ -1,31 +1,26 @@
 // What runs now: headline numbers, progress, and charts of the run in progress.
 
-import { get, url } from "../core/api.js";
+import { get } from "../core/api.js";
 import { fill, make } from "../core/dom.js";
-import { duration, label, moment } from "../core/format.js";
 import * as jobs from "../core/jobs.js";
 import * as router from "../core/router.js";
 import * as series from "../core/series.js";
-import { progress } from "../parts/progress.js";
 import { charts } from "./live/charts.js";
 import { events } from "./live/events.js";
 import { faults } from "./live/faults.js";
 import { headline } from "./live/headline.js";
-import { matrix } from "./live/matrix.js";
+import { about } from "./live/job.js";
 import { nothing } from "./live/nothing.js";
 import { results } from "./live/sweep.js";
 import { Choices } from "../parts/choices.js";
-import { problem } from "../parts/problem.js";
 
 /** @typedef {import("../core/api.js").Schemas} Schemas */
 /** @typedef {Schemas["Job"]} Job */
 /** @typedef {Schemas["RunHead"]} RunHead */
 
-const IN_PROGRESS = ["starting", "running", "stopping"];
-
 /** @param {HTMLElement} place */
 export function mount(place) {
-  const head = make("section", { class: "card", id: "job", hidden: true });
+  const head = about(choose);
   const numbers = make("div", { id: "headline" });
   const actions = make("div", { id: "faults" });
   const injecting = faults(actions);
@@ -35,7 +30,7 @@ export function mount(place) {
   const sweep = results(choices, (metric) => router.change({ metric }));
   const body = make("div", { class: "stack", hidden: true }, sweep.element, numbers, actions, pictures.element, happened.element);
   const idle = make("div", { class: "stack", hidden: true });
-  fill(place, make("h1", { class: "hidden" }, "Live"), make("div", { class: "stack" }, head, body, idle));
+  fill(place, make("h1", { class: "hidden" }, "Live"), make("div", { class: "stack" }, head.element, body, idle));
 
   /** @type {Job | null} */
   let job = null;
@@ -75,8 +70,7 @@ export function mount(place) {
       job = null;
       known = "";
       render();
-      fill(head, problem(error));
-      head.hidden = false;
+      head.missing(error);
     }
   }
 
@@ -92,35 +86,13 @@ export function mount(place) {
   }
 
   function render() {
-    head.hidden = !job;
+    head.update(job, shownRun()?.id ?? "");
     body.hidden = !job?.runs.length;
     idle.hidden = Boolean(jobs.running());
-    if (!idle.hidden) nothing(idle, job).catch(failed);
+    if (!idle.hidden) nothing(idle, job).catch(job ? head.failed : head.missing);
     if (!job) return;
-    renderHead(job);
     sweep.update(job, router.current().query.get("metric") ?? "");
     draw();
-  }
-
-  /** @param {Job} current */
-  function renderHead(current) {
-    const active = IN_PROGRESS.includes(current.state);
-    const stopping = current.state === "stopping";
-    const cancel = make("button", { id: "cancel", class: "danger", type: "button", disabled: stopping, click: () => jobs.cancel(current.id).catch(failed) }, stopping ? "Cancelling …" : "Cancel");
-    const ids = current.runs.map((run) => run.id);
-    fill(
-      head,
-      make(
-        "div",
-        { class: "head" },
-        make("h2", {}, current.runs[0]?.title || current.title, " ", make("span", { class: `state state-${current.state}` }, current.state)),
-        make("p", { class: "buttons" }, current.kind !== "scenario" && current.state === "done" && make("a", { class: "button", id: "result", href: url(`/jobs/${encodeURIComponent(current.id)}/result`), download: `${current.id}.json` }, "Result as JSON"), ids.length > 0 && make("a", { class: "button", id: "to-comparison", href: router.link(["compare"], { run: ids }) }, "Compare the runs"), (active || current.state === "queued") && cancel),
-      ),
-      make("p", { class: "hint" }, sentence(current)),
-      active && progress(`Progress of ${current.title}`, current.progress?.fraction ?? null, current.progress?.left_seconds),
-      current.error && make("p", { class: "problem" }, current.error),
-      matrix(current, shownRun()?.id ?? "", choose),
-    );
   }
 
   /** @param {string} id */
@@ -143,12 +115,6 @@ export function mount(place) {
     happened.update(run, found);
   }
 
-  /** @param {Error} error */
-  function failed(error) {
-    head.hidden = false;
-    head.append(make("p", { class: "problem", role: "alert" }, error.message));
-  }
-
   const ends = [jobs.watch(follow), series.watch((id) => id === shownRun()?.id && draw())];
   return {
     show(/** @type {router.Route} */ { path, query }) {
@@ -167,24 +133,4 @@ export function mount(place) {
       sweep.close();
     },
   };
-}
-
-/** What it means that a job has ended and not all was well. @type {Record<Job["kind"], string>} */
-const NOT_OK = { scenario: "a run or a threshold failed", benchmark: "a part failed", tool: "it found something wrong" };
-
-/** @param {Job} job */
-function sentence(job) {
-  const runs = job.plan.length || job.runs.length;
-  const current = job.runs.find((run) => run.status === "running");
-  const parts = [
-    job.started_at ? `Started ${moment(job.started_at)}` : `Requested ${moment(job.created_at)}`,
-    job.source === "terminal" && "in a terminal",
-    job.position && `position ${job.position} in the queue`,
-    runs > 0 && `${runs} ${runs === 1 ? "run" : "runs"}`,
-    job.expected_seconds != null && !job.finished_at && `takes about ${duration(job.expected_seconds)} here`,
-    job.progress && `${job.progress.phase}${current ? ` (${label(current)})` : ""}`,
-    job.state === "done" && job.ok === false && NOT_OK[job.kind],
-    job.finished_at && job.started_at && `took ${duration(job.finished_at - job.started_at)}`,
-  ];
-  return parts.filter(Boolean).join(" · ");
 }

@@ -1,0 +1,98 @@
+// A job: its title and state, what can be done with it, how far it is, and its runs. What can be clicked stays the same
+// element from one update to the next, so that an update in the middle of a click does not lose it.
+
+import { url } from "../../core/api.js";
+import { fill, make } from "../../core/dom.js";
+import { duration, label, moment } from "../../core/format.js";
+import * as jobs from "../../core/jobs.js";
+import * as router from "../../core/router.js";
+import { problem } from "../../parts/problem.js";
+import { progress } from "../../parts/progress.js";
+import { matrix } from "./matrix.js";
+
+/** @typedef {import("../../core/api.js").Schemas["Job"]} Job */
+
+const IN_PROGRESS = ["starting", "running", "stopping"];
+
+/** What it means that a job has ended and not all was well. @type {Record<Job["kind"], string>} */
+const NOT_OK = { scenario: "a run or a threshold failed", benchmark: "a part failed", tool: "it found something wrong" };
+
+/** @param {(run: string) => void} choose shows the charts of a run */
+export function about(choose) {
+  const title = make("div", { class: "head" });
+  const state = make("div");
+  const failure = make("div");
+  const runs = matrix(choose);
+  const element = make("section", { class: "card", id: "job", hidden: true }, title, state, failure, runs.element);
+  let titleDrawn = "";
+
+  /** @param {Job} job */
+  function drawTitle(job) {
+    const ids = job.runs.map((run) => run.id);
+    const key = JSON.stringify([job.id, job.state, job.runs[0]?.title, ids]);
+    if (key === titleDrawn) return;
+    titleDrawn = key;
+    const stopping = job.state === "stopping";
+    const cancel = make("button", { id: "cancel", class: "danger", type: "button", disabled: stopping, click: () => jobs.cancel(job.id).catch(failed) }, stopping ? "Cancelling …" : "Cancel");
+    fill(
+      title,
+      make("h2", {}, job.runs[0]?.title || job.title, " ", make("span", { class: `state state-${job.state}` }, job.state)),
+      make(
+        "p",
+        { class: "buttons" },
+        job.kind !== "scenario" && job.state === "done" && make("a", { class: "button", id: "result", href: url(`/jobs/${encodeURIComponent(job.id)}/result`), download: `${job.id}.json` }, "Result as JSON"),
+        ids.length > 0 && make("a", { class: "button", id: "to-comparison", href: router.link(["compare"], { run: ids }) }, "Compare the runs"),
+        (IN_PROGRESS.includes(job.state) || job.state === "queued") && cancel,
+      ),
+    );
+    fill(failure);
+  }
+
+  /** @param {unknown} error */
+  function failed(error) {
+    element.hidden = false;
+    fill(failure, problem(error));
+  }
+
+  return {
+    element,
+    failed,
+    /** @param {Job | null} job @param {string} shown id of the run whose charts are shown */
+    update(job, shown) {
+      element.hidden = !job;
+      if (!job) return;
+      drawTitle(job);
+      fill(
+        state,
+        make("p", { class: "hint" }, sentence(job)),
+        IN_PROGRESS.includes(job.state) && progress(`Progress of ${job.title}`, job.progress?.fraction ?? null, job.progress?.left_seconds),
+        job.error && make("p", { class: "problem" }, job.error),
+      );
+      runs.update(job, shown);
+    },
+    /** The job could not be loaded. @param {unknown} error */
+    missing(error) {
+      titleDrawn = "";
+      for (const each of [title, state]) fill(each);
+      runs.clear();
+      failed(error);
+    },
+  };
+}
+
+/** @param {Job} job */
+function sentence(job) {
+  const runs = job.plan.length || job.runs.length;
+  const current = job.runs.find((run) => run.status === "running");
+  const parts = [
+    job.started_at ? `Started ${moment(job.started_at)}` : `Requested ${moment(job.created_at)}`,
+    job.source === "terminal" && "in a terminal",
+    job.position && `position ${job.position} in the queue`,
+    runs > 0 && `${runs} ${runs === 1 ? "run" : "runs"}`,
+    job.expected_seconds != null && !job.finished_at && `takes about ${duration(job.expected_seconds)} here`,
+    job.progress && `${job.progress.phase}${current ? ` (${label(current)})` : ""}`,
+    job.state === "done" && job.ok === false && NOT_OK[job.kind],
+    job.finished_at && job.started_at && `took ${duration(job.finished_at - job.started_at)}`,
+  ];
+  return parts.filter(Boolean).join(" · ");
+}

@@ -261,6 +261,21 @@ fn a_checksum_that_something_reads_is_computed_in_each_pass() {
     }
 }
 
+/// A checksum over the payload, in the field that says what the next pass keeps.
+const OVER_PAYLOAD: &str = "update_checksum_with_payload(true, { h.q.kind, h.q.left }, h.q.list,
+    HashAlgorithm.crc16);";
+
+/// The payload is behind the headers also if a packet comes to the pass from other code.
+#[test]
+fn a_checksum_may_be_over_the_payload() {
+    let computed = format!("{COMPUTED} {OVER_PAYLOAD}");
+    let mut switches = both(1, &computed, "h.q.list = h.q.list & 3;", "");
+    for payload in 0..40 {
+        let frames = [0, 1].map(|kind| frame(kind, 4, acts(&[0, 1, 0, 0]), 2, payload));
+        send(&mut switches, PORT, &frames);
+    }
+}
+
 /// Metadata is lost between passes, so what was found of it does not hold any more.
 #[test]
 fn what_the_parser_has_found_of_metadata_is_found_again() {
@@ -375,7 +390,9 @@ fn random_combinations_of_parts_give_the_same_frames() {
         let (ingress, pipelines) = (INGRESS[any(INGRESS.len())], 1 + any(2));
         let egress = [(); 2].map(|()| EGRESS[any(EGRESS.len())]).join(" ");
         let condition = CONDITIONS[below(CONDITIONS.len())];
+        let over_payload = [OVER_PAYLOAD, ""][below(2)];
         let computed = COMPUTED.replace("true", condition).replace(FIELDS[0], fields);
+        let computed = computed + over_payload;
         let mut switches = both_with(pipelines, &computed, ingress, &egress, &parts);
         for _ in 0..6 {
             let frames = [(); 12].map(|()| {

@@ -102,7 +102,7 @@ fn objects(w: &mut Writer) {
 
 /// A control that both pipelines may instantiate.
 pub(super) fn nested(w: &mut Writer) {
-    if !w.rng.chance(35) {
+    if w.keeps_fields || !w.rng.chance(35) {
         return;
     }
     start_control(w);
@@ -155,7 +155,8 @@ pub(super) fn pipeline(w: &mut Writer, name: &str) {
     if w.ingress {
         egress_spec(w);
     }
-    let count = 3 + w.rng.below(12);
+    // Compiled code has no passes with fields that are large.
+    let count = if w.keeps_fields { 1 + w.rng.below(6) } else { 3 + w.rng.below(12) };
     statements(w, count, 3);
     // Tables that were not applied yet.
     while let Some(table) = w.tables.pop() {
@@ -168,10 +169,12 @@ pub(super) fn pipeline(w: &mut Writer, name: &str) {
             line!(w, "{instance}.apply(h, m, s, {arguments});");
         }
     }
-    if w.rng.chance(if w.ingress { 30 } else { 45 }) {
-        extern_call::several_passes(w);
-    }
-    if w.has_dump {
+    if w.keeps_fields && !w.ingress {
+        extern_call::recirculate_or(w, write_state_to_packet);
+    } else {
+        if w.rng.chance(if w.ingress { 30 } else { 45 }) {
+            extern_call::several_passes(w);
+        }
         write_state_to_packet(w);
     }
     line!(w, "}}");
@@ -186,7 +189,17 @@ fn checksum(w: &mut Writer, name: &str, what: &str) {
     declare_parameters(w, false);
     line!(w, "control {name}(inout headers_t h, inout meta_t m) {{");
     line!(w, "apply {{");
-    for _ in 0..w.rng.below(3) {
+    if w.keeps_fields {
+        if w.checksums.is_empty() && w.layout.has_sum {
+            let checksum = checksum_of_first_header(w);
+            w.checksums.push(checksum);
+        }
+        for checksum in w.checksums.clone() {
+            line!(w, "{what}{checksum};");
+        }
+    }
+    let others = if w.keeps_fields { w.rng.chance(30).into() } else { w.rng.below(3) };
+    for _ in 0..others {
         let fits = |v: &super::writer::Variable| {
             v.text.starts_with("h.") && matches!(v.ty, Ty::Bit(8..=64))
         };
@@ -198,10 +211,28 @@ fn checksum(w: &mut Writer, name: &str, what: &str) {
         }
         let algorithm = *w.rng.pick(&["csum16", "csum16", "crc16", "crc32", "xor16", "identity"]);
         let payload = if w.rng.chance(30) { "_with_payload" } else { "" };
-        line!(w, "{what}{payload}({cond}, {data}, {}, HashAlgorithm.{algorithm});", field.text);
+        let checksum = format!("({cond}, {data}, {}, HashAlgorithm.{algorithm})", field.text);
+        line!(w, "{what}{payload}{checksum};");
+        if payload.is_empty() {
+            w.checksums.push(checksum);
+        }
     }
     line!(w, "}}");
     line!(w, "}}");
+}
+
+/// A checksum over fields of the header that all packets begin with, in its field `sum`.
+fn checksum_of_first_header(w: &mut Writer) -> String {
+    let fields = w.layout.types[0].fields.clone();
+    let data: Vec<String> =
+        (0..1 + w.rng.below(3)).map(|_| format!("h.h0.{}", w.rng.pick(&fields).0)).collect();
+    let cond = match w.rng.below(5) {
+        0..2 => "true".to_owned(),
+        // Compiled code knows it on each path.
+        2..4 => format!("h.{}.isValid()", w.rng.pick(&w.layout.headers).0),
+        _ => expression(w, Ty::Bool, 1),
+    };
+    format!("({cond}, {{ {} }}, h.h0.sum, HashAlgorithm.csum16)", data.join(", "))
 }
 
 /// Whether a list names a field, a part of it, or a value that has it.
@@ -240,7 +271,11 @@ pub(super) fn deparser(w: &mut Writer) {
             emits.push(format!("{}[{element}]", stack.name));
         }
     }
-    for at in 0..emits.len() {
+    if w.keeps_fields {
+        emits.rotate_left(1);
+    }
+    let reordered = if w.keeps_fields { 0 } else { emits.len() };
+    for at in 0..reordered {
         let other = w.rng.below(emits.len());
         if w.rng.chance(30) {
             emits.swap(at, other);
@@ -248,7 +283,7 @@ pub(super) fn deparser(w: &mut Writer) {
     }
     line!(w, "control D(packet_out p, in headers_t h) {{");
     line!(w, "apply {{");
-    if w.rng.chance(10) {
+    if w.rng.chance(10) && !w.keeps_fields {
         line!(w, "p.emit(h);");
     } else {
         for emit in emits {
@@ -259,14 +294,22 @@ pub(super) fn deparser(w: &mut Writer) {
     line!(w, "}}");
 }
 
-/// Writes the complete state into the packet: metadata directly, and headers, also invalid ones, as
-/// a hash.
+/// Writes the complete state into the packet, in most programs: metadata directly, and headers, also
+/// invalid ones, as a hash.
 fn write_state_to_packet(w: &mut Writer) {
+    if !w.has_dump {
+        return;
+    }
     let validity = if w.features.unaligned_hash_input { "(bit<1>)" } else { "(bit<8>)(bit<1>)" };
     let mut parts = Vec::new();
-    for (path, _) in w.layout.header_paths() {
+    for (path, of) in w.layout.header_paths() {
         parts.push(format!("{validity}{path}.isValid()"));
-        parts.push(path);
+        if of == 0 && w.layout.has_sum {
+            let fields = &w.layout.types[0].fields;
+            parts.extend(fields.iter().map(|(field, _)| format!("{path}.{field}")));
+        } else {
+            parts.push(path);
+        }
     }
     if let Some((name, of)) = w.layout.varbit.clone() {
         let fields = w.layout.types[of].fields.clone();

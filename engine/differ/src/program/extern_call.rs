@@ -25,8 +25,8 @@ pub(super) fn write(w: &mut Writer) {
         9..12 => hash(w),
         12 if w.features.nondeterminism => random(w),
         13 if w.ingress => digest(w),
-        14 if !w.shared => clone(w),
-        15 if !w.shared => send_back(w),
+        14 if !(w.shared || w.keeps_fields && w.ingress) => clone(w),
+        15 if !w.shared && !w.keeps_fields => send_back(w),
         16 => {
             let length = expression(w, Ty::Bit(32), 1);
             let length =
@@ -194,12 +194,7 @@ fn clone(w: &mut Writer) {
 /// Writes a multicast in ingress, and a recirculation or a clone in egress, for all packets or only for
 /// some copies of a group.
 pub(super) fn several_passes(w: &mut Writer) {
-    let cond = match w.rng.below(5) {
-        0 => expression(w, Ty::Bool, 2),
-        1 if !w.ingress => format!("s.egress_rid != 16w{}", w.rng.below(4)),
-        2 if !w.ingress => format!("s.egress_port != 9w{}", w.rng.below(6)),
-        _ => "true".to_owned(),
-    };
+    let cond = for_some(w);
     line!(w, "if ({cond}) {{");
     if w.ingress {
         line!(w, "s.mcast_grp = 16w{};", 1 + w.rng.below(3));
@@ -209,6 +204,28 @@ pub(super) fn several_passes(w: &mut Writer) {
         clone(w);
         line!(w, "mark_to_drop(s);");
     }
+    line!(w, "}}");
+}
+
+/// A condition that holds for all packets, or for some.
+fn for_some(w: &mut Writer) -> String {
+    match w.rng.below(5) {
+        0 => expression(w, Ty::Bool, 2),
+        1 if !w.ingress => format!("s.egress_rid != 16w{}", w.rng.below(4)),
+        2 if !w.ingress => format!("s.egress_port != 9w{}", w.rng.below(6)),
+        _ => "true".to_owned(),
+    }
+}
+
+/// Writes a recirculation at the end of egress, and `otherwise` for the packets that leave.
+pub(super) fn recirculate_or(w: &mut Writer, otherwise: impl FnOnce(&mut Writer)) {
+    let (cond, list) = (for_some(w), 1 + w.rng.below(3));
+    let rounds = MAX_ROUNDS + w.rng.below(3);
+    line!(w, "if (m.rounds < 8w{rounds} && {cond}) {{");
+    line!(w, "m.rounds = m.rounds + 1;");
+    line!(w, "recirculate_preserving_field_list({list});");
+    line!(w, "}} else {{");
+    otherwise(w);
     line!(w, "}}");
 }
 

@@ -32,6 +32,8 @@ pub(super) struct Layout {
     meta: Vec<(String, Ty)>,
     inner: Vec<(String, Ty)>,
     pub(super) digests: Vec<Vec<Ty>>,
+    /// Whether the first header has a field `sum`, which only checksums access.
+    pub(super) has_sum: bool,
     /// Type of a header within the metadata.
     pub(super) meta_header: Option<usize>,
 }
@@ -76,7 +78,8 @@ fn header_type(rng: &mut Rng, number: usize) -> HeaderType {
 }
 
 impl Layout {
-    pub(super) fn new(rng: &mut Rng) -> Self {
+    /// `keeps_fields`: as that of [`super::writer::Writer`].
+    pub(super) fn new(rng: &mut Rng, keeps_fields: bool) -> Self {
         let mut types: Vec<HeaderType> =
             (0..1 + rng.below(3)).map(|number| header_type(rng, number)).collect();
         let count = types.len() + rng.below(3);
@@ -87,7 +90,7 @@ impl Layout {
             })
             .collect();
         // Compiled code has common paths only for programs whose state is in no memory.
-        let fixed = rng.chance(35);
+        let fixed = keeps_fields || rng.chance(35);
         let stacks = (0..if fixed { 0 } else { rng.below(3) })
             .map(|number| Stack {
                 name: format!("st{number}"),
@@ -117,7 +120,8 @@ impl Layout {
             .map(|_| (0..1 + rng.below(4)).map(|_| field_ty(rng, WIDTHS)).collect())
             .collect();
         let meta_header = rng.chance(20).then_some(0);
-        Self { types, headers, stacks, varbit, meta, inner, digests, meta_header }
+        let has_sum = keeps_fields && rng.chance(70);
+        Self { types, headers, stacks, varbit, meta, inner, digests, has_sum, meta_header }
     }
 
     /// The metadata that is written to the sent packet, so that every difference is observable.
@@ -147,7 +151,7 @@ impl Layout {
 /// Writes the type declarations.
 pub(super) fn declare(w: &mut Writer) {
     let layout = w.layout.clone();
-    for of in &layout.types {
+    for (number, of) in layout.types.iter().enumerate() {
         line!(w, "header {} {{", of.name);
         let middle = of.fields.len() / 2;
         for (at, (name, ty)) in of.fields.iter().enumerate() {
@@ -157,6 +161,9 @@ pub(super) fn declare(w: &mut Writer) {
                 line!(w, "varbit<{most}> vb;");
             }
             line!(w, "{} {name};", ty.text());
+        }
+        if number == 0 && layout.has_sum {
+            line!(w, "bit<16> sum;");
         }
         line!(w, "}}");
     }
@@ -199,7 +206,7 @@ pub(super) fn declare(w: &mut Writer) {
     let list = if w.rng.chance(30) { "@field_list(3) " } else { "" };
     line!(w, "{list}inner_t in2;");
     if let Some(of) = layout.meta_header {
-        let list = if w.rng.chance(30) { "@field_list(2) " } else { "" };
+        let list = if !w.keeps_fields && w.rng.chance(30) { "@field_list(2) " } else { "" };
         line!(w, "{list}{} hd;", layout.types[of].name);
     }
     line!(w, "}}");

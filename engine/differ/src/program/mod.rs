@@ -1,8 +1,8 @@
 //! Generates random P4 programs for v1model, as source text that the front end accepts.
 //!
 //! A program is small and uses all features: odd widths, stacks, varbits, selects, tables of all
-//! kinds, externs and copies. Loops by recirculation, resubmission and clones end after
-//! [`MAX_ROUNDS`], which is counted in metadata that every field list preserves.
+//! kinds, externs and copies. Loops by recirculation, resubmission and clones end after a few rounds,
+//! which are counted in metadata that every field list preserves.
 
 mod assignment;
 mod control;
@@ -18,7 +18,8 @@ mod writer;
 use features::Features;
 use writer::{Writer, line};
 
-/// Maximum number of recirculations and resubmissions of a packet.
+/// Maximum number of recirculations and resubmissions of a packet; a program that keeps fields may
+/// have two more recirculations.
 const MAX_ROUNDS: usize = 2;
 
 /// The program of a seed.

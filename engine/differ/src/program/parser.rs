@@ -1,5 +1,6 @@
 //! Generates the parser.
 
+use super::assignment::assign;
 use super::expression::{expression, literal};
 use super::layout::declare_parameters;
 use super::statement::{assignment, statements};
@@ -46,7 +47,9 @@ pub(super) fn write(w: &mut Writer) {
         let name = if at == 0 { "start".to_owned() } else { format!("s{at}") };
         line!(w, "state {name} {{");
         let known = w.variables.len();
-        lookahead_or_advance(w);
+        if !w.keeps_fields {
+            lookahead_or_advance(w);
+        }
         let is_stack = match read {
             ExtractedHeader::Header(header) => {
                 line!(w, "p.extract(h.{header});");
@@ -62,7 +65,11 @@ pub(super) fn write(w: &mut Writer) {
             }
         };
         if w.rng.chance(30) {
-            statements(w, 1, 0);
+            if w.keeps_fields {
+                metadata(w);
+            } else {
+                statements(w, 1, 0);
+            }
         }
         if w.rng.chance(15) {
             // The condition mostly holds; else the following code would never run.
@@ -89,6 +96,13 @@ pub(super) fn write(w: &mut Writer) {
         line!(w, "}}");
     }
     line!(w, "}}");
+}
+
+/// Writes an assignment to metadata that no recirculation preserves.
+fn metadata(w: &mut Writer) {
+    if let Some(to) = w.variable(|v| v.text.starts_with("m.in1.")) {
+        assign(w, &to.text, to.ty, 1);
+    }
 }
 
 /// Sometimes writes a lookahead, an advance or an assignment.

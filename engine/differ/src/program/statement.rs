@@ -34,7 +34,7 @@ fn statement(w: &mut Writer, depth: usize) {
             w.declare_variable(name, ty, true);
         }
         16..19 if depth > 0 && w.code_kind != CodeKind::Parser => branch(w, depth),
-        19..22 if in_pipeline => headers(w),
+        19..22 if in_pipeline && !(w.keeps_fields && w.rng.chance(70)) => headers(w),
         22..24 if in_pipeline => element_assignment(w),
         24..30 if in_pipeline => extern_call::write(w),
         30..34 if w.code_kind == CodeKind::Control => apply(w, depth),

@@ -104,6 +104,11 @@ pub(super) struct Writer {
     pub(super) functions: Vec<Function>,
     /// Whether the sent packet contains the complete state. Without it, more assignments are dead.
     pub(super) has_dump: bool,
+    /// Whether a recirculated packet has the headers, in the same order, that the parser extracts, and
+    /// no pass needs its bytes before that. Compiled code goes on with the fields of such packets.
+    pub(super) keeps_fields: bool,
+    /// Checksums that are verified and computed alike: `(condition, data, field, algorithm)`.
+    pub(super) checksums: Vec<String>,
     /// Instances of the nested control in scope.
     pub(super) nested: Vec<String>,
     pub(super) nested_has_tables: bool,
@@ -114,13 +119,16 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn new(seed: u64, features: Features) -> Self {
         let mut rng = Rng::new(seed, "program");
-        let layout = Layout::new(&mut rng);
+        let keeps_fields = Rng::new(seed, "keeps fields").chance(15);
+        let layout = Layout::new(&mut rng, keeps_fields);
         let has_dump = rng.chance(85);
         Self {
             seed,
             features,
             rng,
             has_dump,
+            keeps_fields,
+            checksums: Vec::new(),
             text: String::new(),
             layout,
             code_kind: CodeKind::Control,

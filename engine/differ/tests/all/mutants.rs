@@ -56,7 +56,7 @@ fn faults_in_programs_of_the_repository_are_found() {
 #[test]
 fn faults_in_generated_programs_are_found() {
     let (mut found, mut all, mut missed) = (0, 0, String::new());
-    for seed in 0..25 {
+    for seed in 0..80 {
         let subject = generated(seed).unwrap_or_else(|finding| panic!("{}", finding.report));
         let (some, of, not) = count_found(&subject.program, &[], 0..5, 2);
         (found, all) = (found + some, all + of);

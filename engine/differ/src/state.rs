@@ -1,7 +1,7 @@
 //! Generates random requests of a control plane for any program.
 
 use netkv_dataplane::{EntryAction, TableEntry, WeightedAction};
-use netkv_ir::{Expr, MatchKind, Op, Program, Table, Value};
+use netkv_ir::{Expr, Match, MatchKind, Op, Program, Table, Value};
 
 use crate::entries::{
     clone_session, has_priority, key_match, meter_config, replicas, value_set_members,
@@ -10,6 +10,9 @@ use crate::request::{Matches, Request};
 use crate::rng::Rng;
 use crate::traversal;
 use crate::value_pool::ValuePool;
+
+/// Entries of a table that is filled: more than those from which on compiled code prefetches.
+const CROWD: usize = 2_040;
 
 /// Generates requests for one program. It records entries, groups and sessions for later changes.
 pub struct StateGenerator<'p> {
@@ -57,8 +60,37 @@ impl<'p> StateGenerator<'p> {
                 let Some(entry) = self.entry(table, pool, rng) else { break };
                 self.insert(entry, pool, rng, &mut requests);
             }
+            if rng.chance(30) {
+                self.crowd(table, pool, rng, &mut requests);
+            }
         }
         requests
+    }
+
+    /// Fills an exact-match table that has room, mostly with keys that no packet has. Tables with few
+    /// entries are neither enlarged nor prefetched.
+    fn crowd(
+        &self,
+        table: usize,
+        pool: &mut ValuePool,
+        rng: &mut Rng,
+        requests: &mut Vec<Request>,
+    ) {
+        let ir = &self.program.tables[table];
+        let is_exact = ir.keys.iter().all(|key| key.kind == MatchKind::Exact);
+        let bits: u32 = ir.keys.iter().map(|key| key.width).sum();
+        if ir.size < 2 * CROWD as u64 || !is_exact || bits < 24 {
+            return;
+        }
+        for _ in 0..CROWD {
+            let Some(mut entry) = self.entry(table, pool, rng) else { break };
+            for (_, one) in &mut entry.matches {
+                if let Match::Exact(value) = one {
+                    *value = rng.value(value.width);
+                }
+            }
+            requests.push(Request::Insert(entry));
+        }
     }
 
     /// Requests for one change of the state.

@@ -170,6 +170,9 @@ pub(super) fn pipeline(w: &mut Writer, name: &str) {
         }
     }
     if w.keeps_fields && !w.ingress {
+        if w.rng.chance(20) {
+            extern_call::replace_by_clone(w);
+        }
         extern_call::recirculate_or(w, write_state_to_packet);
     } else {
         if w.rng.chance(if w.ingress { 30 } else { 45 }) {

@@ -185,6 +185,13 @@ fn clone(w: &mut Writer) {
         return;
     }
     // A clone from egress to egress runs this code again.
+    if w.rng.chance(40) {
+        // This clone loses the count of rounds.
+        line!(w, "if (m.rounds == 0 && s.instance_type == 0) {{");
+        line!(w, "clone(CloneType.E2E, {session});");
+        line!(w, "}}");
+        return;
+    }
     line!(w, "if (m.rounds < 8w{MAX_ROUNDS}) {{");
     line!(w, "m.rounds = m.rounds + 1;");
     line!(w, "clone_preserving_field_list(CloneType.E2E, {session}, {list});");
@@ -194,16 +201,25 @@ fn clone(w: &mut Writer) {
 /// Writes a multicast in ingress, and a recirculation or a clone in egress, for all packets or only for
 /// some copies of a group.
 pub(super) fn several_passes(w: &mut Writer) {
+    if !w.ingress && w.rng.chance(25) {
+        return replace_by_clone(w);
+    }
     let cond = for_some(w);
     line!(w, "if ({cond}) {{");
     if w.ingress {
         line!(w, "s.mcast_grp = 16w{};", 1 + w.rng.below(3));
-    } else if w.rng.chance(75) {
-        send_back(w);
     } else {
-        clone(w);
-        line!(w, "mark_to_drop(s);");
+        send_back(w);
     }
+    line!(w, "}}");
+}
+
+/// Writes a clone that goes on in place of some packets.
+pub(super) fn replace_by_clone(w: &mut Writer) {
+    let cond = for_some(w);
+    line!(w, "if ({cond}) {{");
+    clone(w);
+    line!(w, "mark_to_drop(s);");
     line!(w, "}}");
 }
 

@@ -193,7 +193,7 @@ fn table(w: &mut Writer, number: usize) {
     if w.rng.chance(10) {
         line!(w, "support_timeout = true;");
     }
-    let size = *w.rng.pick(&[2, 8, 64, 1024]);
+    let size = *w.rng.pick(&[2, 8, 64, 4096]);
     line!(w, "size = {size};");
     line!(w, "}}");
     let mut actions: Vec<String> = chosen.into_iter().map(|action| action.name).collect();

@@ -1,6 +1,8 @@
 //! A short campaign with all programs; `netkv p4 fuzz` runs long ones.
 
-use netkv_differ::{Campaign, Executors, Progress, SubjectProgram, generated, program};
+use netkv_differ::{
+    Campaign, Case, Executors, Progress, Request, Step, SubjectProgram, generated, program,
+};
 
 use crate::programs;
 
@@ -53,6 +55,7 @@ fn generated_programs_have_calls_exits_and_priorities() {
         assert!(count >= 10, "{what}: in {count} of {} programs", texts.len());
     };
     common("an exit", &|line| line == "exit;");
+    common("a clone without metadata", &|line| line.starts_with("clone(CloneType.E2E"));
     common("an action with an output", &|line| {
         line.starts_with("action ") && (line.contains("out ") || line.contains("inout "))
     });
@@ -106,6 +109,18 @@ fn some_generated_programs_let_a_recirculated_packet_keep_its_fields() {
         })
     };
     assert!(programs.iter().filter(over_sum).count() > 5);
+}
+
+/// Compiled code prefetches what packets look up in tables with many entries.
+#[test]
+fn some_cases_have_tables_with_many_entries() {
+    let program = |seed| generated(seed).unwrap_or_else(|finding| panic!("{}", finding.report));
+    let crowded = (0..200).filter(|seed| {
+        let case = Case::new(program(*seed).program, *seed, 1, &[]);
+        let inserts = |step: &&Step| matches!(step, Step::Control(Request::Insert(_)));
+        case.steps.iter().filter(inserts).count() > 2_000
+    });
+    assert!(crowded.count() > 3);
 }
 
 #[test]

@@ -163,17 +163,19 @@ pub(crate) unsafe extern "C" fn shift(
     }
 }
 
-/// Reads a header with a varbit of `bits` bits, at byte `cursor` of the frame, into the state. The
-/// code has checked the length of the frame.
+/// Reads a header with a varbit of `bits` bits, at byte `cursor` of a frame, into the state. The code
+/// has checked the length of the frame, which is not that of the context if the code looks ahead.
 pub(crate) unsafe extern "C" fn extract(
     context: *mut Context,
     header: u64,
     cursor: u64,
     bits: u64,
+    frame: *const u8,
+    length: u64,
 ) {
     unsafe {
         let scratch = &*(*context).helpers;
-        let frame = slice::from_raw_parts((*context).frame, (*context).frame_length as usize);
+        let frame = slice::from_raw_parts(frame, length as usize);
         let state = slice::from_raw_parts_mut((*context).state, scratch.state_words);
         let plan = &scratch.headers[header as usize];
         plan.read(frame, cursor as usize * 8, bits as u32, state);

@@ -10,7 +10,7 @@ use netkv_dataplane::{EntryAction, Frame, Output, Random, Switch, SwitchOptions,
 use netkv_ir::{Match, Program, Value};
 use netkv_p4::{Options, compile_file};
 
-use both::id;
+use both::{BOTH, assert_same_registers, id, send, switch_with};
 
 /// The reference program of the benchmark.
 fn program() -> Arc<Program> {
@@ -139,6 +139,57 @@ fn batches_of_any_length_are_sent_completely_and_in_order() {
         // Reads of invalid entries are forwarded by their address, to port 0.
         assert_eq!(pair.send(&frames), length);
     }
+}
+
+/// A header with a varbit before the key of a large table, as that of IPv4 with options.
+const OPTIONS: &str = "
+#include <core.p4>
+#include <v1model.p4>
+header options_t { bit<8> bytes; varbit<64> options; }
+header key_t { bit<32> key; }
+struct headers_t { options_t options; key_t key; }
+struct meta_t { }
+parser P(packet_in p, out headers_t h, inout meta_t m, inout standard_metadata_t s) {
+    state start {
+        p.extract(h.options, (bit<32>)p.lookahead<bit<8>>() << 3);
+        p.extract(h.key);
+        transition accept;
+    }
+}
+control V(inout headers_t h, inout meta_t m) { apply { } }
+control I(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
+    register<bit<32>>(4096) hits;
+    action hit(bit<32> at) { hits.write(at, h.key.key); s.egress_spec = 2; }
+    table lookup { key = { h.key.key: exact; } actions = { hit; NoAction; } size = 4096; }
+    apply { s.egress_spec = 1; lookup.apply(); }
+}
+control E(inout headers_t h, inout meta_t m, inout standard_metadata_t s) { apply { } }
+control C(inout headers_t h, inout meta_t m) { apply { } }
+control D(packet_out p, in headers_t h) { apply { p.emit(h.options); p.emit(h.key); } }
+V1Switch(P(), V(), I(), E(), C(), D()) main;
+";
+
+/// The frames of which the keys are looked up ahead are not the one that is processed.
+#[test]
+fn a_varbit_before_the_key_is_that_of_the_frame_ahead() {
+    let mut switches = BOTH.map(|kind| switch_with(OPTIONS, 1, kind));
+    for switch in &mut switches {
+        for key in 0..3_000 {
+            let at = entry(switch, "I.lookup", Value::new(32, key.into()), "I.hit", &[(32, key)]);
+            switch.insert_entry(at).unwrap();
+        }
+    }
+    let frames: Vec<Vec<u8>> = (0..200u32)
+        .map(|number| {
+            let mut frame = vec![(number % 9) as u8];
+            frame.resize(1 + number as usize % 9, 0xee);
+            frame.extend((17 * number).to_be_bytes());
+            frame.truncate(if number % 13 == 0 { 3 } else { 100 });
+            frame
+        })
+        .collect();
+    send(&mut switches, 0, &frames);
+    assert_same_registers(&mut switches, &["I.hits"]);
 }
 
 #[test]

@@ -196,7 +196,8 @@ impl Builder<'_> {
         let long = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, bits, i64::from(max_value));
         self.fail_if(long, "HeaderTooShort");
         let (id, cursor) = (self.constant(u64::from(header)), self.cursor());
-        self.call(helpers::extract as *const (), &[id, cursor, bits], false);
+        let of = [id, cursor, bits, self.frame, self.frame_length];
+        self.call(helpers::extract as *const (), &of, false);
         let next = self.b.ins().iadd(cursor, all);
         self.position.cursor = None;
         self.set_cursor(next);

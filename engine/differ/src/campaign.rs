@@ -1,8 +1,8 @@
 //! A fuzzing campaign: it runs many cases on all cores. Another thread can read its progress.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
 use netkv_ir::Program;
@@ -109,6 +109,7 @@ impl Campaign {
 
     /// Runs all cases. The campaign ends at the first finding.
     pub fn run(&self, executors: &Executors, progress: &Progress) {
+        NAME_CASES.call_once(name_cases);
         let deadline = self.time.map(|time| Instant::now() + time);
         std::thread::scope(|scope| {
             for _ in 0..self.threads.max(1) {
@@ -142,6 +143,26 @@ impl Campaign {
             }
         }
     }
+}
+
+thread_local! {
+    /// The case that this thread runs; empty if it runs none.
+    static CASE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+static NAME_CASES: Once = Once::new();
+
+/// Makes a panic say in which case it was. One in a function that machine code calls ends the process,
+/// so that there is no report.
+fn name_cases() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        usual(panic);
+        CASE.with_borrow(|case| {
+            if !case.is_empty() {
+                eprintln!("The case is {case}.");
+            }
+        });
+    }));
 }
 
 /// The generated program of a seed.
@@ -178,8 +199,12 @@ fn run_case(
     executors: &Executors,
     progress: &Progress,
 ) {
+    let origin = format!("{}, seed {seed}, {packets} packets a case", subject.name);
+    CASE.set(origin.clone());
     let case = Case::new(subject.program.clone(), seed, packets, &subject.recorded);
-    match run(&case, executors) {
+    let result = run(&case, executors);
+    CASE.take();
+    match result {
         Ok(work) => {
             progress.cases.fetch_add(1, Ordering::Relaxed);
             progress.packets.fetch_add(work.packets, Ordering::Relaxed);
@@ -188,7 +213,7 @@ fn run_case(
         Err(failure) => {
             // The other threads stop before the reduction.
             progress.stop();
-            progress.add_finding(finding(subject, seed, packets, case, failure, executors));
+            progress.add_finding(finding(subject, seed, &origin, case, failure, executors));
         }
     }
 }
@@ -196,7 +221,7 @@ fn run_case(
 fn finding(
     subject: &SubjectProgram,
     seed: u64,
-    packets: usize,
+    origin: &str,
     case: Case,
     failure: Failure,
     executors: &Executors,
@@ -204,8 +229,7 @@ fn finding(
     let summary = failure.to_string().lines().next().unwrap_or_default().to_owned();
     let reduced =
         reduce::reduce(case, failure, subject.source.clone(), executors, MAX_REDUCTION_TIME);
-    let origin = format!("{}, seed {seed}, {packets} packets a case", subject.name);
-    let report = report::text(&reduced, &origin, executors);
+    let report = report::text(&reduced, origin, executors);
     Finding { program: subject.name.clone(), seed, summary, report }
 }
 

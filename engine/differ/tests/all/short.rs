@@ -111,6 +111,32 @@ fn some_generated_programs_let_a_recirculated_packet_keep_its_fields() {
     assert!(programs.iter().filter(over_sum).count() > 5);
 }
 
+extern "C" fn ends_the_process() {
+    panic!("a function that machine code calls");
+}
+
+#[test]
+fn a_panic_that_ends_the_process_names_its_case() {
+    const CHILD: &str = "NETKV_DIFFER_CHILD";
+    const NAME: &str = "short::a_panic_that_ends_the_process_names_its_case";
+    if std::env::var_os(CHILD).is_some() {
+        let mut executors = Executors::interpreter_and_compiled();
+        executors.tested = Box::new(|_, _| {
+            ends_the_process();
+            unreachable!()
+        });
+        let plan = Campaign { first_seed: 17, ..plan(Vec::new(), true, 1, 10) };
+        plan.run(&executors, &Progress::default());
+    } else {
+        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+        let command = command.args(["--exact", NAME, "--nocapture"]).env(CHILD, "1");
+        let output = command.output().unwrap();
+        assert!(!output.status.success());
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains("The case is generated, seed 17, 10 packets a case."), "{text}");
+    }
+}
+
 /// Compiled code prefetches what packets look up in tables with many entries.
 #[test]
 fn some_cases_have_tables_with_many_entries() {

@@ -325,7 +325,7 @@ def test_progress_of_a_sweep_is_shown_for_each_run(served: Served, page: Page) -
         expect(page.locator("#activity")).to_contain_text("12%")
 
 
-def test_click_during_which_the_page_is_updated_counts(served: Served, page: Page) -> None:
+def test_click_is_not_lost_when_the_page_is_updated_meanwhile(served: Served, page: Page) -> None:
     """A button that an update replaces between press and release gets no click."""
     runs = [
         start(cell["scheme"], cell["scheme"], params=cell["params"], started_at=1000.0 + at)
@@ -340,11 +340,27 @@ def test_click_during_which_the_page_is_updated_counts(served: Served, page: Pag
         cell = page.locator("#cell-0")
         expect(cell).to_contain_text("50%")
         expect(cell).to_have_attribute("aria-pressed", "false")
-        clickable = [page.locator(each).element_handle() for each in ("#cancel", "#activity a")]
+        kept = ("#cancel", "#activity a", ".matrix")
+        elements = [page.locator(each).element_handle() for each in kept]
         cell.hover()
         page.mouse.down()
         sink.progress(progress(0.75))
         expect(cell).to_contain_text("75%")
         page.mouse.up()
         expect(cell).to_have_attribute("aria-pressed", "true")
-        assert all(each.evaluate("element => element.isConnected") for each in clickable)
+        assert all(each.evaluate("element => element.isConnected") for each in elements)
+
+
+def test_scenarios_that_cannot_be_loaded_are_a_sentence_until_they_can(
+    served: Served, page: Page
+) -> None:
+    page.route("**/scenarios", lambda route: route.fulfill(status=500, json={"detail": "No disk."}))
+    page.goto(served.url)
+    expect(page.locator("main .problem")).to_contain_text("No disk.")
+    expect(page.get_by_role("button", name="Run quickstart")).to_be_enabled()
+    page.unroute("**/scenarios")
+    with live_run(served.store, reported=6) as live:
+        wait_for_points(page, 6)
+        live.finish()
+    expect(page.locator("#begin")).to_contain_text("scenarios")
+    expect(page.locator("main .problem")).to_have_count(0)

@@ -84,8 +84,8 @@ function navigation(active) {
   fill(byId("views"), ...links);
 }
 
-/** The job that runs. One element for all of its updates: one that is replaced in the middle of a click gets none. */
-const running = make("a");
+/** The link to the job that runs. It stays the same element, so that an update in the middle of a click does not lose it. */
+const runningLink = make("a");
 
 /** What runs, in the head of every view. */
 function activity() {
@@ -102,9 +102,9 @@ function activity() {
   const parts = [fraction == null ? "" : `${Math.floor(100 * fraction)}%`, left == null ? "" : `${duration(left)} left`].filter(Boolean);
   place.dataset.state = job.state;
   const word = { starting: "Starting", stopping: "Stopping" }[/** @type {string} */ (job.state)] ?? "Running";
-  running.href = router.link(["live", job.id]);
-  running.textContent = `${word} ${job.title}${parts.length ? `: ${parts.join(", ")}` : ""}${more}`;
-  if (running.parentNode !== place) fill(place, running);
+  runningLink.href = router.link(["live", job.id]);
+  runningLink.textContent = `${word} ${job.title}${parts.length ? `: ${parts.join(", ")}` : ""}${more}`;
+  if (runningLink.parentNode !== place) fill(place, runningLink);
 }
 
 theme.start();

@@ -9,7 +9,7 @@ import { charts } from "./live/charts.js";
 import { events } from "./live/events.js";
 import { faults } from "./live/faults.js";
 import { headline } from "./live/headline.js";
-import { about } from "./live/job.js";
+import { jobCard } from "./live/job.js";
 import { nothing } from "./live/nothing.js";
 import { results } from "./live/sweep.js";
 import { Choices } from "../parts/choices.js";
@@ -20,7 +20,7 @@ import { Choices } from "../parts/choices.js";
 
 /** @param {HTMLElement} place */
 export function mount(place) {
-  const head = about(choose);
+  const card = jobCard(choose);
   const numbers = make("div", { id: "headline" });
   const actions = make("div", { id: "faults" });
   const injecting = faults(actions);
@@ -30,7 +30,7 @@ export function mount(place) {
   const sweep = results(choices, (metric) => router.change({ metric }));
   const body = make("div", { class: "stack", hidden: true }, sweep.element, numbers, actions, pictures.element, happened.element);
   const idle = make("div", { class: "stack", hidden: true });
-  fill(place, make("h1", { class: "hidden" }, "Live"), make("div", { class: "stack" }, head.element, body, idle));
+  fill(place, make("h1", { class: "hidden" }, "Live"), make("div", { class: "stack" }, card.element, body, idle));
 
   /** @type {Job | null} */
   let job = null;
@@ -70,7 +70,7 @@ export function mount(place) {
       job = null;
       known = "";
       render();
-      head.missing(error);
+      card.missing(error);
     }
   }
 
@@ -86,10 +86,10 @@ export function mount(place) {
   }
 
   function render() {
-    head.update(job, shownRun()?.id ?? "");
+    card.update(job, shownRun()?.id ?? "");
     body.hidden = !job?.runs.length;
     idle.hidden = Boolean(jobs.running());
-    if (!idle.hidden) nothing(idle, job).catch(job ? head.failed : head.missing);
+    if (!idle.hidden) nothing(idle, job);
     if (!job) return;
     sweep.update(job, router.current().query.get("metric") ?? "");
     draw();

@@ -18,7 +18,7 @@ const IN_PROGRESS = ["starting", "running", "stopping"];
 const NOT_OK = { scenario: "a run or a threshold failed", benchmark: "a part failed", tool: "it found something wrong" };
 
 /** @param {(run: string) => void} choose shows the charts of a run */
-export function about(choose) {
+export function jobCard(choose) {
   const title = make("div", { class: "head" });
   const state = make("div");
   const failure = make("div");
@@ -50,13 +50,11 @@ export function about(choose) {
 
   /** @param {unknown} error */
   function failed(error) {
-    element.hidden = false;
     fill(failure, problem(error));
   }
 
   return {
     element,
-    failed,
     /** @param {Job | null} job @param {string} shown id of the run whose charts are shown */
     update(job, shown) {
       element.hidden = !job;
@@ -76,6 +74,7 @@ export function about(choose) {
       for (const each of [title, state]) fill(each);
       runs.clear();
       failed(error);
+      element.hidden = false;
     },
   };
 }

@@ -6,7 +6,6 @@ import { lookOf } from "../../core/looks.js";
 import { grid } from "./sweep.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
-
 /** @typedef {Schemas["Job"]} Job */
 
 /** @param {(id: string) => void} choose */

@@ -43,10 +43,12 @@ export async function nothing(place, shown) {
   try {
     loading ??= /** @type {Promise<Scenarios>} */ (get("/scenarios"));
     scenarios = await loading;
+    if (mine === turn) draw(scenarios);
+  } catch (error) {
+    if (mine === turn) place.append(problem(error));
   } finally {
     loading = null;
   }
-  if (mine === turn) draw(scenarios);
 }
 
 /** @param {string} name @param {Schemas["ScenarioSummary"]} [scenario] its summary, when it is loaded */

@@ -196,8 +196,8 @@ impl Builder<'_> {
         let long = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, bits, i64::from(max_value));
         self.fail_if(long, "HeaderTooShort");
         let (id, cursor) = (self.constant(u64::from(header)), self.cursor());
-        let of = [id, cursor, bits, self.frame, self.frame_length];
-        self.call(helpers::extract as *const (), &of, false);
+        let arguments = [id, cursor, bits, self.frame, self.frame_length];
+        self.call(helpers::extract as *const (), &arguments, false);
         let next = self.b.ins().iadd(cursor, all);
         self.position.cursor = None;
         self.set_cursor(next);

@@ -176,13 +176,13 @@ impl<'a> Builder<'a> {
     /// Initializes all values but these words, for a recirculated packet.
     fn start_fields(&mut self, pass: &Pass, without: &Words) {
         self.new_packet(without);
-        self.pass_headers(pass);
+        self.skip_headers(pass);
         let standard = &self.program.standard_metadata;
         self.store_constant(standard.instance_type, instance::RECIRCULATED);
     }
 
     /// Sets the cursor to the start of the payload: behind the headers.
-    fn pass_headers(&mut self, pass: &Pass) {
+    fn skip_headers(&mut self, pass: &Pass) {
         let cursor = self.constant(self.header_bytes(pass));
         self.b.def_var(self.vars.cursor, cursor);
     }
@@ -222,7 +222,7 @@ impl<'a> Builder<'a> {
     /// Initializes the values of a packet that comes from another function.
     fn enter_pass(&mut self, pass: &Pass, origins: &Origins) {
         self.new_packet(&Words::empty(self.program));
-        self.pass_headers(pass);
+        self.skip_headers(pass);
         self.load_words(stored_words(pass, origins).into_iter());
         let list = self.context_load(field!(requests.recirculate_list));
         self.b.def_var(self.vars.recirculate_list, list);

@@ -202,9 +202,7 @@ fn run_case(
     let origin = format!("{}, seed {seed}, {packets} packets a case", subject.name);
     CASE.set(origin.clone());
     let case = Case::new(subject.program.clone(), seed, packets, &subject.recorded);
-    let result = run(&case, executors);
-    CASE.take();
-    match result {
+    match run(&case, executors) {
         Ok(work) => {
             progress.cases.fetch_add(1, Ordering::Relaxed);
             progress.packets.fetch_add(work.packets, Ordering::Relaxed);
@@ -216,6 +214,7 @@ fn run_case(
             progress.add_finding(finding(subject, seed, &origin, case, failure, executors));
         }
     }
+    CASE.take();
 }
 
 fn finding(

@@ -275,13 +275,14 @@ pub(super) fn deparser(w: &mut Writer) {
         }
     }
     if w.keeps_fields {
+        // The order of the parser, and behind it what only a packet that leaves has.
         emits.rotate_left(1);
-    }
-    let reordered = if w.keeps_fields { 0 } else { emits.len() };
-    for at in 0..reordered {
-        let other = w.rng.below(emits.len());
-        if w.rng.chance(30) {
-            emits.swap(at, other);
+    } else {
+        for at in 0..emits.len() {
+            let other = w.rng.below(emits.len());
+            if w.rng.chance(30) {
+                emits.swap(at, other);
+            }
         }
     }
     line!(w, "control D(packet_out p, in headers_t h) {{");

@@ -327,20 +327,21 @@ def test_progress_of_a_sweep_is_shown_for_each_run(served: Served, page: Page) -
 
 def test_click_is_not_lost_when_the_page_is_updated_meanwhile(served: Served, page: Page) -> None:
     """A button that an update replaces between press and release gets no click."""
-    runs = [
-        start(cell["scheme"], cell["scheme"], params=cell["params"], started_at=1000.0 + at)
-        for at, cell in enumerate(PLAN[:2])
-    ]
+    first, second, third = (
+        start(f"run{at}", cell["scheme"], params=cell["params"], started_at=1000.0 + at)
+        for at, cell in enumerate(PLAN[:3])
+    )
+    page.route("**/jobs/gclick", answer_of_cancel)
     with StoreSink(served.store, group="gclick") as sink:
         sink.plan(PLAN)
-        for run in runs:
-            sink.begin(run)
+        sink.begin(first)
+        sink.begin(second)
         sink.progress(progress(0.5))
         page.goto(served.url)
         cell = page.locator("#cell-0")
         expect(cell).to_contain_text("50%")
         expect(cell).to_have_attribute("aria-pressed", "false")
-        kept = ("#cancel", "#activity a", ".matrix")
+        kept = ("#cancel", "#to-comparison", "#activity a", ".matrix", "#cell-0", "#cell-2")
         elements = [page.locator(each).element_handle() for each in kept]
         cell.hover()
         page.mouse.down()
@@ -348,7 +349,41 @@ def test_click_is_not_lost_when_the_page_is_updated_meanwhile(served: Served, pa
         expect(cell).to_contain_text("75%")
         page.mouse.up()
         expect(cell).to_have_attribute("aria-pressed", "true")
+        page.locator("#cancel").hover()
+        page.mouse.down()
+        sink.begin(third)
+        expect(page.locator("#cell-2")).to_have_class(re.compile("status-running"))
+        with page.expect_request(lambda request: request.method == "DELETE"):
+            page.mouse.up()
         assert all(each.evaluate("element => element.isConnected") for each in elements)
+
+
+@pytest.mark.usefixtures("slow_runner")
+def test_click_is_not_lost_when_the_scenarios_are_loaded_meanwhile(
+    served: Served, page: Page, tmp_path: Path
+) -> None:
+    (tmp_path / "hold").touch()
+    held: list[Route] = []
+    page.route("**/scenarios", lambda route: held.append(route))
+    with page.expect_request("**/scenarios"):
+        page.goto(served.url)
+    page.get_by_role("button", name="Run quickstart").hover()
+    page.mouse.down()
+    for route in held:
+        route.continue_()
+    expect(page.locator("#begin")).to_contain_text(re.compile(r"All \d+ scenarios"))
+    page.mouse.up()
+    expect(page.locator("#activity")).to_contain_text("Running quickstart")
+    page.locator("#cancel").click()
+    expect(page.locator("#job .state")).to_have_text("cancelled")
+
+
+def answer_of_cancel(route: Route) -> None:
+    """Answers a cancellation, which would interrupt the tests themselves: they report the runs."""
+    if route.request.method == "DELETE":
+        route.fulfill(json={})
+    else:
+        route.fallback()
 
 
 def test_scenarios_that_cannot_be_loaded_are_a_sentence_until_they_can(

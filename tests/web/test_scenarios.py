@@ -35,7 +35,10 @@ def opened(served: Served, page: Page, address: str) -> None:
 
 
 @pytest.mark.usefixtures("slow_runner")
-def test_newcomer_starts_and_cancels_quickstart_from_the_list(served: Served, page: Page) -> None:
+def test_newcomer_starts_and_cancels_quickstart_from_the_list(
+    served: Served, page: Page, tmp_path: Path
+) -> None:
+    (tmp_path / "hold").touch()
     page.goto(served.url)
     page.get_by_role("link", name="Scenarios").first.click()
     first = page.locator(".scenario").first

@@ -29,8 +29,8 @@ export function mount(place) {
   const happened = events();
   const sweep = results(choices, (metric) => router.change({ metric }));
   const body = make("div", { class: "stack", hidden: true }, sweep.element, numbers, actions, pictures.element, happened.element);
-  const idle = make("div", { class: "stack", hidden: true });
-  fill(place, make("h1", { class: "hidden" }, "Live"), make("div", { class: "stack" }, card.element, body, idle));
+  const idle = nothing();
+  fill(place, make("h1", { class: "hidden" }, "Live"), make("div", { class: "stack" }, card.element, body, idle.element));
 
   /** @type {Job | null} */
   let job = null;
@@ -88,8 +88,8 @@ export function mount(place) {
   function render() {
     card.update(job, shownRun()?.id ?? "");
     body.hidden = !job?.runs.length;
-    idle.hidden = Boolean(jobs.running());
-    if (!idle.hidden) nothing(idle, job);
+    idle.element.hidden = Boolean(jobs.running());
+    if (!idle.element.hidden) idle.update(job);
     if (!job) return;
     sweep.update(job, router.current().query.get("metric") ?? "");
     draw();

@@ -19,11 +19,18 @@ const NOT_OK = { scenario: "a run or a threshold failed", benchmark: "a part fai
 
 /** @param {(run: string) => void} choose shows the charts of a run */
 export function jobCard(choose) {
-  const title = make("div", { class: "head" });
+  const name = make("span");
+  const stateName = make("span");
+  const result = make("a", { class: "button", id: "result" }, "Result as JSON");
+  const comparison = make("a", { class: "button", id: "to-comparison" }, "Compare the runs");
+  const cancel = make("button", { id: "cancel", class: "danger", type: "button", click: () => jobs.cancel(shownJob).catch(failed) });
+  const buttons = make("p", { class: "buttons" }, result, comparison, cancel);
+  const title = make("div", { class: "head", hidden: true }, make("h2", {}, name, " ", stateName), buttons);
   const state = make("div");
   const failure = make("div");
   const runs = matrix(choose);
   const element = make("section", { class: "card", id: "job", hidden: true }, title, state, failure, runs.element);
+  let shownJob = "";
   let titleDrawn = "";
 
   /** @param {Job} job */
@@ -32,19 +39,19 @@ export function jobCard(choose) {
     const key = JSON.stringify([job.id, job.state, job.runs[0]?.title, ids]);
     if (key === titleDrawn) return;
     titleDrawn = key;
-    const stopping = job.state === "stopping";
-    const cancel = make("button", { id: "cancel", class: "danger", type: "button", disabled: stopping, click: () => jobs.cancel(job.id).catch(failed) }, stopping ? "Cancelling …" : "Cancel");
-    fill(
-      title,
-      make("h2", {}, job.runs[0]?.title || job.title, " ", make("span", { class: `state state-${job.state}` }, job.state)),
-      make(
-        "p",
-        { class: "buttons" },
-        job.kind !== "scenario" && job.state === "done" && make("a", { class: "button", id: "result", href: url(`/jobs/${encodeURIComponent(job.id)}/result`), download: `${job.id}.json` }, "Result as JSON"),
-        ids.length > 0 && make("a", { class: "button", id: "to-comparison", href: router.link(["compare"], { run: ids }) }, "Compare the runs"),
-        (IN_PROGRESS.includes(job.state) || job.state === "queued") && cancel,
-      ),
-    );
+    shownJob = job.id;
+    name.textContent = job.runs[0]?.title || job.title;
+    stateName.className = `state state-${job.state}`;
+    stateName.textContent = job.state;
+    result.hidden = job.kind === "scenario" || job.state !== "done";
+    result.href = url(`/jobs/${encodeURIComponent(job.id)}/result`);
+    result.download = `${job.id}.json`;
+    comparison.hidden = ids.length === 0;
+    comparison.href = router.link(["compare"], { run: ids });
+    cancel.hidden = !IN_PROGRESS.includes(job.state) && job.state !== "queued";
+    cancel.disabled = job.state === "stopping";
+    cancel.textContent = cancel.disabled ? "Cancelling …" : "Cancel";
+    title.hidden = false;
     fill(failure);
   }
 
@@ -71,7 +78,8 @@ export function jobCard(choose) {
     /** The job could not be loaded. @param {unknown} error */
     missing(error) {
       titleDrawn = "";
-      for (const each of [title, state]) fill(each);
+      title.hidden = true;
+      fill(state);
       runs.clear();
       failed(error);
       element.hidden = false;

@@ -11,26 +11,26 @@ import { grid } from "./sweep.js";
 /** @param {(id: string) => void} choose */
 export function matrix(choose) {
   const element = make("div");
-  /** @type {{ button: HTMLElement, filled: HTMLElement, result: HTMLElement }[]} */
+  /** @type {{ button: HTMLButtonElement, name: string, filled: HTMLElement, result: HTMLElement }[]} */
   let cells = [];
-  let drawn = "";
+  /** Ids of the runs of the cells, once they have begun. @type {(string | undefined)[]} */
+  let ids = [];
+  let built = "";
 
-  /** @param {Job} job @param {Schemas["PlannedCell"][] | Schemas["RunHead"][]} plan @param {Map<string, Schemas["RunHead"]>} runs */
-  function build(job, plan, runs) {
+  /** @param {Schemas["PlannedCell"][] | Schemas["RunHead"][]} plan */
+  function build(plan) {
     cells = plan.map((cell, index) => {
-      const run = runs.get(keyOf(cell));
-      const state = stateOf(run, job);
       const name = [cell.scheme, params(cell.params), cell.repeat ? `#${cell.repeat + 1}` : ""].filter(Boolean).join(" · ");
       const filled = make("span", { class: "filled" });
       const result = make("span", { class: "result" });
       const button = make(
         "button",
-        { type: "button", id: `cell-${index}`, class: `cell status-${state.replace(" ", "-")}`, disabled: !run, click: () => run && choose(run.id), title: run?.reason ?? name },
+        { type: "button", id: `cell-${index}`, click: () => choose(/** @type {string} */ (ids[index])) },
         filled,
         make("span", { class: "name" }, swatch(lookOf(cell.scheme)), name),
         result,
       );
-      return { button, filled, result };
+      return { button, name, filled, result };
     });
     const buttons = cells.map(({ button }) => button);
     fill(element, plan.length > 0 && (grid(plan, buttons) ?? make("div", { class: "matrix", role: "group", "aria-label": "Runs of this job" }, ...buttons)));
@@ -39,21 +39,26 @@ export function matrix(choose) {
   return {
     element,
     clear() {
-      drawn = "";
+      built = "";
       fill(element);
     },
     /** @param {Job} job @param {string} shown id of the run whose charts are shown */
     update(job, shown) {
       const plan = job.plan.length ? job.plan : job.runs;
       const runs = new Map(job.runs.map((run) => [keyOf(run), run]));
-      const key = JSON.stringify([job.id, job.state, plan.map(keyOf), job.runs.map((run) => [run.id, run.status, run.reason])]);
-      if (key !== drawn) build(job, plan, runs);
-      drawn = key;
+      // A cell stays the same element when its run begins or ends.
+      const key = JSON.stringify([job.id, plan.map(keyOf)]);
+      if (key !== built) build(plan);
+      built = key;
+      ids = plan.map((cell) => runs.get(keyOf(cell))?.id);
       const fractions = new Map((job.progress?.runs ?? []).map((each) => [each.index, each.fraction]));
-      cells.forEach(({ button, filled, result }, index) => {
+      cells.forEach(({ button, name, filled, result }, index) => {
         const run = runs.get(keyOf(plan[index]));
         const state = stateOf(run, job);
         const fraction = state === "running" ? fractions.get(index) ?? 0 : state === "waiting" || state === "not run" ? 0 : 1;
+        button.className = `cell status-${state.replace(" ", "-")}`;
+        button.disabled = !run;
+        button.title = run?.reason ?? name;
         button.setAttribute("aria-pressed", String(run?.id === shown));
         filled.style.width = `${100 * fraction}%`;
         const text = state === "done" ? `${rate(/** @type {any} */ (run).throughput_ops)} ops/s` : state === "running" ? `${Math.floor(100 * fraction)}%` : state;

@@ -9,73 +9,97 @@ import { FIRST } from "../../core/scenarios.js";
 import { problem } from "../../parts/problem.js";
 
 /** @typedef {import("../../core/api.js").Schemas} Schemas */
-
+/** @typedef {Schemas["Job"]} Job */
 /** @typedef {Schemas["ScenarioSummary"][]} Scenarios */
 
 /** @type {Scenarios | null} */
 let scenarios = null;
 /** @type {Promise<Scenarios> | null} */
 let loading = null;
-let turn = 0;
 
-/**
- * @param {HTMLElement} place
- * @param {Schemas["Job"] | null} shown the job above, if there is one
- */
-export async function nothing(place, shown) {
-  const all = jobs.current();
-  if (!all) return;
-  const ended = all.ended.filter((job) => job.id !== shown?.id).slice(0, 8);
-  const draw = (/** @type {Scenarios | null} */ known) => fill(
-    place,
-    make(
-      "section",
-      { class: "card", id: "begin" },
-      make("h2", {}, shown ? "Start another run" : "Nothing is running"),
-      make("div", { class: "offers" }, ...FIRST.map((name) => offer(name, known?.find((each) => each.name === name))), make("a", { class: "button", href: router.link(["scenarios"]) }, known ? `All ${known.length} scenarios` : "All scenarios")),
-    ),
-    ended.length ? make("section", { class: "card", id: "ended" }, make("h2", {}, "Ended jobs"), make("ul", { class: "plain" }, ...ended.map(line))) : null,
-  );
-  draw(scenarios);
-  if (scenarios) return;
-  // With 1,000 stored runs, the server needs a moment to estimate times; the buttons do not wait for that.
-  const mine = ++turn;
-  try {
-    loading ??= /** @type {Promise<Scenarios>} */ (get("/scenarios"));
-    scenarios = await loading;
-    if (mine === turn) draw(scenarios);
-  } catch (error) {
-    if (mine === turn) place.append(problem(error));
-  } finally {
-    loading = null;
-  }
-}
-
-/** @param {string} name @param {Schemas["ScenarioSummary"]} [scenario] its summary, when it is loaded */
-function offer(name, scenario) {
-  const start = make("button", { class: "primary", type: "button", id: `start-${name}`, click: () => begin(name, start) }, `Run ${name}`);
-  const about = scenario ? `${scenario.schemes.join(", ")} · about ${duration(scenario.wall_seconds)} here (${scenario.wall_seconds_source})` : "…";
-  return make(
+export function nothing() {
+  // Made once, so that no update in the middle of a click on one of its buttons loses that click.
+  const title = make("h2");
+  const offers = FIRST.map(offer);
+  const everything = make("a", { class: "button", href: router.link(["scenarios"]) }, "All scenarios");
+  const failure = make("div");
+  const ended = make("ul", { class: "plain" });
+  const endedCard = make("section", { class: "card", id: "ended" }, make("h2", {}, "Ended jobs"), ended);
+  const element = make(
     "div",
-    { class: "offer" },
-    make("h3", {}, scenario?.title ?? name),
-    make("p", { class: "hint" }, about),
-    make("p", { class: "buttons" }, start, make("a", { class: "button", href: router.link(["scenarios", name]) }, "Change it first")),
+    { class: "stack", hidden: true },
+    make("section", { class: "card", id: "begin" }, title, make("div", { class: "offers" }, ...offers.map(({ element }) => element), everything), failure),
+    endedCard,
   );
+
+  async function load() {
+    // With 1,000 stored runs, the server needs a moment to estimate times; the buttons do not wait for that.
+    try {
+      loading ??= /** @type {Promise<Scenarios>} */ (get("/scenarios"));
+      scenarios = await loading;
+      fill(failure);
+      describe(scenarios);
+    } catch (error) {
+      fill(failure, problem(error));
+    } finally {
+      loading = null;
+    }
+  }
+
+  /** @param {Scenarios} known */
+  function describe(known) {
+    for (const each of offers) each.describe(known.find(({ name }) => name === each.name));
+    everything.textContent = `All ${known.length} scenarios`;
+  }
+
+  if (scenarios) describe(scenarios);
+  return {
+    element,
+    /** @param {Job | null} shown the job above, if there is one */
+    update(shown) {
+      const all = jobs.current();
+      if (!all) return;
+      title.textContent = shown ? "Start another run" : "Nothing is running";
+      const others = all.ended.filter((job) => job.id !== shown?.id).slice(0, 8);
+      endedCard.hidden = others.length === 0;
+      fill(ended, ...others.map(line));
+      if (!scenarios) load();
+    },
+  };
 }
 
-/** @param {string} name @param {HTMLElement} button */
-async function begin(name, button) {
-  button.setAttribute("disabled", "");
+/** @param {string} name of a scenario */
+function offer(name) {
+  const title = make("h3", {}, name);
+  const about = make("p", { class: "hint" }, "…");
+  const failure = make("div");
+  const start = make("button", { class: "primary", type: "button", id: `start-${name}`, click: () => begin(name, start, failure) }, `Run ${name}`);
+  const change = make("a", { class: "button", href: router.link(["scenarios", name]) }, "Change it first");
+  return {
+    name,
+    element: make("div", { class: "offer" }, title, about, make("p", { class: "buttons" }, start, change), failure),
+    /** @param {Scenarios[number]} [scenario] its summary */
+    describe(scenario) {
+      if (!scenario) return;
+      title.textContent = scenario.title;
+      about.textContent = `${scenario.schemes.join(", ")} · about ${duration(scenario.wall_seconds)} here (${scenario.wall_seconds_source})`;
+    },
+  };
+}
+
+/** @param {string} name @param {HTMLButtonElement} button @param {HTMLElement} failure place for what went wrong */
+async function begin(name, button, failure) {
+  button.disabled = true;
+  fill(failure);
   try {
     await send("POST", "/jobs", { scenario: name });
   } catch (error) {
-    button.after(problem(error));
+    fill(failure, problem(error));
   }
-  button.removeAttribute("disabled");
+  button.disabled = false;
 }
 
-/** @param {Schemas["Job"]} job */
+/** @param {Job} job */
 function line(job) {
   const how = job.state === "done" && job.ok === false ? "done, but a run failed or a threshold was missed" : job.state;
   return make(

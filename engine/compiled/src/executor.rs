@@ -12,7 +12,7 @@ use netkv_ir::Program;
 use crate::code::Code;
 use crate::context::{Context, GroupView, SLACK, TableView, outcome};
 use crate::helpers::Scratch;
-use crate::lookahead::{GROUP, Lookahead};
+use crate::lookahead::{Lookahead, STEP};
 
 /// Minimum number of entries at which a table and its cells exceed the nearer caches.
 const MIN_PREFETCH_ENTRIES: usize = 2_000;
@@ -458,7 +458,7 @@ impl Executor for Compiled {
         self.context.output = out;
         self.start_packets(batch, packet);
         for (position, bytes) in batch.frames.iter().enumerate().skip(from) {
-            if prefetches && position % GROUP == 0 {
+            if prefetches && position.is_multiple_of(STEP) {
                 let Self { lookahead, code, context, registers, .. } = self;
                 // SAFETY: `update_views` has set the views.
                 unsafe { lookahead.prefetch(code, context, registers, batch, position) };

@@ -9,15 +9,25 @@ use crate::code::Code;
 use crate::context::{Ahead, Context};
 use crate::prefetch::Prefetch;
 
-/// Number of frames of a group. The function is called before each group.
-pub(crate) const GROUP: usize = 16;
-/// Distance from the first frame of a group to the last one whose cells are prefetched: those of the
-/// next group are under way while this one is processed.
-const CELL_DISTANCE: usize = 2 * GROUP;
-/// The same for slots, which are read one group before the cells that they lead to are.
-const SLOT_DISTANCE: usize = 3 * GROUP;
+/// Frames are looked ahead at before each position that is a multiple of this.
+pub(crate) const STEP: usize = 4;
+/// Distance from a position to the last frame whose cells are prefetched. Cells are prefetched for
+/// few frames at a time: the processor has a limited number of cache lines under way, and waits if
+/// more are requested at once.
+const CELL_DISTANCE: usize = 2 * STEP;
+/// Number of frames whose slots are computed by one call, and prefetched while the next are
+/// computed.
+const GROUP: usize = 8;
+/// Distance from a position to the last frame whose slot is prefetched. Slots are read later, when
+/// the cells that they lead to are prefetched.
+const SLOT_DISTANCE: usize = 4 * GROUP;
 
-const _: () = assert!(BATCH.is_multiple_of(GROUP) && SLOT_DISTANCE <= BATCH);
+const _: () = assert!(
+    BATCH.is_multiple_of(GROUP)
+        && GROUP.is_multiple_of(STEP)
+        && CELL_DISTANCE < SLOT_DISTANCE
+        && SLOT_DISTANCE <= BATCH
+);
 
 /// What has been prefetched for the current batch, and for the frames that were announced.
 pub(crate) struct Lookahead {
@@ -55,7 +65,7 @@ impl Lookahead {
         self.announced.clear();
     }
 
-    /// Prefetches for the frames after a position of the batch, which is the first of a group.
+    /// Prefetches for the frames after a position of the batch, which is a multiple of [`STEP`].
     ///
     /// # Safety
     ///
@@ -70,9 +80,9 @@ impl Lookahead {
     ) {
         let Some((prefetch, function)) = &code.prefetch else { return };
         let until = (position + SLOT_DISTANCE).min(batch.frames.len());
-        while self.slots < until {
+        while self.slots < until && position.is_multiple_of(GROUP) {
             let first = self.slots % BATCH;
-            let count = (until - self.slots).min(BATCH - first);
+            let count = (until - self.slots).min(GROUP);
             let frames = &batch.frames[self.slots..self.slots + count];
             for (ahead, bytes) in self.frames[first..].iter_mut().zip(frames) {
                 *ahead = ahead_of(bytes, batch.port);
@@ -81,7 +91,7 @@ impl Lookahead {
             unsafe { self.compute_slots(code, *function, context, first, count) };
             self.slots += count;
         }
-        let until = (position + CELL_DISTANCE).min(batch.frames.len());
+        let until = (position + CELL_DISTANCE).min(self.slots);
         for position in self.cells..until {
             let slot = self.frames[position % BATCH].slot;
             // SAFETY: the slot was computed in this batch. Within a batch only packets change tables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,12 @@ LIVE_FOLDERS = {
 
 def pytest_configure() -> None:
     """Unset COLUMNS: pytest-xdist sets it to 80 for its workers, and tables would be cut. Build
-    designs quickly: most run for seconds."""
+    designs quickly: most run for seconds. Do not ignore SIGINT, as a process in the background of a
+    shell does: processes that tests start would inherit that, and not be stopped by it before they
+    have a handler."""
     os.environ.pop("COLUMNS", None)
     os.environ[library_cache.QUICK] = "1"
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

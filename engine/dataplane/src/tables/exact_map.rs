@@ -6,7 +6,7 @@
 //! Most slots stay empty, so that a search mostly ends where it begins. One that goes on to the
 //! next slot costs a branch that was predicted otherwise, a cache line that was not prefetched, and
 //! those of the register cells that were prefetched for the wrong entry. With an eighth of the
-//! slots in use this is 1 in 15 entries, with half of them 1 in 3. Empty slots take memory, but no
+//! slots in use this is 1 in 16 entries, with half of them 1 in 4. Empty slots take memory, but no
 //! cache; so the larger a table, the more of its slots are used.
 //!
 //! A table with one short key has a slot for each key. A lookup there is a load.
@@ -20,8 +20,10 @@ const LINE_WORDS: usize = LINE / size_of::<u64>();
 /// Maximum size of a table with a slot for each key, in bytes.
 const MAX_DIRECT: usize = 64 << 10;
 
-/// Up to each of these sizes in bytes, a table grows when one of this number of slots is in use.
-const GROWTH: [(usize, usize); 3] = [(8 << 20, 8), (64 << 20, 4), (usize::MAX, 2)];
+/// Maximum size in bytes to which a table grows when an eighth of its slots is in use, and when a
+/// quarter is. To a larger one it grows when half of them are.
+const GROWN_AT_EIGHTH: usize = 8 << 20;
+const GROWN_AT_QUARTER: usize = 64 << 20;
 
 /// A hash table from keys of a fixed number of words to entries with their action data.
 ///
@@ -159,9 +161,11 @@ impl ExactMap {
     /// Maximum number of entries before the table grows.
     fn most(&self) -> usize {
         let slots = self.mask + 1;
-        let twice = 2 * slots * self.slot_words * size_of::<u64>();
-        let share = GROWTH.iter().find(|(size, _)| twice <= *size).map_or(2, |(_, share)| *share);
-        slots / share
+        match 2 * slots * self.slot_words * size_of::<u64>() {
+            0..=GROWN_AT_EIGHTH => slots / 8,
+            ..=GROWN_AT_QUARTER => slots / 4,
+            _ => slots / 2,
+        }
     }
 
     /// The first empty slot for a new key. There is always one, because half of them are empty, or

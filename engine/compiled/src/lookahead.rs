@@ -9,7 +9,7 @@ use crate::code::Code;
 use crate::context::{Ahead, Context};
 use crate::prefetch::Prefetch;
 
-/// Frames are looked ahead at before each position that is a multiple of this.
+/// Before each frame whose position is a multiple of this, later frames are prefetched for.
 pub(crate) const STEP: usize = 4;
 /// Distance from a position to the last frame whose cells are prefetched. Cells are prefetched for
 /// few frames at a time: the processor has a limited number of cache lines under way, and waits if

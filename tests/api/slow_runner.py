@@ -6,7 +6,6 @@ python -m tests.api.slow_runner GROUP SCENARIO REPEATS [SCHEME ...]
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 from pathlib import Path
@@ -58,8 +57,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # As netkv does: the process that started the tests may ignore SIGINT.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         main()
     except KeyboardInterrupt:

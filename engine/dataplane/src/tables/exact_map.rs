@@ -161,10 +161,13 @@ impl ExactMap {
     /// Maximum number of entries before the table grows.
     fn most(&self) -> usize {
         let slots = self.mask + 1;
-        match 2 * slots * self.slot_words * size_of::<u64>() {
-            0..=GROWN_AT_EIGHTH => slots / 8,
-            ..=GROWN_AT_QUARTER => slots / 4,
-            _ => slots / 2,
+        let grown = 2 * slots * self.slot_words * size_of::<u64>();
+        if grown <= GROWN_AT_EIGHTH {
+            slots / 8
+        } else if grown <= GROWN_AT_QUARTER {
+            slots / 4
+        } else {
+            slots / 2
         }
     }
 

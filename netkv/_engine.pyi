@@ -1077,6 +1077,10 @@ class Simulation:
         """`config` is JSON (`netkv.sim.config`); `switches` run the programs."""
 
     def now(self) -> int: ...
+    def use_threads(self, threads: int, *, always: bool = False) -> None:
+        """Let up to so many threads simulate parts of the rack at the same time, while there is
+        enough to do for them (`always`: whenever possible). No result depends on it."""
+
     def run(self, until: int, *, pass_on: bool = False) -> list[Notice]:
         """Advance time to `until`, or to the next arrival at an end of a control channel; returns
         all notices of that moment. `now()` is `until` if there are none. SimulationError: the rack

@@ -10,6 +10,7 @@ import asyncio
 import sys
 import time
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
@@ -34,6 +35,9 @@ _WARM_UP_CAP = 4.0
 """Maximum duration of the warm-up, as a multiple of the measurement's."""
 _STEP_COMPLETIONS = 2_000
 """Requests between two checks of the clock, approximately."""
+_TURNS = 6
+_STEPS_OF_TURN = 20
+"""Steps between two checks of the clock in turns of threads."""
 
 
 class Case(BaseModel):
@@ -59,6 +63,9 @@ class Case(BaseModel):
     """Whether a switch crashes when memory is measured."""
     operations: int = 1
     """Minimum of operations when memory is measured, however long they take."""
+    threads: int = 1
+    """With more than one, the speed with so many threads is compared with that of one. All else is
+    measured with one."""
 
     @property
     def outstanding(self) -> int:
@@ -110,6 +117,8 @@ class Measured(BaseModel):
     """Wall time from the specification to a rack whose caches are filled."""
     memory_mb: float
     """Peak memory of the process."""
+    speedup: float | None = None
+    """How many times as fast the rack is with `Case.threads`, by wall time."""
 
 
 def measure(case: Case) -> Measured:
@@ -140,7 +149,24 @@ def measure(case: Case) -> Measured:
         python_s=max(cpu_s - (rack.engine_cpu - engine), 0.0),
         setup_s=setup,
         memory_mb=peak_memory_mb(),
+        speedup=_speedup(rack, case, step) if case.threads > 1 else None,
     )
+
+
+def _speedup(rack: TimedRack, case: Case, step: int) -> float:
+    """The median of turns with all threads, each against one before it with one thread."""
+    rack.tells_apart = False
+    ratios = []
+    for _ in range(_TURNS):
+        speeds = []
+        for threads in (1, case.threads):
+            rack.simulation.use_threads(threads)
+            before, start = rack.statistics["events"], time.perf_counter()
+            while (wall := time.perf_counter() - start) < case.seconds / _TURNS / 2:
+                rack.advance(rack.nanoseconds + _STEPS_OF_TURN * step)
+            speeds.append((rack.statistics["events"] - before) / wall)
+        ratios.append(speeds[1] / speeds[0])
+    return median(ratios)
 
 
 class TimedRack(SimRack):

@@ -23,6 +23,7 @@ from netkv.bench.simulated_memory import MemoryGrowth
 from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER, Case, Measured
 from netkv.errors import MisfitError, NetkvError, UsageError
 from netkv.lab.hardware import TopologySpec
+from netkv.worker_process import cores
 
 SERVERS = (1, 8, 32, 128)
 KEYS = (10_000, 1_000_000, 100_000_000)
@@ -43,6 +44,8 @@ _VALUE_SIZES = (128, 32)
 _ALONE_S = 0.3
 """Seconds for each path of a program alone; before the rack and again after it."""
 _TIMEOUT = 600.0
+MAX_THREADS = 4
+"""A simulated rack has as many parts at most."""
 
 
 class SimulatorResult(BaseModel):
@@ -110,7 +113,8 @@ class SimulatorBenchmark(BaseModel):
     results: list[SimulatorResult]
     memory: list[MemoryResult]
     ratios: dict[str, float]
-    """By name: `SCHEME/zipf-0.99: rack/program alone` and so on, of time on a core."""
+    """By name: `SCHEME/zipf-0.99: rack/program alone` and so on, of time on a core;
+    `SCHEME/zipf-0.99: speed, 2 threads/1` of wall time."""
 
     def to_json(self) -> dict[str, Any]:
         """The document of `--json`."""
@@ -166,10 +170,12 @@ def plan(
             continue
         cases = [_sized(usual, one, MAX_KEYS) for one in SERVERS if one != most]
         cases += [_sized(usual, most, many) for many in KEYS[:-1]]
-        cases += [usual.model_copy(update={"topology": each}) for each in TOPOLOGIES]
+        threads = min(cores(), MAX_THREADS)
+        several = usual.model_copy(update={"threads": threads})
+        cases += [several.model_copy(update={"topology": each}) for each in TOPOLOGIES]
         # All servers with the requests of one: separates the cost of servers and of requests.
         cases.append(usual.model_copy(update={"window": OUTSTANDING_PER_SERVER}))
-        rows += [Row(usual.model_copy(update={"zipf": s}), beside) for s in SKEWS]
+        rows += [Row(several.model_copy(update={"zipf": s}), beside) for s in SKEWS]
         rows += [Row(case) for case in cases if _is_supported(case)]
         rows += _with_crash([Row(_sized(writing, WRITING_SERVERS, many)) for many in WRITTEN_KEYS])
     return [replace(row, case=_fitting(row.case)) for row in rows]
@@ -229,6 +235,7 @@ def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> Simul
     results: list[SimulatorResult] = []
     memory: list[MemoryResult] = []
     beside: dict[str, float] = {}
+    speedups: dict[str, float] = {}
     for at, row in enumerate(rows):
         progress(at, len(rows), str(row))
         if row.case.writes:
@@ -238,11 +245,13 @@ def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> Simul
         turns = [_alone(row.case)] if row.beside_program else []
         seen = Measured.model_validate_json(_measured(row, "simulated_rack"))
         results.append(_result(row.case, seen))
+        if seen.speedup is not None:
+            speedups[_speedup_name(row.case)] = round(seen.speedup, 2)
         if turns:
             turns.append(_alone(row.case))
             beside[ratio_name(row, rows)] = _to_program(seen, turns)
     progress(len(rows), len(rows), "done")
-    ratios = {**beside, **_growth(results), **_lengths(memory)}
+    ratios = {**beside, **speedups, **_growth(results), **_lengths(memory)}
     return SimulatorBenchmark(machine=this_machine(), results=results, memory=memory, ratios=ratios)
 
 
@@ -363,8 +372,16 @@ def ratio_name(row: Row, rows: Sequence[Row]) -> str:
     sizes = ""
     if len({(each.case.servers, each.case.keys) for each in rows if each.beside_program}) > 1:
         sizes = f"/{case.servers}-servers/{case.keys}-keys"
-    skew = f"zipf-{case.zipf:g}" if case.zipf else "uniform"
-    return f"{case.scheme}/{skew}{sizes}: rack/program alone"
+    return f"{case.scheme}/{_skew(case)}{sizes}: rack/program alone"
+
+
+def _speedup_name(case: Case) -> str:
+    rack = "" if case.topology.kind == "rack" else f"/{case.topology.describe()}"
+    return f"{case.scheme}/{_skew(case)}{rack}: speed, {case.threads} threads/1"
+
+
+def _skew(case: Case) -> str:
+    return f"zipf-{case.zipf:g}" if case.zipf else "uniform"
 
 
 # Growth

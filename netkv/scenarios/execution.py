@@ -77,9 +77,12 @@ class Execution:
         finished: Callable[[str], RunResult | None],
         on_step: Callable[[Step], None],
         started: RunStart | None = None,
+        *,
+        threads: int = 1,
     ) -> None:
         """`on_step` is called at the beginning of each phase, and several times a second.
-        `started`: the run has begun already, in a process that has died."""
+        `started`: the run has begun already, in a process that has died. `threads`: how many a
+        simulated run may use."""
         self._planned = planned
         self._index = index
         self._count = count
@@ -87,6 +90,7 @@ class Execution:
         self._on_progress = on_progress
         self._finished = finished
         self._on_step = on_step
+        self._threads = threads
         self._phase = "starting"
         self._recovering: list[str] = []
         """The switches that recover."""
@@ -108,6 +112,7 @@ class Execution:
             on_sample=self._sample,
             on_phase=self._enter,
         )
+        driven.use_threads(self._threads)
         self._loop = asyncio.get_running_loop()
         ticker = _Ticker(self._loop, lambda: self._on_step(self._position(driven)))
         reason: str | None = CANCELLED

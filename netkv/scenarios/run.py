@@ -75,6 +75,9 @@ class DrivenRun(ABC):
         begun, seconds = self._load_part
         return min((self._clock.now() - begun) / seconds, 1.0)
 
+    def use_threads(self, threads: int) -> None:
+        """Before `run`: how many threads of this process a simulation may use."""
+
     async def prepare(self) -> None:
         """Compiles the program; raises `NetkvError`."""
         await self.rack.compile()

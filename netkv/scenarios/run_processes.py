@@ -36,12 +36,14 @@ async def run_in_processes(
     planned: Sequence[PlannedRun],
     processes: int,
     *,
+    threads: int,
     sink: RunSink | None,
     on_progress: Callable[[Progress], None],
     finished: Callable[[str], RunResult | None],
     on_step: Callable[[Step], None] = lambda _: None,
 ) -> list[RunResult]:
-    """Executes runs in so many processes; returns the results in the order of the plan.
+    """Executes runs in so many processes, each with so many threads. Returns the results in the
+    order of the plan.
 
     When it is cancelled, or when a run raises an error, the other runs are interrupted.
     """
@@ -49,7 +51,7 @@ async def run_in_processes(
     waiting = iter(enumerate(planned))
 
     async def work() -> None:
-        process = _Process(sink, on_progress, finished, on_step)
+        process = _Process(threads, sink, on_progress, finished, on_step)
         try:
             for index, each in waiting:
                 results[index] = await process.run(each, index, len(planned))
@@ -75,11 +77,13 @@ class _Process:
 
     def __init__(
         self,
+        threads: int,
         sink: RunSink | None,
         on_progress: Callable[[Progress], None],
         finished: Callable[[str], RunResult | None],
         on_step: Callable[[Step], None],
     ) -> None:
+        self._threads = threads
         self._sink = sink
         self._on_progress = on_progress
         self._finished = finished
@@ -92,7 +96,7 @@ class _Process:
         """Executes a run. If the process dies, the run has failed, and the next gets a new one."""
         if self._worker is None:
             self._worker = WorkerProcess(_work)
-        self._worker.send((planned, index, count))
+        self._worker.send((planned, index, count, self._threads))
         try:
             return await self._result()
         except (EOFError, ConnectionError):
@@ -211,7 +215,9 @@ def _work(pipe: Connection) -> None:
             return
 
 
-async def _run(pipe: Connection, planned: PlannedRun, index: int, count: int) -> tuple[Any, ...]:
+async def _run(
+    pipe: Connection, planned: PlannedRun, index: int, count: int, threads: int
+) -> tuple[Any, ...]:
     def finished(run_id: str) -> RunResult | None:
         pipe.send(("finished", run_id))
         try:
@@ -226,7 +232,9 @@ async def _run(pipe: Connection, planned: PlannedRun, index: int, count: int) ->
     def on_step(step: Step) -> None:
         pipe.send(("step", step))
 
-    execution = Execution(planned, index, count, _Sink(pipe), on_progress, finished, on_step)
+    execution = Execution(
+        planned, index, count, _Sink(pipe), on_progress, finished, on_step, threads=threads
+    )
     task = asyncio.create_task(execution.run())
     loop = asyncio.get_running_loop()
 

@@ -36,8 +36,9 @@ async def run_scenario(
     `finished` returns the stored result of a simulated run by its id, if there is one. Such a run
     is not repeated, since its id is a hash of everything that determines the result.
 
-    With more than one of `jobs`, so many simulated runs are executed at a time, each in a process.
-    Live runs are executed one after the other, since they would compete for the machine.
+    With more than one of `jobs`, so many simulated runs are executed at a time, each in a process;
+    if there are fewer runs, each has several threads. Live runs are executed one after the other,
+    since they would compete for the machine.
 
     `on_state` is called several times a second with how far the scenario is. `expected` has the
     seconds of each phase of each planned run (`netkv.runs.walltime.phases_of_runs`); without it,
@@ -50,12 +51,14 @@ async def run_scenario(
     if scenario.mode == "live":
         for item in planned:
             check_live(item.scenario)
-    jobs = 1 if scenario.mode == "live" else min(jobs, len(planned))
-    tracker = Tracker(planned, expected, jobs, sink, on_state)
-    if jobs > 1:
+    processes = 1 if scenario.mode == "live" else min(jobs, len(planned))
+    threads = max(jobs // processes, 1)
+    tracker = Tracker(planned, expected, processes, sink, on_state)
+    if processes > 1:
         results = await run_in_processes(
             planned,
-            jobs,
+            processes,
+            threads=threads,
             sink=sink,
             on_progress=on_progress,
             finished=finished,
@@ -64,7 +67,14 @@ async def run_scenario(
     else:
         results = [
             await Execution(
-                each, index, len(planned), sink, on_progress, finished, tracker.step
+                each,
+                index,
+                len(planned),
+                sink,
+                on_progress,
+                finished,
+                tracker.step,
+                threads=threads,
             ).run()
             for index, each in enumerate(planned)
         ]

@@ -31,3 +31,6 @@ class SimRun(DrivenRun):
             on_phase=on_phase,
             clock=VirtualClock(self.rack),
         )
+
+    def use_threads(self, threads: int) -> None:
+        self.rack.threads = threads

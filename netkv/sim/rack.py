@@ -113,6 +113,10 @@ class SimRack(Rack):
             lambda text: self.emit("control", self.controller.name, text),
             self._lost,
         )
+        self.threads = 1
+        """How many threads the simulation may use; `bring_up` reads it. No result depends on it."""
+        self.always_threads = False
+        """Whether they are used even where that takes longer, as tests want it."""
         self._on_write = on_write
         self._watched: tuple[list[bytes], int] | None = None
         self._programs = Programs(b"")
@@ -201,6 +205,7 @@ class SimRack(Rack):
             self.simulation = _engine.Simulation(json.dumps(document), self.engines)
         except ValueError as error:
             raise UsageError(str(error)) from error
+        self.simulation.use_threads(self.threads, always=self.always_threads)
         if self._watched is not None:
             self.simulation.watch(*self._watched)
         hottest: list[bytes] = []

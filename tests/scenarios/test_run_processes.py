@@ -35,7 +35,7 @@ LONG = ("duration=1000", "events=[]", "expect=[]", "repeat=1")
 
 async def in_a_process(planned: PlannedRun) -> None:
     await run_in_processes(
-        [planned], 1, sink=None, on_progress=lambda _: None, finished=lambda _: None
+        [planned], 1, threads=1, sink=None, on_progress=lambda _: None, finished=lambda _: None
     )
 
 

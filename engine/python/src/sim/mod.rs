@@ -80,6 +80,11 @@ impl Simulation {
         self.rack.now()
     }
 
+    #[pyo3(signature = (threads, *, always = false))]
+    fn use_threads(&mut self, threads: usize, always: bool) {
+        self.rack.use_threads(threads, always);
+    }
+
     #[pyo3(signature = (until, *, pass_on = false))]
     fn run<'py>(
         slf: &Bound<'py, Self>,
@@ -246,7 +251,7 @@ impl Simulation {
     }
 
     fn watch(&mut self, keys: Vec<[u8; 16]>, limit: usize) {
-        self.rack.watch(keys, limit);
+        self.rack.watch(&keys, limit);
     }
 
     fn journal(&self) -> Vec<String> {

@@ -20,12 +20,12 @@ use netkv_fpga::{Design, Error, PortSettings};
 use netkv_roles::Nanos;
 use serde_json::{Map, Value};
 
-use super::Simulation;
 use super::config::{CardConfig, End, IdleModel, IdleReport, RackConfig};
 use super::event::Event;
 use super::fabric::NO_LINK;
 use super::frames::FrameId;
 use super::link::bytes_on_line;
+use super::part::Part;
 
 /// Cycles within which a design must be ready after a reset.
 const READY_CYCLES: u64 = 10_000_000;
@@ -271,7 +271,7 @@ impl Node {
     }
 }
 
-impl Simulation {
+impl Part {
     /// A frame whose last byte reaches a port of a card at `arrival`, now or later.
     pub(super) fn send_to_card(&mut self, card: u16, port: u16, arrival: Nanos, frame: FrameId) {
         let node = &mut self.cards.0[usize::from(card)];
@@ -306,7 +306,8 @@ impl Simulation {
         let index = usize::from(card);
         loop {
             let limit = self.now + AHEAD;
-            let other = self.queue.next(limit).unwrap_or(limit).min(self.generator_due).min(limit);
+            let other = self.queue.next(limit).unwrap_or(limit).min(self.generator_due);
+            let other = other.min(self.controls.due()).min(limit);
             let node = &mut self.cards.0[index];
             let horizon = other + node.nearest;
             if node.sleeps {
@@ -394,7 +395,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such card, or its design has failed.
-    pub fn set_card(&mut self, card: u16, up: bool) -> Result<(), String> {
+    pub(super) fn set_card(&mut self, card: u16, up: bool) -> Result<(), String> {
         let count = self.cards.0.len();
         let now = self.now;
         let Some(node) = self.cards.0.get_mut(usize::from(card)) else {

@@ -400,13 +400,13 @@ fn distribution(name: &str, value: Time) -> Result<(), String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::json;
 
     use super::*;
 
     /// A rack with a client, and so many servers and switches, as `netkv.sim` writes it.
-    fn rack(servers: u16, switches: usize) -> RackConfig {
+    pub fn rack(servers: u16, switches: usize) -> RackConfig {
         let time = json!({"constant": 1e-6});
         let host = json!({"cores": 1, "receive": time, "send": time, "queue_limit": 64});
         let switch = json!({

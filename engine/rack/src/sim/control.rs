@@ -12,7 +12,8 @@
 //!    those that have not left when the next controller connects.
 //! 6. While no controller is connected, messages to it are lost.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 
 use netkv_dataplane::DigestMessage;
 use netkv_roles::Nanos;
@@ -20,11 +21,12 @@ use serde_json::{Value, json};
 
 use super::channel::{Channel, Sent};
 use super::config::{RackConfig, SwitchConfig};
+use super::engines::Engines;
 use super::event::Event;
 use super::frames::{FrameId, Frames};
+use super::part::Part;
 use super::queue::Queue;
 use super::table_update::TableUpdate;
-use super::{Engines, Simulation};
 use crate::backlog::Class;
 
 /// A message that has reached the other end of a control channel.
@@ -144,6 +146,11 @@ pub(super) struct Controls {
     /// Messages that have left and not arrived.
     messages: Vec<Option<Notice>>,
     free: Vec<u32>,
+    /// When they arrive, in the order of their arrival and then of their departure: index of the
+    /// message.
+    arrivals: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
+    /// Number of messages that have left.
+    left: u64,
     /// Messages that have arrived now.
     pub(super) notices: Vec<Notice>,
     /// When the last update was carried out in this turn of [`Simulation::run`].
@@ -169,6 +176,8 @@ impl Controls {
             pairs: config.switches.iter().map(pair).collect(),
             messages: Vec::new(),
             free: Vec::new(),
+            arrivals: BinaryHeap::new(),
+            left: 0,
             notices: Vec::new(),
             carried_out: None,
             lost: 0,
@@ -176,17 +185,32 @@ impl Controls {
         }
     }
 
-    /// Counts since the start, and the number of waiting messages.
-    pub(super) fn counts(&self) -> Vec<(&'static str, Value)> {
-        let channels = || self.pairs.iter().flat_map(|pair| [&pair.up, &pair.down]);
+    /// When the next message arrives.
+    #[inline]
+    pub(super) fn due(&self) -> Nanos {
+        self.arrivals.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at)
+    }
+
+    /// Number of messages that have left and not arrived.
+    pub(super) fn under_way(&self) -> usize {
+        self.arrivals.len()
+    }
+
+    /// Counts of all parts since the start, and the number of waiting messages.
+    pub(super) fn counts<'a>(
+        parts: impl Iterator<Item = &'a Self> + Clone,
+    ) -> [(&'static str, Value); 6] {
+        let pairs = || parts.clone().flat_map(|controls| &controls.pairs);
+        let channels = || pairs().flat_map(|pair| [&pair.up, &pair.down]);
         let dropped = |class| channels().map(|channel| channel.dropped(class)).sum::<u64>();
-        vec![
-            ("control_lost", json!(self.lost)),
+        let frame_bytes: u64 = parts.clone().map(|controls| controls.frame_bytes).sum();
+        [
+            ("control_lost", json!(parts.clone().map(|controls| controls.lost).sum::<u64>())),
             ("control_dropped", json!(dropped(Class::Answer))),
             ("reports_dropped", json!(dropped(Class::Report) + dropped(Class::Digest))),
             ("control_waiting", json!(channels().map(|it| it.backlog().0).sum::<usize>())),
             ("control_waiting_peak", json!(channels().map(|it| it.backlog().1).max())),
-            ("control_frame_bytes", json!(self.frame_bytes)),
+            ("control_frame_bytes", json!(frame_bytes)),
         ]
     }
 
@@ -237,20 +261,21 @@ impl Controls {
 
     fn deliver(&mut self, queue: &mut Queue<Event>, at: Nanos, message: Message) {
         match message {
-            Message::Notice(notice) => self.deliver_notice(queue, at, notice),
+            Message::Notice(notice) => self.deliver_notice(at, notice),
             Message::PacketOut { switch, incarnation, frame } => {
                 queue.push(at, Event::PacketOut { switch, incarnation, frame });
             }
         }
     }
 
-    fn deliver_notice(&mut self, queue: &mut Queue<Event>, at: Nanos, notice: Notice) {
+    fn deliver_notice(&mut self, at: Nanos, notice: Notice) {
         let message = self.free.pop().unwrap_or_else(|| {
             self.messages.push(None);
             self.messages.len() as u32 - 1
         });
         self.messages[message as usize] = Some(notice);
-        queue.push(at, Event::Control { message });
+        self.left += 1;
+        self.arrivals.push(Reverse((at, self.left, message)));
     }
 
     fn lose(&mut self, frames: &mut Frames, message: Message) {
@@ -299,15 +324,15 @@ impl Controls {
         self.send_up(queue, frames, at, Class::Digest, Notice::Digest { switch, digest });
     }
 
-    /// Handles the arrival of a message, unless it was discarded.
+    /// Handles the arrival of the next message, unless it was discarded.
     pub(super) fn arrive(
         &mut self,
         queue: &mut Queue<Event>,
         frames: &mut Frames,
         now: Nanos,
-        message: u32,
         engines: &mut Engines<'_>,
     ) {
+        let Some(Reverse((_, _, message))) = self.arrivals.pop() else { return };
         self.free.push(message);
         let Some(notice) = self.messages[message as usize].take() else { return };
         match notice {
@@ -317,11 +342,11 @@ impl Controls {
                 let next = pipeline + 1;
                 if next < pipelines {
                     let notice = Notice::Write { switch, token, pipeline: next };
-                    self.deliver_notice(queue, now + write_gap, notice);
+                    self.deliver_notice(now + write_gap, notice);
                 }
                 let updates = &mut self.pairs[usize::from(switch)].updates;
                 if let Some(update) = updates.get(&token) {
-                    let engine = &mut engines[usize::from(switch)];
+                    let engine = engines.of(switch);
                     let refused = update.carry_out(engine, pipeline, now).err();
                     self.carried_out = Some(now);
                     if next == pipelines || refused.is_some() {
@@ -374,7 +399,7 @@ fn discard(frames: &mut Frames, message: Message) {
     }
 }
 
-impl Simulation {
+impl Part {
     /// Sends a table write to a switch. Without its update, [`Simulation::run`] returns a notice for
     /// each of its pipelines when the write must be executed there. Returns false if too many are
     /// pending.
@@ -382,7 +407,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such switch.
-    pub fn write(
+    pub(super) fn write(
         &mut self,
         switch: u16,
         token: u64,
@@ -410,7 +435,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such switch.
-    pub fn discard_updates(&mut self, switch: u16) -> Result<(), String> {
+    pub(super) fn discard_updates(&mut self, switch: u16) -> Result<(), String> {
         self.check_channel(switch)?;
         self.controls.pairs[usize::from(switch)].updates.clear();
         Ok(())
@@ -421,7 +446,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such switch.
-    pub fn answer(&mut self, switch: u16, token: u64) -> Result<(), String> {
+    pub(super) fn answer(&mut self, switch: u16, token: u64) -> Result<(), String> {
         self.check_channel(switch)?;
         let Self { controls, queue, frames, now, .. } = self;
         let notice = Notice::Answered { switch, token, error: String::new() };
@@ -434,7 +459,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such switch.
-    pub fn packet_out(&mut self, switch: u16, frame: &[u8]) -> Result<(), String> {
+    pub(super) fn packet_out(&mut self, switch: u16, frame: &[u8]) -> Result<(), String> {
         self.check_channel(switch)?;
         if !self.switches.is_up(switch) {
             self.controls.lost += 1;
@@ -456,7 +481,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such switch.
-    pub fn cut_channel(&mut self, switch: u16, cut: bool) -> Result<(), String> {
+    pub(super) fn cut_channel(&mut self, switch: u16, cut: bool) -> Result<(), String> {
         self.check_channel(switch)?;
         let Self { controls, queue, frames, now, .. } = self;
         for way in [Way::Up, Way::Down] {
@@ -479,7 +504,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such switch.
-    pub fn connect(&mut self, switch: u16, connected: bool) -> Result<(), String> {
+    pub(super) fn connect(&mut self, switch: u16, connected: bool) -> Result<(), String> {
         self.check_channel(switch)?;
         self.controls.pairs[usize::from(switch)].connected = connected;
         if connected {

@@ -6,13 +6,13 @@ use netkv_roles::{Actions, Coordinator, Frames, Nanos, first_request};
 use netkv_workload::Random;
 use serde_json::Value;
 
-use super::Simulation;
 use super::config::{CoordinatorModel, RackConfig};
 use super::costs::Costs;
 use super::cpu::Cpu;
 use super::event::Event;
 use super::fabric::NO_LINK;
 use super::frames::FrameId;
+use super::part::Part;
 use crate::counters::document;
 
 struct Node {
@@ -48,8 +48,13 @@ fn role(
 }
 
 impl Coordinators {
-    pub(super) fn new(config: &RackConfig, frames: Arc<dyn Frames>) -> Result<Self, String> {
-        let node = match &config.coordinator {
+    /// The coordinator, unless it is in another part.
+    pub(super) fn new(
+        config: &RackConfig,
+        frames: Arc<dyn Frames>,
+        here: bool,
+    ) -> Result<Self, String> {
+        let node = match config.coordinator.as_ref().filter(|_| here) {
             None => None,
             Some(model) => Some(Node {
                 role: role(config, model, 1)?,
@@ -87,7 +92,7 @@ impl Coordinators {
     }
 }
 
-impl Simulation {
+impl Part {
     /// Schedules the processing of a frame that reaches the coordinator's host at `arrival`, now or
     /// later.
     #[inline]
@@ -154,7 +159,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is none.
-    pub fn stop_coordinator(&mut self) -> Result<(), String> {
+    pub(super) fn stop_coordinator(&mut self) -> Result<(), String> {
         let node = self.coordinators.node.as_mut().ok_or_else(none)?;
         node.up = false;
         node.incarnation = node.incarnation.wrapping_add(1);
@@ -166,7 +171,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is none.
-    pub fn start_coordinator(&mut self) -> Result<(), String> {
+    pub(super) fn start_coordinator(&mut self) -> Result<(), String> {
         let Coordinators { node, config, .. } = &mut self.coordinators;
         let (node, model) = node.as_mut().zip(config.coordinator.as_ref()).ok_or_else(none)?;
         // Greater than the request numbers of its earlier incarnations.

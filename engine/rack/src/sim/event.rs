@@ -9,6 +9,8 @@ use super::queue::Packed;
 pub(super) enum Event {
     /// A frame has reached the end of a link.
     Arrive { link: u32, frame: FrameId },
+    /// A frame from another part of the rack has reached the end of a link.
+    ArriveFromOutside { link: u32, frame: FrameId },
     /// A recirculated frame leaves a switch.
     Leave { switch: u16, port: u16, frame: FrameId },
     /// A server's processor is done with a frame.
@@ -25,8 +27,6 @@ pub(super) enum Event {
     CoordinatorTimer { incarnation: u16 },
     /// A frame from the controller has reached a switch.
     PacketOut { switch: u16, incarnation: u16, frame: FrameId },
-    /// A message has reached the other end of a control channel.
-    Control { message: u32 },
     /// A control channel may send the next message.
     ChannelFree { switch: u16, way: Way, incarnation: u16 },
 }
@@ -36,6 +36,7 @@ impl Event {
     pub(super) fn frame(self) -> Option<FrameId> {
         match self {
             Self::Arrive { frame, .. }
+            | Self::ArriveFromOutside { frame, .. }
             | Self::Leave { frame, .. }
             | Self::Served { frame, .. }
             | Self::Received { frame, .. }
@@ -44,7 +45,6 @@ impl Event {
             Self::ServerTimer { .. }
             | Self::CoordinatorTimer { .. }
             | Self::Card { .. }
-            | Self::Control { .. }
             | Self::ChannelFree { .. } => None,
         }
     }
@@ -57,6 +57,13 @@ pub(super) const MAX_LINKS: usize = 1 << LINK_BITS;
 
 const NODE_BITS: u32 = 12;
 const LINK_BITS: u32 = 28;
+/// The kind of [`Event::ArriveFromOutside`].
+const FROM_OUTSIDE: u64 = 15;
+
+/// The link of an arrival.
+fn link_of(bits: u64) -> u32 {
+    (bits >> 32) as u32 & (MAX_LINKS - 1) as u32
+}
 
 /// An event in the queue, from the lowest bit: a frame or another number of 32 bits; a node of 12
 /// bits and another number of 16 bits, or a link of 28 bits; the kind.
@@ -70,6 +77,10 @@ impl Packed for Event {
             Self::Arrive { link, frame } => {
                 return u64::from(link) << 32 | u64::from(frame.bits());
             }
+            Self::ArriveFromOutside { link, frame } => {
+                let kind = FROM_OUTSIDE << 60;
+                return kind | u64::from(link) << 32 | u64::from(frame.bits());
+            }
             Self::Leave { switch, port, frame } => (1, port, switch, frame.bits()),
             Self::Served { server, incarnation, frame } => (2, incarnation, server, frame.bits()),
             Self::ServerTimer { server, incarnation } => (3, incarnation, server, 0),
@@ -80,13 +91,19 @@ impl Packed for Event {
             Self::PacketOut { switch, incarnation, frame } => {
                 (8, incarnation, switch, frame.bits())
             }
-            Self::Control { message } => (9, 0, 0, message),
             Self::ChannelFree { switch, way, incarnation } => {
-                (10, incarnation, switch, u32::from(way == Way::Up))
+                (9, incarnation, switch, u32::from(way == Way::Up))
             }
         };
         debug_assert!(usize::from(node) < MAX_NODES);
         kind << 60 | u64::from(other) << (32 + NODE_BITS) | u64::from(node) << 32 | u64::from(low)
+    }
+
+    /// Frames from outside come first, by their link: when such a frame is added to the queue depends
+    /// on how far the parts of the rack advance at a time.
+    #[inline]
+    fn rank(bits: u64) -> u32 {
+        if bits >> 60 == FROM_OUTSIDE { link_of(bits) } else { u32::MAX }
     }
 
     #[inline(always)]
@@ -96,7 +113,7 @@ impl Packed for Event {
         let node = (bits >> 32) as u16 & (MAX_NODES - 1) as u16;
         let other = (bits >> (32 + NODE_BITS)) as u16;
         match bits >> 60 {
-            0 => Self::Arrive { link: (bits >> 32) as u32, frame },
+            0 => Self::Arrive { link: link_of(bits), frame },
             1 => Self::Leave { switch: node, port: other, frame },
             2 => Self::Served { server: node, incarnation: other, frame },
             3 => Self::ServerTimer { server: node, incarnation: other },
@@ -105,7 +122,7 @@ impl Packed for Event {
             6 => Self::Card { card: other, turn: low },
             7 => Self::CoordinatorTimer { incarnation: other },
             8 => Self::PacketOut { switch: node, incarnation: other, frame },
-            9 => Self::Control { message: low },
+            FROM_OUTSIDE => Self::ArriveFromOutside { link: link_of(bits), frame },
             _ => {
                 let way = if low == 0 { Way::Down } else { Way::Up };
                 Self::ChannelFree { switch: node, way, incarnation: other }
@@ -133,7 +150,7 @@ mod tests {
             Event::Card { card: u16::MAX, turn: u32::MAX },
             Event::CoordinatorTimer { incarnation },
             Event::PacketOut { switch, incarnation, frame },
-            Event::Control { message: u32::MAX },
+            Event::ArriveFromOutside { link: MAX_LINKS as u32 - 1, frame },
             Event::ChannelFree { switch, way: Way::Up, incarnation },
             Event::ChannelFree { switch, way: Way::Down, incarnation },
         ];

@@ -5,14 +5,16 @@ use netkv_roles::Nanos;
 use super::cards::Cards;
 use super::config::{End, RackConfig};
 use super::coordinators::Coordinators;
+use super::division::Division;
+use super::engines::Engines;
 use super::event::Event;
-use super::frames::FrameId;
+use super::frames::{FrameId, Frames};
 use super::hosts::Hosts;
 use super::journal::{Journal, Outcome};
 use super::link::{Link, LinkCounts};
+use super::part::Part;
 use super::servers::Servers;
 use super::switches::{PORTS, Switches};
-use super::{Engines, Simulation};
 use crate::impair::{Impairer, Impairment};
 
 /// The number of no link, for a node without a cable.
@@ -25,7 +27,12 @@ struct Cable {
     to: End,
     /// Whether its impairer changes something.
     impaired: bool,
+    /// The part of the rack at its end, or [`HERE`].
+    outside: u8,
 }
+
+/// The end of a cable is in the same part as its sender.
+const HERE: u8 = u8::MAX;
 
 const _: () = assert!(size_of::<Cable>() == 64);
 
@@ -36,6 +43,28 @@ struct Details {
     lost: u64,
     /// Index of its kind.
     kind: usize,
+}
+
+/// The nodes of a part.
+pub(super) struct Nodes<'a> {
+    pub switches: &'a mut Switches,
+    pub servers: &'a mut Servers,
+    pub hosts: &'a mut Hosts,
+    pub coordinators: &'a mut Coordinators,
+    pub cards: &'a mut Cards,
+}
+
+impl Nodes<'_> {
+    /// The field for the number of the link from this end, if it exists.
+    fn plug(&mut self, end: End) -> Option<&mut u32> {
+        match end {
+            End::Switch(switch, port) => self.switches.plug(switch, port),
+            End::Client(client) => self.hosts.plug(client),
+            End::Server(server) => self.servers.plug(server),
+            End::Coordinator => self.coordinators.plug(),
+            End::Card(card, port) => self.cards.plug(card, port),
+        }
+    }
 }
 
 /// All cables. Cable `i` of the configuration is link `2 i` from `a` to `b`, and `2 i + 1` back.
@@ -49,14 +78,13 @@ pub(super) struct Fabric {
 }
 
 impl Fabric {
-    /// Creates all cables, and stores the number of its link at each sending end.
+    /// Creates all cables, and stores the number of its link at each sending end in the part `here`.
+    /// Only the links from these ends are used.
     pub(super) fn new(
         config: &RackConfig,
-        switches: &mut Switches,
-        servers: &mut Servers,
-        hosts: &mut Hosts,
-        coordinators: &mut Coordinators,
-        cards: &mut Cards,
+        division: &Division,
+        here: usize,
+        nodes: &mut Nodes<'_>,
     ) -> Result<Self, String> {
         let mut cables = Vec::with_capacity(2 * config.links.len());
         let mut details = Vec::with_capacity(2 * config.links.len());
@@ -68,14 +96,9 @@ impl Fabric {
             });
             for (from, to) in [(spec.a, spec.b), (spec.b, spec.a)] {
                 let number = cables.len() as u32;
-                let plug = match from {
-                    End::Switch(switch, port) => switches.plug(switch, port),
-                    End::Client(client) => hosts.plug(client),
-                    End::Server(server) => servers.plug(server),
-                    End::Coordinator => coordinators.plug(),
-                    End::Card(card, port) => cards.plug(card, port),
-                };
-                match plug {
+                let in_part = division.of(from) == here;
+                match if in_part { nodes.plug(from) } else { None } {
+                    None if !in_part && exists(config, from) => {}
                     None => {
                         let end = name(from);
                         return Err(format!("A cable ends at {end}, which does not exist."));
@@ -87,19 +110,24 @@ impl Fabric {
                 }
                 let impairer = Impairer::new(config.seed, 1_000_000 + u64::from(number));
                 // The MAC of a card's port has sent the frame already.
-                let sent = matches!(from, End::Card(card, port) if cards.has_rate(card, port));
+                let sent =
+                    matches!(from, End::Card(card, port) if nodes.cards.has_rate(card, port));
                 let link = Link::new(&spec.model);
                 let link = if sent { link.without_bandwidth() } else { link };
-                cables.push(Cable { link, to, impaired: false });
+                let there = division.of(to);
+                let outside = if there == here { HERE } else { there as u8 };
+                cables.push(Cable { link, to, impaired: false, outside });
                 details.push(Details { from, impairer, lost: 0, kind });
             }
         }
-        for (what, missing) in [("client", hosts.unplugged()), ("server", servers.unplugged())] {
+        for (what, missing) in
+            [("client", nodes.hosts.unplugged()), ("server", nodes.servers.unplugged())]
+        {
             if let Some(number) = missing {
                 return Err(format!("No cable leads to {what} {number}."));
             }
         }
-        if coordinators.is_unplugged() {
+        if nodes.coordinators.is_unplugged() {
             return Err("No cable leads to the coordinator.".to_owned());
         }
         Ok(Self { cables, details, kinds, journal: None })
@@ -131,6 +159,18 @@ impl Fabric {
     }
 }
 
+/// Whether a rack has this end.
+fn exists(config: &RackConfig, end: End) -> bool {
+    match end {
+        End::Switch(switch, port) => usize::from(switch) < config.switches.len() && is_port(port),
+        End::Client(client) => client > 0 && client <= config.load.clients,
+        End::Server(server) => server < config.servers.count,
+        End::Coordinator => config.coordinator.is_some(),
+        // A rack with cards has one part, which has the others, too.
+        End::Card(..) => false,
+    }
+}
+
 /// The name of an end in messages to users.
 pub(super) fn name(end: End) -> String {
     match end {
@@ -142,7 +182,7 @@ pub(super) fn name(end: End) -> String {
     }
 }
 
-impl Simulation {
+impl Part {
     /// Puts a frame on a link at `at`, now or later, and schedules its arrival.
     #[inline]
     pub(super) fn put(&mut self, link: u32, at: Nanos, frame: FrameId) {
@@ -160,6 +200,13 @@ impl Simulation {
         if cable.impaired {
             return self.put_impaired(link, arrival, frame);
         }
+        if cable.outside != HERE {
+            let bytes = self.frames.get(frame);
+            let announced = is_announced(cable.to, &self.hosts);
+            let outbox = &mut self.outboxes[usize::from(cable.outside)];
+            outbox.push(self.now, (link, announced), arrival, bytes);
+            return self.frames.free(frame);
+        }
         // Frames of a link arrive in order, so the processor time of this one can be scheduled now.
         // This needs one event instead of two.
         match cable.to {
@@ -175,9 +222,30 @@ impl Simulation {
         }
     }
 
+    /// [`Part::put`] for a frame that is not among the frames of this part yet. Returns false if it
+    /// is longer than all frames of netkv.
+    #[inline]
+    pub(super) fn put_bytes(&mut self, link: u32, at: Nanos, bytes: &[u8]) -> bool {
+        let cable = &mut self.fabric.cables[link as usize];
+        if cable.outside == HERE || cable.impaired || self.fabric.journal.is_some() {
+            let Some(frame) = self.frames.add(bytes) else { return false };
+            self.put(link, at, frame);
+            return true;
+        }
+        if !Frames::fits(bytes.len()) {
+            return false;
+        }
+        if let Some(arrival) = cable.link.send(at, bytes.len()) {
+            let announced = is_announced(cable.to, &self.hosts);
+            let outbox = &mut self.outboxes[usize::from(cable.outside)];
+            outbox.push(self.now, (link, announced), arrival, bytes);
+        }
+        true
+    }
+
     #[cold]
     fn put_impaired(&mut self, link: u32, arrival: Nanos, frame: FrameId) {
-        let to = self.fabric.end(link);
+        let Cable { to, outside, .. } = self.fabric.cables[link as usize];
         let details = &mut self.fabric.details[link as usize];
         let fate = details.impairer.fate();
         if fate.is_lost() {
@@ -188,8 +256,13 @@ impl Simulation {
             }
         }
         for &late in fate.delays() {
-            let copy = self.frames.copy(frame);
             let arrival = arrival + late;
+            if outside != HERE {
+                let outbox = &mut self.outboxes[usize::from(outside)];
+                outbox.push(self.now, (link, false), arrival, self.frames.get(frame));
+                continue;
+            }
+            let copy = self.frames.copy(frame);
             match to {
                 End::Card(card, port) => self.send_to_card(card, port, arrival, copy),
                 _ => self.queue.push(arrival, Event::Arrive { link, frame: copy }),
@@ -218,7 +291,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no link with this end.
-    pub fn impair(
+    pub(super) fn impair(
         &mut self,
         end: End,
         to: Option<Impairment>,
@@ -241,18 +314,11 @@ impl Simulation {
         }
         if found { Ok(()) } else { Err(format!("There is no {} in this rack.", name(end))) }
     }
+}
 
-    /// Starts a journal of the frames about these keys (of all frames, if no keys are given). It
-    /// keeps the latest `limit` frames.
-    pub fn watch(&mut self, keys: Vec<netkv_wire::Key>, limit: usize) {
-        let frames = self.servers.frames();
-        self.fabric.journal = Some(Journal::new(keys, limit, frames));
-    }
-
-    /// The journal since [`Simulation::watch`], one line for each frame.
-    pub fn journal(&self) -> Vec<String> {
-        self.fabric.journal.as_ref().map_or_else(Vec::new, Journal::lines)
-    }
+/// Whether a frame without impairments is announced to its end.
+fn is_announced(to: End, hosts: &Hosts) -> bool {
+    matches!(to, End::Client(_)) && !hosts.is_ideal()
 }
 
 /// Whether a port number is valid.

@@ -133,6 +133,12 @@ impl Frames {
         }
     }
 
+    /// Whether frames of this length can be stored.
+    #[inline]
+    pub fn fits(length: usize) -> bool {
+        length <= LARGE
+    }
+
     /// Another frame with the same bytes.
     pub fn copy(&mut self, frame: FrameId) -> FrameId {
         let place = match frame.size() {

@@ -6,13 +6,13 @@ use netkv_roles::{Frames, Nanos};
 use netkv_wire::{ETHERNET_LEN, client_of_ip};
 use netkv_workload::Random;
 
-use super::Simulation;
 use super::config::RackConfig;
 use super::costs::Costs;
 use super::cpu::Cpu;
 use super::event::Event;
 use super::fabric::NO_LINK;
 use super::frames::FrameId;
+use super::part::Part;
 
 struct Host {
     cpu: Cpu,
@@ -31,13 +31,15 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    pub(super) fn new(config: &RackConfig, frames: Arc<dyn Frames>) -> Self {
+    /// The hosts of all clients, or none of them if they are in another part.
+    pub(super) fn new(config: &RackConfig, frames: Arc<dyn Frames>, here: bool) -> Self {
         let model = &config.client;
         let costs = Costs::new(model, frames);
         let host =
             || Host { cpu: Cpu::new(model.cores, model.queue_limit), link: NO_LINK, up: true };
+        let count = if here { config.load.clients } else { 0 };
         Self {
-            hosts: (0..config.load.clients).map(|_| host()).collect(),
+            hosts: (0..count).map(|_| host()).collect(),
             ideal: costs.are_none(),
             costs,
             random: Random::new(config.seed, 2_000_000),
@@ -62,7 +64,7 @@ impl Hosts {
     }
 }
 
-impl Simulation {
+impl Part {
     /// Schedules the processing of a frame that reaches a client's host at `arrival`, now or later.
     #[inline]
     pub(super) fn admit_at_client(&mut self, client: u16, arrival: Nanos, frame: FrameId) {
@@ -80,7 +82,9 @@ impl Simulation {
     /// Passes a frame to the load generator.
     pub(super) fn receive(&mut self, host: u16, frame: FrameId) {
         if self.hosts.hosts[usize::from(host)].up {
-            self.generator.on_frame(self.now, self.frames.get(frame));
+            if let Some(generator) = &mut self.generator {
+                generator.on_frame(self.now, self.frames.get(frame));
+            }
             self.frames.free(frame);
             self.after_generator();
         } else {
@@ -91,13 +95,14 @@ impl Simulation {
     /// Sends the frames of the generator, each from the host of its client, and schedules its next
     /// timer.
     pub(super) fn after_generator(&mut self) {
-        self.generator.end_finished_phase();
-        if self.generator.actions().is_empty() {
-            self.generator_due = self.generator.deadline().unwrap_or(Nanos::MAX);
+        let Some(generator) = &mut self.generator else { return };
+        generator.end_finished_phase();
+        self.generator_due = generator.deadline().unwrap_or(Nanos::MAX);
+        if generator.actions().is_empty() {
             return;
         }
         let empty = self.actions.take().unwrap_or_default();
-        let mut actions = self.generator.take_actions(empty);
+        let mut actions = generator.take_actions(empty);
         for bytes in actions.frames() {
             let Some(at) = sender(bytes) else { continue };
             let hosts = &mut self.hosts;
@@ -109,13 +114,10 @@ impl Simulation {
                 host.cpu.hold(self.now, cost)
             };
             let link = host.link;
-            if let Some(frame) = self.frames.add(bytes) {
-                self.put(link, leaves, frame);
-            }
+            self.put_bytes(link, leaves, bytes);
         }
         actions.clear();
         self.actions = Some(actions);
-        self.generator_due = self.generator.deadline().unwrap_or(Nanos::MAX);
     }
 
     /// Powers the host of a client on or off.
@@ -123,7 +125,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such client.
-    pub fn set_client(&mut self, client: u16, up: bool) -> Result<(), String> {
+    pub(super) fn set_client(&mut self, client: u16, up: bool) -> Result<(), String> {
         let count = self.hosts.hosts.len();
         let host = usize::from(client).checked_sub(1).and_then(|at| self.hosts.hosts.get_mut(at));
         let Some(host) = host else {

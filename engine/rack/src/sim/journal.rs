@@ -54,11 +54,14 @@ impl Journal {
         self.entries.push_back(Entry { at, from, to, outcome, frame: bytes.to_vec() });
     }
 
-    /// A line for each frame, in the order in which they were sent.
-    pub(super) fn lines(&self) -> Vec<String> {
-        let mut entries: Vec<&Entry> = self.entries.iter().collect();
-        entries.sort_by_key(|entry| entry.at);
-        entries.into_iter().map(|entry| line(entry, self.frames.as_ref())).collect()
+    /// A line for each of the latest frames of these journals, in the order in which they were sent.
+    pub(super) fn lines<'a>(journals: impl Iterator<Item = &'a Self> + Clone) -> Vec<String> {
+        let limit = journals.clone().map(|it| it.limit).max().unwrap_or(0);
+        let of = |journal: &'a Self| journal.entries.iter().map(move |it| (it, journal));
+        let mut entries: Vec<_> = journals.flat_map(of).collect();
+        entries.sort_by_key(|(entry, _)| entry.at);
+        let latest = entries.len().saturating_sub(limit);
+        entries[latest..].iter().map(|(entry, it)| line(entry, it.frames.as_ref())).collect()
     }
 }
 

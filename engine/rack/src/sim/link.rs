@@ -26,6 +26,11 @@ pub struct LinkModel {
     pub queue_bytes: u64,
 }
 
+/// The delay of each direction, in nanoseconds.
+pub(super) fn delay_of(model: &LinkModel) -> Nanos {
+    (model.delay_s * 1e9).round() as Nanos
+}
+
 /// Counts of a link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkCounts {
@@ -56,7 +61,7 @@ impl Link {
         let picos_per_byte = (8e12 / model.bandwidth_bps).round() as u64;
         Self {
             picos_per_byte,
-            delay: (model.delay_s * 1e9).round() as Nanos,
+            delay: delay_of(model),
             limit: picos_per_byte.saturating_mul(model.queue_bytes),
             free_at: 0,
             counts: LinkCounts::default(),

@@ -9,14 +9,15 @@
 use netkv_dataplane::Frame;
 
 use super::config::End;
+use super::engines::Engines;
 use super::event::Event;
-use super::{Engines, Simulation};
+use super::part::Part;
 use crate::sys::prefetch;
 
 /// Maximum number of frames that are announced to a switch at a time.
 const MAX_ANNOUNCED: usize = 16;
 
-impl Simulation {
+impl Part {
     /// Loads frames and state for the events of the next buckets.
     pub(super) fn prefetch(&self, engines: &mut Engines<'_>) {
         let [first, second] = self.queue.following();
@@ -26,14 +27,15 @@ impl Simulation {
         let mut arrivals = Arrivals::default();
         for event in first {
             match event {
-                Event::Arrive { link, frame } => {
+                Event::Arrive { link, frame } | Event::ArriveFromOutside { link, frame } => {
                     if let End::Switch(switch, port) = self.fabric.end(link) {
                         let bytes = self.frames.get(frame);
                         arrivals.add(switch, Frame { bytes, port, now_ns: self.now }, engines);
                     }
                 }
                 Event::Received { frame, .. } => {
-                    if let Some(state) = self.generator.state_of(self.frames.get(frame)) {
+                    let bytes = self.frames.get(frame);
+                    if let Some(state) = self.generator.as_ref().and_then(|it| it.state_of(bytes)) {
                         prefetch(state);
                     }
                 }
@@ -70,7 +72,10 @@ impl<'a> Arrivals<'a> {
     }
 
     fn announce(&mut self, engines: &mut Engines<'_>) {
-        engines[usize::from(self.switch)].prefetch(&self.frames[..self.count]);
+        if self.count == 0 {
+            return;
+        }
+        engines.of(self.switch).prefetch(&self.frames[..self.count]);
         self.count = 0;
     }
 }

@@ -1,4 +1,5 @@
-//! The event queue: events ordered by time, and events of the same time by insertion.
+//! The event queue: events ordered by time, those of the same time by rank, and those of the same rank
+//! by insertion.
 //!
 //! It is a calendar queue. Near events are in buckets, each of a width of time, and later ones in a
 //! heap; a bucket is sorted when it becomes the current one. The width follows from the rate of the
@@ -9,7 +10,7 @@
 //! -----
 //! 1. All events of the current bucket or before it are in `current`, ascending from `head` on.
 //! 2. All events of the next `BUCKETS - 1` buckets are in their bucket, in the order of insertion;
-//!    a stable sort then orders those of equal times.
+//!    a stable sort then orders those of equal time and rank.
 //! 3. All others are in the heap. If a bucket comes near, its events leave the heap before others
 //!    are added to it (rule 2).
 
@@ -35,6 +36,9 @@ const CROWDED: usize = 512;
 
 /// An event that fits 8 bytes.
 pub trait Packed {
+    /// Its rank among packed events of the same time.
+    fn rank(bits: u64) -> u32;
+
     /// The event as a number.
     fn pack(self) -> u64;
     /// The event of this number.
@@ -116,7 +120,9 @@ impl<E: Packed> Queue<E> {
     fn push_elsewhere(&mut self, at: Nanos, event: u64) {
         if at >> self.width_bits <= self.current_bucket {
             let left = &self.current[self.head..];
-            let index = self.head + left.partition_point(|other| other.at <= at);
+            let new = (at, E::rank(event));
+            let index =
+                self.head + left.partition_point(|other| (other.at, E::rank(other.event)) <= new);
             self.current.insert(index, Entry { at, event });
         } else {
             self.later.push(Reverse((at, self.added, event)));
@@ -135,13 +141,14 @@ impl<E: Packed> Queue<E> {
         self.current.get(self.head).map(|entry| entry.at).filter(|at| *at <= until)
     }
 
-    /// Removes the next event and returns it with its time.
+    /// Removes the next event and returns it with its time, if that is before `end`. See
+    /// [`Queue::next`].
     #[inline]
-    pub fn pop(&mut self) -> Option<(Nanos, E)> {
+    pub fn pop_before(&mut self, end: Nanos) -> Option<(Nanos, E)> {
         if self.head == self.current.len() {
-            self.advance(Nanos::MAX);
+            self.advance(end.saturating_sub(1));
         }
-        let Entry { at, event } = *self.current.get(self.head)?;
+        let Entry { at, event } = *self.current.get(self.head).filter(|entry| entry.at < end)?;
         self.head += 1;
         self.len -= 1;
         self.removed += 1;
@@ -216,7 +223,8 @@ impl<E: Packed> Queue<E> {
         self.head = 0;
         std::mem::swap(&mut self.current, &mut self.buckets[index as usize]);
         self.filled[(index / 64) as usize] &= !(1 << (index % 64));
-        self.current.sort_by_key(|entry| entry.at);
+        self.current
+            .sort_by(|a, b| a.at.cmp(&b.at).then_with(|| E::rank(a.event).cmp(&E::rank(b.event))));
         self.turned = true;
     }
 
@@ -299,7 +307,12 @@ mod tests {
     use super::*;
     use netkv_workload::Random;
 
+    /// Odd ones come first.
     impl Packed for u64 {
+        fn rank(bits: u64) -> u32 {
+            u32::from(bits.is_multiple_of(2))
+        }
+
         fn pack(self) -> u64 {
             self
         }
@@ -310,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn events_are_ordered_by_time_and_then_by_insertion() {
+    fn events_are_ordered_by_time_then_by_rank_and_then_by_insertion() {
         let mut random = Random::new(3, 0);
         for spread in [10, 3_000, 1_000_000, 40_000_000, 5_000_000_000] {
             let mut queue = Queue::<u64>::default();
@@ -321,25 +334,25 @@ mod tests {
                     // Some are far ahead, some are at the same time.
                     let ahead = random.below(spread) * random.below(2);
                     queue.push(now + ahead, added);
-                    expected.insert((now + ahead, added), ());
+                    expected.insert((now + ahead, u64::rank(added), added), ());
                     added += 1;
                 }
                 if random.below(5) < 4 {
-                    let first = expected.pop_first().map(|(key, ())| key);
+                    let first = expected.pop_first().map(|((at, _, event), ())| (at, event));
                     // A call with an earlier limit must not change the order.
                     let until = now + random.below(spread);
                     let at = first.map(|(at, _)| at);
                     assert_eq!(queue.next(until), at.filter(|at| *at <= until));
                     assert_eq!(queue.next(Nanos::MAX), at);
-                    assert_eq!(queue.pop(), first);
+                    assert_eq!(queue.pop_before(Nanos::MAX), first);
                     now = first.map_or(now, |(at, _)| at);
                 }
                 assert_eq!(queue.len(), expected.len());
             }
-            while let Some((first, ())) = expected.pop_first() {
-                assert_eq!(queue.pop(), Some(first));
+            while let Some(((at, _, event), ())) = expected.pop_first() {
+                assert_eq!(queue.pop_before(Nanos::MAX), Some((at, event)));
             }
-            assert_eq!(queue.pop(), None);
+            assert_eq!(queue.pop_before(Nanos::MAX), None);
         }
     }
 
@@ -365,13 +378,13 @@ mod tests {
             let (mut buckets, mut events) = (0, 0);
             while events < 40_000 {
                 buckets += u32::from(queue.head == queue.current.len());
-                now = queue.pop().unwrap().0;
+                now = queue.pop_before(Nanos::MAX).unwrap().0;
                 queue.push(now + 1000 * gap, 0);
                 events += 1;
                 assert!(events < 10_000 || queue.current.len() <= 8 * USUAL as usize);
             }
             assert!(buckets < 20_000, "{buckets} buckets for {events} events {gap} ns apart");
-            while queue.pop().is_some() {}
+            while queue.pop_before(Nanos::MAX).is_some() {}
         }
     }
 
@@ -382,8 +395,9 @@ mod tests {
             queue.push(1_000_000_000 + number % 3, number);
             queue.push(50, number);
         }
-        let taken: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
-        assert!(taken.is_sorted(), "numbers ascend within a time");
+        let taken: Vec<_> = std::iter::from_fn(|| queue.pop_before(Nanos::MAX)).collect();
+        let keys = taken.iter().map(|(at, number)| (*at, u64::rank(*number), *number));
+        assert!(keys.is_sorted(), "odd numbers come first, and ascend");
         assert_eq!(taken.len(), 10_000);
     }
 }

@@ -7,18 +7,19 @@ use netkv_roles::{Actions, Applied, Frames, MemoryStore, Nanos, Server, Work, fi
 use netkv_workload::{Distribution, MAX_KEYS, Random};
 use serde_json::{Value, json};
 
-use super::Simulation;
 use super::config::{RackConfig, ServersConfig};
 use super::costs::Costs;
 use super::cpu::Cpu;
 use super::event::Event;
 use super::fabric::NO_LINK;
 use super::frames::FrameId;
+use super::part::Part;
 use super::warmth::Warmth;
 use crate::counters::document;
 use crate::sys::prefetch;
 
 struct Node {
+    number: u16,
     role: Box<dyn Server>,
     store: MemoryStore,
     cpu: Cpu,
@@ -34,8 +35,11 @@ struct Node {
     dropped: u64,
 }
 
+/// The servers of a part.
 pub(super) struct Servers {
     nodes: Vec<Node>,
+    /// For each server of the rack, its index in `nodes`.
+    places: Vec<Option<u16>>,
     config: ServersConfig,
     times: Times,
     actions: Box<Actions>,
@@ -93,13 +97,19 @@ impl Times {
 }
 
 impl Servers {
-    pub(super) fn new(config: &RackConfig, frames: Arc<dyn Frames>) -> Result<Self, String> {
+    /// The servers that `has` selects.
+    pub(super) fn new(
+        config: &RackConfig,
+        frames: Arc<dyn Frames>,
+        has: impl Fn(u16) -> bool,
+    ) -> Result<Self, String> {
         let spec = &config.servers;
         if spec.keys == 0 || spec.keys > MAX_KEYS {
             return Err(format!("'keys' is {}; it must be from 1 to {MAX_KEYS}.", spec.keys));
         }
         let node = |server: u16| -> Result<Node, String> {
             Ok(Node {
+                number: server,
                 role: restore(spec, server, 1, 0, &Applied::default())?,
                 store: MemoryStore::new(spec.keys, spec.value_size.into()),
                 cpu: Cpu::new(spec.host.cores, spec.host.queue_limit),
@@ -112,8 +122,11 @@ impl Servers {
                 dropped: 0,
             })
         };
+        let mut count = 0..;
+        let place = |server| if has(server) { count.next() } else { None };
         Ok(Self {
-            nodes: (0..spec.count).map(node).collect::<Result<_, _>>()?,
+            places: (0..spec.count).map(place).collect(),
+            nodes: (0..spec.count).filter(|it| has(*it)).map(node).collect::<Result<_, _>>()?,
             config: spec.clone(),
             times: Times::new(spec, frames),
             actions: Box::default(),
@@ -123,7 +136,8 @@ impl Servers {
 
     /// The field for the number of the link from a server.
     pub(super) fn plug(&mut self, server: u16) -> Option<&mut u32> {
-        self.nodes.get_mut(usize::from(server)).map(|node| &mut node.link)
+        self.places.get(usize::from(server)).copied().flatten()?;
+        Some(&mut self.node(server).link)
     }
 
     /// The frames of the rack's protocol.
@@ -140,25 +154,39 @@ impl Servers {
     /// Loads the state of a server into the processor's caches.
     #[inline]
     pub(super) fn prefetch(&self, server: u16) {
-        let node = &self.nodes[usize::from(server)];
-        prefetch(&*node.role);
+        prefetch(&*self.nodes[place(&self.places, server)].role);
     }
 
     /// A server without a cable.
     pub(super) fn unplugged(&self) -> Option<usize> {
-        self.nodes.iter().position(|node| node.link == NO_LINK)
+        self.nodes.iter().find(|node| node.link == NO_LINK).map(|node| node.number.into())
     }
 
-    /// Counts of each server since its last start, in the form of a live server node.
-    pub(super) fn counts(&self) -> Vec<Value> {
+    /// A server of this part.
+    #[inline]
+    fn node(&mut self, server: u16) -> &mut Node {
+        &mut self.nodes[place(&self.places, server)]
+    }
+
+    /// Counts of each server since its last start, in the form of a live server node, by number.
+    pub(super) fn counts(&self) -> impl Iterator<Item = (u16, Value)> {
         let counts = |node: &Node| {
             let mut counts = document(&node.role.counts());
             let dropped = counts["dropped"].as_u64().unwrap_or(0) + node.dropped;
             counts["dropped"] = json!(dropped);
             counts["stored"] = json!(node.store.written());
-            counts
+            (node.number, counts)
         };
-        self.nodes.iter().map(counts).collect()
+        self.nodes.iter().map(counts)
+    }
+}
+
+/// The index of a server of this part.
+#[inline]
+fn place(places: &[Option<u16>], server: u16) -> usize {
+    match places[usize::from(server)] {
+        Some(place) => place.into(),
+        None => unreachable!("an event is handled in the part of its server"),
     }
 }
 
@@ -181,13 +209,13 @@ fn restore(
     (spec.role.restore)(&options, now, applied)
 }
 
-impl Simulation {
+impl Part {
     /// Schedules the processing of a frame that reaches a server at `arrival`, now or later. Frames
     /// from switch or controller do not queue behind clients' requests and are never dropped, as in
     /// the live server.
     #[inline]
     pub(super) fn admit_at_server(&mut self, server: u16, arrival: Nanos, frame: FrameId) {
-        let node = &mut self.servers.nodes[usize::from(server)];
+        let node = &mut self.servers.nodes[place(&self.servers.places, server)];
         let times = &self.servers.times;
         let done = match times.of(self.frames.get(frame), &mut node.warmth, &mut node.random) {
             Ok(cost) => node.cpu.take(arrival, cost),
@@ -206,7 +234,7 @@ impl Simulation {
 
     /// Handles a frame when a server's processor is done with it.
     pub(super) fn served(&mut self, server: u16, incarnation: u16, frame: FrameId) {
-        if self.servers.nodes[usize::from(server)].incarnation == incarnation {
+        if self.servers.node(server).incarnation == incarnation {
             self.serve(server, frame);
         } else {
             self.frames.free(frame);
@@ -215,7 +243,7 @@ impl Simulation {
 
     /// Passes a frame to the role of a server.
     pub(super) fn serve(&mut self, server: u16, frame: FrameId) {
-        let node = &mut self.servers.nodes[usize::from(server)];
+        let node = &mut self.servers.nodes[place(&self.servers.places, server)];
         if !node.up {
             self.frames.free(frame);
             return;
@@ -228,7 +256,7 @@ impl Simulation {
 
     /// Handles a timer event of a server.
     pub(super) fn server_timer(&mut self, server: u16, incarnation: u16) {
-        let node = &mut self.servers.nodes[usize::from(server)];
+        let node = &mut self.servers.nodes[place(&self.servers.places, server)];
         if node.incarnation != incarnation || node.wake > self.now {
             return;
         }
@@ -244,14 +272,14 @@ impl Simulation {
         let mut paid = paid;
         while !self.servers.actions.is_empty() {
             std::mem::swap(&mut self.servers.actions, &mut self.servers.calls);
-            let node = &mut self.servers.nodes[usize::from(server)];
+            let node = &mut self.servers.nodes[place(&self.servers.places, server)];
             for call in self.servers.calls.calls() {
                 let result = node.store.execute(&call);
                 node.role.on_stored(self.now, call.id, result, &mut self.servers.actions);
             }
             for index in 0..self.servers.calls.ranges().len() {
                 let (start, end) = self.servers.calls.ranges()[index];
-                let node = &mut self.servers.nodes[usize::from(server)];
+                let node = &mut self.servers.nodes[place(&self.servers.places, server)];
                 let bytes = &self.servers.calls.bytes()[start..end];
                 let host = &self.servers.times.host;
                 if !self.servers.times.ideal {
@@ -279,7 +307,7 @@ impl Simulation {
 
     /// Schedules the next timer of a server, if it is earlier than the one that is scheduled.
     fn wake_server(&mut self, server: u16) {
-        let node = &mut self.servers.nodes[usize::from(server)];
+        let node = &mut self.servers.nodes[place(&self.servers.places, server)];
         if let Some(due) = node.role.deadline().filter(|due| *due < node.wake) {
             node.wake = due;
             let incarnation = node.incarnation;
@@ -289,8 +317,8 @@ impl Simulation {
 
     /// The servers start with the rack.
     pub(super) fn wake_servers(&mut self) {
-        for server in 0..self.servers.nodes.len() {
-            self.wake_server(server as u16);
+        for at in 0..self.servers.nodes.len() {
+            self.wake_server(self.servers.nodes[at].number);
         }
     }
 
@@ -299,7 +327,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such server.
-    pub fn stop_server(&mut self, server: u16) -> Result<(), String> {
+    pub(super) fn stop_server(&mut self, server: u16) -> Result<(), String> {
         let node = self.server_node(server)?;
         node.up = false;
         node.incarnation = node.incarnation.wrapping_add(1);
@@ -311,7 +339,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such server.
-    pub fn start_server(&mut self, server: u16, keep_storage: bool) -> Result<(), String> {
+    pub(super) fn start_server(&mut self, server: u16, keep_storage: bool) -> Result<(), String> {
         let now = self.now;
         let spec = self.servers.config.clone();
         let node = self.server_node(server)?;
@@ -340,7 +368,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such server or factor.
-    pub fn slow_server(&mut self, server: u16, factor: f64) -> Result<(), String> {
+    pub(super) fn slow_server(&mut self, server: u16, factor: f64) -> Result<(), String> {
         if !(0.001..=1e6).contains(&factor) {
             return Err(format!("A server cannot be slower by {factor}; it is 0.001 to 1e6."));
         }
@@ -351,10 +379,10 @@ impl Simulation {
     }
 
     fn server_node(&mut self, server: u16) -> Result<&mut Node, String> {
-        let count = self.servers.nodes.len();
-        self.servers
-            .nodes
-            .get_mut(usize::from(server))
-            .ok_or_else(|| format!("There is no server {server}: the rack has {count}, from 0."))
+        let count = self.servers.places.len();
+        if usize::from(server) >= count {
+            return Err(format!("There is no server {server}: the rack has {count}, from 0."));
+        }
+        Ok(self.servers.node(server))
     }
 }

@@ -5,11 +5,12 @@ use netkv_roles::Nanos;
 use netkv_wire::CPU_PORT;
 
 use super::config::{RackConfig, SwitchConfig};
+use super::engines::Engines;
 use super::event::Event;
 use super::fabric::{NO_LINK, is_port};
 use super::frames::FrameId;
+use super::part::Part;
 use super::pipes::Pipes;
-use super::{Engines, Simulation};
 
 /// v1model's ports have 9 bits; port 511 means drop.
 pub(super) const PORTS: usize = 511;
@@ -63,7 +64,7 @@ impl Switches {
     }
 }
 
-impl Simulation {
+impl Part {
     /// Handles a frame that arrives at a switch.
     pub(super) fn at_switch(
         &mut self,
@@ -78,7 +79,7 @@ impl Simulation {
             self.frames.free(frame);
             return;
         };
-        let engine = &mut engines[usize::from(switch)];
+        let engine = engines.of(switch);
         let mut output = self.output.take().unwrap_or_default();
         engine.process(self.now, port, self.frames.get(frame), &mut output);
         // Before the output is stored, which then reuses this slot of the frames' memory.
@@ -128,12 +129,19 @@ impl Simulation {
                 continue;
             }
             let link = node.links.get(usize::from(port)).copied().unwrap_or(NO_LINK);
-            let frame = if link == NO_LINK { None } else { self.frames.add(bytes) };
-            match frame {
-                None => node.unrouted += 1,
-                Some(frame) if passes == 0 => self.put(link, at, frame),
+            let is_sent = if link == NO_LINK {
+                false
+            } else if passes == 0 {
+                self.put_bytes(link, at, bytes)
+            } else if let Some(frame) = self.frames.add(bytes) {
                 // Added to the link at `at`: frames that leave earlier must not wait for it.
-                Some(frame) => self.queue.push(at, Event::Leave { switch, port, frame }),
+                self.queue.push(at, Event::Leave { switch, port, frame });
+                true
+            } else {
+                false
+            };
+            if !is_sent {
+                self.switches.0[usize::from(switch)].unrouted += 1;
             }
         }
     }
@@ -154,7 +162,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such switch.
-    pub fn stop_switch(&mut self, switch: u16) -> Result<(), String> {
+    pub(super) fn stop_switch(&mut self, switch: u16) -> Result<(), String> {
         let node = self.switch_node(switch)?;
         node.up = false;
         node.incarnation = node.incarnation.wrapping_add(1);
@@ -167,7 +175,7 @@ impl Simulation {
     /// # Errors
     ///
     /// A sentence, if there is no such switch.
-    pub fn start_switch(&mut self, switch: u16) -> Result<(), String> {
+    pub(super) fn start_switch(&mut self, switch: u16) -> Result<(), String> {
         let node = self.switch_node(switch)?;
         node.up = true;
         let dropped = node.pipes.dropped;

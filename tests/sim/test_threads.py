@@ -1,0 +1,141 @@
+"""Parts of a rack that are simulated in threads: the results are those of one thread."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from typing import Any
+
+import pytest
+
+from netkv.lab.hardware import TopologySpec
+from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.scenarios import loader
+from netkv.scenarios.runner import run_scenario
+from netkv.scenarios.simulated import SimRun
+from netkv.sim.rack import SECOND, SimRack
+from netkv.soak.case_generator import generate
+from netkv.soak.run import Hooks, Outcome, play
+
+SEVERAL_SWITCHES = ("distnocache", "distcache", "distreach")
+SCHEMES = ("nocache", "netcache", "farreach", "netmc", "coordimc", "memcached", *SEVERAL_SWITCHES)
+
+
+def outcome(scheme: str, seed: int, threads: int) -> Outcome:
+    """That of a soak case, with crashes and impaired links."""
+
+    def use_threads(rack: SimRack) -> None:
+        rack.threads, rack.always_threads = threads, True
+
+    return play(generate(scheme, seed), Hooks(on_rack=use_threads))
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_two_threads_change_no_result(scheme: str, seed: int) -> None:
+    alone = outcome(scheme, seed, 1)
+    assert alone.operations > 1000
+    assert outcome(scheme, seed, 2) == alone
+
+
+@pytest.mark.parametrize("scheme", SEVERAL_SWITCHES)
+def test_threads_for_groups_of_switches_change_no_result(scheme: str) -> None:
+    # More threads than cores wait for each other in turns, so the case is a short one.
+    assert outcome(scheme, 3, 3) == outcome(scheme, 3, 1)
+
+
+def loaded(threads: int, **lab: Any) -> SimRack:
+    """A rack with thousands of requests outstanding."""
+    spec = RackSpec(
+        scheme="netcache",
+        retry=1,
+        deadline=60,
+        lab=LabSpec(
+            **{"servers": 32, "clients": 16, "cache_entries": 100, "scale": 1000, **lab},
+            profile="netcache-testbed",
+        ),
+        workload=WorkloadSpec(keys=10_000, writes=0.1, arrivals=ClosedLoop(outstanding=4000)),
+    )
+    rack = SimRack(spec)
+    rack.threads = threads
+    asyncio.run(rack.compile())
+    rack.bring_up()
+    rack.command({"do": "phase", "name": "measure"})
+    return rack
+
+
+TOPOLOGIES = {
+    "rack": TopologySpec(kind="rack"),
+    "racks": TopologySpec(kind="racks", racks=4),
+}
+
+
+@pytest.mark.parametrize("kind", TOPOLOGIES)
+def test_busy_rack_has_the_same_results_in_threads(kind: str) -> None:
+    def results(threads: int) -> list[Any]:
+        rack = loaded(threads, topology=TOPOLOGIES[kind])
+        seen: list[Any] = []
+        for _ in range(5):
+            rack.advance(rack.nanoseconds + SECOND // 25)
+            seen += [rack.take_sample().client_statistics, rack.statistics]
+        return seen
+
+    alone = results(1)
+    assert alone[-1]["events"] > 100_000
+    assert results(2) == alone
+    assert results(3) == alone
+
+
+def test_busy_rack_uses_threads() -> None:
+    rack = loaded(2)
+    rack.advance(rack.nanoseconds + SECOND // 10)
+    before, most, done = len(os.listdir("/proc/self/task")), 0, threading.Event()
+
+    def advance() -> None:
+        rack.advance(rack.nanoseconds + SECOND)
+        done.set()
+
+    thread = threading.Thread(target=advance)
+    thread.start()
+    while not done.is_set():
+        most = max(most, len(os.listdir("/proc/self/task")))
+    thread.join()
+    assert most == before + 2, "the thread of this test, and one of the simulation"
+
+
+def test_journal_is_the_same_in_threads() -> None:
+    def journal(threads: int) -> list[str]:
+        rack = loaded(threads)
+        rack.watch([], 500)
+        rack.advance(rack.nanoseconds + SECOND // 20)
+        return rack.journal()
+
+    alone = journal(1)
+    assert len(alone) == 500
+    assert journal(2) == alone
+
+
+async def test_run_alone_gets_the_cores_of_all_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+name: one-run
+mode: sim
+schemes: [netcache]
+lab: {servers: 2, cache_entries: 10}
+workload: {keys: 100, writes: 0.1, arrivals: {outstanding: 4}}
+warmup: 0.5
+duration: 1
+"""
+    seen: list[int] = []
+    original = SimRun.use_threads
+
+    def use_threads(run: SimRun, threads: int) -> None:
+        seen.append(threads)
+        original(run, threads)
+
+    monkeypatch.setattr(SimRun, "use_threads", use_threads)
+    scenario = loader.loads(text, "one-run.yaml")
+    alone = await run_scenario(scenario)
+    together = await run_scenario(scenario, jobs=3)
+    assert seen == [1, 3]
+    assert together.model_dump_json() == alone.model_dump_json()

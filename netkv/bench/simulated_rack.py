@@ -156,9 +156,9 @@ def measure(case: Case) -> Measured:
 def _speedup(rack: TimedRack, case: Case, step: int) -> float:
     """The median of turns with all threads, each against one before it with one thread."""
     rack.tells_apart = False
-    ratios = []
+    ratios: list[float] = []
     for _ in range(_TURNS):
-        speeds = []
+        speeds: list[float] = []
         for threads in (1, case.threads):
             rack.simulation.use_threads(threads)
             before, start = rack.statistics["events"], time.perf_counter()

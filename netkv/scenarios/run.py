@@ -58,6 +58,7 @@ class DrivenRun(ABC):
         self._on_phase = on_phase
         self.spec = self._scenario.rack(planned.scheme, planned.seed)
         self._clock = clock
+        self.threads = 1
         self._changes = Changes()
         self._load_part: tuple[float, float] | None = None
         """Begin and length of the newest part of the load, on the clock of the run; None before."""
@@ -76,7 +77,8 @@ class DrivenRun(ABC):
         return min((self._clock.now() - begun) / seconds, 1.0)
 
     def use_threads(self, threads: int) -> None:
-        """Before `run`: how many threads of this process a simulation may use."""
+        """How many threads of this process the run may use. Before `run`; live racks need none."""
+        self.threads = threads
 
     async def prepare(self) -> None:
         """Compiles the program; raises `NetkvError`."""

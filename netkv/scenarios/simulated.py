@@ -14,6 +14,8 @@ from netkv.sim.rack import SimRack, VirtualClock
 class SimRun(DrivenRun):
     """A run in virtual time."""
 
+    rack: SimRack
+
     def __init__(
         self,
         planned: PlannedRun,
@@ -33,4 +35,6 @@ class SimRun(DrivenRun):
         )
 
     def use_threads(self, threads: int) -> None:
+        """See `DrivenRun`."""
+        super().use_threads(threads)
         self.rack.threads = threads

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,10 +44,10 @@ def test_threads_for_groups_of_switches_change_no_result(scheme: str) -> None:
     assert outcome(scheme, 3, 3) == outcome(scheme, 3, 1)
 
 
-def loaded(threads: int, **lab: Any) -> SimRack:
+def loaded(scheme: str, threads: int, *, always: bool = False, **lab: Any) -> SimRack:
     """A rack with thousands of requests outstanding."""
     spec = RackSpec(
-        scheme="netcache",
+        scheme=scheme,
         retry=1,
         deadline=60,
         lab=LabSpec(
@@ -58,58 +57,63 @@ def loaded(threads: int, **lab: Any) -> SimRack:
         workload=WorkloadSpec(keys=10_000, writes=0.1, arrivals=ClosedLoop(outstanding=4000)),
     )
     rack = SimRack(spec)
-    rack.threads = threads
+    rack.threads, rack.always_threads = threads, always
     asyncio.run(rack.compile())
     rack.bring_up()
     rack.command({"do": "phase", "name": "measure"})
     return rack
 
 
-TOPOLOGIES = {
-    "rack": TopologySpec(kind="rack"),
-    "racks": TopologySpec(kind="racks", racks=4),
+BUSY = {
+    "netcache": TopologySpec(kind="rack"),
+    "netcache in racks": TopologySpec(kind="racks", racks=4),
+    # Here one controller has several groups of switches.
+    "distcache in layers": TopologySpec(kind="spine-leaf", layers=2, switches=3),
 }
 
 
-@pytest.mark.parametrize("kind", TOPOLOGIES)
-def test_busy_rack_has_the_same_results_in_threads(kind: str) -> None:
-    def results(threads: int) -> list[Any]:
-        rack = loaded(threads, topology=TOPOLOGIES[kind])
+@pytest.mark.parametrize("name", BUSY)
+def test_busy_rack_has_the_same_results_in_threads(name: str) -> None:
+    def results(threads: int, *, always: bool = False) -> list[Any]:
+        rack = loaded(name.split()[0], threads, always=always, topology=BUSY[name])
         seen: list[Any] = []
         for _ in range(5):
             rack.advance(rack.nanoseconds + SECOND // 25)
             seen += [rack.take_sample().client_statistics, rack.statistics]
+        asyncio.run(rack.stop())
         return seen
 
     alone = results(1)
     assert alone[-1]["events"] > 100_000
     assert results(2) == alone
-    assert results(3) == alone
+    assert results(3, always=True) == alone
 
 
-def test_busy_rack_uses_threads() -> None:
-    rack = loaded(2)
+def test_busy_rack_uses_threads_and_a_stopped_one_has_none() -> None:
+    def threads() -> int:
+        tasks = Path("/proc/self/task").glob("*/comm")
+        return sum(task.read_text(encoding="ascii") == "simulation\n" for task in tasks)
+
+    before = threads()
+    alone = loaded("netcache", 1)
+    alone.advance(alone.nanoseconds + SECOND // 10)
+    assert threads() == before
+    rack = loaded("netcache", 2)
+    assert threads() == before, "filling the caches is the work of the controller"
     rack.advance(rack.nanoseconds + SECOND // 10)
-    before, most, done = len(os.listdir("/proc/self/task")), 0, threading.Event()
-
-    def advance() -> None:
-        rack.advance(rack.nanoseconds + SECOND)
-        done.set()
-
-    thread = threading.Thread(target=advance)
-    thread.start()
-    while not done.is_set():
-        most = max(most, len(os.listdir("/proc/self/task")))
-    thread.join()
-    assert most == before + 2, "the thread of this test, and one of the simulation"
+    assert threads() == before + 1
+    asyncio.run(rack.stop())
+    assert threads() == before
 
 
 def test_journal_is_the_same_in_threads() -> None:
     def journal(threads: int) -> list[str]:
-        rack = loaded(threads)
+        rack = loaded("netcache", threads)
         rack.watch([], 500)
         rack.advance(rack.nanoseconds + SECOND // 20)
-        return rack.journal()
+        lines = rack.journal()
+        asyncio.run(rack.stop())
+        return lines
 
     alone = journal(1)
     assert len(alone) == 500

@@ -254,7 +254,7 @@ impl Simulation {
         self.rack.watch(&keys, limit);
     }
 
-    fn journal(&self) -> Vec<String> {
+    fn journal(&mut self) -> Vec<String> {
         self.rack.journal()
     }
 }

@@ -41,11 +41,6 @@ impl Outbox {
         self.frames.is_empty()
     }
 
-    /// When the first of its frames arrives.
-    pub(super) fn first_arrival(&self) -> Nanos {
-        self.frames.iter().map(|crossing| crossing.arrival).min().unwrap_or(Nanos::MAX)
-    }
-
     /// Calls `take` with each frame and its bytes, and removes them.
     pub(super) fn drain(&mut self, mut take: impl FnMut(Crossing, &[u8])) {
         let mut rest = &self.bytes[..];
@@ -131,7 +126,6 @@ mod tests {
         for at in 1..4 {
             sent(&mut outbox, at);
         }
-        assert_eq!(outbox.first_arrival(), 97);
         inbox.add(&mut outbox);
         assert!(outbox.is_empty());
         assert_eq!(taken(&mut inbox), (1, 99, vec![1]));

@@ -6,7 +6,7 @@
 //! from event to event, and a fault can happen at any nanosecond.
 //!
 //! A rack has parts ([`division`]), which advance in turns: each as far as no other part can send it
-//! anything, or at the same time in several threads ([`threads`]). In each part events of one time
+//! anything, or at the same time in several threads ([`parts`]). In each part events of one time
 //! are handled in the order of [`queue`], messages of control channels before all others. A message
 //! of a control channel arrives when all parts have come so far. So the results do not depend on
 //! how far the parts advance at a time, nor on the number of threads.
@@ -31,15 +31,17 @@ mod frames;
 mod hosts;
 mod journal;
 mod link;
+mod pace;
 mod part;
+mod parts;
 mod pipes;
 mod prefetch;
 mod queue;
 mod servers;
 mod switches;
 mod table_update;
-mod threads;
 mod warmth;
+mod worker;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,28 +58,19 @@ pub use config::{End, RackConfig};
 use control::Controls;
 pub use control::Notice;
 use division::Division;
-use engines::Engines;
 use journal::Journal;
 use link::LinkCounts;
 use part::Part;
+use parts::{Parts, lock_all};
 pub use table_update::TableUpdate;
-use threads::Pace;
-
-/// With several threads, their use is considered after so many events.
-const EVENTS_IN_TURN: u64 = 20_000;
 
 /// A rack in virtual time. See the module.
 pub struct Simulation {
     now: Nanos,
-    division: Division,
-    parts: Vec<Part>,
-    engines: Vec<Arc<SharedSwitch>>,
-    /// Maximum number of threads.
-    threads: usize,
-    /// Whether they are used even if they do not save time.
-    always_threads: bool,
-    /// How many events there have been.
-    pace: Pace,
+    parts: Parts,
+    engines: Arc<[Arc<SharedSwitch>]>,
+    /// Why the simulation cannot continue, if that was found while it was asked for something else.
+    failure: Option<String>,
 }
 
 impl Simulation {
@@ -105,24 +98,17 @@ impl Simulation {
             }
         }
         let division = Division::new(config);
-        let parts = (0..division.parts).map(|number| Part::new(config, &division, number));
-        let parts = parts.collect::<Result<_, _>>()?;
-        Ok(Self {
-            now: 0,
-            division,
-            parts,
-            engines,
-            threads: 1,
-            always_threads: false,
-            pace: Pace::default(),
-        })
+        let part = |number| Part::new(config, &division, number);
+        let parts = (0..division.parts).map(part).collect::<Result<_, _>>()?;
+        let engines: Arc<[_]> = engines.into();
+        let parts = Parts::new(parts, division, Arc::clone(&engines));
+        Ok(Self { now: 0, parts, engines, failure: None })
     }
 
     /// Lets up to so many threads simulate parts of the rack at the same time: while there is enough
     /// to do for them, or `always`. No result depends on it.
     pub fn use_threads(&mut self, threads: usize, always: bool) {
-        self.threads = threads.max(1);
-        self.always_threads = always;
+        self.parts.use_threads(threads, always);
     }
 
     /// The virtual time.
@@ -137,92 +123,40 @@ impl Simulation {
     ///
     /// A sentence, if the workload cannot continue as configured, or a role has failed.
     pub fn run(&mut self, until: Nanos) -> Result<Vec<Notice>, String> {
-        let all = self.engines.clone();
-        let mut locked = None;
-        for part in &mut self.parts {
-            part.controls.carried_out = None;
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
         }
+        let all = Arc::clone(&self.engines);
+        let mut locked = None;
+        let parts = &mut self.parts;
+        parts.groups_mut().for_each(|part| part.controls.carried_out = None);
         loop {
-            let end = self.control_due().min(until.saturating_add(1));
-            let reached = if self.is_worth_threads(end) {
-                locked = None;
-                self.in_threads(end, &all)?
-            } else {
-                self.in_turns(end, engines(&mut locked, &all, &self.division))?
-            };
-            let due = self.control_due();
+            let end = parts.control_due().min(until.saturating_add(1));
+            let reached = parts.advance(end, &all, &mut locked)?;
+            let due = parts.control_due();
             if reached < due.min(until) {
-                self.set_time(reached);
                 continue;
             }
             if due > until {
-                self.set_time(until);
+                parts.catch_up()?;
+                self.now = self.now.max(until);
+                parts.set_time(self.now);
                 return Ok(Vec::new());
             }
-            self.set_time(due);
-            let first = self.parts.iter_mut().find(|part| part.controls.due() == due);
-            if let Some(part) = first {
-                part.control_arrives(engines(&mut locked, &all, &self.division));
-                let notices = std::mem::take(&mut part.controls.notices);
-                // A write that is carried out here ends the turn at `until`, as the notice of another
-                // write does: what the caller does at that time comes before later events of the
-                // same time.
-                if !notices.is_empty() || part.controls.carried_out.is_some_and(|at| at >= until) {
-                    return Ok(notices);
-                }
+            self.now = self.now.max(due);
+            parts.set_time(self.now);
+            let locked = lock_all(&mut locked, &all, parts.division());
+            let Some(part) = parts.groups_mut().find(|part| part.controls.due() == due) else {
+                continue;
+            };
+            part.control_arrives(locked);
+            let notices = std::mem::take(&mut part.controls.notices);
+            // A write that is carried out here ends the turn at `until`, as the notice of another
+            // write does: what the caller does at that time comes before later events of the same
+            // time.
+            if !notices.is_empty() || part.controls.carried_out.is_some_and(|at| at >= until) {
+                return Ok(notices);
             }
-        }
-    }
-
-    fn is_worth_threads(&self, end: Nanos) -> bool {
-        let Self { division, parts, threads, pace, now, .. } = self;
-        let worth = || self.always_threads || pace.is_worth_threads(*now, end, division);
-        *threads > 1 && parts.len() > 1 && worth()
-    }
-
-    /// Advances all parts at the same time up to `end`, or up to the next message of a control
-    /// channel. Returns how far.
-    fn in_threads(&mut self, end: Nanos, engines: &[Arc<SharedSwitch>]) -> Result<Nanos, String> {
-        let Self { division, parts, threads, pace, now, .. } = self;
-        let before = events(parts);
-        let reached = threads::advance(parts, division, engines, *threads, pace, (*now, end))?;
-        pace.note(events(parts) - before, reached.saturating_sub(*now));
-        Ok(reached)
-    }
-
-    /// Advances one part after the other, up to `end` or up to the next message of a control channel.
-    /// Returns how far: less if threads may have become worth it.
-    fn in_turns(&mut self, end: Nanos, engines: &mut Engines<'_>) -> Result<Nanos, String> {
-        let Self { division, parts, threads, pace, now, .. } = self;
-        let stride = pace.stride(division.from_clients.min(division.between_switches));
-        let before = events(parts);
-        let limit = if *threads > 1 { before + EVENTS_IN_TURN } else { u64::MAX };
-        let mut end = end;
-        while let Some(next) = parts.iter_mut().filter_map(|part| part.next(end)).min() {
-            let mut until = next.saturating_add(stride).min(end);
-            for number in 0..parts.len() {
-                parts[number].advance(until, engines)?;
-                until = until.min(parts[number].controls.due());
-                deliver(parts, number);
-            }
-            end = end.min(control_due(parts));
-            if events(parts) > limit {
-                end = until;
-            }
-        }
-        pace.note(events(parts) - before, end.saturating_sub(*now));
-        Ok(end)
-    }
-
-    /// When the next message of a control channel arrives.
-    fn control_due(&self) -> Nanos {
-        control_due(&self.parts)
-    }
-
-    fn set_time(&mut self, now: Nanos) {
-        self.now = self.now.max(now);
-        for part in &mut self.parts {
-            part.now = self.now;
         }
     }
 
@@ -232,12 +166,13 @@ impl Simulation {
     ///
     /// A sentence that says what is wrong with the command.
     pub fn command(&mut self, text: &str) -> Result<Value, String> {
+        let command = Command::parse(text)?;
         let now = self.now;
         let clients = self.clients();
-        let command = Command::parse(text)?;
         let reply = clients.generator.as_mut().map(|it| it.carry_out(now, command)).transpose()?;
         clients.after_generator();
-        self.deliver_all();
+        let number = self.parts.division().of_clients();
+        self.parts.deliver(number);
         Ok(reply.unwrap_or_default())
     }
 
@@ -254,13 +189,15 @@ impl Simulation {
 
     /// Counts since the start; `_engine.pyi` describes them.
     pub fn statistics(&mut self) -> Value {
-        let cards = self.parts[0].card_counts();
-        let coordinator = self.division.of(End::Coordinator);
-        let parts = &self.parts;
+        self.catch_up();
+        let cards = self.parts.get(0).card_counts();
+        let coordinator = self.parts.division().of(End::Coordinator);
+        let coordinator = self.parts.get(coordinator).coordinators.counts();
+        let parts = || self.parts.each();
         let mut links = BTreeMap::<_, u64>::new();
         let mut sum = LinkCounts::default();
         let (mut lost, mut pipeline_drops, mut unrouted) = (0, 0, 0);
-        for part in parts {
+        for part in parts() {
             for (kind, bytes) in part.fabric.bytes_by_kind() {
                 *links.entry(kind).or_default() += bytes;
             }
@@ -273,25 +210,25 @@ impl Simulation {
             pipeline_drops += drops.0;
             unrouted += drops.1;
         }
-        let servers: BTreeMap<_, _> = parts.iter().flat_map(|part| part.servers.counts()).collect();
+        let servers: BTreeMap<_, _> = parts().flat_map(|part| part.servers.counts()).collect();
         let pending = |part: &Part| part.queue.len() + part.controls.under_way();
         let mut counts = json!({
-            "events": events(parts),
-            "pending": parts.iter().map(pending).sum::<usize>(),
-            "frames_under_way": parts.iter().map(|part| part.frames.count()).sum::<usize>(),
+            "events": parts().map(|part| part.events).sum::<u64>(),
+            "pending": parts().map(pending).sum::<usize>(),
+            "frames_under_way": parts().map(|part| part.frames.count()).sum::<usize>(),
             "frames": sum.frames,
             "bytes": sum.bytes,
             "link_drops": sum.dropped,
             "lost": lost,
             "pipeline_drops": pipeline_drops,
             "unrouted": unrouted,
-            "client_drops": parts.iter().map(|part| part.hosts.dropped).sum::<u64>(),
+            "client_drops": parts().map(|part| part.hosts.dropped).sum::<u64>(),
             "servers": servers.into_values().collect::<Vec<_>>(),
-            "coordinator": parts[coordinator].coordinators.counts(),
+            "coordinator": coordinator,
             "cards": cards,
             "links": links,
         });
-        for (name, count) in Controls::counts(parts.iter().map(|part| &part.controls)) {
+        for (name, count) in Controls::counts(parts().map(|part| &part.controls)) {
             counts[name] = count;
         }
         counts
@@ -300,15 +237,17 @@ impl Simulation {
     /// Starts a journal of the frames about these keys (of all frames, if no keys are given). It
     /// keeps the latest `limit` frames.
     pub fn watch(&mut self, keys: &[Key], limit: usize) {
-        for part in &mut self.parts {
+        self.catch_up();
+        for part in self.parts.all() {
             let frames = part.servers.frames();
             part.fabric.journal = Some(Journal::new(keys.to_vec(), limit, frames));
         }
     }
 
     /// The journal since [`Simulation::watch`], one line for each frame.
-    pub fn journal(&self) -> Vec<String> {
-        Journal::lines(self.parts.iter().filter_map(|part| part.fabric.journal.as_ref()))
+    pub fn journal(&mut self) -> Vec<String> {
+        self.catch_up();
+        Journal::lines(self.parts.each().filter_map(|part| part.fabric.journal.as_ref()))
     }
 
     /// Sets the impairments of the link at this end: of frames to it, of frames from it. `None`
@@ -323,7 +262,8 @@ impl Simulation {
         to: Option<Impairment>,
         from: Option<Impairment>,
     ) -> Result<(), String> {
-        self.parts.iter_mut().try_for_each(|part| part.impair(end, to, from))
+        self.catch_up();
+        self.parts.all().try_for_each(|part| part.impair(end, to, from))
     }
 
     /// Sends a table write to a switch. Without its update, [`Simulation::run`] returns a notice for
@@ -472,47 +412,24 @@ impl Simulation {
         self.part_of(End::Card(card, 0)).set_card(card, up)
     }
 
+    /// The part of a node that is no client.
     fn part_of(&mut self, end: End) -> &mut Part {
-        &mut self.parts[self.division.of(end)]
+        let number = self.parts.division().of(end);
+        self.parts.get(number)
     }
 
     fn clients(&mut self) -> &mut Part {
-        &mut self.parts[self.division.of_clients()]
+        self.catch_up();
+        let number = self.parts.division().of_clients();
+        let clients = self.parts.get(number);
+        clients.now = self.now;
+        clients
     }
 
-    fn deliver_all(&mut self) {
-        for number in 0..self.parts.len() {
-            deliver(&mut self.parts, number);
+    /// Simulates the clients until now.
+    fn catch_up(&mut self) {
+        if let Err(failure) = self.parts.catch_up() {
+            self.failure.get_or_insert(failure);
         }
     }
-}
-
-/// Events since the start.
-fn events(parts: &[Part]) -> u64 {
-    parts.iter().map(|part| part.events).sum()
-}
-
-/// When the next message of a control channel arrives.
-fn control_due(parts: &[Part]) -> Nanos {
-    parts.iter().map(|part| part.controls.due()).min().unwrap_or(Nanos::MAX)
-}
-
-/// Delivers what a part has sent to others.
-fn deliver(parts: &mut [Part], from: usize) {
-    for to in 0..parts.len() {
-        if !parts[from].outboxes[to].is_empty() {
-            let mut outbox = std::mem::take(&mut parts[from].outboxes[to]);
-            parts[to].receive_from(from, &mut outbox);
-            parts[from].outboxes[to] = outbox;
-        }
-    }
-}
-
-/// Locks the programs of all switches, if they are not.
-fn engines<'a, 'b>(
-    locked: &'b mut Option<Engines<'a>>,
-    all: &'a [Arc<SharedSwitch>],
-    division: &Division,
-) -> &'b mut Engines<'a> {
-    locked.get_or_insert_with(|| Engines::lock(all, division, |_| true))
 }

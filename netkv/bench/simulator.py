@@ -246,7 +246,7 @@ def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> Simul
         seen = Measured.model_validate_json(_measured(row, "simulated_rack"))
         results.append(_result(row.case, seen))
         if seen.speedup is not None:
-            speedups[_speedup_name(row.case)] = round(seen.speedup, 2)
+            speedups[speed_name(row.case)] = round(seen.speedup, 2)
         if turns:
             turns.append(_alone(row.case))
             beside[ratio_name(row, rows)] = _to_program(seen, turns)
@@ -375,7 +375,8 @@ def ratio_name(row: Row, rows: Sequence[Row]) -> str:
     return f"{case.scheme}/{_skew(case)}{sizes}: rack/program alone"
 
 
-def _speedup_name(case: Case) -> str:
+def speed_name(case: Case) -> str:
+    """The name of the ratio of the speed with all threads to that with one, in the document."""
     rack = "" if case.topology.kind == "rack" else f"/{case.topology.describe()}"
     return f"{case.scheme}/{_skew(case)}{rack}: speed, {case.threads} threads/1"
 

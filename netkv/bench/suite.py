@@ -168,6 +168,11 @@ def _simulator(plan: Plan, progress: Progress) -> Part:
         for row in rows
         if (name := simulator.ratio_name(row, rows)) in found.ratios
     ]
+    figures += [
+        Figure(name=name, value=found.ratios[name])
+        for row in rows
+        if (name := simulator.speed_name(row.case)) in found.ratios
+    ]
     return Part(benchmark="bench sim", figures=figures, document=found.to_json())
 
 

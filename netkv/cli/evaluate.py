@@ -46,7 +46,7 @@ def evaluate(
     ] = False,
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, help="Runs at a time, each in a process (default: one per core)."),
+        typer.Option(min=1, help="Runs at a time (default: one per core)."),
     ] = None,
     json: Json = False,
 ) -> None:

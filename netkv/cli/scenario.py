@@ -46,8 +46,9 @@ Jobs = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Simulated runs at a time, each in a process (default: one per core, or a single "
-        "process for less than 10 s of work). The results are the same.",
+        help="Simulated runs at a time, each in a process; with fewer runs, threads for each "
+        "(default: one per core, or a single process with one thread for less than 10 s of work). "
+        "The results are the same.",
     ),
 ]
 

@@ -65,12 +65,16 @@ def test_caches_and_more_switches_are_measured_too() -> None:
     spine_leaf = TopologySpec(kind="spine-leaf", layers=2, switches=2)
     rows = [
         simulator.Row(small),
-        simulator.Row(small.model_copy(update={"topology": spine_leaf})),
+        simulator.Row(small.model_copy(update={"topology": spine_leaf, "threads": 2})),
     ]
     steps: list[int] = []
     found = simulator.run(rows, lambda at, _count, _label: steps.append(at))
     assert steps == [0, 1, 2]
     assert [each.switches for each in found.results] == [1, 5]
+    (speed,) = [
+        ratio for name, ratio in found.ratios.items() if name.endswith("speed, 2 threads/1")
+    ]
+    assert speed > 0
     for each in found.results:
         assert each.hit_ratio is not None
         assert 0 < each.hit_ratio < 1

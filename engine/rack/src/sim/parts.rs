@@ -13,6 +13,7 @@
 //!    now ([`Parts::catch_up`]).
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use netkv_dataplane::SharedSwitch;
 use netkv_roles::Nanos;
@@ -24,8 +25,9 @@ use super::pace::Pace;
 use super::part::Part;
 use super::worker::{Job, Worker, wait};
 
-/// With several threads, their use is considered after so many events.
-const EVENTS_IN_TURN: u64 = 20_000;
+/// With several threads, their use is considered again after so many events in turns, or in threads.
+const EVENTS_IN_TURNS: u64 = 20_000;
+const EVENTS_IN_THREADS: u64 = 100_000;
 
 pub(super) struct Parts {
     division: Arc<Division>,
@@ -151,9 +153,9 @@ impl Parts {
         locked: &mut Option<Engines<'a>>,
     ) -> Result<Nanos, String> {
         let began = self.reached();
-        let step = self.step();
-        let worth = self.always_threads || self.pace.is_worth_threads(step);
-        let reached = if self.threads > 1 && worth {
+        let (step, start) = (self.step(), Instant::now());
+        let threads = self.threads > 1 && (self.always_threads || self.pace.is_worth_threads(step));
+        let reached = if threads {
             *locked = None;
             self.in_threads(end)?
         } else {
@@ -163,6 +165,7 @@ impl Parts {
         };
         let events = std::mem::take(&mut self.events);
         self.pace.note(events, reached.saturating_sub(began));
+        self.pace.compare(threads, events, start.elapsed());
         Ok(reached)
     }
 
@@ -208,7 +211,7 @@ impl Parts {
                 until = until.min(self.get(number).controls.due());
             }
             end = end.min(self.control_due());
-            if self.threads > 1 && self.events > EVENTS_IN_TURN {
+            if self.threads > 1 && self.events > EVENTS_IN_TURNS {
                 end = until;
             }
         }
@@ -256,6 +259,10 @@ impl Parts {
             self.collect()?;
             // A worker may have the group of an earlier message by now.
             end = end.min(self.control_due());
+            if self.events > EVENTS_IN_THREADS {
+                let most = self.groups().map(|group| self.done[group]).max();
+                end = end.min(most.unwrap_or(end));
+            }
             if self.groups().all(|group| self.done[group] >= end) {
                 return Ok(end);
             }

@@ -5,11 +5,11 @@
 //! each packet runs through the switch's program, and each request through the roles. Time advances
 //! from event to event, and a fault can happen at any nanosecond.
 //!
-//! A rack has parts ([`division`]), which advance in turns: each as far as no other part can send it
-//! anything, or at the same time in several threads ([`parts`]). In each part events of one time
-//! are handled in the order of [`queue`], messages of control channels before all others. A message
-//! of a control channel arrives when all parts have come so far. So the results do not depend on
-//! how far the parts advance at a time, nor on the number of threads.
+//! A rack has parts ([`division`]), which advance in turns or in several threads, each as far as no
+//! other part can send it anything ([`parts`]). In each part, events of one time are handled in the
+//! order of [`queue`]. A message of a control channel arrives when all switches have handled what was
+//! before it, and comes before other events of its time. So no result depends on how far the parts
+//! advance at a time, nor on the number of threads.
 //!
 //! The caller runs the controllers, and executes table writes that come without a [`TableUpdate`]:
 //! [`Simulation::run`] returns whenever a message for them has arrived (a [`Notice`]). The caller

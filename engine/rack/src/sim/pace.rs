@@ -28,8 +28,8 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// How far parts advance at a time, at most `longest`: what they send each other should be in the
-    /// nearer caches when it arrives.
+    /// How far parts advance at a time, at most `longest`. With short steps few frames between parts
+    /// are stored, and parts in threads need not wait long for each other.
     pub(super) fn stride(&self, longest: Nanos) -> Nanos {
         if self.rate * longest as f64 <= STRIDE {
             return longest;

@@ -9,6 +9,11 @@ use super::division::Division;
 pub(super) struct Engines<'a>(Vec<Option<SwitchGuard<'a>>>);
 
 impl<'a> Engines<'a> {
+    /// For a part without switches.
+    pub(super) fn none() -> Self {
+        Self(Vec::new())
+    }
+
     /// Locks the programs of the switches of some parts.
     pub(super) fn lock(
         all: &'a [Arc<SharedSwitch>],

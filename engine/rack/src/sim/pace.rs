@@ -37,9 +37,9 @@ impl Pace {
         (STRIDE / self.rate) as Nanos + 1
     }
 
-    /// Whether threads are worth it: there is enough to do in a step for two of them, and they were
-    /// faster when both ways were last compared.
-    pub(super) fn is_worth_threads(&mut self, step: Nanos) -> bool {
+    /// Whether the next events are for several threads: there is enough to do in a step for two of
+    /// them, and they were faster when both ways were last compared, or it is time to try again.
+    pub(super) fn chooses_threads(&mut self, step: Nanos) -> bool {
         if self.rate * (step as f64) < WORTH_THREADS {
             return false;
         }
@@ -106,27 +106,27 @@ mod tests {
     fn few_events_are_not_worth_threads() {
         let mut pace = busy();
         compare(&mut pace, false, 20_000, 300);
-        assert!(pace.is_worth_threads(50_000));
-        assert!(!pace.is_worth_threads(5_000));
+        assert!(pace.chooses_threads(50_000));
+        assert!(!pace.chooses_threads(5_000));
     }
 
     #[test]
     fn the_faster_way_is_taken_and_the_other_one_tried_now_and_then() {
         let mut pace = busy();
-        assert!(!pace.is_worth_threads(50_000), "the time in turns is not known");
+        assert!(!pace.chooses_threads(50_000), "the time in turns is not known");
         compare(&mut pace, false, 20_000, 300);
-        assert!(pace.is_worth_threads(50_000), "the time in threads is not known");
+        assert!(pace.chooses_threads(50_000), "the time in threads is not known");
         compare(&mut pace, true, 20_000, 500);
-        assert!(!pace.is_worth_threads(50_000), "threads are slower");
+        assert!(!pace.chooses_threads(50_000), "threads are slower");
         compare(&mut pace, false, TRIAL, 300);
-        assert!(pace.is_worth_threads(50_000), "a trial");
+        assert!(pace.chooses_threads(50_000), "a trial");
         compare(&mut pace, true, 20_000, 100);
-        assert!(!pace.is_worth_threads(50_000), "300 on the average of both");
+        assert!(!pace.chooses_threads(50_000), "300 on the average of both");
         compare(&mut pace, false, TRIAL, 300);
-        assert!(pace.is_worth_threads(50_000));
+        assert!(pace.chooses_threads(50_000));
         compare(&mut pace, true, 20_000, 100);
-        assert!(pace.is_worth_threads(50_000), "threads are faster now");
+        assert!(pace.chooses_threads(50_000), "threads are faster now");
         compare(&mut pace, true, 100, 100_000);
-        assert!(pace.is_worth_threads(50_000), "100 events say nothing");
+        assert!(pace.chooses_threads(50_000), "100 events say nothing");
     }
 }

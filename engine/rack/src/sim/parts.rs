@@ -154,14 +154,13 @@ impl Parts {
     ) -> Result<Nanos, String> {
         let began = self.reached();
         let (step, start) = (self.step(), Instant::now());
-        let threads = self.threads > 1 && (self.always_threads || self.pace.is_worth_threads(step));
+        let threads = self.threads > 1 && (self.always_threads || self.pace.chooses_threads(step));
         let reached = if threads {
             *locked = None;
             self.in_threads(end)?
         } else {
-            let locked = lock_all(locked, engines, &self.division);
-            self.catch_up_with(locked)?;
-            self.in_turns(end, locked)?
+            self.catch_up()?;
+            self.in_turns(end, lock_all(locked, engines, &self.division))?
         };
         let events = std::mem::take(&mut self.events);
         self.pace.note(events, reached.saturating_sub(began));
@@ -179,22 +178,10 @@ impl Parts {
         while self.parts[clients].is_none() {
             self.collect_one()?;
         }
-        if self.done[clients] < self.reached() {
-            let (division, engines) = (Arc::clone(&self.division), Arc::clone(&self.engines));
-            let mut locked = Engines::lock(&engines, &division, |part| part == clients);
-            self.catch_up_with(&mut locked)?;
-        }
-        Ok(())
-    }
-
-    fn catch_up_with(&mut self, engines: &mut Engines<'_>) -> Result<(), String> {
-        let clients = self.division.of_clients();
-        while self.parts[clients].is_none() {
-            self.collect_one()?;
-        }
         let until = self.reached();
         if self.done[clients] < until {
-            self.advance_part(clients, until, engines)?;
+            // If there are several parts, that of the clients has no switch.
+            self.advance_part(clients, until, &mut Engines::none())?;
         }
         Ok(())
     }
@@ -257,7 +244,7 @@ impl Parts {
         let mut end = end;
         loop {
             self.collect()?;
-            // A worker may have the group of an earlier message by now.
+            // The time of a message stays in force while a worker has the group that it is for.
             end = end.min(self.control_due());
             if self.events > EVENTS_IN_THREADS {
                 let most = self.groups().map(|group| self.done[group]).max();
@@ -282,7 +269,7 @@ impl Parts {
                     continue;
                 }
                 let job_is_long = until - self.done[number] >= least_job;
-                let idle = self.workers.iter_mut().find(|worker| worker.part.is_none());
+                let idle = self.workers.iter_mut().find(|worker| worker.is_idle());
                 match idle {
                     Some(worker) if number > 0 && job_is_long => {
                         if let Some(part) = self.parts[number].take() {
@@ -339,8 +326,7 @@ impl Parts {
     /// Waits until a worker is done, if one has a part, and takes it.
     fn collect_one(&mut self) -> Result<(), String> {
         let workers = &self.workers;
-        let at_work = |worker: &Worker| worker.part.is_some();
-        wait(|| workers.iter().any(Worker::is_done) || !workers.iter().any(at_work));
+        wait(|| workers.iter().any(Worker::is_done) || workers.iter().all(Worker::is_idle));
         self.collect()
     }
 }

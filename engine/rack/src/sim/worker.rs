@@ -27,8 +27,6 @@ pub(super) struct Job {
 
 pub(super) struct Worker {
     shared: Arc<Shared>,
-    /// The part that it has.
-    pub part: Option<usize>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -60,17 +58,21 @@ impl Worker {
         let its = Arc::clone(&shared);
         let thread = thread::Builder::new().name("simulation".to_owned());
         let thread = thread.spawn(move || its.work(&division, &engines))?;
-        Ok(Self { shared, part: None, thread: Some(thread) })
+        Ok(Self { shared, thread: Some(thread) })
     }
 
     /// Gives an idle worker a job.
     pub(super) fn begin(&mut self, job: Job) {
-        self.part = Some(job.number);
         *self.shared.slot() = Slot::Job(job);
         self.shared.state.store(HAS_JOB, Ordering::Release);
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
         }
+    }
+
+    /// Whether it has no part: no job, or one that was taken back.
+    pub(super) fn is_idle(&self) -> bool {
+        self.shared.state.load(Ordering::Acquire) == IDLE
     }
 
     /// Whether its job is done.
@@ -89,7 +91,6 @@ impl Worker {
         }
         let Slot::Done(job, result) = std::mem::take(&mut *self.shared.slot()) else { return None };
         self.shared.state.store(IDLE, Ordering::Release);
-        self.part = None;
         Some((job, result.unwrap_or_else(|panic| resume_unwind(panic))))
     }
 }

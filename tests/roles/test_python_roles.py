@@ -28,10 +28,10 @@ SPEC = RackSpec(
 SPAN_NS = SECOND // 200
 
 
-def loaded_rack(spec: RackSpec = SPEC, **changed: Any) -> SimRack:
-    """A rack of NoCache with other roles, under load."""
-    scheme = dataclasses.replace(schemes.get("nocache"), **changed)
-    rack = started(spec, scheme=scheme)
+def loaded_rack(spec: RackSpec = SPEC, *, threads: int = 1, **changed: Any) -> SimRack:
+    """A rack with other roles, under load."""
+    scheme = dataclasses.replace(schemes.get(spec.scheme), **changed)
+    rack = started(spec, scheme=scheme, threads=threads)
     rack.command({"do": "phase", "name": "measure"})
     return rack
 
@@ -52,6 +52,7 @@ def verified(rack: SimRack) -> dict[str, Any]:
 # --------------------------------------------------------------- equivalents of the engine
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("service_rate", [None, 20_000])
 @pytest.mark.parametrize(
     "changed",
@@ -62,13 +63,14 @@ def verified(rack: SimRack) -> dict[str, Any]:
     ids=["server", "client"],
 )
 def test_python_role_gives_the_same_results_as_the_engines(
-    changed: dict[str, str], service_rate: float | None
+    changed: dict[str, str], service_rate: float | None, threads: int
 ) -> None:
     """With the same seed, links that lose and duplicate frames, and a server crash."""
     lab = SPEC.lab.model_copy(update={"service_rate": service_rate, "server_processes": 2})
     documents = []
     for roles_of_rack in ({}, changed):
-        rack = loaded_rack(SPEC.model_copy(update={"lab": lab, "retry": 0.001}), **roles_of_rack)
+        spec = SPEC.model_copy(update={"lab": lab, "retry": 0.001})
+        rack = loaded_rack(spec, threads=threads, **roles_of_rack)
         taken = [sample(rack)]
         asyncio.run(rack.link("servers-1").impair("to", {"loss": 0.1, "duplicate": 0.2}))
         asyncio.run(rack.link("client").impair("to", {"loss": 0.1, "reorder": 0.2}))
@@ -164,9 +166,28 @@ def test_client_can_ignore_answers() -> None:
     assert counts["own_writes"] == counts["writes"] > 0
 
 
+def test_thread_in_a_role_does_not_wait_for_the_one_that_waits_for_it() -> None:
+    """The clients may be behind when a message for a controller has arrived."""
+    lab = SPEC.lab.model_copy(update={"cache_entries": 10, "hot_threshold": 1})
+    spec = SPEC.model_copy(update={"scheme": "netcache", "lab": lab})
+    for ask in ("statistics", "sample"):
+        rack = loaded_rack(spec, threads=2, client_role="python:netkv.roles:SingleKeyClient")
+        simulation = rack.simulation
+        asked = 0
+        for _ in range(1000):
+            if asked < 50 and simulation.run(simulation.now() + SPAN_NS):
+                getattr(simulation, ask)()
+                asked += 1
+        assert asked == 50
+        # The thread may be in a role when the rack ends, too.
+        del simulation
+        asyncio.run(rack.stop())
+
+
 # ---------------------------------------------------------------------------------- faults
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
@@ -195,9 +216,10 @@ def test_client_can_ignore_answers() -> None:
     ids=lambda value: "".join(value.values()) if isinstance(value, dict) else "",
 )
 def test_exception_ends_the_run_with_a_message(
-    changed: dict[str, str], sentence: str, caplog: pytest.LogCaptureFixture
+    changed: dict[str, str], sentence: str, threads: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rack = loaded_rack(SPEC, **{kind: EXAMPLES + name for kind, name in changed.items()})
+    failing = {kind: EXAMPLES + name for kind, name in changed.items()}
+    rack = loaded_rack(SPEC, threads=threads, **failing)
     caplog.set_level(logging.INFO, "netkv.roles")
     with pytest.raises(NetkvError, match=sentence) as raised:
         sample(rack)

@@ -21,9 +21,12 @@ def started(
     profile: Profile | None = None,
     scheme: Scheme | None = None,
     on_write: Callable[[str, base.TableWrite, str], None] | None = None,
+    threads: int = 1,
 ) -> SimRack:
-    """A rack that is up and idle; `on_write` as in `SimRack`."""
+    """A rack that is up and idle; `on_write` as in `SimRack`. `threads` are used even where that
+    takes longer."""
     rack = SimRack(spec, profile=profile, scheme=scheme, on_write=on_write)
+    rack.threads, rack.always_threads = threads, True
     asyncio.run(rack.compile())
     rack.bring_up()
     return rack

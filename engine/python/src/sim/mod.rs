@@ -180,17 +180,17 @@ impl Simulation {
         self.rack.packet_out(switch, frame).map_err(wrong)
     }
 
-    fn command(&mut self, text: &str) -> PyResult<String> {
-        self.rack.command(text).map(|reply| reply.to_string()).map_err(wrong)
+    fn command(&mut self, py: Python<'_>, text: &str) -> PyResult<String> {
+        self.at_rest(py).command(text).map(|reply| reply.to_string()).map_err(wrong)
     }
 
     fn sample<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let sample = self.rack.sample();
+        let sample = self.at_rest(py).sample();
         json::to_python(py, &sample)
     }
 
     fn statistics<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, &self.rack.statistics())
+        json::to_python(py, &self.at_rest(py).statistics())
     }
 
     fn stop_switch(&mut self, switch: u16) -> PyResult<()> {
@@ -221,8 +221,8 @@ impl Simulation {
         self.rack.start_coordinator().map_err(wrong)
     }
 
-    fn set_client(&mut self, client: u16, up: bool) -> PyResult<()> {
-        self.rack.set_client(client, up).map_err(wrong)
+    fn set_client(&mut self, py: Python<'_>, client: u16, up: bool) -> PyResult<()> {
+        self.at_rest(py).set_client(client, up).map_err(wrong)
     }
 
     fn set_card(&mut self, card: u16, up: bool) -> PyResult<()> {
@@ -240,6 +240,7 @@ impl Simulation {
     #[pyo3(signature = (kind, number, to = None, from_ = None, port = 0))]
     fn impair(
         &mut self,
+        py: Python<'_>,
         kind: &str,
         number: u16,
         to: Option<&str>,
@@ -247,19 +248,35 @@ impl Simulation {
         port: u16,
     ) -> PyResult<()> {
         let parse = |text: Option<&str>| text.map(Impairment::parse).transpose().map_err(wrong);
-        self.rack.impair(end(kind, number, port)?, parse(to)?, parse(from_)?).map_err(wrong)
+        self.at_rest(py).impair(end(kind, number, port)?, parse(to)?, parse(from_)?).map_err(wrong)
     }
 
-    fn watch(&mut self, keys: Vec<[u8; 16]>, limit: usize) {
-        self.rack.watch(&keys, limit);
+    fn watch(&mut self, py: Python<'_>, keys: Vec<[u8; 16]>, limit: usize) {
+        self.at_rest(py).watch(&keys, limit);
     }
 
-    fn journal(&mut self) -> Vec<String> {
-        self.rack.journal()
+    fn journal(&mut self, py: Python<'_>) -> Vec<String> {
+        self.at_rest(py).journal()
+    }
+}
+
+impl Drop for Simulation {
+    fn drop(&mut self) {
+        Python::attach(|py| {
+            self.at_rest(py);
+        });
     }
 }
 
 impl Simulation {
+    /// The rack, when no other thread simulates a part of it. That thread may be in a role in Python,
+    /// which waits for this one to release the interpreter.
+    fn at_rest(&mut self, py: Python<'_>) -> &mut Rack {
+        let rack = &mut self.rack;
+        py.detach(|| rack.rest());
+        rack
+    }
+
     fn channel(&mut self, switch: u16) -> Option<&mut Channel> {
         self.channels.get_mut(&switch)
     }

@@ -111,6 +111,14 @@ impl Simulation {
         self.parts.use_threads(threads, always);
     }
 
+    /// Waits until no other thread simulates a part, as each function does that concerns clients or
+    /// all nodes. Another thread may be in a role of the caller, and needs what that role needs.
+    pub fn rest(&mut self) {
+        if let Err(failure) = self.parts.rest() {
+            self.failure.get_or_insert(failure);
+        }
+    }
+
     /// The virtual time.
     pub fn now(&self) -> Nanos {
         self.now

@@ -168,16 +168,26 @@ impl Parts {
         Ok(reached)
     }
 
+    /// Waits until no worker has a part.
+    ///
+    /// # Errors
+    ///
+    /// As [`Parts::advance`].
+    pub(super) fn rest(&mut self) -> Result<(), String> {
+        while self.parts.iter().any(Option::is_none) {
+            self.collect_one()?;
+        }
+        Ok(())
+    }
+
     /// Advances the clients as far as the groups are.
     ///
     /// # Errors
     ///
     /// As [`Parts::advance`].
     pub(super) fn catch_up(&mut self) -> Result<(), String> {
+        self.rest()?;
         let clients = self.division.of_clients();
-        while self.parts[clients].is_none() {
-            self.collect_one()?;
-        }
         let until = self.reached();
         if self.done[clients] < until {
             // If there are several parts, that of the clients has no switch.

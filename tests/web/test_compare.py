@@ -215,6 +215,21 @@ def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> Non
     expect(page.locator("#comparison")).to_contain_text("failed")
 
 
+def test_click_is_not_lost_when_a_run_ends_meanwhile(served: Served, page: Page) -> None:
+    others = record_comparison(served.store)
+    with live_run(served.store, reported=6) as live:
+        show(page, served, ["live", *others])
+        wait_for_traces(page, "overlay", 3)
+        page.locator(f"#without-{others[0]}").hover()
+        page.mouse.down()
+        with page.expect_response("**/compare?*"):
+            live.finish()
+        page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
+        page.mouse.up()
+        expect(page.locator(".chip")).to_have_count(2)
+        expect(page.locator("#comparison")).to_contain_text("live")
+
+
 def test_long_name_of_a_metric_is_not_wider_than_a_phone(served: Served, page: Page) -> None:
     run = start("long", "farreach")
     with StoreSink(served.store) as sink:

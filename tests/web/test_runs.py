@@ -242,6 +242,22 @@ def test_running_row_follows_the_stream(served: Served, page: Page) -> None:
     expect(page.locator("tr[data-run=live]")).to_contain_text("failed")
 
 
+def test_click_is_not_lost_when_a_run_ends_meanwhile(served: Served, page: Page) -> None:
+    run, _ = record_comparison(served.store)
+    with live_run(served.store, reported=6) as live:
+        page.goto(f"{served.url}/#/runs")
+        expect(page.locator("tr[data-run=live]")).to_contain_text("running")
+        page.locator(f"#run-{run}").hover()
+        page.mouse.down()
+        with page.expect_response("**/runs?*"):
+            live.finish()
+        page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
+        page.mouse.up()
+        expect(page.locator("#selected")).to_have_text("1 selected")
+        expect(page.locator(f"#run-{run}")).to_be_checked()
+        expect(page.locator("tr[data-run=live]")).to_contain_text("done")
+
+
 def test_text_of_a_run_never_becomes_markup(served: Served, page: Page) -> None:
     nasty = "<img src=x onerror=alert(1)>"
     with StoreSink(served.store) as sink:

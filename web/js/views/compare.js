@@ -7,6 +7,7 @@ import * as jobs from "../core/jobs.js";
 import { looksOf } from "../core/looks.js";
 import { metric } from "../core/metrics.js";
 import * as plotly from "../core/plotly.js";
+import { afterPress } from "../core/press.js";
 import * as router from "../core/router.js";
 import * as series from "../core/series.js";
 import { newest } from "../parts/newest.js";
@@ -90,7 +91,7 @@ export function mount(place) {
       const byId = new Map(stored.runs.map((run) => [run.id, run]));
       runs = ids.map((id) => byId.get(id)).filter((run) => run !== undefined);
       fill(notes, ...ids.filter((id) => !byId.has(id)).map((id) => make("p", { class: "problem" }, `There is no run '${id}'. It may have been deleted.`)));
-      renderHead();
+      afterPress(renderHead);
       draw();
       if (table.hidden) fill(table, make("p", { class: "empty" }, "Comparing …"));
       table.hidden = !runs.length;
@@ -118,8 +119,8 @@ export function mount(place) {
     verdicts = judged.flatMap((each) => each.thresholds);
     pinned = pins.flatMap((each) => each.runs);
     // A baseline that is not among the runs is a row of the table.
-    renderHead();
-    renderTables();
+    afterPress(renderHead);
+    afterPress(renderTables);
     draw();
   }
 

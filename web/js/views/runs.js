@@ -4,6 +4,7 @@ import { get, send, url } from "../core/api.js";
 import { fill, make } from "../core/dom.js";
 import { count } from "../core/format.js";
 import * as jobs from "../core/jobs.js";
+import { afterPress } from "../core/press.js";
 import * as router from "../core/router.js";
 import * as stream from "../core/stream.js";
 import * as columns from "./runs/columns.js";
@@ -105,7 +106,7 @@ export function mount(place) {
       fill(problem);
       // The newest state of what is selected; runs of other pages stay as they were.
       for (const run of answer.runs) if (selected.has(run.id)) selected.set(run.id, run);
-      render();
+      afterPress(render);
     } catch (error) {
       if (mine === newest) failed(error);
     }

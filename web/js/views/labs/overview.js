@@ -5,6 +5,7 @@ import { fill, make, table } from "../../core/dom.js";
 import { NOTHING, duration, rate } from "../../core/format.js";
 import * as labs from "../../core/labs.js";
 import { lookOf } from "../../core/looks.js";
+import { afterPress } from "../../core/press.js";
 import { swatch } from "../../core/dom.js";
 import * as router from "../../core/router.js";
 import { confirm } from "../../parts/dialog.js";
@@ -25,8 +26,16 @@ export function overview(place) {
   const summaries = new Map();
   let asked = "";
   let drawn = "";
+  /** The labs in the list. @type {labs.Known[]} */
+  let shown = [];
   /** @type {Map<string, () => void>} */
   const cells = new Map();
+
+  function drawList() {
+    cells.clear();
+    fill(list, shown.length ? table(["name", "scheme", "state", "topology", "nodes", "operations/s", "age", ""], shown.map(row)) : make("p", { class: "empty" }, "No lab is up. A lab is a rack of processes on this machine: bring one up below, or with ‘netkv up’."));
+    for (const each of cells.values()) each();
+  }
 
   /** @param {Map<string, labs.Known>} known */
   async function render(known) {
@@ -42,8 +51,8 @@ export function overview(place) {
     const shape = JSON.stringify([key, all.map(({ update }) => [update.state, update.text, update.answers])]);
     if (shape !== drawn) {
       drawn = shape;
-      cells.clear();
-      fill(list, all.length ? table(["name", "scheme", "state", "topology", "nodes", "operations/s", "age", ""], all.map(row)) : make("p", { class: "empty" }, "No lab is up. A lab is a rack of processes on this machine: bring one up below, or with ‘netkv up’."));
+      shown = all;
+      afterPress(drawList);
     }
     for (const each of cells.values()) each();
   }

@@ -4,6 +4,7 @@ import { get, send } from "../../core/api.js";
 import { fill, make } from "../../core/dom.js";
 import { duration, moment } from "../../core/format.js";
 import * as jobs from "../../core/jobs.js";
+import { afterPress } from "../../core/press.js";
 import * as router from "../../core/router.js";
 import { FIRST } from "../../core/scenarios.js";
 import { problem } from "../../parts/problem.js";
@@ -31,6 +32,10 @@ export function nothing() {
     make("section", { class: "card", id: "begin" }, title, make("div", { class: "offers" }, ...offers.map(({ element }) => element), everything), failure),
     endedCard,
   );
+
+  /** @type {Job[]} */
+  let others = [];
+  const drawEnded = () => fill(ended, ...others.map(line));
 
   async function load() {
     // With 1,000 stored runs, the server needs a moment to estimate times; the buttons do not wait for that.
@@ -60,9 +65,9 @@ export function nothing() {
       const all = jobs.current();
       if (!all) return;
       title.textContent = shown ? "Start another run" : "Nothing is running";
-      const others = all.ended.filter((job) => job.id !== shown?.id).slice(0, 8);
+      others = all.ended.filter((job) => job.id !== shown?.id).slice(0, 8);
       endedCard.hidden = others.length === 0;
-      fill(ended, ...others.map(line));
+      afterPress(drawEnded);
       if (!scenarios) load();
     },
   };

@@ -12,6 +12,7 @@
 //! 4. Whoever asks a part for anything, or changes it, does so when it has handled all events until
 //!    now ([`Parts::catch_up`]).
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -314,9 +315,13 @@ impl Parts {
     }
 
     /// Takes the parts whose workers are done.
+    ///
+    /// # Panics
+    ///
+    /// If a worker has panicked. It has no part then.
     fn collect(&mut self) -> Result<(), String> {
         for at in 0..self.workers.len() {
-            let Some((job, result)) = self.workers[at].finished() else { continue };
+            let Some((job, outcome)) = self.workers[at].finished() else { continue };
             let Job { number, mut part, until, events } = job;
             for from in 0..self.parts.len() {
                 let mail = &mut self.mail[from * self.parts.len() + number];
@@ -327,7 +332,7 @@ impl Parts {
             self.done[number] = until.min(part.controls.due());
             self.events += part.events - events;
             self.parts[number] = Some(part);
-            result?;
+            outcome.unwrap_or_else(|panic| resume_unwind(panic))?;
             self.deliver(number);
         }
         Ok(())
@@ -356,4 +361,38 @@ pub(super) fn lock_all<'a, 'b>(
     division: &Division,
 ) -> &'b mut Engines<'a> {
     locked.get_or_insert_with(|| Engines::lock(all, division, |_| true))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::super::config::tests::rack;
+    use super::super::config::{End, LinkConfig};
+    use super::super::event::{Event, MAX_LINKS};
+    use super::super::frames::FrameId;
+    use super::super::link::LinkModel;
+    use super::*;
+
+    #[test]
+    fn a_panic_in_a_thread_is_that_of_the_caller_and_leaves_no_part_there() {
+        let mut config = rack(1, 1);
+        let model = LinkModel { bandwidth_bps: 1e10, delay_s: 2e-6, queue_bytes: 10_000 };
+        for (port, end) in [(0, End::Client(1)), (1, End::Server(0))] {
+            let kind = String::new();
+            config.links.push(LinkConfig { a: end, b: End::Switch(0, port), model, kind });
+        }
+        let division = Division::new(&config);
+        let clients = division.of_clients();
+        let part = |number| Part::new(&config, &division, number).unwrap();
+        let mut parts = Parts::new((0..2).map(part).collect(), division, Arc::new([]));
+        parts.use_threads(2, true);
+        // There is no such link.
+        let event = Event::Arrive { link: MAX_LINKS as u32 - 1, frame: FrameId::from_bits(0) };
+        parts.get(clients).queue.push(10, event);
+        let advance = AssertUnwindSafe(|| parts.advance(1_000_000, &[], &mut None));
+        assert!(catch_unwind(advance).is_err());
+        assert_eq!(parts.rest(), Ok(()), "returns at once");
+        assert_eq!(parts.each().count(), 2);
+    }
 }

@@ -1,7 +1,7 @@
 //! A thread that advances parts of a rack, one after the other.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -25,6 +25,9 @@ pub(super) struct Job {
     pub events: u64,
 }
 
+/// What became of a job; the outer error is a panic.
+pub(super) type Outcome = thread::Result<Result<(), String>>;
+
 pub(super) struct Worker {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -45,7 +48,7 @@ enum Slot {
     #[default]
     Empty,
     Job(Job),
-    Done(Job, thread::Result<Result<(), String>>),
+    Done(Job, Outcome),
 }
 
 impl Worker {
@@ -81,17 +84,13 @@ impl Worker {
     }
 
     /// The job, if it is done, and what became of it.
-    ///
-    /// # Panics
-    ///
-    /// If the thread has panicked.
-    pub(super) fn finished(&mut self) -> Option<(Job, Result<(), String>)> {
+    pub(super) fn finished(&mut self) -> Option<(Job, Outcome)> {
         if !self.is_done() {
             return None;
         }
-        let Slot::Done(job, result) = std::mem::take(&mut *self.shared.slot()) else { return None };
+        let Slot::Done(job, outcome) = std::mem::take(&mut *self.shared.slot()) else { return None };
         self.shared.state.store(IDLE, Ordering::Release);
-        Some((job, result.unwrap_or_else(|panic| resume_unwind(panic))))
+        Some((job, outcome))
     }
 }
 
@@ -119,12 +118,12 @@ impl Shared {
                 HAS_JOB => {
                     spins = 0;
                     let Slot::Job(mut job) = std::mem::take(&mut *self.slot()) else { return };
-                    let result = catch_unwind(AssertUnwindSafe(|| {
+                    let outcome = catch_unwind(AssertUnwindSafe(|| {
                         let mut engines =
                             Engines::lock(engines, division, |part| part == job.number);
                         job.part.advance(job.until, &mut engines)
                     }));
-                    *self.slot() = Slot::Done(job, result);
+                    *self.slot() = Slot::Done(job, outcome);
                     // The owner may have told it to end meanwhile.
                     let _ = self.state.compare_exchange(
                         HAS_JOB,

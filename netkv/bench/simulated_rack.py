@@ -35,6 +35,8 @@ _WARM_UP_CAP = 4.0
 """Maximum duration of the warm-up, as a multiple of the measurement's."""
 _STEP_COMPLETIONS = 2_000
 """Requests between two checks of the clock, approximately."""
+_SHARE_OF_TIME = 0.25
+"""Time in which the share of Python is measured, as a part of the measurement's."""
 _TURNS = 6
 _STEPS_OF_TURN = 20
 """Steps between two checks of the clock in turns of threads."""
@@ -111,8 +113,9 @@ class Measured(BaseModel):
     virtual_s: float
     wall_s: float
     cpu_s: float
-    python_s: float
-    """Part of `cpu_s` in Python: control planes, and table writes on their switches."""
+    python_share: float
+    """Share of Python in the processor time, measured afterwards: control planes, and table writes
+    on their switches."""
     setup_s: float
     """Wall time from the specification to a rack whose caches are filled."""
     memory_mb: float
@@ -127,11 +130,9 @@ def measure(case: Case) -> Measured:
     rack = loaded(case)
     setup = time.perf_counter() - begun
     step = _settle(rack, case)
-    rack.tells_apart = True
     before = rack.statistics
     rack.take_sample()
     start, cpu, virtual = time.perf_counter(), time.thread_time(), rack.now
-    engine = rack.engine_cpu
     while time.perf_counter() - start < case.seconds:
         rack.advance(rack.nanoseconds + step)
     wall, cpu_s = time.perf_counter() - start, time.thread_time() - cpu
@@ -146,16 +147,25 @@ def measure(case: Case) -> Measured:
         virtual_s=rack.now - virtual,
         wall_s=wall,
         cpu_s=cpu_s,
-        python_s=max(cpu_s - (rack.engine_cpu - engine), 0.0),
+        python_share=_python_share(rack, case, step),
         setup_s=setup,
         memory_mb=peak_memory_mb(),
         speedup=_speedup(rack, case, step) if case.threads > 1 else None,
     )
 
 
+def _python_share(rack: TimedRack, case: Case, step: int) -> float:
+    """The share of Python in the processor time of the rack, with one thread."""
+    rack.tells_apart = True
+    start, cpu, engine = time.perf_counter(), time.thread_time(), rack.engine_cpu
+    while time.perf_counter() - start < case.seconds * _SHARE_OF_TIME:
+        rack.advance(rack.nanoseconds + step)
+    rack.tells_apart = False
+    return max(1 - (rack.engine_cpu - engine) / (time.thread_time() - cpu), 0.0)
+
+
 def _speedup(rack: TimedRack, case: Case, step: int) -> float:
     """The median of turns with all threads, each against one before it with one thread."""
-    rack.tells_apart = False
     ratios: list[float] = []
     for _ in range(_TURNS):
         speeds: list[float] = []
@@ -173,7 +183,8 @@ class TimedRack(SimRack):
     """A rack that measures its engine, at the cost of two system calls for each step."""
 
     tells_apart = False
-    """Whether control planes get each event from Python, so that their time is not the engine's."""
+    """Whether control planes get each event from Python, which takes a little longer: otherwise the
+    engine passes most events on, and its time is not known without theirs."""
 
     engine_cpu = 0.0
     """Processor time that the engine has taken, in seconds."""

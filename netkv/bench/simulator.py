@@ -291,7 +291,7 @@ def _result(case: Case, seen: Measured) -> SimulatorResult:
         events_per_core_s=round(seen.events / seen.cpu_s),
         events_per_request=round(seen.events / max(seen.requests, 1), 2),
         hit_ratio=round(seen.hits / max(seen.reads, 1), 4) if caches else None,
-        python_share=round(seen.python_s / seen.cpu_s, 4),
+        python_share=round(seen.python_share, 4),
         virtual_s=round(seen.virtual_s, 6),
         wall_s=round(seen.wall_s, 3),
         setup_s=round(seen.setup_s, 3),

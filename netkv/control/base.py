@@ -133,7 +133,10 @@ class Preload:
     keys: tuple[bytes, ...]
 
 
-@dataclass(frozen=True, slots=True)
+# Events and actions that are made for each message are not `frozen`, as those of `messages.py`.
+
+
+@dataclass(slots=True, unsafe_hash=True)
 class Digest:
     """A digest message of the switch, of a type in `ControlPlane.digests`."""
 
@@ -142,9 +145,6 @@ class Digest:
     members: Mapping[str, int]
     """Its fields by name."""
     switch: str = ""
-
-
-# Events and actions that are made for each message are not `frozen`, as those of `messages.py`.
 
 
 @dataclass(slots=True, unsafe_hash=True)

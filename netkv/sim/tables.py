@@ -33,6 +33,11 @@ class Tables:
         """Reads plain writes."""
         self._sizes: dict[tuple[type, str, str], int] = {}
         """Size of the messages of each kind of write; it hardly depends on the values."""
+        self._digests = {
+            digest.id: (digest.name, tuple(member.name for member in digest.members))
+            for digest in self._schema.digests
+        }
+        """Name and members of each digest, by number."""
         self.pipelines = switch.pipelines
         """Number of pipelines of the switch; each has its own tables."""
 
@@ -138,10 +143,10 @@ class Tables:
     def digest(self, message: _engine.DigestMessage, switch: str = "") -> base.Digest:
         """A digest of the switch, its members by name."""
         number, values = message
-        digest = self._schema.digests.get(number)
-        names = (member.name for member in digest.members)
-        numbers = (int.from_bytes(value, "big") for value in values)
-        return base.Digest(digest.name, dict(zip(names, numbers, strict=True)), switch)
+        name, members = self._digests[number]
+        return base.Digest(
+            name, dict(zip(members, map(int.from_bytes, values), strict=True)), switch
+        )
 
     def digest_message_bytes(self, message: _engine.DigestMessage) -> int:
         """Bytes of a digest list with one digest, and of its acknowledgement."""

@@ -8,7 +8,7 @@ from netkv.control.topology import KEY_BYTES
 HOT_KEY = "hot_key_t"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not `frozen`, as classes of `messages.py`
 class HotKey:
     """An uncached key was read often in a statistics epoch."""
 

@@ -88,7 +88,9 @@ impl Worker {
         if !self.is_done() {
             return None;
         }
-        let Slot::Done(job, outcome) = std::mem::take(&mut *self.shared.slot()) else { return None };
+        let Slot::Done(job, outcome) = std::mem::take(&mut *self.shared.slot()) else {
+            return None;
+        };
         self.shared.state.store(IDLE, Ordering::Release);
         Some((job, outcome))
     }

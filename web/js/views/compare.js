@@ -91,7 +91,7 @@ export function mount(place) {
       const byId = new Map(stored.runs.map((run) => [run.id, run]));
       runs = ids.map((id) => byId.get(id)).filter((run) => run !== undefined);
       fill(notes, ...ids.filter((id) => !byId.has(id)).map((id) => make("p", { class: "problem" }, `There is no run '${id}'. It may have been deleted.`)));
-      afterPress(renderHead);
+      afterPress(() => mine === turn && renderHead());
       draw();
       if (table.hidden) fill(table, make("p", { class: "empty" }, "Comparing …"));
       table.hidden = !runs.length;
@@ -119,8 +119,11 @@ export function mount(place) {
     verdicts = judged.flatMap((each) => each.thresholds);
     pinned = pins.flatMap((each) => each.runs);
     // A baseline that is not among the runs is a row of the table.
-    afterPress(renderHead);
-    afterPress(renderTables);
+    afterPress(() => {
+      if (mine !== turn) return;
+      renderHead();
+      renderTables();
+    });
     draw();
   }
 

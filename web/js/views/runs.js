@@ -106,7 +106,7 @@ export function mount(place) {
       fill(problem);
       // The newest state of what is selected; runs of other pages stay as they were.
       for (const run of answer.runs) if (selected.has(run.id)) selected.set(run.id, run);
-      afterPress(render);
+      afterPress(() => mine === newest && render());
     } catch (error) {
       if (mine === newest) failed(error);
     }

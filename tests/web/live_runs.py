@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from playwright.sync_api import Page
+
 from netkv.runs import Store, StoreSink
 from netkv.scenarios.results import RunSample, RunStart
 from tests.runs.recorded_runs import result, samples, start
@@ -44,3 +46,15 @@ def live_run(
         live = LiveRun(sink, run, list(samples(run)))
         live.report(reported)
         yield live
+
+
+@contextmanager
+def pressed_until_answer(page: Page, place: str, answer: str) -> Iterator[None]:
+    """Presses the mouse button on an element, and releases it when the page has had time to draw
+    what the server answered meanwhile."""
+    page.locator(place).hover()
+    page.mouse.down()
+    with page.expect_response(answer):
+        yield
+    page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
+    page.mouse.up()

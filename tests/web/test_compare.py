@@ -36,7 +36,7 @@ from tests.web.charts import (
     traces,
     wait_for_traces,
 )
-from tests.web.live_runs import live_run
+from tests.web.live_runs import live_run, pressed_until_answer
 
 RANGE = "id => document.getElementById(id).layout?.xaxis.range ?? []"
 """Nothing while plotly draws the chart."""
@@ -220,12 +220,8 @@ def test_click_is_not_lost_when_a_run_ends_meanwhile(served: Served, page: Page)
     with live_run(served.store, reported=6) as live:
         show(page, served, ["live", *others])
         wait_for_traces(page, "overlay", 3)
-        page.locator(f"#without-{others[0]}").hover()
-        page.mouse.down()
-        with page.expect_response("**/compare?*"):
+        with pressed_until_answer(page, f"#without-{others[0]}", "**/compare?*"):
             live.finish()
-        page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
-        page.mouse.up()
         expect(page.locator(".chip")).to_have_count(2)
         expect(page.locator("#comparison")).to_contain_text("live")
 

@@ -13,7 +13,7 @@ from netkv.runs import StoreSink
 from tests.api.serving import Served
 from tests.runs.recorded_runs import record, record_comparison, start
 from tests.web.charts import STROKE_OF_SWATCHES, UNNAMED, rgb
-from tests.web.live_runs import live_run
+from tests.web.live_runs import live_run, pressed_until_answer
 
 
 def rows(page: Page) -> Locator:
@@ -247,12 +247,8 @@ def test_click_is_not_lost_when_a_run_ends_meanwhile(served: Served, page: Page)
     with live_run(served.store, reported=6) as live:
         page.goto(f"{served.url}/#/runs")
         expect(page.locator("tr[data-run=live]")).to_contain_text("running")
-        page.locator(f"#run-{run}").hover()
-        page.mouse.down()
-        with page.expect_response("**/runs?*"):
+        with pressed_until_answer(page, f"#run-{run}", "**/runs?*"):
             live.finish()
-        page.evaluate("() => new Promise((done) => setTimeout(done, 100))")
-        page.mouse.up()
         expect(page.locator("#selected")).to_have_text("1 selected")
         expect(page.locator(f"#run-{run}")).to_be_checked()
         expect(page.locator("tr[data-run=live]")).to_contain_text("done")

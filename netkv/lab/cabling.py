@@ -20,7 +20,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any, Literal
 
-from netkv import _engine
+from netkv import _engine, schemes
 from netkv.control import topology
 from netkv.control.network import Network, Place, with_ports
 from netkv.control.topology import Topology
@@ -329,4 +329,5 @@ def load_config(spec: RackSpec, role: str) -> dict[str, Any]:
         "racks": spec.lab.topology.switches_of_servers,
         "workload": spec.workload.model_dump(mode="json"),
         "verify": True,
+        "may_be_stale": schemes.get(spec.scheme).max_staleness(spec.lab) is not None,
     }

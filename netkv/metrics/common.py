@@ -319,7 +319,7 @@ COMMON: tuple[Metric, ...] = (
         "staleness_us",
         "Staleness",
         "For how long the value of a stale read had been replaced when the read was sent, on "
-        "average: since the next write of the key was acknowledged. None without stale reads.",
+        "average: since a write that began after it was acknowledged. None without stale reads.",
         Quotient(_stale_us, client("stale_reads")),
         unit="µs",
         sense="lower",

@@ -13,7 +13,7 @@ CRASH = "crash"
 MALFORMED = "malformed-frame"
 RULE = "broken-rule"
 PHANTOM = "phantom-value"
-_STALE = ("stale-read", "not-linearizable", LOST)
+_STALE = ("stale-read", "not-linearizable")
 
 
 class Violation(Spec):
@@ -71,8 +71,7 @@ class Judge:
     def _without_permitted(
         self, now: float, sample: Mapping[str, Any], found: list[Violation]
     ) -> list[Violation]:
-        """The violations of a rack whose reads may return replaced values for some time. A write
-        that is lost for good is found by the verification."""
+        """The violations of a rack whose reads may return replaced values for some time."""
         assert self._max_staleness is not None
         kept = [each for each in found if each.kind not in _STALE]
         if (longest := int(sample["longest_stale_ns"]) * 1e-9) > self._max_staleness:

@@ -100,6 +100,29 @@ def test_second_writer_makes_reads_stale_up_to_its_age(mode: str) -> None:
     assert run_phases(rack, "verify").client_statistics["acked_writes_lost"] == 0
 
 
+def test_stale_reads_do_not_make_the_last_of_overlapping_writes_a_lost_one() -> None:
+    """Both cards answer with their own client's write, while the server has that of the other one.
+    As proof of the order of these writes, such reads would show 2 lost writes here."""
+    rack = make(
+        CACHE,
+        clients=2,
+        client_max_age=0.001,
+        set_mode="store",
+        workload={"keys": 3, "writes": 0.4, "arrivals": ClosedLoop(outstanding=6)},
+    )
+    assert len(rack.cards) == 2
+    permitted = rack.scheme.max_staleness(rack.spec.lab)
+    assert permitted is not None
+    stale = 0
+    for _ in range(24):
+        stale += run(rack, 0.002).client.counts["stale_reads"]
+        run_phases(rack, "drain")
+        advance(rack, permitted)
+        end = run_phases(rack, "verify").client_statistics
+        assert (end["acked_writes_lost"], end["verified"]) == (0, 3)
+    assert stale > 100
+
+
 def test_card_in_a_client_stops_and_starts_empty() -> None:
     rack = make(CACHE)
     run(rack, 0.02)

@@ -22,6 +22,7 @@ def test_stale_reads_are_violations_unless_permitted() -> None:
     found = ("stale-read", "not-linearizable", "phantom-value", "refused-value")
     assert kinds(Judge(), *found) == list(found)
     assert kinds(Judge(0.5), *found) == ["phantom-value", "refused-value"]
+    assert kinds(Judge(0.5), "lost-write") == ["lost-write"]
 
 
 def test_reads_that_are_stale_for_too_long_are_violations() -> None:

@@ -92,7 +92,9 @@ fn run(keys: &[Key], writes: f64, deletes: f64, unwritten: bool) -> (f64, String
 fn end(checker: &mut Checker, now: u64, key: &Key, number: u32, what: Open) {
     let id = WriteId { client: 1, request: number + 1 };
     match what {
-        Open::Write => checker.end_write(now, key, id),
+        Open::Write => {
+            checker.end_write(now, key, id);
+        }
         Open::Read(ticket, value) => {
             let observed = value.map_or(Observed::NotFound, Observed::Value);
             let answer = Answer { reader: id, observed, exists: true, issued: true, last: false };

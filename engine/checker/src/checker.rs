@@ -33,6 +33,18 @@ pub enum Verdict {
     Unchecked,
 }
 
+/// What the reads of a key must satisfy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// The history is linearizable.
+    Linearizable,
+    /// The key is a regular register (Lamport, "On Interprocess Communication", 1986) with several
+    /// writers: a read returns the value of a write that no other write has replaced. A write
+    /// replaces another one if it begins after the end of that one, and ends before the read
+    /// begins. So a read says nothing about the order of writes, and reads need not agree.
+    Regular,
+}
+
 /// Identifies a pending read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadTicket {
@@ -89,6 +101,7 @@ impl Summary {
 /// only; the verdicts depend on the order of the calls.
 #[derive(Debug)]
 pub struct Checker {
+    condition: Condition,
     clock: EventClock,
     /// The history of every written key.
     histories: Histories,
@@ -113,10 +126,16 @@ impl Checker {
         Self::default()
     }
 
+    /// This checker with another condition than linearizability.
+    pub fn judging(self, condition: Condition) -> Self {
+        Self { condition, ..self }
+    }
+
     /// A checker that keeps up to `active` active and `idle` idle histories without need (see
     /// `histories.rs`). Speed and reports depend on the limits, verdicts do not.
     pub fn with_limits(active: usize, idle: usize) -> Self {
         Self {
+            condition: Condition::Linearizable,
             clock: EventClock::default(),
             histories: Histories::new((active, idle)),
             pending_reads: PendingReads::default(),
@@ -136,11 +155,14 @@ impl Checker {
         self.shrink_unused(time);
     }
 
-    /// Records the response of a write, its first acknowledgement.
-    pub fn end_write(&mut self, now: u64, key: &Key, id: WriteId) {
+    /// Records the response of a write, its first acknowledgement. Returns when it was invoked, in
+    /// nanoseconds of the driver; `None` if it was dropped.
+    pub fn end_write(&mut self, now: u64, key: &Key, id: WriteId) -> Option<u64> {
         let time = self.clock.next(now);
         self.checked_ops += 1;
-        self.with_history(key, |register| register.end_write(time, id));
+        let mut begun = None;
+        self.with_history(key, |register| begun = register.end_write(time, id));
+        begun.map(|time| self.clock.nanos(time))
     }
 
     /// The client gave the write up, or got a reply that its outcome is unknown. The write may have
@@ -208,9 +230,10 @@ impl Checker {
         let action = Action::Read(answer.observed);
         let read = Record { id: answer.reader, action, invocation: ticket.time(), response: time };
         let mut judgement = judge_unwritten(&answer);
+        let condition = self.condition;
         self.with_history(key, |register| {
             register.end_read(read.invocation);
-            judgement = register.judge(read, answer.observed, answer.issued);
+            judgement = register.judge(read, answer.observed, answer.issued, condition);
         });
         self.pending_reads.end(ticket.number);
         let refused = match answer.observed {
@@ -254,7 +277,8 @@ impl Checker {
                 |register| {
                     let dropped = register.dropped.iter().rev().copied();
                     let dropped = dropped.chain(self.dropped.of_key(key)).collect();
-                    counterexample(register, read, &comparable(&register.clusters, dropped))
+                    let known = comparable(&register.clusters, dropped);
+                    counterexample(register, read, &known, self.condition)
                 },
             );
             self.violation_log.keep(key, kind, read.id, records);

@@ -1,5 +1,6 @@
-//! Counterexamples: a minimal part of a key's history that is not linearizable.
+//! Counterexamples: a minimal part of a key's history that violates the condition.
 
+use crate::checker::Condition;
 use crate::cluster::{Cluster, ClusterKind};
 use crate::event_clock::FORGOTTEN_INTERVAL;
 use crate::operation::{Action, NEVER, Observed, Record, WriteId, WriteKind};
@@ -10,7 +11,7 @@ const MAX_TRIED: usize = 320;
 /// Maximum number of dropped clusters among them.
 const MAX_DROPPED: usize = 32;
 
-/// A set of operations that is not linearizable, in the order of their invocations. It has the
+/// A set of operations that violates the condition, in the order of their invocations. It has the
 /// `read` that `register` has just rejected, and the operations that it contradicts. `dropped` has
 /// dropped clusters of the key, youngest first. If the kept operations are not sufficient, it has
 /// the read, its dictating write and the last write.
@@ -18,6 +19,7 @@ pub(crate) fn counterexample(
     register: &Register,
     read: Record,
     dropped: &[Cluster],
+    condition: Condition,
 ) -> Vec<Record> {
     let (mut dictating_cluster, unknown) = dictating_cluster(register, read, dropped);
     dictating_cluster.push(read);
@@ -31,7 +33,7 @@ pub(crate) fn counterexample(
     }
     records.extend(others.iter().take(if unknown { 1 } else { 8 }).flat_map(|it| it.records()));
     records.retain(|it| !by_others(it));
-    if let Some(found) = minimized(register.initially_present, records, read) {
+    if let Some(found) = minimized(register.initially_present, records, read, condition) {
         return found;
     }
 
@@ -44,7 +46,7 @@ pub(crate) fn counterexample(
         records.retain(|it| !by_others(it));
     }
     if records.len() <= MAX_TRIED
-        && let Some(found) = minimized(register.initially_present, records, read)
+        && let Some(found) = minimized(register.initially_present, records, read, condition)
     {
         return found;
     }
@@ -108,10 +110,15 @@ fn has_writer(records: &[Record], record: &Record) -> bool {
     }
 }
 
-/// Removes operations as long as the rest is not linearizable. `None` if the records are.
-fn minimized(initially_present: bool, records: Vec<Record>, read: Record) -> Option<Vec<Record>> {
+/// Removes operations as long as the rest violates the condition. `None` if the records do not.
+fn minimized(
+    initially_present: bool,
+    records: Vec<Record>,
+    read: Record,
+    condition: Condition,
+) -> Option<Vec<Record>> {
     let mut kept = sort_and_filter(records, read);
-    if is_linearizable(initially_present, &kept) {
+    if is_satisfied(initially_present, &kept, condition) {
         return None;
     }
     loop {
@@ -128,7 +135,7 @@ fn minimized(initially_present: bool, records: Vec<Record>, read: Record) -> Opt
             }
             let gone = |it: &Record| it.id == candidate.id || returned(it, candidate);
             let rest: Vec<Record> = kept.iter().copied().filter(|it| !gone(it)).collect();
-            if !is_linearizable(initially_present, &rest) {
+            if !is_satisfied(initially_present, &rest, condition) {
                 kept = rest;
                 at -= 1;
             }
@@ -161,8 +168,12 @@ fn is_removable(records: &[Record], candidate: &Record) -> bool {
     reads.all(|read| candidate.invocation > read.response || replaced(read))
 }
 
-/// Whether these operations are linearizable, as far as it can be decided.
-pub(crate) fn is_linearizable(initially_present: bool, records: &[Record]) -> bool {
+/// Whether these operations satisfy the condition, as far as it can be decided.
+pub(crate) fn is_satisfied(
+    initially_present: bool,
+    records: &[Record],
+    condition: Condition,
+) -> bool {
     let begins = records.iter().map(|it| (it.invocation, true, it));
     let ends = records.iter().filter(|it| it.response != NEVER).map(|it| (it.response, false, it));
     let mut events: Vec<_> = begins.chain(ends).collect();
@@ -171,13 +182,15 @@ pub(crate) fn is_linearizable(initially_present: bool, records: &[Record]) -> bo
     for (time, begins, record) in events {
         match (record.action, begins) {
             (Action::Write(kind), true) => register.begin_write(time, record.id, kind),
-            (Action::Write(_), false) => register.end_write(time, record.id),
+            (Action::Write(_), false) => {
+                register.end_write(time, record.id);
+            }
             // It is never part of a counterexample.
             (Action::Refused, _) => {}
             (Action::Read(_), true) => register.begin_read(time),
             (Action::Read(observed), false) => {
                 register.end_read(record.invocation);
-                let judgement = register.judge(*record, observed, true);
+                let judgement = register.judge(*record, observed, true, condition);
                 if !matches!(judgement, Judgement::Legal | Judgement::Unchecked) {
                     return false;
                 }

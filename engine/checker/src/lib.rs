@@ -13,6 +13,9 @@
 //! A pending operation has no response. A pending write may have taken effect or not; a pending
 //! read is ignored. A refused write has not taken effect: no read may return its value.
 //!
+//! Where caches may answer with replaced values, a history can also be checked against a weaker
+//! condition ([`Condition::Regular`]), by which reads say nothing about the order of writes.
+//!
 //! # Algorithm
 //!
 //! Every write has a unique value. So a read determines the write that it returned, its dictating
@@ -71,7 +74,7 @@ mod violation;
 mod violation_log;
 mod witness;
 
-pub use checker::{Answer, Checker, MAX_GIVEN_UP_IN_ALL, ReadTicket, Summary, Verdict};
+pub use checker::{Answer, Checker, Condition, MAX_GIVEN_UP_IN_ALL, ReadTicket, Summary, Verdict};
 pub use not_found::MAX_WITNESSES;
 pub use operation::{Observed, WriteId, WriteKind};
 pub use register::{MAX_COMPLETED_CLUSTERS, MAX_GIVEN_UP};

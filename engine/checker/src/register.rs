@@ -11,12 +11,15 @@
 //!    clusters as pending operations. Constants below limit the exceptions. A read that needs a
 //!    forgotten cluster is [`Judgement::Unchecked`], never a violation.
 //! 4. A read that returned "not found" can belong to several deletes: see [`crate::not_found`].
+//! 5. With [`Condition::Regular`], a read is judged by the same zones but joins no cluster. So a zone
+//!    is that of its write, and the two ends of a conflict are those that [`Condition`] names.
 //!
 //! A linearizable history remains linearizable without some of its reads, and without a write and
 //! all reads of it. The limits remove nothing else, so there are no false violations.
 
 use std::collections::VecDeque;
 
+use crate::checker::Condition;
 use crate::cluster::{Cluster, ClusterKind};
 use crate::event_clock::INITIAL_TIME;
 use crate::operation::{NEVER, Observed, Record, WriteId, WriteKind};
@@ -202,9 +205,10 @@ impl Register {
         self.relaxed.iter_mut().for_each(|witness| witness.0.push(relaxed));
     }
 
-    pub(crate) fn end_write(&mut self, now: u64, id: WriteId) {
+    /// Returns the invocation of the write; `None` if its cluster was dropped.
+    pub(crate) fn end_write(&mut self, now: u64, id: WriteId) -> Option<u64> {
         self.pending_writes = self.pending_writes.saturating_sub(1);
-        let Some(at) = self.find(id) else { return };
+        let at = self.find(id)?;
         self.clusters[at].response = now;
         let (invocation, kind) = (self.clusters[at].invocation, self.clusters[at].kind);
         self.deleted |= kind == ClusterKind::Delete;
@@ -212,6 +216,7 @@ impl Register {
             witness.extend(at, invocation, now);
         }
         self.record(self.clusters[at].write());
+        Some(invocation)
     }
 
     /// The client gave the write up; it may take effect at any time. It is kept only if `keep`, and
@@ -260,7 +265,13 @@ impl Register {
 
     /// Judges a read at its response; it is no longer in `pending_reads`. `issued` is whether a
     /// client has made the request that is encoded in the value.
-    pub(crate) fn judge(&mut self, read: Record, observed: Observed, issued: bool) -> Judgement {
+    pub(crate) fn judge(
+        &mut self,
+        read: Record,
+        observed: Observed,
+        issued: bool,
+        condition: Condition,
+    ) -> Judgement {
         let (invocation, now) = (read.invocation, read.response);
         if invocation <= self.unchecked_until
             && invocation >= self.first_write
@@ -270,7 +281,7 @@ impl Register {
         }
         let id = match observed {
             Observed::Garbage => return Judgement::Phantom,
-            Observed::NotFound => return self.judge_not_found(read),
+            Observed::NotFound => return self.judge_not_found(read, condition),
             Observed::Value(id) => id,
         };
         if id == WriteId::INITIAL && !self.initially_present || id != WriteId::INITIAL && !issued {
@@ -287,11 +298,13 @@ impl Register {
         if !self.witnesses.iter().any(|witness| witness.allows(at, invocation, now)) {
             return self.impossible(&[at], invocation, now);
         }
-        if self.witnesses.len() > 1 {
-            self.witnesses.retain(|witness| witness.allows(at, invocation, now));
-        }
-        for witness in self.witnesses.iter_mut().chain(&mut self.relaxed) {
-            witness.extend(at, invocation, now);
+        if condition == Condition::Linearizable {
+            if self.witnesses.len() > 1 {
+                self.witnesses.retain(|witness| witness.allows(at, invocation, now));
+            }
+            for witness in self.witnesses.iter_mut().chain(&mut self.relaxed) {
+                witness.extend(at, invocation, now);
+            }
         }
         self.record_read(at, read);
         Judgement::Legal

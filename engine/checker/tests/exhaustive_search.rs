@@ -4,7 +4,7 @@ mod common;
 
 use common::generator::{LoadShape, history};
 use common::{Action, Op, assert_same_with_small_limits, exhaustive, id, replay};
-use netkv_checker::{Checker, Observed, Verdict, WriteId, WriteKind};
+use netkv_checker::{Checker, Condition, Observed, Verdict, WriteId, WriteKind};
 use netkv_workload::Random;
 
 /// Operations with random times. A read returns any value whose write was invoked before the
@@ -78,7 +78,7 @@ fn compare(exists: bool, ops: &[Op], what: &str) -> HistoryVerdict {
         assert_eq!(verdict == Verdict::Fresh, expected, "{what}: {op:?} in {ops:?}");
         wrong = (!expected).then_some(op.id);
     });
-    assert_same_with_small_limits(exists, ops, &verdicts);
+    assert_same_with_small_limits(Condition::Linearizable, exists, ops, &verdicts);
     if unchecked && wrong.is_none() {
         return HistoryVerdict::Unchecked;
     }

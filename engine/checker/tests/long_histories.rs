@@ -7,7 +7,7 @@ use common::{
     Action, KEY, Op, assert_same_with_small_limits, events, exhaustive, id, offline, replay,
 };
 use netkv_checker::{
-    Answer, Checker, MAX_COMPLETED_CLUSTERS, MAX_GIVEN_UP, Observed, Verdict, Violation,
+    Answer, Checker, Condition, MAX_COMPLETED_CLUSTERS, MAX_GIVEN_UP, Observed, Verdict, Violation,
     ViolationKind, WriteId, WriteKind,
 };
 use netkv_wire::Key;
@@ -28,7 +28,7 @@ fn checked(exists: bool, ops: &[Op]) -> Checker {
     let mut checker = Checker::new();
     let mut verdicts = Vec::new();
     replay(&mut checker, exists, ops, |_, verdict| verdicts.push(verdict));
-    assert_same_with_small_limits(exists, ops, &verdicts);
+    assert_same_with_small_limits(Condition::Linearizable, exists, ops, &verdicts);
     checker
 }
 
@@ -334,7 +334,9 @@ fn kept_writes_are_bounded_by_pending_operations_and_keys() {
         let op = &ops[at];
         match (op.action, begins) {
             (Action::Write(kind), true) => checker.begin_write(now, &KEY, op.id, kind, true),
-            (Action::Write(_), false) => checker.end_write(now, &KEY, op.id),
+            (Action::Write(_), false) => {
+                checker.end_write(now, &KEY, op.id);
+            }
             (Action::Read(_), true) => tickets[at] = Some(checker.begin_read(now, &KEY)),
             (Action::Read(observed), false) => {
                 let (reader, exists) = (op.id, true);

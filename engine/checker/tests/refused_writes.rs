@@ -38,7 +38,9 @@ fn verdicts(checker: &mut Checker, exists: bool, ops: &[Op]) -> Vec<Verdict> {
             (Action::Write(_), false) if op.id.client == REFUSED => {
                 assert_eq!(checker.refuse_write(now, &KEY, op.id), Verdict::Fresh);
             }
-            (Action::Write(_), false) => checker.end_write(now, &KEY, op.id),
+            (Action::Write(_), false) => {
+                checker.end_write(now, &KEY, op.id);
+            }
             (Action::Read(_), true) => tickets[at] = Some(checker.begin_read(now, &KEY)),
             (Action::Read(observed), false) => {
                 let reader = op.id;

@@ -235,6 +235,9 @@ pub struct LoadConfig {
     workload: WorkloadConfig,
     /// Whether to check reads against acknowledged writes.
     pub verify: bool,
+    /// Whether reads may return replaced values for some time.
+    #[serde(default)]
+    pub may_be_stale: bool,
 }
 
 impl LoadConfig {
@@ -262,6 +265,7 @@ impl LoadConfig {
             retry: Backoff { initial, cap: 8 * initial },
             deadline: nanos("deadline_s", self.deadline_s)?,
             check: self.verify,
+            may_be_stale: self.may_be_stale,
             max_outstanding,
             ..netkv_roles::ClientConfig::new(self.clients, arrivals.arrivals()?)
         };

@@ -5,7 +5,9 @@ pub mod exhaustive;
 pub mod generator;
 pub mod offline;
 
-use netkv_checker::{Answer, Checker, Observed, ReadTicket, Verdict, WriteId, WriteKind};
+use netkv_checker::{
+    Answer, Checker, Condition, Observed, ReadTicket, Verdict, WriteId, WriteKind,
+};
 use netkv_wire::Key;
 
 pub const KEY: Key = [7; 16];
@@ -41,9 +43,14 @@ pub fn events(ops: &[Op]) -> Vec<(u64, usize, bool)> {
 
 /// Asserts that checkers with the smallest limits of unused histories give the same `verdicts`.
 /// Verdicts after the first unchecked read are not compared, since they depend on the limits.
-pub fn assert_same_with_small_limits(exists: bool, ops: &[Op], verdicts: &[Verdict]) {
+pub fn assert_same_with_small_limits(
+    condition: Condition,
+    exists: bool,
+    ops: &[Op],
+    verdicts: &[Verdict],
+) {
     for (active, idle) in [(0, 0), (0, 1)] {
-        let mut checker = Checker::with_limits(active, idle);
+        let mut checker = Checker::with_limits(active, idle).judging(condition);
         let (mut at, mut compared) = (0, true);
         replay(&mut checker, exists, ops, |op, verdict| {
             compared &= verdict != Verdict::Unchecked && verdicts[at] != Verdict::Unchecked;
@@ -76,7 +83,9 @@ pub fn replay(
                     checker.give_up_write(&KEY, op.id);
                 }
             }
-            (Action::Write(_), false) => checker.end_write(now, &KEY, op.id),
+            (Action::Write(_), false) => {
+                checker.end_write(now, &KEY, op.id);
+            }
             (Action::Read(_), true) => {
                 let ticket = checker.begin_read(now, &KEY);
                 if op.end.is_none() && gives_up(op) {

@@ -241,7 +241,14 @@ fn values_of_other_processes_are_accepted_only_if_configured() {
 
 #[test]
 fn verification_reads_written_keys_and_finds_lost_writes() {
-    let mut play = Play::new(Mix::writes(1.0, 0.0), CLOSED);
+    for may_be_stale in [false, true] {
+        verify_with_a_lost_write(may_be_stale);
+    }
+}
+
+fn verify_with_a_lost_write(may_be_stale: bool) {
+    let config = ClientConfig { may_be_stale, ..ClientConfig::new(2, CLOSED) };
+    let mut play = Play::with(Mix::writes(1.0, 0.0), config);
     let mut sent = play.start(0);
     let mut stored = std::collections::HashMap::new();
     for now in 1..100 {
@@ -271,7 +278,8 @@ fn verification_reads_written_keys_and_finds_lost_writes() {
     assert_eq!(play.stats().counts.stale_reads, 0, "counted once, as lost");
     assert_eq!(play.client.history().and_then(|it| it.linearizable()), Some(false));
     let violations = play.client.violations();
-    assert_eq!(violations.len(), 1);
+    // With stale reads, the history without the verification is not linearizable either.
+    assert_eq!(violations.len(), 1 + usize::from(may_be_stale));
     assert!(violations[0].text.contains("is lost"), "{}", violations[0].text);
     let written = violations[0].operations.iter().filter(|it| it.end_ns.is_some()).count();
     assert_eq!(written, violations[0].operations.len(), "all were answered");

@@ -28,6 +28,8 @@ pub struct ClientConfig {
     pub max_waiting: usize,
     /// Whether reads are judged.
     pub check: bool,
+    /// Whether reads may return replaced values for some time, from caches that writes may miss.
+    pub may_be_stale: bool,
     /// Whether other processes write the same keys. Then reads that return their values, or
     /// none, are not judged.
     pub other_writers: bool,
@@ -47,6 +49,7 @@ impl ClientConfig {
             max_outstanding: 8192,
             max_waiting: 65_536,
             check: true,
+            may_be_stale: false,
             other_writers: false,
         }
     }

@@ -1,7 +1,16 @@
 //! Reports operations to the checker, and counts its verdicts on reads.
+//!
+//! Where reads may return replaced values, there is a second checker ([`Condition::Regular`]). A
+//! replaced value from a cache may be that of a write which overlapped the one that replaced it. The
+//! first checker takes such a read as proof of the other order, and then the value that the server
+//! has for a wrong one. So the second one decides which reads are stale, and which writes are lost;
+//! the first one only whether the history is linearizable.
+
+use std::iter;
 
 use netkv_checker::{
-    Answer, Checker, Observed, ReadTicket, Summary, Verdict, Violation, WriteId, WriteKind,
+    Answer, Checker, Condition, MAX_VIOLATIONS, Observed, ReadTicket, Summary, Verdict, Violation,
+    ViolationKind, WriteId, WriteKind,
 };
 use netkv_wire::Key;
 
@@ -13,6 +22,8 @@ use crate::{ClientConfig, ClientCounts, Nanos, read_writer};
 #[derive(Debug)]
 pub(crate) struct Judge {
     checker: Checker,
+    /// If reads may return replaced values: gets the same calls as `checker`.
+    regular: Option<Checker>,
     staleness: Staleness,
     judges: bool,
     other_writers: bool,
@@ -34,13 +45,27 @@ pub(crate) struct Read<'a> {
 
 impl Judge {
     pub(crate) fn new(config: &ClientConfig) -> Self {
-        let (judges, other_writers) = (config.check, config.other_writers);
-        Self { checker: Checker::new(), staleness: Staleness::default(), judges, other_writers }
+        let regular = || Checker::new().judging(Condition::Regular);
+        Self {
+            checker: Checker::new(),
+            regular: config.may_be_stale.then(regular),
+            staleness: Staleness::default(),
+            judges: config.check,
+            other_writers: config.other_writers,
+        }
+    }
+
+    fn checkers(&mut self) -> impl Iterator<Item = &mut Checker> {
+        iter::once(&mut self.checker).chain(&mut self.regular)
     }
 
     /// A read is about to be sent for the first time.
     pub(crate) fn begin_read(&mut self, now: Nanos, key: &Key) -> Option<ReadTicket> {
-        self.judges.then(|| self.checker.begin_read(now, key))
+        if !self.judges {
+            return None;
+        }
+        // Tickets of equal calls are equal.
+        self.checkers().map(|it| it.begin_read(now, key)).last()
     }
 
     /// A write is about to be sent for the first time.
@@ -53,15 +78,15 @@ impl Judge {
         exists: bool,
     ) {
         if self.judges {
-            self.checker.begin_write(now, key, id, kind, exists);
+            self.checkers().for_each(|it| it.begin_write(now, key, id, kind, exists));
         }
     }
 
     /// A write has been acknowledged.
     pub(crate) fn end_write(&mut self, now: Nanos, key: &Key, id: WriteId) {
         if self.judges {
-            self.checker.end_write(now, key, id);
-            self.staleness.written(now, key, id);
+            let begun = self.checkers().filter_map(|it| it.end_write(now, key, id)).last();
+            self.staleness.written(begun.unwrap_or(0), now, key, id);
         }
     }
 
@@ -73,21 +98,22 @@ impl Judge {
         id: WriteId,
         counts: &mut ClientCounts,
     ) {
-        if self.judges && self.checker.refuse_write(now, key, id) == Verdict::Phantom {
-            counts.phantom_reads += 1;
+        if self.judges {
+            let verdict = self.checkers().map(|it| it.refuse_write(now, key, id)).last();
+            counts.phantom_reads += u64::from(verdict == Some(Verdict::Phantom));
         }
     }
 
     /// It is unknown whether a write was applied.
     pub(crate) fn give_up_write(&mut self, key: &Key, id: WriteId) {
         if self.judges {
-            self.checker.give_up_write(key, id);
+            self.checkers().for_each(|it| it.give_up_write(key, id));
         }
     }
 
     /// A read is given up, or has returned nothing.
     pub(crate) fn give_up_read(&mut self, key: &Key, ticket: ReadTicket) {
-        self.checker.give_up_read(key, ticket);
+        self.checkers().for_each(|it| it.give_up_read(key, ticket));
     }
 
     /// Judges a read that has ended, and counts violations. A violation by a read of the final
@@ -112,11 +138,16 @@ impl Judge {
             _ => (false, self.other_writers && observed == Observed::NotFound),
         };
         let verdict = if foreign && !issued {
-            self.checker.skip_read(key, ticket);
+            self.checkers().for_each(|it| it.skip_read(key, ticket));
             Verdict::Unchecked
         } else {
-            let answer = Answer { reader, observed, exists, issued, last: verifies };
-            self.checker.end_read(now, key, ticket, answer)
+            let last = verifies && self.regular.is_none();
+            let answer = Answer { reader, observed, exists, issued, last };
+            let verdict = self.checker.end_read(now, key, ticket, answer);
+            match &mut self.regular {
+                Some(it) => it.end_read(now, key, ticket, Answer { last: verifies, ..answer }),
+                None => verdict,
+            }
         };
         match verdict {
             Verdict::Fresh => {}
@@ -139,8 +170,13 @@ impl Judge {
         self.judges.then(|| self.checker.summary())
     }
 
+    /// The first violations. Lost writes come first if the second checker finds them.
     pub(crate) fn violations(&self) -> Vec<Violation> {
-        self.checker.violations()
+        let mut found = self.regular.as_ref().map_or_else(Vec::new, Checker::violations);
+        found.retain(|it| it.kind == ViolationKind::LostWrite);
+        found.extend(self.checker.violations());
+        found.truncate(MAX_VIOLATIONS);
+        found
     }
 
     /// As [`Checker::written_below`].
@@ -150,5 +186,47 @@ impl Judge {
         wanted: usize,
     ) -> (Vec<Key>, Option<Key>) {
         self.checker.written_below(bound, wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netkv_workload::{Arrivals, key_of};
+
+    use super::*;
+    use crate::fill_value;
+
+    /// Two writes overlap; a cache answers with the first one for a while, and the server has the
+    /// second one. Returns how many reads were stale, and whether a write is lost.
+    fn overlapping_writes(may_be_stale: bool) -> (u64, bool) {
+        let config = ClientConfig::new(2, Arrivals::Closed { outstanding: 1 });
+        let config = ClientConfig { may_be_stale, ..config };
+        let (mut judge, mut senders) = (Judge::new(&config), Senders::new(&config, 1));
+        let numbers = [(); 2].map(|()| senders.has_room().then(|| senders.take()));
+        assert_eq!(numbers, [Some((1, 1)), Some((2, 1))]);
+        let mut counts = ClientCounts::default();
+        let (key, writer) = (key_of(1), |client| WriteId { client, request: 1 });
+        judge.begin_write(10, &key, writer(1), WriteKind::Put, true);
+        judge.begin_write(20, &key, writer(2), WriteKind::Put, true);
+        judge.end_write(30, &key, writer(1));
+        judge.end_write(40, &key, writer(2));
+        let mut lost = false;
+        for (now, client, verifies) in [(50, 1, false), (60, 2, false), (70, 2, true)] {
+            let mut value = [0; 32];
+            fill_value(&key, writer(client), &mut value);
+            let ticket = judge.begin_read(now, &key).unwrap();
+            let reader = WriteId { client, request: now as u32 };
+            let value = Some(&value[..]);
+            let read = Read { key: &key, ticket, reader, value, exists: true, verifies };
+            lost = judge.end_read(now + 5, &read, &senders, &mut counts);
+        }
+        assert_eq!(judge.history().unwrap().linearizable(), Some(false));
+        (counts.stale_reads, lost)
+    }
+
+    #[test]
+    fn a_value_from_a_cache_does_not_make_that_of_the_server_stale() {
+        assert_eq!(overlapping_writes(false), (1, true));
+        assert_eq!(overlapping_writes(true), (0, false));
     }
 }

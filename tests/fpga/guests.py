@@ -282,7 +282,8 @@ def qemu(socket: Path, folder: Path, files: dict[str, Path]) -> Guest:
         -device virtio-net-pci,netdev=network,mac={MAC},vectors=0,romfile=
         -serial stdio -kernel {image} -initrd {archive}
     """.split()
-    words += ["-append", "console=ttyS0 quiet"]
+    # A kernel that hangs says where: a panic shows the stack in spite of `quiet`.
+    words += ["-append", "console=ttyS0 quiet softlockup_panic=1"]
     return Guest(words, folder / "console", {})
 
 

@@ -104,7 +104,9 @@ def test_driver_is_loaded_again(guest: Guest, around: Rig) -> None:
 def test_guest_starts_again_under_traffic(guest: Guest, around: Rig) -> None:
     flood = around.start_at_server(f"ping -q -i 0.003 -s 200 {GUEST}")
     try:
-        guest.restart("reboot -f")
+        # At once, as with the reset button. `reboot` would have Linux declare the queues broken
+        # while it still polls them, and Linux 6.1.192 can then poll for ever (virtnet_poll).
+        guest.restart("echo b > /proc/sysrq-trigger")
         guest.run(UP)
         # The first ones may be lost among those of the flood that waited for the guest.
         guest.run(f"until ping -q -c 1 -W 5 {SERVER}; do :; done")

@@ -6,8 +6,6 @@
 //! has for a wrong one. So the second one decides which reads are stale, and which writes are lost;
 //! the first one only whether the history is linearizable.
 
-use std::iter;
-
 use netkv_checker::{
     Answer, Checker, Condition, MAX_VIOLATIONS, Observed, ReadTicket, Summary, Verdict, Violation,
     ViolationKind, WriteId, WriteKind,
@@ -23,7 +21,7 @@ use crate::{ClientConfig, ClientCounts, Nanos, read_writer};
 pub(crate) struct Judge {
     checker: Checker,
     /// If reads may return replaced values: gets the same calls as `checker`.
-    regular: Option<Checker>,
+    regular: Option<Box<Checker>>,
     staleness: Staleness,
     judges: bool,
     other_writers: bool,
@@ -45,7 +43,7 @@ pub(crate) struct Read<'a> {
 
 impl Judge {
     pub(crate) fn new(config: &ClientConfig) -> Self {
-        let regular = || Checker::new().judging(Condition::Regular);
+        let regular = || Box::new(Checker::new().judging(Condition::Regular));
         Self {
             checker: Checker::new(),
             regular: config.may_be_stale.then(regular),
@@ -55,17 +53,20 @@ impl Judge {
         }
     }
 
-    fn checkers(&mut self) -> impl Iterator<Item = &mut Checker> {
-        iter::once(&mut self.checker).chain(&mut self.regular)
+    /// Makes the same call to both checkers. Returns what the second one returns, if there is one.
+    #[inline(always)]
+    fn tell<T>(&mut self, mut call: impl FnMut(&mut Checker) -> T) -> T {
+        let first = call(&mut self.checker);
+        match &mut self.regular {
+            Some(regular) => call(regular),
+            None => first,
+        }
     }
 
     /// A read is about to be sent for the first time.
     pub(crate) fn begin_read(&mut self, now: Nanos, key: &Key) -> Option<ReadTicket> {
-        if !self.judges {
-            return None;
-        }
-        // Tickets of equal calls are equal.
-        self.checkers().map(|it| it.begin_read(now, key)).last()
+        // Both give the same ticket, since they get the same calls.
+        self.judges.then(|| self.tell(|it| it.begin_read(now, key)))
     }
 
     /// A write is about to be sent for the first time.
@@ -78,14 +79,14 @@ impl Judge {
         exists: bool,
     ) {
         if self.judges {
-            self.checkers().for_each(|it| it.begin_write(now, key, id, kind, exists));
+            self.tell(|it| it.begin_write(now, key, id, kind, exists));
         }
     }
 
     /// A write has been acknowledged.
     pub(crate) fn end_write(&mut self, now: Nanos, key: &Key, id: WriteId) {
         if self.judges {
-            let begun = self.checkers().filter_map(|it| it.end_write(now, key, id)).last();
+            let begun = self.tell(|it| it.end_write(now, key, id));
             self.staleness.written(begun.unwrap_or(0), now, key, id);
         }
     }
@@ -99,21 +100,21 @@ impl Judge {
         counts: &mut ClientCounts,
     ) {
         if self.judges {
-            let verdict = self.checkers().map(|it| it.refuse_write(now, key, id)).last();
-            counts.phantom_reads += u64::from(verdict == Some(Verdict::Phantom));
+            let verdict = self.tell(|it| it.refuse_write(now, key, id));
+            counts.phantom_reads += u64::from(verdict == Verdict::Phantom);
         }
     }
 
     /// It is unknown whether a write was applied.
     pub(crate) fn give_up_write(&mut self, key: &Key, id: WriteId) {
         if self.judges {
-            self.checkers().for_each(|it| it.give_up_write(key, id));
+            self.tell(|it| it.give_up_write(key, id));
         }
     }
 
     /// A read is given up, or has returned nothing.
     pub(crate) fn give_up_read(&mut self, key: &Key, ticket: ReadTicket) {
-        self.checkers().for_each(|it| it.give_up_read(key, ticket));
+        self.tell(|it| it.give_up_read(key, ticket));
     }
 
     /// Judges a read that has ended, and counts violations. A violation by a read of the final
@@ -138,7 +139,7 @@ impl Judge {
             _ => (false, self.other_writers && observed == Observed::NotFound),
         };
         let verdict = if foreign && !issued {
-            self.checkers().for_each(|it| it.skip_read(key, ticket));
+            self.tell(|it| it.skip_read(key, ticket));
             Verdict::Unchecked
         } else {
             let last = verifies && self.regular.is_none();
@@ -172,7 +173,7 @@ impl Judge {
 
     /// The first violations. Lost writes come first if the second checker finds them.
     pub(crate) fn violations(&self) -> Vec<Violation> {
-        let mut found = self.regular.as_ref().map_or_else(Vec::new, Checker::violations);
+        let mut found = self.regular.as_ref().map_or_else(Vec::new, |it| it.violations());
         found.retain(|it| it.kind == ViolationKind::LostWrite);
         found.extend(self.checker.violations());
         found.truncate(MAX_VIOLATIONS);

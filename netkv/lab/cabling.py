@@ -20,7 +20,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any, Literal
 
-from netkv import _engine, schemes
+from netkv import _engine
 from netkv.control import topology
 from netkv.control.network import Network, Place, with_ports
 from netkv.control.topology import Topology
@@ -30,6 +30,7 @@ from netkv.lab.veth import Host, VethFabric
 from netkv.rack import layout
 from netkv.rack.nodes import Client, Coordinator, Servers, Switch, partitions
 from netkv.schemes.options import CoordinatorOptions
+from netkv.schemes.scheme import Scheme
 
 CLIENT_PORT = 1
 FIRST_EXTERNAL_PORT = 2
@@ -291,11 +292,11 @@ def coordinator_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
     }
 
 
-def client_config(spec: RackSpec, cabling: Cabling, role: str) -> dict[str, Any]:
-    """Configuration of the load generator, whose clients have the role `role`."""
+def client_config(spec: RackSpec, cabling: Cabling, scheme: Scheme) -> dict[str, Any]:
+    """Configuration of the load generator."""
     return {
         **(cabling.client_card or cabling.client).peer_end,
-        **load_config(spec, role),
+        **load_config(spec, scheme),
     }
 
 
@@ -317,10 +318,10 @@ def external_client_configs(spec: RackSpec, cabling: Cabling, role: str) -> list
     ]
 
 
-def load_config(spec: RackSpec, role: str) -> dict[str, Any]:
+def load_config(spec: RackSpec, scheme: Scheme) -> dict[str, Any]:
     """Configuration of the load, live and simulated."""
     return {
-        "role": role,
+        "role": scheme.client_role,
         "clients": spec.lab.clients,
         "seed": spec.seed,
         "deadline_s": spec.deadline,
@@ -329,5 +330,5 @@ def load_config(spec: RackSpec, role: str) -> dict[str, Any]:
         "racks": spec.lab.topology.switches_of_servers,
         "workload": spec.workload.model_dump(mode="json"),
         "verify": True,
-        "may_be_stale": schemes.get(spec.scheme).max_staleness(spec.lab) is not None,
+        "may_be_stale": scheme.max_staleness(spec.lab) is not None,
     }

@@ -342,7 +342,7 @@ class LiveClient(LiveLinkedNode, nodes.Client):
 
     def _configuration(self) -> dict[str, Any]:
         rack = self._rack
-        return cabling.client_config(rack.spec, rack.cabling, rack.scheme.client_role)
+        return cabling.client_config(rack.spec, rack.cabling, rack.scheme)
 
 
 class LiveController(nodes.Controller):

@@ -103,7 +103,7 @@ def rack_config(
     switch = profile.switch
     return {
         "seed": spec.seed,
-        "load": load_config(spec, scheme.client_role),
+        "load": load_config(spec, scheme),
         "client": _host(profile.client, scale),
         "coordinator": _coordinator(spec, profile) if scheme.coordinated else None,
         "servers": {

@@ -167,7 +167,7 @@ class LiveNodes:
         load = WorkloadSpec(**workload, arrivals=ClosedLoop(outstanding=outstanding))
         spec = RackSpec(scheme=self._scheme.name, lab=_LAB, workload=load)
         ends = {"bind": self._client, "peer": self._switch_port}
-        config = ends | load_config(spec, self._scheme.client_role)
+        config = ends | load_config(spec, self._scheme)
         return _engine.ClientNode(json.dumps(config))
 
     def _write(self, write: TableWrite) -> None:

@@ -12,7 +12,7 @@
 //!    forgotten cluster is [`Judgement::Unchecked`], never a violation.
 //! 4. A read that returned "not found" can belong to several deletes: see [`crate::not_found`].
 //! 5. With [`Condition::Regular`], a read is judged by the same zones but joins no cluster. So a zone
-//!    is that of its write, and the two ends of a conflict are those that [`Condition`] names.
+//!    has only its write, and a read is rejected if another write has replaced that one.
 //!
 //! A linearizable history remains linearizable without some of its reads, and without a write and
 //! all reads of it. The limits remove nothing else, so there are no false violations.
@@ -39,7 +39,7 @@ const MAX_LOG: usize = 128;
 /// The judgement of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Judgement {
-    /// The history with it is linearizable.
+    /// The history with it satisfies the condition.
     Legal,
     /// Its dictating write was overwritten by a write that followed it and preceded the read.
     Stale,

@@ -13,7 +13,7 @@ use netkv_workload::Random;
 /// Whether a read may have its result, by the definition of [`Condition::Regular`].
 fn permitted(exists: bool, ops: &[Op], read: &Op) -> bool {
     let Action::Read(observed) = read.action else { panic!("not a read: {read:?}") };
-    // (begin, end) of the acknowledged writes that ended before the read began.
+    // When those writes began that had ended before the read began.
     let before: Vec<u64> = ops
         .iter()
         .filter(|op| matches!(op.action, Action::Write(_)))
